@@ -1,0 +1,21 @@
+"""What the exit code of every command means."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Listed in the docs; scripts may rely on them."""
+
+    OK = 0
+    FOUND_WRONG = 1
+    """The command worked, and what it checked is not right (verify, rebuild --check)."""
+    USAGE = 2
+    """The command line itself is wrong."""
+    NOT_FOUND = 3
+    """There is no such job."""
+    MISCONFIGURED = 4
+    """Somebody has to change something: an address, a password, a schema, a permission."""
+    UNAVAILABLE = 5
+    """Postgres or the API server cannot be reached now; the same command may work later."""
+    REFUSED = 6
+    """The API server refused the object or the request."""

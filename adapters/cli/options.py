@@ -1,0 +1,67 @@
+"""Options that several commands have, and the settings they make up.
+
+What is not given comes from the environment, then from the defaults.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+from pydantic_settings import SettingsError
+
+from adapters.cli.exit_codes import ExitCode
+from adapters.cli.output import Output, fail
+from adapters.settings import Settings
+
+DatabaseUrl = Annotated[
+    str,
+    typer.Option(
+        "--database-url",
+        envvar="DATABASE_URL",
+        help="Postgres to use. Without it a private server is started in the data directory.",
+        show_default=False,
+    ),
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        envvar="JOBLEDGER_DATA_DIR",
+        help="Directory of the private Postgres and of the redaction key.",
+        show_default="/var/lib/jobledger for root, else ~/.local/share/jobledger",
+    ),
+]
+Kubeconfig = Annotated[
+    str,
+    typer.Option(
+        "--kubeconfig",
+        help="Path of a kubeconfig. Without it the usual places, then the Pod's service account.",
+        show_default=False,
+    ),
+]
+OutputOption = Annotated[
+    Output, typer.Option("--output", "-o", help="Form of the result.", case_sensitive=False)
+]
+NamespaceOption = Annotated[
+    str, typer.Option("--namespace", "-n", help="Only this namespace. Without it: all.")
+]
+
+
+def settings_from(
+    database_url: str = "", data_dir: Path | None = None, **given: object
+) -> Settings:
+    """Return the settings: what was given, else the environment, else the defaults."""
+    values = {key: value for key, value in given.items() if value not in (None, "")}
+    if database_url:
+        values["database_url"] = database_url
+    if data_dir is not None:
+        values["data_dir"] = data_dir.absolute()
+    try:
+        return Settings(**values)  # type: ignore[arg-type]  # checked by pydantic itself
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        fail(f"setting {where}: {first['msg']}", ExitCode.MISCONFIGURED)
+    except SettingsError as error:
+        fail(f"setting: {error}; lists are written as JSON", ExitCode.MISCONFIGURED)

@@ -1,0 +1,42 @@
+"""`jobledger sandbox`: a local Kubernetes-style API on which RayJobs really run, as processes."""
+
+import signal
+import tempfile
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adapters.cli.output import console
+from adapters.telemetry.logging import configure_logging
+from adapters.wiring import start_sandbox
+
+
+def sandbox(
+    directory: Annotated[
+        Path | None,
+        typer.Option("--dir", help="Where kubeconfig, Pods and logs go. Default: a new one."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to serve on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to serve on; 0: any free one.")] = 0,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "warning",
+) -> None:
+    """Serve the API, simulated controllers and a node until told to stop (SIGTERM, SIGINT)."""
+    configure_logging("console", log_level)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    made = directory or Path(tempfile.mkdtemp(prefix="jobledger-sandbox-"))
+    running = start_sandbox(made, host, port)
+    environment = made / "environment"
+    environment.write_text(
+        f"KUBECONFIG={running.kubeconfig}\nHTTP_PROXY={running.data_plane.proxy_url}\n"
+        "NO_PROXY=127.0.0.1,localhost\n"
+    )
+    console.print(f"The sandbox serves {running.api.url}. In another terminal:", soft_wrap=True)
+    console.print(f"  set -a; . {environment}; set +a", soft_wrap=True, highlight=False)
+    console.print("  jobledger run", highlight=False)
+    console.print("  kubectl apply -f ops/samples/retry.yaml; kubectl get rayjobs -w")
+    stop.wait()
+    running.stop()

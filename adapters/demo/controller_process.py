@@ -1,0 +1,56 @@
+"""The controller of the demonstration: a process of its own, so that it can be killed."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+STOP_SECONDS_MAX = 20.0
+
+
+class ControllerProcess:
+    """`jobledger run`, started as a user would."""
+
+    def __init__(self, directory: Path, environment: dict[str, str]) -> None:
+        self._directory = directory
+        self._environment = {**os.environ, **environment}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log = (directory / "controller.log").open("ab")
+
+    @property
+    def log_path(self) -> Path:
+        """Return where its lines are."""
+        return self._directory / "controller.log"
+
+    def start(self) -> int:
+        """Start it and return its process id."""
+        command = [sys.executable, "-m", "adapters.cli.main", "run", "--port", "0"]
+        self._process = subprocess.Popen(
+            [*command, "--replica", "demo"],
+            env=self._environment,
+            stdout=self._log,
+            stderr=self._log,
+        )
+        return self._process.pid
+
+    def has_died(self) -> bool:
+        """Return whether it ended without having been told to."""
+        return self._process is not None and self._process.poll() is not None
+
+    def kill(self) -> None:
+        """End it with SIGKILL: it can do nothing about it."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+
+    def stop(self) -> None:
+        """Ask it to end, and wait."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(STOP_SECONDS_MAX)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._log.close()

@@ -1,0 +1,136 @@
+"""The play: five RayJobs, and a controller that is killed with SIGKILL."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import SecretStr
+from rich.console import Console
+
+from adapters.demo.controller_process import ControllerProcess
+from adapters.demo.samples import samples
+from adapters.demo.watching import LiveTable
+from adapters.postgres.schema_version import upgrade
+from adapters.settings import Settings
+from adapters.wiring import Sandbox, database, kubernetes_cluster, kubernetes_watches, start_sandbox
+from core.errors import JobledgerError
+from core.ports.cluster import RAYJOBS, Cluster
+from core.values.documents import Manifest, child
+
+STEP_SECONDS_MAX = 60.0
+LOOK_SECONDS = 0.5
+"""How often the controller is looked after while waiting."""
+NAMESPACE = "default"
+RETRIED, EXHAUSTED, SUSPENDED = "third-time-lucky", "never-converges", "on-hold"
+
+
+class DemoFailed(JobledgerError):
+    """The demonstration did not get where it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Everything that runs during the play."""
+
+    settings: Settings
+    database_url: str
+    sandbox: Sandbox
+    controller: ControllerProcess
+    cluster: Cluster
+    table: LiveTable
+
+
+@contextmanager
+def stage(console: Console) -> Iterator[Stage]:
+    """Yield the running stage; nothing of it is left afterwards."""
+    directory = _directory()
+    try:
+        settings = Settings(database_url=SecretStr(""), data_dir=directory / "data", cluster="demo")
+        with database(settings) as url, _sandbox(directory / "sandbox") as sandbox:
+            upgrade(url)
+            local = settings.model_copy(update={"kubeconfig": str(sandbox.kubeconfig)})
+            plain = url.replace("postgresql+psycopg://", "postgresql://")
+            environment = {
+                "DATABASE_URL": plain,
+                "KUBECONFIG": str(sandbox.kubeconfig),
+                "HTTP_PROXY": sandbox.data_plane.proxy_url,
+                "NO_PROXY": "127.0.0.1,localhost",
+                "JOBLEDGER_CLUSTER": "demo",
+                "JOBLEDGER_DATA_DIR": str(settings.data_dir),
+            }
+            controller = ControllerProcess(directory, environment)
+            table = LiveTable(console)
+            watch = kubernetes_watches(local).watch(RAYJOBS, table, namespace=NAMESPACE)
+            try:
+                yield Stage(settings, plain, sandbox, controller, kubernetes_cluster(local), table)
+            finally:
+                watch.stop()
+                controller.stop()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _directory() -> Path:
+    """Return a new directory that a private Postgres can reach, also when root runs this."""
+    made = Path(tempfile.mkdtemp(prefix="jobledger-demo-"))
+    made.chmod(0o755)
+    return made
+
+
+@contextmanager
+def _sandbox(directory: Path) -> Iterator[Sandbox]:
+    for name in ("HTTP_PROXY", "http_proxy"):
+        os.environ.pop(name, None)
+    running = start_sandbox(directory, "127.0.0.1", 0)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+def play(on: Stage) -> None:
+    """Apply the samples, suspend and resume one, kill the controller, and wait for the ends."""
+    table = on.table
+    on.controller.start()
+    table.header()
+    for manifest in samples():
+        on.cluster.create(RAYJOBS, _placed(manifest))
+    _wait(on, lambda: table.clusters(RETRIED) > 1, "the first retry")
+    _wait(on, lambda: _phase_is(table, SUSPENDED, "Running"), f"{SUSPENDED} to run")
+    table.say(f"kubectl patch rayjob {SUSPENDED}: suspend: true", "bold magenta")
+    _suspend(on, suspend=True)
+    on.controller.kill()
+    table.say("kill -9 of the controller, with retries and a deadline pending", "bold red")
+    pid = on.controller.start()
+    table.say(f"the controller is started again (process {pid})", "bold green")
+    _wait(on, lambda: _phase_is(table, SUSPENDED, "Suspended"), f"{SUSPENDED} to be suspended")
+    table.say(f"kubectl patch rayjob {SUSPENDED}: suspend: false", "bold magenta")
+    _suspend(on, suspend=False)
+    wanted = len(samples())
+    _wait(on, lambda: table.ended() == wanted, "the end of every job")
+
+
+def _placed(manifest: Manifest) -> Manifest:
+    return {**manifest, "metadata": {**child(manifest, "metadata"), "namespace": NAMESPACE}}
+
+
+def _suspend(on: Stage, *, suspend: bool) -> None:
+    on.cluster.merge_patch(RAYJOBS, NAMESPACE, SUSPENDED, {"spec": {"suspend": suspend}})
+
+
+def _phase_is(table: LiveTable, name: str, phase: str) -> bool:
+    return table.phase(name) == phase
+
+
+def _wait(on: Stage, reached: Callable[[], bool], what: str) -> None:
+    for _ in range(int(STEP_SECONDS_MAX / LOOK_SECONDS)):
+        if on.table.wait_for(lambda _: reached(), LOOK_SECONDS):
+            return
+        if on.controller.has_died():
+            lines = on.controller.log_path.read_text().splitlines()[-5:]
+            raise DemoFailed("the controller has ended: " + " | ".join(lines))
+    raise DemoFailed(f"waited {STEP_SECONDS_MAX:.0f} s for {what}")

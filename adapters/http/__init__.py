@@ -1,0 +1,1 @@
+"""What Jobledger serves over HTTP."""

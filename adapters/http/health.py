@@ -1,0 +1,50 @@
+"""`/healthz`, `/readyz` and `/metrics` of a running service."""
+
+from collections.abc import Callable
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+WaitsFor = Callable[[], list[str]]
+Troubles = Callable[[], list[str]]
+
+
+def health_app(
+    is_alive: Callable[[], bool],
+    waits_for: WaitsFor,
+    registry: CollectorRegistry,
+    troubles: Troubles = list,
+) -> Starlette:
+    """Return the application.
+
+    `/healthz` fails only if the process should be restarted; `/readyz` says what is missing, adds
+    the errors that were met, and heals by itself.
+    """
+
+    def healthz(request: Request) -> Response:
+        del request
+        alive = is_alive()
+        return JSONResponse({"alive": alive}, status_code=200 if alive else 500)
+
+    def readyz(request: Request) -> Response:
+        del request
+        missing = waits_for()
+        body: dict[str, object] = {"ready": not missing, "waits_for": missing}
+        if missing and (errors := troubles()):
+            body["errors"] = errors
+        return JSONResponse(body, status_code=503 if missing else 200)
+
+    def metrics(request: Request) -> Response:
+        del request
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    return Starlette(
+        routes=[
+            Route("/healthz", healthz),
+            Route("/readyz", readyz),
+            Route("/metrics", metrics),
+        ]
+    )

@@ -1,0 +1,194 @@
+"""The API server as an ordinary client sees it: reads and writes of any kind of object."""
+
+from adapters.kube import paths
+from adapters.kube.decoding import read_object, with_kind
+from adapters.kube.listing import PAGE_LIMIT, Selection, pages
+from adapters.kube.transport import APPLY_TYPE, MERGE_PATCH_TYPE, Request, Transport
+from core.errors import ObjectNotFound, VersionExpired
+from core.ports.cluster import PODS, ObjectList, Propagation, Resource
+from core.values.documents import Json, Manifest, text
+
+LOG_LIMIT_BYTES = 1024 * 1024
+"""Of a pod's log at most this much is read unless the caller says otherwise."""
+
+
+class KubernetesCluster:
+    """Implements `core.ports.cluster.Cluster` by requests to an API server.
+
+    Every request is sent once; repeating it is the caller's business.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        field_manager: str = "jobledger",
+        page_limit: int = PAGE_LIMIT,
+    ) -> None:
+        """Take what sends requests, and the name under which our writes are recorded."""
+        self._transport = transport
+        self._field_manager = field_manager
+        self._page_limit = page_limit
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Manifest | None:
+        """Return the object, or None if there is none (or the kind is not served)."""
+        request = Request(
+            method="GET",
+            path=paths.object_path(resource, namespace, name),
+            about=_about(resource, namespace, name),
+        )
+        try:
+            return self._object(request)
+        except ObjectNotFound:
+            return None
+
+    def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
+        """Return all objects, read in pages; raise `VersionExpired` if they change too fast."""
+        selection = Selection(resource=resource, namespace=namespace, labels=label_selector)
+        # If the state being read is forgotten between two pages, begin anew, and at last ask for
+        # everything at once, as client-go does.
+        for limit in (self._page_limit, self._page_limit):
+            try:
+                return self._list(selection, limit)
+            except VersionExpired:
+                continue
+        return self._list(selection, 0)
+
+    def create(self, resource: Resource, manifest: Manifest) -> Manifest:
+        """Create the object; raise `ObjectExists` if the name is taken."""
+        namespace = text(manifest, "metadata", "namespace")
+        return self._object(
+            Request(
+                method="POST",
+                path=paths.collection_path(resource, namespace),
+                query=(("fieldManager", self._field_manager),),
+                body=with_kind(resource, manifest),
+                about=_about(resource, namespace, text(manifest, "metadata", "name")),
+            )
+        )
+
+    def replace(self, resource: Resource, manifest: Manifest, subresource: str = "") -> Manifest:
+        """Put the object or its subresource; raise `ObjectChanged` if another was faster."""
+        return self._object(
+            Request(
+                method="PUT",
+                path=paths.manifest_path(resource, manifest, subresource),
+                query=(("fieldManager", self._field_manager),),
+                body=with_kind(resource, manifest),
+                about=_about_manifest(resource, manifest, subresource),
+            )
+        )
+
+    def merge_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: Manifest,
+        *,
+        subresource: str = "",
+    ) -> Manifest:
+        """Merge `patch` into the object or its subresource and return the outcome."""
+        return self._object(
+            Request(
+                method="PATCH",
+                path=paths.object_path(resource, namespace, name, subresource),
+                query=(("fieldManager", self._field_manager),),
+                body=patch,
+                content_type=MERGE_PATCH_TYPE,
+                about=_about(resource, namespace, name, subresource),
+            )
+        )
+
+    def apply(
+        self, resource: Resource, manifest: Manifest, *, field_manager: str, subresource: str = ""
+    ) -> Manifest:
+        """Apply the manifest on the server; its fields become `field_manager`'s."""
+        return self._object(
+            Request(
+                method="PATCH",
+                path=paths.manifest_path(resource, manifest, subresource),
+                query=(("fieldManager", field_manager), ("force", "true")),
+                body=with_kind(resource, manifest),
+                content_type=APPLY_TYPE,
+                about=_about_manifest(resource, manifest, subresource),
+            )
+        )
+
+    def delete(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str = "",
+        propagation: Propagation = "Background",
+    ) -> None:
+        """Ask for deletion; an object that is not there is success."""
+        options: dict[str, Json] = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": propagation,
+        }
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        request = Request(
+            method="DELETE",
+            path=paths.object_path(resource, namespace, name),
+            body=options,
+            about=_about(resource, namespace, name),
+        )
+        try:
+            self._transport.send(request)
+        except ObjectNotFound:
+            return
+
+    def pod_log(
+        self,
+        namespace: str,
+        name: str,
+        container: str = "",
+        *,
+        tail_lines: int | None = None,
+        limit_bytes: int = LOG_LIMIT_BYTES,
+    ) -> str:
+        """Return what the container wrote: its last `tail_lines`, of those at most `limit_bytes`.
+
+        Raises `RequestInvalid` while the container has not started.
+        """
+        query = [("limitBytes", str(limit_bytes))]
+        query += [("container", container)] if container else []
+        query += [("tailLines", str(tail_lines))] if tail_lines is not None else []
+        request = Request(
+            method="GET",
+            path=paths.object_path(PODS, namespace, name, "log"),
+            query=query,
+            accept="*/*",
+            about=_about(PODS, namespace, name, "log"),
+        )
+        return self._transport.send(request, max_bytes=limit_bytes).decode(errors="replace")
+
+    def _object(self, request: Request) -> Manifest:
+        return read_object(request.what, self._transport.send(request))
+
+    def _list(self, selection: Selection, limit: int) -> ObjectList:
+        found = []
+        version = ""
+        for page in pages(self._transport, selection, limit):
+            # That of the first page: a watch from there misses nothing, whatever the others say.
+            version = version or page.metadata.resourceVersion
+            for raw in page.items or ():
+                manifest = read_object(selection.about, raw)
+                found.append(with_kind(selection.resource, manifest))
+        return ObjectList(items=tuple(found), resource_version=version)
+
+
+def _about(resource: Resource, namespace: str, name: str, subresource: str = "") -> str:
+    """Return the object in a few words, for errors."""
+    words = (resource.plural, subresource) if subresource else (resource.plural,)
+    return f"{'/'.join(words)} {namespace}/{name}" if namespace else f"{'/'.join(words)} {name}"
+
+
+def _about_manifest(resource: Resource, manifest: Manifest, subresource: str) -> str:
+    namespace, name = text(manifest, "metadata", "namespace"), text(manifest, "metadata", "name")
+    return _about(resource, namespace, name, subresource)

@@ -1,0 +1,134 @@
+"""How the bytes of an answer become manifests, at what a decoder in C costs.
+
+A whole watch line is decoded in one pass: cutting the object out first, or skipping its
+`managedFields`, costs more than building and dropping them (31 µs against 38 for a RayJob of
+9 kB). Only who needs few fields gains by a cut, and brings a decoder for the object (`Prepare`:
+7 µs plus what it does itself).
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+import structlog
+
+from adapters.kube.errors import unreadable
+from core.ports.cluster import Resource
+from core.values.documents import Manifest
+
+Prepare: TypeAlias = Callable[[bytes], Manifest]
+"""Decodes the JSON of one object. What it leaves out is told to nobody.
+
+It must keep `metadata.namespace`, `name`, `uid` and `resourceVersion`.
+"""
+
+_NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+_log = structlog.get_logger(__name__)
+
+
+class PageMetadata(msgspec.Struct):
+    """Where a page of a list stands."""
+
+    resourceVersion: str = ""  # noqa: N815  # the name on the wire
+    continue_token: str = msgspec.field(name="continue", default="")
+
+
+class ObjectPage(msgspec.Struct):
+    """One page of a list; its objects are not decoded yet, so that 500 never exist at once.
+
+    Both members must be there: any other document taken for an empty list would have every object
+    believed gone.
+    """
+
+    metadata: PageMetadata
+    items: list[msgspec.Raw] | None
+
+
+class WatchLine(msgspec.Struct):
+    """One line of a watch: ADDED, MODIFIED, DELETED, BOOKMARK or ERROR, and of what."""
+
+    type: str
+    object: dict[str, Any]  # JSON; msgspec does not know our recursive alias for it
+
+
+class _CutLine(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+_page = msgspec.json.Decoder(ObjectPage)
+_line = msgspec.json.Decoder(WatchLine)
+_cut_line = msgspec.json.Decoder(_CutLine)
+_object = msgspec.json.Decoder(dict[str, Any])
+
+
+def read_object(what: str, body: bytes) -> Manifest:
+    """Return the object in `body`; raise `UnreadableAnswer` if there is none."""
+    try:
+        return _object.decode(body)
+    except _NOT_JSON as failure:
+        raise unreadable(what, "no JSON object") from failure
+
+
+def read_page(what: str, body: bytes) -> ObjectPage:
+    """Return the page of a list in `body`; raise `UnreadableAnswer` if there is none."""
+    try:
+        return _page.decode(body)
+    except _NOT_JSON as failure:
+        raise unreadable(what, "no list of objects") from failure
+
+
+class ObjectDecoder:
+    """Decodes the watched objects of one resource, without their `managedFields`.
+
+    Those are a quarter to a third of an object and tell who wrote what, which nobody asks of a
+    watched one.
+    """
+
+    def __init__(self, resource: Resource, prepare: Prepare | None = None) -> None:
+        self._resource = resource
+        self._prepare = prepare
+
+    def line(self, what: str, line: bytes) -> WatchLine:
+        """Return what a line of a watch says; raise `UnreadableAnswer` if it says nothing."""
+        try:
+            if self._prepare is None:
+                told = _line.decode(line)
+                _drop_managed_fields(told.object)
+                return told
+            cut = _cut_line.decode(line)
+            if cut.type in {"BOOKMARK", "ERROR"}:
+                return WatchLine(cut.type, _object.decode(cut.object))
+            return WatchLine(cut.type, dict(self.object(what, bytes(cut.object))))
+        except _NOT_JSON as failure:
+            raise unreadable(what, "no watch event") from failure
+
+    def object(self, what: str, raw: bytes) -> Manifest:
+        """Return one object of a list or a line; raise `UnreadableAnswer` if it is none."""
+        if self._prepare is not None:
+            try:
+                return with_kind(self._resource, self._prepare(raw))
+            except Exception as failure:  # noqa: BLE001  # foreign code, and one object of many
+                _log.warning(
+                    "object_decoded_in_full", resource=self._resource.plural, error=repr(failure)
+                )
+        try:
+            found = _object.decode(raw)
+        except _NOT_JSON as failure:
+            raise unreadable(what, "no JSON object") from failure
+        _drop_managed_fields(found)
+        return with_kind(self._resource, found)
+
+
+def with_kind(resource: Resource, manifest: Manifest) -> Manifest:
+    """Return the manifest with the `apiVersion` and `kind` that lists of built-in kinds omit."""
+    if "kind" in manifest and "apiVersion" in manifest:
+        return manifest
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **manifest}
+
+
+def _drop_managed_fields(found: dict[str, Any]) -> None:
+    metadata = found.get("metadata")
+    if isinstance(metadata, dict):
+        metadata.pop("managedFields", None)

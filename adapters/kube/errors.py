@@ -1,0 +1,196 @@
+"""Which of our errors an answer of the API server, or the lack of one, stands for.
+
+Only a body of `kind: Status` is quoted, and cut: what a proxy or a login page writes may hold
+anything, secrets included, so it is dropped. Of a failed connection the operating system's word
+for it is quoted, never an address (a proxy's may hold a password).
+"""
+
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+import msgspec
+
+from core import errors
+from core.values.documents import Manifest
+
+MAX_MESSAGE = 256
+"""Characters; enough for what Kubernetes says of one field, too few for a manifest."""
+
+MAX_RETRY_AFTER_SECONDS = 300.0
+"""No server may silence us for longer than this."""
+
+_NOT_SERVED = b"404 page not found"
+"""What the API server itself writes, as plain text, for a group or kind it does not serve."""
+
+_THROTTLED = frozenset(
+    {
+        HTTPStatus.TOO_MANY_REQUESTS,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        HTTPStatus.GATEWAY_TIMEOUT,
+    }
+)
+
+
+class UnreadableAnswer(errors.ClusterUnreachable):
+    """The answer is not what the API serves: no JSON, no object, or cut off."""
+
+
+class StatusCause(msgspec.Struct):
+    """One entry of `details.causes`."""
+
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class StatusDetails(msgspec.Struct):
+    """The part of a Status that programs read."""
+
+    retryAfterSeconds: float = 0  # noqa: N815  # the name on the wire
+    causes: list[StatusCause] = []
+
+
+class Status(msgspec.Struct):
+    """A `v1 Status`, the body of every error of the API server and of a watch's ERROR event."""
+
+    kind: str = ""
+    code: int = 0
+    reason: str = ""
+    message: str = ""
+    details: StatusDetails | None = None
+
+
+def answer_error(
+    what: str, code: int, headers: Mapping[str, str], body: bytes
+) -> errors.ClusterError:
+    """Return the error that an HTTP answer other than 2xx stands for; `what` was asked."""
+    status = read_status(body)
+    if status is None:
+        return _foreign_error(what, code, headers, body)
+    return status_error(what, status, code=code, retry_after=_retry_after(headers))
+
+
+def status_error(
+    what: str, status: Status, *, code: int = 0, retry_after: float | None = None
+) -> errors.ClusterError:
+    """Return the error that a Status stands for, in an answer or in a watch."""
+    code = code or status.code
+    sentence = _cut(f"{what}: {code} {status.reason}: {status.message}")
+    if retry_after is None and status.details is not None and status.details.retryAfterSeconds:
+        retry_after = min(status.details.retryAfterSeconds, MAX_RETRY_AFTER_SECONDS)
+    if status.reason in {"Expired", "Gone"} or _is_from_another_time(status):
+        return errors.VersionExpired(sentence)
+    if code == HTTPStatus.CONFLICT and status.reason == "AlreadyExists":
+        return errors.ObjectExists(sentence)
+    if code == HTTPStatus.UNPROCESSABLE_ENTITY and _is_of_another_object(status):
+        return errors.ObjectChanged(sentence)
+    return _by_code(code, sentence, retry_after)
+
+
+def event_error(what: str, reported: Manifest) -> errors.ClusterError:
+    """Return the error that the object of a watch's ERROR event stands for."""
+    try:
+        status = msgspec.convert(reported, Status)
+    except msgspec.ValidationError:
+        return unreadable(what, "an ERROR event without a Status")
+    return status_error(what, status)
+
+
+def transport_error(what: str, failure: BaseException) -> errors.ClusterUnreachable:
+    """Return the error for a request that got no (complete) answer."""
+    return errors.ClusterUnreachable(_cut(f"{what}: no answer: {_word_for(failure)}"))
+
+
+def unreadable(what: str, problem: str) -> UnreadableAnswer:
+    """Return the error for an answer that makes no sense; `problem` is in our own words."""
+    return UnreadableAnswer(_cut(f"{what}: the answer cannot be read: {problem}"))
+
+
+def read_status(body: bytes) -> Status | None:
+    """Return the Status in `body`, or None if it is anything else."""
+    try:
+        status = msgspec.json.decode(body, type=Status)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    return status if status.kind == "Status" else None
+
+
+def _foreign_error(
+    what: str, code: int, headers: Mapping[str, str], body: bytes
+) -> errors.ClusterError:
+    """Judge an answer that has no Status: it comes from a proxy, or from the API's outer door."""
+    sentence = _cut(f"{what}: {code}, and no Status in the answer")
+    if code == HTTPStatus.NOT_FOUND and body.strip() != _NOT_SERVED:
+        # Whoever wrote this is no API server, so it says nothing about the object: taken for an
+        # answer it would have a running job's cluster believed gone.
+        return errors.ClusterUnreachable(sentence)
+    return _by_code(code, sentence, _retry_after(headers))
+
+
+def _by_code(code: int, sentence: str, retry_after: float | None) -> errors.ClusterError:
+    match code:
+        case HTTPStatus.NOT_FOUND:
+            return errors.ObjectNotFound(sentence)
+        case HTTPStatus.CONFLICT:
+            return errors.ObjectChanged(sentence)
+        case HTTPStatus.GONE:
+            return errors.VersionExpired(sentence)
+        case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
+            return errors.RequestForbidden(sentence)
+        case _ if code in _THROTTLED:
+            return errors.RequestThrottled(sentence, retry_after)
+        case _ if HTTPStatus.BAD_REQUEST <= code < HTTPStatus.INTERNAL_SERVER_ERROR:
+            return errors.RequestInvalid(sentence)
+        case _:
+            return errors.ClusterUnreachable(sentence)
+
+
+def _is_of_another_object(status: Status) -> bool:
+    """Tell whether a patch named a UID that the object of that name does not have.
+
+    Source: Kubernetes judges the UID in a PUT or DELETE as a precondition (409), but in a patch as
+    an attempt to change an immutable field (422 on `metadata.uid`).
+    """
+    causes = status.details.causes if status.details is not None else ()
+    return any(cause.field == "metadata.uid" for cause in causes)
+
+
+def _is_from_another_time(status: Status) -> bool:
+    """Tell whether the server is behind the resourceVersion that was asked for.
+
+    Source: `ResourceVersionTooLarge`, sent as 504 by API servers whose etcd was restored from a
+    backup; waiting does not help, listing anew does.
+    """
+    causes = status.details.causes if status.details is not None else ()
+    return any(cause.reason == "ResourceVersionTooLarge" for cause in causes)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds of a Retry-After header in either of its forms, or None."""
+    value = headers.get("Retry-After", "").strip()
+    if not value:
+        return None
+    if value.isascii() and value.isdigit():
+        return min(float(value), MAX_RETRY_AFTER_SECONDS)
+    try:
+        # Judged by the server's own clock, so that ours does not matter.
+        until = parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("Date", ""))
+    except (ValueError, TypeError):
+        return None
+    return min(max(until.total_seconds(), 0.0), MAX_RETRY_AFTER_SECONDS)
+
+
+def _word_for(failure: BaseException) -> str:
+    """Return the operating system's word for the failure if it has one, else its kind."""
+    link: BaseException | None = failure
+    for _ in range(5):  # chains of urllib3 are two or three long
+        if isinstance(link, OSError) and link.strerror:
+            return f"{type(failure).__name__}: {link.strerror}"
+        nested = next((a for a in getattr(link, "args", ()) if isinstance(a, BaseException)), None)
+        link = nested or (link.__cause__ or link.__context__ if link is not None else None)
+    return type(failure).__name__
+
+
+def _cut(sentence: str) -> str:
+    return sentence if len(sentence) <= MAX_MESSAGE else sentence[: MAX_MESSAGE - 1] + "…"

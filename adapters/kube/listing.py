@@ -1,0 +1,60 @@
+"""How all objects of a kind are listed: in pages of one consistent state."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from adapters.kube.decoding import ObjectPage, read_page
+from adapters.kube.paths import collection_path
+from adapters.kube.transport import Request, Transport
+from core.ports.cluster import Resource
+
+PAGE_LIMIT = 500
+"""Objects per page; what client-go's pager takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which objects: of a kind, of a namespace if named, with labels if selected."""
+
+    resource: Resource
+    namespace: str = ""
+    labels: str = ""
+    """A label selector as kubectl writes it."""
+
+    @property
+    def path(self) -> str:
+        """Return the path of the collection."""
+        return collection_path(self.resource, self.namespace)
+
+    @property
+    def query(self) -> tuple[tuple[str, str], ...]:
+        """Return the parameters that select, for a list and for a watch."""
+        return (("labelSelector", self.labels),) if self.labels else ()
+
+    @property
+    def about(self) -> str:
+        """Return the selection in a few words, for errors."""
+        return f"{self.resource.plural} in {self.namespace or 'all namespaces'}"
+
+
+def pages(transport: Transport, selection: Selection, limit: int) -> Iterator[ObjectPage]:
+    """Yield the objects page by page, `limit` each (0: all in one).
+
+    All pages show the state at the first one's resourceVersion. Raises `VersionExpired` on the way
+    when the server forgets that state (its history is some minutes long): begin anew then.
+    """
+    token = ""
+    while True:
+        paging = [("limit", str(limit))] if limit else []
+        paging += [("continue", token)] if token else []
+        request = Request(
+            method="GET",
+            path=selection.path,
+            query=(*selection.query, *paging),
+            about=selection.about,
+        )
+        page = read_page(request.what, transport.send(request))
+        yield page
+        token = page.metadata.continue_token
+        if not token:
+            return

@@ -1,0 +1,1 @@
+"""Ports once more, in memory: for tests, the simulator and the sandbox."""

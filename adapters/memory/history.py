@@ -1,0 +1,80 @@
+"""What people and commands ask, in memory: the port `core.ports.history`."""
+
+from collections.abc import Collection, Sequence
+
+from adapters.memory.event_store import MemoryEventStore
+from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from core.ports.history import FinishedJob, JobFilter
+from core.values.ids import StreamId
+
+
+class MemoryHistory:
+    """The inline projections of a log in memory."""
+
+    def __init__(self, store: MemoryEventStore) -> None:
+        self._store = store
+
+    def jobs(self, wanted: JobFilter, limit: int) -> Sequence[JobRow]:
+        """See `core.ports.history.History.jobs`."""
+        with self._store.lock:
+            rows = [row for row in self._store.rows.jobs.values() if _matches(row, wanted)]
+        return sorted(rows, key=lambda row: row.stream_id, reverse=True)[:limit]
+
+    def streams(self) -> Sequence[StreamId]:
+        """See `core.ports.history.History.streams`."""
+        with self._store.lock:
+            return sorted({item.record.stream_id for item in self._store.read_after(0, 10**9)})
+
+    def finished(self, shards: Collection[int]) -> Sequence[FinishedJob]:
+        """See `core.ports.history.History.finished`."""
+        with self._store.lock:
+            rows = list(self._store.rows.jobs.values())
+        return [
+            FinishedJob(
+                stream_id=row.stream_id,
+                generation=row.generation,
+                deleted=row.deleted_at is not None,
+            )
+            for row in rows
+            if not row.open and row.shard in shards
+        ]
+
+    def open_streams(self, shards: Collection[int]) -> Sequence[StreamId]:
+        """See `core.ports.history.History.open_streams`."""
+        with self._store.lock:
+            rows = list(self._store.rows.jobs.values())
+        return sorted(row.stream_id for row in rows if row.open and row.shard in shards)
+
+    def attempts(self, stream: StreamId) -> Sequence[AttemptRow]:
+        """See `core.ports.history.History.attempts`."""
+        with self._store.lock:
+            rows = [row for row in self._store.rows.attempts.values() if row.stream_id == stream]
+        return sorted(rows, key=lambda row: row.number)
+
+    def decisions(self, stream: StreamId) -> Sequence[DecisionRow]:
+        """See `core.ports.history.History.decisions`."""
+        with self._store.lock:
+            rows = [row for row in self._store.rows.decisions.values() if row.stream_id == stream]
+        return sorted(rows, key=lambda row: (row.scheduled_at, row.decision_id))
+
+    def effects(self, stream: StreamId) -> Sequence[EffectRow]:
+        """See `core.ports.history.History.effects`."""
+        with self._store.lock:
+            rows = [row for row in self._store.rows.effects.values() if row.stream_id == stream]
+        return sorted(rows, key=lambda row: (row.requested_at, row.effect_id))
+
+
+def _matches(row: JobRow, wanted: JobFilter) -> bool:
+    restrictions = (
+        (wanted.cluster, row.cluster),
+        (wanted.namespace, row.namespace),
+        (wanted.name, row.name),
+        (wanted.kind, row.kind),
+        (wanted.uid, row.uid),
+        (wanted.phase, row.phase),
+    )
+    if wanted.open_only and not row.open:
+        return False
+    if wanted.stream_id is not None and row.stream_id != wanted.stream_id:
+        return False
+    return all(value in ("", found) for value, found in restrictions)

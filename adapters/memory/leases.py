@@ -1,0 +1,61 @@
+"""Leases on shards in memory: the port `core.ports.leases`, with the same fencing."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+
+from core.ports.leases import Lease
+from core.values.ids import SHARDS
+from core.values.instants import Instant
+
+
+class MemoryLeases:
+    """A table of leases. `now` is the clock of the table, as Postgres has one of its own.
+
+    `lock` is the append lock: the event store holds it too, so hands change between two appends.
+    """
+
+    def __init__(self, now: Callable[[], Instant]) -> None:
+        self._now = now
+        self._leases: dict[int, Lease] = {}
+        self.lock = threading.RLock()
+
+    def acquire(self, owner: str, duration: timedelta, wanted: int) -> Mapping[int, Lease]:
+        """See `core.ports.leases.Leases.acquire`."""
+        with self.lock:
+            now = self._now()
+            held = [shard for shard, lease in self._leases.items() if lease.owner == owner]
+            for shard in held:
+                self._leases[shard] = replace(self._leases[shard], until=now + duration)
+            free = [shard for shard in range(SHARDS) if self._is_free(shard, owner, now)]
+            for shard in free[: max(wanted - len(held), 0)]:
+                before = self._leases.get(shard)
+                epoch = before.epoch + 1 if before else 1
+                self._leases[shard] = Lease(
+                    shard=shard, epoch=epoch, owner=owner, until=now + duration
+                )
+            return {shard: lease for shard, lease in self.current().items() if lease.owner == owner}
+
+    def release(self, owner: str) -> None:
+        """See `core.ports.leases.Leases.release`."""
+        with self.lock:
+            now = self._now()
+            for shard, lease in self._leases.items():
+                if lease.owner == owner:
+                    self._leases[shard] = replace(lease, owner="", until=now)
+
+    def current(self) -> Mapping[int, Lease]:
+        """See `core.ports.leases.Leases.current`."""
+        with self.lock:
+            return dict(sorted(self._leases.items()))
+
+    def writer_epoch(self, shard: int) -> int | None:
+        """Return the epoch under which appends to a shard are taken, or None if nobody holds it."""
+        with self.lock:
+            lease = self._leases.get(shard)
+            return lease.epoch if lease and lease.owner else None
+
+    def _is_free(self, shard: int, owner: str, now: Instant) -> bool:
+        lease = self._leases.get(shard)
+        return lease is None or not lease.owner or (lease.until < now and lease.owner != owner)

@@ -1,0 +1,1 @@
+"""The event log in Postgres, and a private server for machines that have none."""

@@ -1,0 +1,82 @@
+"""What people and commands ask: the port `core.ports.history` over the inline projections."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import ARRAY, ColumnElement, Engine, Select, SmallInteger, any_, literal, select
+
+from adapters.postgres.errors import ledger_errors
+from adapters.postgres.tables import attempt, decision, effect, job
+from adapters.postgres.tables import stream as heads
+from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from core.ports.history import FinishedJob, JobFilter
+from core.values.ids import StreamId
+
+
+def _in_shards(shards: Collection[int]) -> ColumnElement[bool]:
+    return job.c.shard == any_(literal(list(shards), ARRAY(SmallInteger)))
+
+
+class PostgresHistory:
+    """Jobs, attempts, decisions and effects as they stand now."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def jobs(self, wanted: JobFilter, limit: int) -> Sequence[JobRow]:
+        """See `core.ports.history.History.jobs`."""
+        query = select(job).order_by(job.c.stream_id.desc()).limit(limit)
+        for field in ("cluster", "namespace", "name", "kind", "uid", "phase"):
+            value = getattr(wanted, field)
+            if value:
+                query = query.where(job.c[field] == value)
+        if wanted.stream_id is not None:
+            query = query.where(job.c.stream_id == wanted.stream_id)
+        if wanted.open_only:
+            query = query.where(job.c.open)
+        return [JobRow(**row) for row in self._rows(query)]
+
+    def streams(self) -> Sequence[StreamId]:
+        """See `core.ports.history.History.streams`."""
+        query = select(heads.c.stream_id).order_by(heads.c.stream_id)
+        return [StreamId(row["stream_id"]) for row in self._rows(query)]
+
+    def finished(self, shards: Collection[int]) -> Sequence[FinishedJob]:
+        """See `core.ports.history.History.finished`."""
+        columns = job.c.stream_id, job.c.generation, job.c.deleted_at.is_not(None).label("deleted")
+        query = select(*columns).where(~job.c.open, _in_shards(shards))
+        return [FinishedJob(**row) for row in self._rows(query)]
+
+    def open_streams(self, shards: Collection[int]) -> Sequence[StreamId]:
+        """See `core.ports.history.History.open_streams`."""
+        query = (
+            select(job.c.stream_id).where(job.c.open, _in_shards(shards)).order_by(job.c.stream_id)
+        )
+        return [StreamId(row["stream_id"]) for row in self._rows(query)]
+
+    def attempts(self, stream: StreamId) -> Sequence[AttemptRow]:
+        """See `core.ports.history.History.attempts`."""
+        query = select(attempt).where(attempt.c.stream_id == stream).order_by(attempt.c.number)
+        return [AttemptRow(**row) for row in self._rows(query)]
+
+    def decisions(self, stream: StreamId) -> Sequence[DecisionRow]:
+        """See `core.ports.history.History.decisions`."""
+        query = (
+            select(decision)
+            .where(decision.c.stream_id == stream)
+            .order_by(decision.c.scheduled_at, decision.c.decision_id)
+        )
+        return [DecisionRow(**row) for row in self._rows(query)]
+
+    def effects(self, stream: StreamId) -> Sequence[EffectRow]:
+        """See `core.ports.history.History.effects`."""
+        query = (
+            select(effect)
+            .where(effect.c.stream_id == stream)
+            .order_by(effect.c.requested_at, effect.c.effect_id)
+        )
+        return [EffectRow(**row) for row in self._rows(query)]
+
+    def _rows(self, query: Select[Any]) -> Sequence[dict[str, Any]]:
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]

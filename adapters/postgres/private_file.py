@@ -1,0 +1,15 @@
+"""How is a small file written so that only its owner reads it, and whole or not at all?"""
+
+import os
+from pathlib import Path
+
+
+def write_private(path: Path, content: str) -> None:
+    """Write a file that only its owner may read, whole or not at all, and durably."""
+    scratch = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    scratch.unlink(missing_ok=True)
+    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    scratch.replace(path)

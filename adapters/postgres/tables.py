@@ -1,0 +1,205 @@
+"""Which tables there are: the metadata that `alembic check` compares and that queries go through.
+
+`event` is the log; `stream` and `log_head` say where it ends. The other tables are inline
+projections: they follow from the log and are written by the same call. `shard_lease` says who may
+write.
+Nothing here writes: the functions in `adapters/postgres/sql` do, and the service's role may do
+nothing else.
+"""
+
+from typing import Any, TypeAlias
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
+from sqlalchemy.types import TypeEngine
+
+PARTITION_PREFIX = "event_"
+"""Partitions of `event` are called `event_y2026m11` and `event_default`."""
+
+metadata = MetaData()
+
+_Kind: TypeAlias = "TypeEngine[Any] | type[TypeEngine[Any]]"
+
+_INSTANT = TIMESTAMP(timezone=True)
+_JOB_ID = "UUIDv7 of the job: creation of the Kubernetes object, hash of (cluster, UID)"
+
+
+def _column(name: str, kind: _Kind, comment: str, *, nullable: bool = False) -> Column[Any]:
+    return Column(name, kind, nullable=nullable, comment=comment)
+
+
+event = Table(
+    "event",
+    metadata,
+    _column("position", BigInteger, "Place in the whole log, from 1, in commit order, no gaps"),
+    _column("stream_id", Uuid, _JOB_ID),
+    _column("version", Integer, "Place in the stream, from 1, no gaps"),
+    _column("event_id", Uuid, "UUIDv5 of the observation and the event's number in its answer"),
+    _column("type", Text, "Stable name of what happened, in the past tense"),
+    _column("schema_version", SmallInteger, "Shape of data for this type, from 1"),
+    _column("occurred_at", _INSTANT, "When it was true in the world"),
+    _column("recorded_at", _INSTANT, "When the controller wrote it down, by its own clock"),
+    _column("actor", Text, "Which process wrote it"),
+    _column("epoch", BigInteger, "Epoch of the lease it was written under"),
+    _column("causation_id", Uuid, "Observation it was decided on"),
+    _column("correlation_id", Uuid, "Effect or decision it belongs to; else the stream"),
+    _column("data", JSONB, "Payload, redacted"),
+    _column("data_sha", LargeBinary, "SHA-256 of the canonical text of data"),
+    _column("chain", LargeBinary, "SHA-256 of the previous link, the envelope and data_sha"),
+    PrimaryKeyConstraint("stream_id", "version", name="event_pkey"),
+    UniqueConstraint("stream_id", "event_id", name="event_id_key"),
+    Index("event_position", "position"),
+    comment="The log: everything that was seen and decided, for ever; append only",
+    postgresql_partition_by="RANGE (stream_id)",
+)
+
+stream = Table(
+    "stream",
+    metadata,
+    _column("stream_id", Uuid, _JOB_ID),
+    _column("version", Integer, "Version of the last event"),
+    _column("chain", LargeBinary, "Link of the last event"),
+    _column("shard", SmallInteger, "Part of the work it belongs to, from 0"),
+    PrimaryKeyConstraint("stream_id", name="stream_pkey"),
+    comment="Where each stream ends",
+    postgresql_with={"fillfactor": 70},
+)
+
+log_head = Table(
+    "log_head",
+    metadata,
+    Column(
+        "single",
+        Boolean,
+        nullable=False,
+        server_default=text("true"),
+        comment="Always true: there is one row",
+    ),
+    _column("position", BigInteger, "Position of the last event; 0 for an empty log"),
+    PrimaryKeyConstraint("single", name="log_head_pkey"),
+    comment="Where the whole log ends",
+)
+
+job = Table(
+    "job",
+    metadata,
+    _column("stream_id", Uuid, _JOB_ID),
+    _column("shard", SmallInteger, "Part of the work it belongs to, from 0"),
+    _column("version", Integer, "Version of the stream that this row reflects"),
+    _column("cluster", Text, "Kubernetes cluster, as this installation calls it"),
+    _column("kind", Text, "RayJob or TrainJob"),
+    _column("namespace", Text, "Namespace of the object"),
+    _column("name", Text, "Name of the object"),
+    _column("uid", Text, "UID of the object"),
+    _column("generation", BigInteger, "Generation of the specification last seen"),
+    _column("phase", Text, "RayJob: job deployment status; empty while new"),
+    _column("job_status", Text, "RayJob: what Ray says of the entrypoint"),
+    _column("reason", Text, "Why it is in this phase, one word; empty if there is none"),
+    _column("message", Text, "The same for people; redacted"),
+    _column("attempt", Integer, "Number of the current or last attempt, from 1; 0 before"),
+    _column("retries", Integer, "How many retries were granted"),
+    _column("succeeded", Integer, "How many attempts succeeded"),
+    _column("failed", Integer, "How many attempts failed"),
+    _column("ray_cluster_name", Text, "RayCluster of the current or last attempt"),
+    _column("ray_job_id", Text, "Submission id of the current or last attempt"),
+    _column("created_at", _INSTANT, "When the object was created in Kubernetes"),
+    _column("first_seen_at", _INSTANT, "When the controller first saw it"),
+    _column("started_at", _INSTANT, "When the current attempt started", nullable=True),
+    _column("ended_at", _INSTANT, "When it reached Complete or Failed", nullable=True),
+    _column("deleted_at", _INSTANT, "When the object was seen to be gone", nullable=True),
+    _column("open", Boolean, "Whether anything is left to do"),
+    _column("last_event_at", _INSTANT, "When its last event occurred"),
+    PrimaryKeyConstraint("stream_id", name="job_pkey"),
+    Index("job_open", "stream_id", postgresql_where=text("open")),
+    Index("job_name", "namespace", "name"),
+    comment="Current state of each job; follows from the log",
+    postgresql_with={"fillfactor": 70},
+)
+
+attempt = Table(
+    "attempt",
+    metadata,
+    _column("stream_id", Uuid, _JOB_ID),
+    _column("number", Integer, "From 1"),
+    _column("generation", BigInteger, "Generation of the specification it was started on"),
+    _column("ray_cluster_name", Text, "RayCluster it runs on"),
+    _column("ray_job_id", Text, "Submission id"),
+    _column("started_at", _INSTANT, "When it was started"),
+    _column("running_at", _INSTANT, "When the cluster was ready and it ran", nullable=True),
+    _column("ended_at", _INSTANT, "When it ended", nullable=True),
+    _column(
+        "outcome", Text, "succeeded, stopped, failed, suspended, deleted; empty while it goes on"
+    ),
+    _column("reason", Text, "Why it ended, one word"),
+    _column("message", Text, "The same for people; redacted"),
+    _column("job_status", Text, "The last thing Ray said of the entrypoint"),
+    _column("retried", Boolean, "Whether a retry was granted after it"),
+    PrimaryKeyConstraint("stream_id", "number", name="attempt_pkey"),
+    comment="Executions of jobs; follow from the log",
+    postgresql_with={"fillfactor": 70},
+)
+
+decision = Table(
+    "decision",
+    metadata,
+    _column("decision_id", Uuid, "UUIDv5 of the observation, kind and subject"),
+    _column("stream_id", Uuid, _JOB_ID),
+    _column("shard", SmallInteger, "Part of the work it belongs to, from 0"),
+    _column("attempt", Integer, "Attempt it was made in; 0 before the first"),
+    _column("kind", Text, "retry, active_deadline, ttl_shutdown and the like"),
+    _column("state", Text, "pending, fired or cancelled"),
+    _column("due_at", _INSTANT, "When it is to be carried out"),
+    _column("scheduled_at", _INSTANT, "When it was made"),
+    _column("resolved_at", _INSTANT, "When it fired or was cancelled", nullable=True),
+    _column("cause", Text, "Why it was made, in words"),
+    _column("resolution", Text, "Why it was cancelled, or what firing it brought about"),
+    PrimaryKeyConstraint("stream_id", "decision_id", name="decision_pkey"),
+    Index("decision_due", "due_at", postgresql_where=text("state = 'pending'")),
+    comment="What the controller resolved to do at a later instant; follows from the log",
+)
+
+effect = Table(
+    "effect",
+    metadata,
+    _column("effect_id", Uuid, "UUIDv5 of the observation, kind and target"),
+    _column("stream_id", Uuid, _JOB_ID),
+    _column("shard", SmallInteger, "Part of the work it belongs to, from 0"),
+    _column("attempt", Integer, "Attempt it belongs to; 0 before the first"),
+    _column(
+        "kind", Text, "What is done: create_cluster, delete_cluster, submit_entrypoint and the like"
+    ),
+    _column("target", Text, "What it acts on: a name, or a submission id at an address"),
+    _column("state", Text, "requested, succeeded, failed or superseded"),
+    _column("requested_at", _INSTANT, "When it was decided on"),
+    _column("ended_at", _INSTANT, "When it ended", nullable=True),
+    _column("trouble", Text, "Latest kind of failure that was met; empty if none"),
+    PrimaryKeyConstraint("stream_id", "effect_id", name="effect_pkey"),
+    Index("effect_requested", "requested_at", postgresql_where=text("state = 'requested'")),
+    comment="What the controller does outside; follows from the log",
+)
+
+shard_lease = Table(
+    "shard_lease",
+    metadata,
+    _column("shard", SmallInteger, "Part of the work, from 0"),
+    _column("epoch", BigInteger, "Grows with every change of hands; checked by append"),
+    _column("owner", Text, "One run of one process; empty when it was given up"),
+    _column("until", _INSTANT, "When the lease ends, by the clock of the database"),
+    PrimaryKeyConstraint("shard", name="shard_lease_pkey"),
+    comment="Who may write for which part of the work",
+)

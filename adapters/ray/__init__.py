@@ -1,0 +1,1 @@
+"""The Ray job API over HTTP, without Ray."""

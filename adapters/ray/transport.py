@@ -1,0 +1,196 @@
+"""How does one request reach a Ray head and come back, within its limits?
+
+No retries (they are the caller's decision), no redirects (a head sends none), no compression.
+"""
+
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from urllib3 import BaseHTTPResponse, PoolManager, Timeout
+from urllib3.exceptions import HTTPError, NameResolutionError, NewConnectionError
+from urllib3.exceptions import TimeoutError as Urllib3Timeout
+
+from adapters.ray.deadline import direct_pools, proxy_pool
+from adapters.ray.errors import STRUCK_OUT
+from adapters.ray.proxies import proxy_credentials, proxy_for
+from core.errors import RayApiUnreachable
+
+POOLS = 256
+"""Heads to which connections are kept."""
+
+CONNECTIONS = 4
+"""Connections kept per head; more are opened if need be and closed after use."""
+
+PROXY_CONNECTIONS = 32
+"""Connections kept to a proxy, through which all heads are reached."""
+
+CHUNK_BYTES = 1 << 16
+"""Read at a time."""
+
+EXPLANATION_CHARACTERS = 300
+"""As much of a library's error as a message holds."""
+
+ADDRESS = re.compile(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
+
+TOKEN = re.compile(r"[\x21-\x7e]+")
+"""What a header can carry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one request may cost."""
+
+    seconds: float
+    """From the first packet to the last byte of the answer."""
+    answer_bytes: int
+    """A longer answer is an error."""
+    kept_bytes: int
+    """Of a longer answer only the end is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked of a head."""
+
+    address: str
+    method: str
+    path: str
+    token: str = ""
+    body: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a head answered."""
+
+    status: int
+    body: bytes
+    beginning_lost: bool
+    """Whether `body` is only the end of what was sent."""
+
+    @property
+    def success(self) -> bool:
+        """Whether the status says that it worked."""
+        return 200 <= self.status < 300  # noqa: PLR2004 -- as HTTP groups them
+
+
+class Transport:
+    """Bounded keep-alive connections to many heads. Safe for many threads."""
+
+    def __init__(self, proxies: Mapping[str, str]) -> None:
+        self._proxies = proxies
+        self._direct = direct_pools(POOLS, CONNECTIONS)
+        self._through: dict[str, PoolManager] = {}
+        self._one_at_a_time = threading.Lock()
+
+    def send(self, request: Request, limits: Limits) -> Answer:
+        """Return the answer, whatever its status.
+
+        Raises:
+            RayApiUnreachable: none came in time, it broke off, or it is too long.
+        """
+        _check_address(request.address)
+        try:
+            manager = self._manager(request.address)
+            response = manager.urlopen(
+                request.method,
+                f"http://{request.address}{request.path}",
+                body=request.body,
+                headers=_headers(request),
+                timeout=Timeout(total=limits.seconds),
+                redirect=False,
+                retries=False,
+                preload_content=False,
+                decode_content=False,
+            )
+            try:
+                return _read(request.address, response, limits)
+            finally:
+                response.close()  # a connection with an unread rest is of no more use
+        except (HTTPError, OSError, ValueError) as error:
+            raise RayApiUnreachable(
+                f"the Ray head at {request.address} {_explanation(error, request, limits)}"
+            ) from error
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self._one_at_a_time:
+            for manager in (self._direct, *self._through.values()):
+                manager.clear()
+
+    def _manager(self, address: str) -> PoolManager:
+        """Return the pools for this address: direct, or those of its proxy."""
+        proxy = proxy_for(address, self._proxies)
+        if proxy is None:
+            return self._direct
+        if not proxy.lower().startswith("http://"):
+            raise RayApiUnreachable(
+                f"the proxy for the Ray head at {address} must be an http:// address; correct "
+                "HTTP_PROXY, or name the head in NO_PROXY"
+            )
+        with self._one_at_a_time:
+            if proxy not in self._through:
+                headers = proxy_credentials(proxy)
+                self._through[proxy] = proxy_pool(proxy, headers, PROXY_CONNECTIONS)
+            return self._through[proxy]
+
+
+def _check_address(address: str) -> None:
+    """Raise unless this is `host:port`."""
+    found = ADDRESS.fullmatch(address)
+    if found is None or not 0 < int(found["port"]) < 1 << 16:
+        raise RayApiUnreachable(
+            f"{address[:EXPLANATION_CHARACTERS]!r} is no address of a Ray head; it must be "
+            "host:port without a scheme, as in status.dashboardURL"
+        )
+
+
+def _headers(request: Request) -> dict[str, str]:
+    """Return the headers of a request; the token's name is Ray's own."""
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+    if request.method == "POST":
+        headers["Content-Type"] = "application/json"
+    token = request.token.strip()  # a Secret often ends in a line feed
+    if token:
+        if TOKEN.fullmatch(token) is None:
+            raise RayApiUnreachable(
+                f"the token for the Ray head at {request.address} holds characters that no header "
+                "can carry; correct the Secret"
+            )
+        headers["x-ray-authorization"] = f"Bearer {token}"
+    return headers
+
+
+def _read(address: str, response: BaseHTTPResponse, limits: Limits) -> Answer:
+    """Return the answer with the end of its body."""
+    kept = bytearray()
+    total = 0
+    while chunk := response.read(CHUNK_BYTES):
+        total += len(chunk)
+        if total > limits.answer_bytes:
+            raise RayApiUnreachable(
+                f"the Ray head at {address} answered more than {limits.answer_bytes} bytes"
+            )
+        kept += chunk
+        if len(kept) > 2 * limits.kept_bytes:
+            del kept[: -limits.kept_bytes]
+    return Answer(
+        response.status, bytes(kept[-limits.kept_bytes :]), beginning_lost=total > limits.kept_bytes
+    )
+
+
+def _explanation(error: Exception, request: Request, limits: Limits) -> str:
+    """Say in our words what went wrong, without the token."""
+    if isinstance(error, NameResolutionError):
+        return "has a name that cannot be resolved"
+    # To urllib3 a refused connection is a kind of time-out.
+    timed_out = isinstance(error, (Urllib3Timeout, TimeoutError))
+    if timed_out and not isinstance(error, NewConnectionError):
+        return f"did not answer in full within {limits.seconds:g} s"
+    said = " ".join(str(error).split())
+    token = request.token.strip()
+    if token:
+        said = said.replace(token, STRUCK_OUT)
+    return f"gave no usable answer: {said[:EXPLANATION_CHARACTERS]}"

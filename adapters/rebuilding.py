@@ -1,0 +1,134 @@
+"""Folding the log anew, job by job, and holding the tables against it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Protocol
+
+from core.catalogue import read_event
+from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
+from core.ports.event_store import EventStore
+from core.ports.history import History, JobFilter
+from core.ports.projections import Projections
+from core.projections.view import View, advance
+from core.values.ids import StreamId
+
+TRIES_MAX = 5
+"""How often a job that moves on meanwhile is folded again."""
+
+
+class LedgerParts(Protocol):
+    """What rebuilding needs of a ledger."""
+
+    @property
+    def store(self) -> EventStore:
+        """The log."""
+        ...
+
+    @property
+    def history(self) -> History:
+        """The rows."""
+        ...
+
+    @property
+    def projections(self) -> Projections:
+        """What replaces rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A column that is not what the log says."""
+
+    table: str
+    key: str
+    column: str
+    found: str
+    expected: str
+
+
+Row = JobRow | AttemptRow | DecisionRow | EffectRow
+
+
+def fold_rows(store: EventStore, stream: StreamId) -> tuple[int, RowChanges] | None:
+    """Return the version of a stream and all rows that follow from it; None for an empty one."""
+    stored = store.read_stream(stream)
+    if not stored:
+        return None
+    _, rows = advance(View(), (read_event(item.record) for item in stored))
+    return stored[-1].record.version, rows
+
+
+def compare(ledger: LedgerParts, stream: StreamId) -> list[Difference]:
+    """Return every column of a job's rows that is not what the log says.
+
+    A job that moves on between the two readings is read again.
+    """
+    for _ in range(TRIES_MAX):
+        before = fold_rows(ledger.store, stream)
+        found = _stored_rows(ledger.history, stream)
+        after = ledger.store.read_stream(stream, before[0] if before is not None else 0)
+        if not after:
+            return list(_differences(found, before[1] if before is not None else None))
+    return []
+
+
+def replace(ledger: LedgerParts, stream: StreamId) -> list[Difference]:
+    """Put the folded rows in place of a job's rows; return what was different."""
+    for _ in range(TRIES_MAX):
+        folded = fold_rows(ledger.store, stream)
+        if folded is None:
+            return []
+        found = _stored_rows(ledger.history, stream)
+        if ledger.projections.replace_rows(stream, *folded):
+            return list(_differences(found, folded[1]))
+    return []
+
+
+def _stored_rows(history: History, stream: StreamId) -> dict[tuple[str, str], Row]:
+    jobs = history.jobs(JobFilter(stream_id=stream), 1)
+    return _by_key(
+        jobs, history.attempts(stream), history.decisions(stream), history.effects(stream)
+    )
+
+
+def _by_key(
+    jobs: Sequence[JobRow],
+    attempts: Sequence[AttemptRow],
+    decisions: Sequence[DecisionRow],
+    effects: Sequence[EffectRow],
+) -> dict[tuple[str, str], Row]:
+    rows: dict[tuple[str, str], Row] = {}
+    rows |= {("job", str(row.stream_id)): row for row in jobs}
+    rows |= {("attempt", f"{row.stream_id} {row.number}"): row for row in attempts}
+    rows |= {("decision", str(row.decision_id)): row for row in decisions}
+    rows |= {("effect", str(row.effect_id)): row for row in effects}
+    return rows
+
+
+def _differences(
+    found: Mapping[tuple[str, str], Row], folded: RowChanges | None
+) -> Iterator[Difference]:
+    expected: Mapping[tuple[str, str], Row] = {}
+    if folded is not None:
+        expected = _by_key([folded.job], folded.attempts, folded.decisions, folded.effects)
+    for table, key in sorted(found.keys() | expected.keys()):
+        is_row, should_row = found.get((table, key)), expected.get((table, key))
+        if is_row is None or should_row is None:
+            yield Difference(
+                table=table,
+                key=key,
+                column="(the whole row)",
+                found="absent" if is_row is None else "present",
+                expected="absent" if should_row is None else "present",
+            )
+            continue
+        should = asdict(should_row)
+        for column, value in asdict(is_row).items():
+            if value != should[column]:
+                yield Difference(
+                    table=table,
+                    key=key,
+                    column=column,
+                    found=str(value),
+                    expected=str(should[column]),
+                )

@@ -1,0 +1,45 @@
+"""The key of the digests that stand in place of secrets.
+
+It comes from the settings, or from a file that is made once.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+from adapters.settings import Settings
+from core.errors import LedgerMisconfigured
+
+FILE_NAME = "redaction.key"
+KEY_BYTES = 32
+
+
+def redaction_key(settings: Settings) -> bytes:
+    """Return the key; make the file (readable for the owner only) if there is none.
+
+    Raises:
+        LedgerMisconfigured: the file cannot be read or made.
+    """
+    given = settings.redaction_key.get_secret_value()
+    if given:
+        return given.encode()
+    path = settings.data_dir / FILE_NAME
+    try:
+        return _read_or_make(path)
+    except OSError as error:
+        message = (
+            f"the redaction key {path} cannot be used ({error.strerror}); "
+            "set JOBLEDGER_REDACTION_KEY or JOBLEDGER_DATA_DIR"
+        )
+        raise LedgerMisconfigured(message) from error
+
+
+def _read_or_make(path: Path) -> bytes:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return bytes.fromhex(path.read_text().strip())
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_hex(KEY_BYTES))
+    return bytes.fromhex(path.read_text().strip())

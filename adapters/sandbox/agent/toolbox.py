@@ -1,0 +1,28 @@
+"""The directory that comes first on every container's path: `ray`, `python` and `python3`."""
+
+import shlex
+import sys
+from pathlib import Path
+
+from adapters.sandbox.ray import run as ray_command
+
+
+def make_toolbox(directory: Path) -> Path:
+    """Write the commands into `directory` and return it.
+
+    They are scripts and not links: a link to a virtual environment's interpreter forgets the
+    environment, and with it the installed libraries.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    interpreter = shlex.quote(sys.executable)
+    program = shlex.quote(str(Path(ray_command.__file__).resolve()))
+    scripts = {
+        "python": f'exec {interpreter} "$@"',
+        "python3": f'exec {interpreter} "$@"',
+        "ray": f'exec {interpreter} -I -S {program} "$@"',
+    }
+    for name, line in scripts.items():
+        script = directory / name
+        script.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
+        script.chmod(0o755)
+    return directory

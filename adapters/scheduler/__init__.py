@@ -1,0 +1,1 @@
+"""APScheduler as the engine of time, over the table of pending decisions."""

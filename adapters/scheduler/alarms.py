@@ -1,0 +1,97 @@
+"""The alarms of the service.
+
+APScheduler wakes it when decisions fall due, and for its periodic duties.
+"""
+
+import threading
+from collections.abc import Callable, Collection
+from datetime import UTC, timedelta
+
+from apscheduler.executors.debug import DebugExecutor
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.jobstores.memory import MemoryJobStore
+from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.interval import IntervalTrigger
+
+from adapters.scheduler.job_store import DecisionJobStore
+from core.jobs.rows import DecisionRow
+from core.ports.alarms import OnDue
+from core.ports.clock import Clock
+from core.ports.pending import PendingDecisions
+from core.values.ids import DecisionId
+from core.values.instants import Instant
+
+SILENT_SECONDS_MAX = 90.0
+"""An engine that has not looked at the ledger for this long counts as dead."""
+
+DUTY_THREADS = 2
+
+
+class SchedulerAlarms:
+    """Implements `core.ports.alarms.Alarms` on APScheduler 3.
+
+    Decisions are handed out in the scheduler's own thread (handing out is only a put into a
+    queue), duties run in a
+    small pool of their own, so a slow duty never makes a decision late.
+    """
+
+    def __init__(
+        self, pending: PendingDecisions, clock: Clock, shards: Callable[[], Collection[int]]
+    ) -> None:
+        self._lock = threading.Lock()
+        self._over = False
+        self._on_due: OnDue | None = None
+        self._store = DecisionJobStore(pending, clock, shards, self._tell)
+        self._scheduler = BackgroundScheduler(
+            timezone=UTC,
+            jobstores={"decisions": self._store, "duties": MemoryJobStore()},
+            executors={
+                "decisions": DebugExecutor(),
+                "duties": ThreadPoolExecutor(DUTY_THREADS),
+            },
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
+        )
+
+    def start(self, on_due: OnDue) -> None:
+        """Begin to tell, once."""
+        with self._lock:
+            if self._on_due is None and not self._over:
+                self._on_due = on_due
+                self._scheduler.start()
+
+    def add_duty(self, name: str, duty: Callable[[], None], every: timedelta) -> None:
+        """Carry out a duty from now on, at each interval; a duty never runs beside itself."""
+        self._scheduler.add_job(
+            duty,
+            IntervalTrigger(seconds=every.total_seconds(), timezone=UTC),
+            id=name,
+            jobstore="duties",
+            executor="duties",
+        )
+
+    def wake(self, due_at: Instant | None = None) -> None:
+        """Look again, if sleeping on would miss a decision due then."""
+        if self._scheduler.running and self._store.needs_wake(due_at):
+            self._scheduler.wakeup()
+
+    def done(self, decision: DecisionId) -> None:
+        """Take note that a told decision has been dealt with."""
+        if self._store.dealt_with(decision):
+            self.wake()
+
+    def stop(self) -> None:
+        """End; waits for a duty under way."""
+        with self._lock:
+            self._over = True
+            if self._scheduler.running:
+                self._scheduler.shutdown(wait=True)
+
+    def is_alive(self) -> bool:
+        """Return whether the scheduler's thread runs and has looked at the ledger lately."""
+        thread = getattr(self._scheduler, "_thread", None)
+        silent = self._store.seconds_since_look()
+        return thread is not None and thread.is_alive() and silent < SILENT_SECONDS_MAX
+
+    def _tell(self, row: DecisionRow) -> None:
+        if self._on_due is not None:
+            self._on_due(row)

@@ -1,0 +1,214 @@
+"""A job store of APScheduler that reads pending decisions and owns nothing.
+
+APScheduler as shipped drops what is overdue, removes a job when it is handed out rather than when
+it is done, and
+loses its thread to one exception of a store. This store therefore never raises, never drops and
+never removes: a
+decision stays due until the log says that it fired or was cancelled. Handed-out decisions are
+remembered so that they
+are not handed out twice at once; one that is not dealt with within a minute is handed out again.
+"""
+
+import threading
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from apscheduler.job import Job
+from apscheduler.jobstores.base import BaseJobStore
+from apscheduler.triggers.date import DateTrigger
+
+from adapters.telemetry.logging import get_logger
+from core.errors import LedgerError
+from core.jobs.rows import DecisionRow
+from core.ports.clock import Clock
+from core.ports.pending import PendingDecisions
+from core.values.ids import DecisionId
+from core.values.instants import Instant
+
+log = get_logger(__name__)
+
+IN_FLIGHT_MAX = 256
+"""How many decisions may be handed out and not yet dealt with."""
+
+HANDED_OUT_SECONDS_MAX = 60.0
+"""After this long a decision that was handed out counts as lost on the way."""
+
+SLEEP_MAX = timedelta(seconds=30)
+"""Longest sleep, so that a stepped clock or a lost wake-up cannot hurt for long."""
+
+ERROR_PAUSE = timedelta(seconds=1)
+
+
+class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has no types
+    """The pending decisions of our shards, as jobs that are due once."""
+
+    def __init__(
+        self,
+        pending: PendingDecisions,
+        clock: Clock,
+        shards: Callable[[], Collection[int]],
+        carry_out: Callable[[DecisionRow], None],
+    ) -> None:
+        super().__init__()
+        self._pending = pending
+        self._clock = clock
+        self._shards = shards
+        self._carry_out = carry_out
+        self._lock = threading.Lock()
+        self._handed_out: dict[DecisionId, float] = {}
+        self._armed_at: Instant | None = None
+        """Nothing new is due before this instant; None while that is not known."""
+        self._must_look = True
+        """Something may have changed since the ledger was last asked."""
+        self._looked = clock.monotonic()
+
+    def get_due_jobs(self, now: datetime) -> list[Job]:
+        """Return due decisions that are not handed out.
+
+        The earliest come first, as many as there is room for.
+        """
+        if self._sleeps_well():
+            return []
+        with self._lock:
+            self._armed_at, self._must_look = None, False
+        besides = self._besides()
+        room = IN_FLIGHT_MAX - len(besides)
+        self._looked = self._clock.monotonic()
+        if room <= 0:
+            return []
+        try:
+            rows = self._pending.due(self._clock.now(), self._shards(), room, besides)
+        except LedgerError as error:
+            log.warning("decisions_not_read", error=str(error))
+            return []
+        except Exception:  # whatever it was: the engine goes on, and looks again
+            log.exception("decisions_not_read")
+            return []
+        with self._lock:
+            for row in rows:
+                self._handed_out[row.decision_id] = self._looked
+        return [self._job(row, now) for row in rows]
+
+    def get_next_run_time(self) -> datetime | None:
+        """Return when to look again.
+
+        The engine sleeps by the machine's clock; how long, follows from the clock of the service.
+        While there is no room, whoever deals with a decision wakes us.
+        """
+        engine_now = datetime.now(UTC)
+        try:
+            return engine_now + self._pause()
+        except LedgerError as error:
+            log.warning("decisions_not_read", error=str(error))
+        except Exception:  # it would end the engine's thread
+            log.exception("decisions_not_read")
+        return engine_now + ERROR_PAUSE
+
+    def _sleeps_well(self) -> bool:
+        """Return whether it is known, without asking the ledger, that nothing new is due."""
+        armed_at = self._armed_at
+        return (
+            armed_at is not None
+            and not self._must_look
+            and self._clock.now() < armed_at
+            and self.seconds_since_look() < SLEEP_MAX.total_seconds()
+        )
+
+    def _pause(self) -> timedelta:
+        """Return how long to sleep. Until it is known, every decision needs a wake-up."""
+        now = self._clock.now()
+        armed_at = self._armed_at
+        if armed_at is None:
+            besides = self._besides()
+            if len(besides) >= IN_FLIGHT_MAX:
+                return SLEEP_MAX
+            due_at = self._pending.next_due_at(self._shards(), besides)
+            latest = now + SLEEP_MAX
+            armed_at = latest if due_at is None else min(due_at, latest)
+            self._armed_at = armed_at
+        return min(max(armed_at - now, timedelta()), SLEEP_MAX)
+
+    def needs_wake(self, due_at: Instant | None) -> bool:
+        """Take note of a decision due then; return whether sleeping on would miss it.
+
+        None: anything may have changed.
+        """
+        with self._lock:
+            if due_at is None or self._armed_at is None:
+                self._must_look = True
+            elif due_at < self._armed_at:
+                self._armed_at = due_at  # known now: the ledger need not be asked
+            else:
+                return False
+            return True
+
+    def dealt_with(self, decision_id: DecisionId) -> bool:
+        """Forget that a decision was handed out; return whether there was no room before."""
+        with self._lock:
+            full = len(self._handed_out) >= IN_FLIGHT_MAX
+            self._handed_out.pop(decision_id, None)
+            return full
+
+    def seconds_since_look(self) -> float:
+        """Return how long ago the store was last asked for due decisions."""
+        return self._clock.monotonic() - self._looked
+
+    def lookup_job(self, job_id: str) -> Job | None:
+        """Return a pending decision by its id."""
+        return next((job for job in self.get_all_jobs() if job.id == job_id), None)
+
+    def get_all_jobs(self) -> list[Job]:
+        """Return pending decisions, earliest first, for whoever lists APScheduler's jobs."""
+        try:
+            rows = self._pending.pending(self._shards(), IN_FLIGHT_MAX)
+        except LedgerError as error:
+            log.warning("decisions_not_read", error=str(error))
+            return []
+        except Exception:  # whoever only lists must not be hurt
+            log.exception("decisions_not_read")
+            return []
+        return [self._job(row, row.due_at) for row in rows]
+
+    def add_job(self, job: Job) -> None:
+        """Refuse: a decision is born from an event, never here."""
+        raise RuntimeError(f"{job}: decisions are scheduled by events only")
+
+    def update_job(self, job: Job) -> None:
+        """Do nothing: the row changes with the event that ends the decision."""
+
+    def remove_job(self, job_id: str) -> None:
+        """Do nothing: the row changes with the event that ends the decision."""
+
+    def remove_all_jobs(self) -> None:
+        """Do nothing: decisions are ended by events only."""
+
+    def _besides(self) -> frozenset[DecisionId]:
+        lost_before = self._clock.monotonic() - HANDED_OUT_SECONDS_MAX
+        with self._lock:
+            for decision_id, since in list(self._handed_out.items()):
+                if since < lost_before:
+                    del self._handed_out[decision_id]
+            return frozenset(self._handed_out)
+
+    def _job(self, row: DecisionRow, now: datetime) -> Job:
+        """Return the job of a decision.
+
+        It is made without APScheduler's checks, which pickle and inspect.
+        """
+        due_at = min(row.due_at, now)
+        job: Any = Job.__new__(Job)
+        job._scheduler = self._scheduler  # noqa: SLF001 what Job.__init__ would set
+        job._jobstore_alias = self._alias  # noqa: SLF001 what Job.__init__ would set
+        job.id = str(row.decision_id)
+        job.name = f"{row.kind} of {row.stream_id}"
+        job.trigger = DateTrigger(due_at)
+        job.executor = "decisions"
+        job.func = self._carry_out
+        job.func_ref = None
+        job.args, job.kwargs = (row,), {}
+        job.misfire_grace_time = None
+        job.coalesce = True
+        job.max_instances = 1
+        job.next_run_time = due_at
+        return job

@@ -1,0 +1,104 @@
+"""What the log knows and the watches do not show: asked for by name before it is told as gone.
+
+Objects go while nobody is watching. But a watch may also lag behind the log (another replica
+created a RayCluster a moment ago), and a job must not fail because of that.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from adapters.service.watching import (
+    ChildKind,
+    Surroundings,
+    tell_child_gone,
+    tell_job_gone,
+)
+from adapters.telemetry.logging import get_logger
+from core.errors import ClusterError
+from core.ports.clock import Clock
+from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Cluster, Resource
+from core.rayjob.observations import JobIdentity
+from core.rayjob.state import RayJobState
+from core.values.documents import text
+from core.values.ids import StreamId
+from core.values.instants import Instant
+
+log = get_logger(__name__)
+
+PAUSE_SECONDS = 5.0
+"""Pause after a question that the API server did not answer."""
+
+_RESOURCES: dict[ChildKind, Resource] = {"RayCluster": RAYCLUSTERS, "Job": BATCH_JOBS}
+
+
+@dataclass(frozen=True, slots=True)
+class Lookout:
+    """What looking for absent objects needs."""
+
+    cluster: Cluster
+    around: Surroundings
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """An object that is not shown. Calling it is a task for the workers."""
+
+    lookout: Lookout
+    resource: Resource
+    namespace: str
+    name: str
+    uid: str
+    tell: Callable[[Instant], None]
+
+    def __call__(self) -> float | None:
+        """Ask for the object, and tell if it is gone; return the pause before the next try."""
+        try:
+            found = self.lookout.cluster.get(self.resource, self.namespace, self.name)
+        except ClusterError as error:
+            log.warning("absence_unclear", name=self.name, error=str(error))
+            return PAUSE_SECONDS
+        if found is None or text(found, "metadata", "uid") != self.uid:
+            self.tell(self.lookout.clock.now())
+        return None
+
+
+def absences(lookout: Lookout, stream: StreamId, state: RayJobState) -> Iterator[Absence]:
+    """Yield what a job's state names and the watches do not show."""
+    identity, around = state.identity, lookout.around
+    if identity is None:
+        return
+    if around.live.job(identity.uid) is None:
+        yield _of_job(lookout, stream, identity)
+        return
+    known: list[tuple[ChildKind, str, str]] = [
+        ("RayCluster", item.name, item.uid)
+        for item in (*([state.cluster] if state.cluster else []), *state.strays)
+    ]
+    if state.submitter is not None:
+        known.append(("Job", state.submitter.name, state.submitter.uid))
+    for kind, name, uid in known:
+        if uid and not around.live.has_child(kind, uid):
+            yield _of_child(lookout, stream, identity, kind, (name, uid))
+
+
+def _of_job(lookout: Lookout, stream: StreamId, identity: JobIdentity) -> Absence:
+    def tell(at: Instant) -> None:
+        tell_job_gone(lookout.around, stream, at)
+
+    return Absence(lookout, RAYJOBS, identity.namespace, identity.name, identity.uid, tell)
+
+
+def _of_child(
+    lookout: Lookout,
+    stream: StreamId,
+    identity: JobIdentity,
+    kind: ChildKind,
+    child: tuple[str, str],
+) -> Absence:
+    name, uid = child
+
+    def tell(at: Instant) -> None:
+        tell_child_gone(lookout.around, kind, stream, name, uid, at)
+
+    return Absence(lookout, _RESOURCES[kind], identity.namespace, name, uid, tell)

@@ -1,0 +1,164 @@
+"""From an effect that was asked for to its outcome: skip, act, judge what came back, tell it.
+
+Intent, act, outcome: the intent is in the log before anything is sent, the outcome comes back as
+an observation.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from adapters.service.acts import Done, SomebodyElses, SupersededEffect, World, act
+from adapters.service.inbox import Inbox
+from adapters.service.live import LiveJob
+from adapters.service.slots import Slots
+from adapters.telemetry.logging import get_logger
+from adapters.telemetry.metrics import Metrics
+from core.errors import (
+    JobledgerError,
+    ObjectNotFound,
+    RayApiUnreachable,
+    RayJobRefused,
+    RequestForbidden,
+    RequestInvalid,
+    RequestThrottled,
+)
+from core.jobs.effects import EffectKind, OpenEffect, Outcome
+from core.jobs.observations import EffectEnded
+from core.log.redaction import Redactor
+from core.ports.clock import Clock
+from core.rayjob.state import RayJobState
+from core.values.ids import StreamId, observation_id
+
+log = get_logger(__name__)
+
+TROUBLE_CHARACTERS_MAX = 500
+PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 0.25, 30.0
+STOP_TRIES_MAX = 1
+"""The stop before an object goes is tried once, as upstream does: a dead head must not hold it."""
+
+LEASE_PAUSE_SECONDS = 1.0
+"""Pause while this process does not trust its lease; it may be renewed, or found lost."""
+
+_PERMANENT = (RequestForbidden, RequestInvalid, RayJobRefused, SomebodyElses, ObjectNotFound)
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """What carrying out needs, the same for every effect."""
+
+    world: World
+    slots: Slots
+    inbox: Inbox
+    clock: Clock
+    metrics: Metrics
+    may_act: Callable[[StreamId], bool]
+    """Whether this process still holds the job's shard, by its own clock."""
+    dice: Callable[[], float] = random.random
+
+
+class _Broken(Exception):
+    """An error that no port raises on purpose; its text may hold anything and is not told."""
+
+    def __str__(self) -> str:
+        return f"an internal error ({self.args[0]}), see the controller's log"
+
+
+@dataclass(slots=True)
+class Errand:
+    """One effect on its way. Calling it is a task for the workers."""
+
+    office: Office
+    stream: StreamId
+    effect: OpenEffect
+    tries: int = 0
+    told: str = field(default="")
+    is_dropped: bool = False
+    """Set by the turn's thread once nobody waits for it any more."""
+
+    def __call__(self) -> float | None:
+        """Try once; return the pause before the next try, or None if it is over.
+
+        It is over only with an outcome, or once nobody waits for one: whatever keeps it from
+        trying now may pass.
+        """
+        office = self.office
+        state = office.slots.state(self.stream)
+        if self.is_dropped or state is None:
+            return None
+        if all(item.effect_id != self.effect.effect_id for item in state.effects):
+            return None
+        if not office.may_act(self.stream):
+            return LEASE_PAUSE_SECONDS
+        job = office.world.live.job(state.identity.uid) if state.identity is not None else None
+        if job is None:
+            return PAUSE_MAX_SECONDS
+        return self._try(job, state)
+
+    def _try(self, job: LiveJob, state: RayJobState) -> float | None:
+        office, kind = self.office, self.effect.wanted.kind
+        self.tries += 1
+        ray_job_id = state.attempt.job_id if state.attempt is not None else ""
+        try:
+            with office.metrics.effect_seconds.labels(kind.value).time():
+                done = act(office.world, job, self.effect, ray_job_id)
+        except SupersededEffect as reason:
+            self._tell(Outcome.SUPERSEDED, str(reason))
+        except (JobledgerError, SomebodyElses) as error:
+            return self._judge(error, job.redactor)
+        except Exception as error:  # a bug of ours: the job says so and goes on trying
+            log.exception("effect_broken", stream=str(self.stream), kind=kind.value)
+            return self._judge(_Broken(type(error).__name__), job.redactor)
+        else:
+            self._put(Outcome.SUCCEEDED, str(self.tries), "", done)
+        return None
+
+    def _judge(self, error: Exception, redactor: Redactor) -> float | None:
+        trouble = redactor.text(str(error), TROUBLE_CHARACTERS_MAX)
+        kind = self.effect.wanted.kind
+        gave_up = kind is EffectKind.STOP_ENTRYPOINT and self.tries >= STOP_TRIES_MAX
+        if isinstance(error, _PERMANENT) or gave_up:
+            self._tell(Outcome.FAILED, trouble)
+            return None
+        if trouble != self.told:
+            self.told = trouble
+            self._tell(Outcome.FALTERED, trouble)
+        return self._pause(error)
+
+    def _pause(self, error: Exception) -> float:
+        doubled = min(PAUSE_FIRST_SECONDS * (1 << min(self.tries, 16)), PAUSE_MAX_SECONDS)
+        if isinstance(error, RequestThrottled) and error.retry_after_seconds is not None:
+            doubled = max(doubled, error.retry_after_seconds)
+        if isinstance(error, _Broken):
+            return PAUSE_MAX_SECONDS
+        if isinstance(error, RayApiUnreachable):
+            doubled = min(doubled, 3.0)
+        return doubled * (0.5 + self.office.dice() / 2)
+
+    def _tell(self, outcome: Outcome, trouble: str) -> None:
+        log.info(
+            "effect_not_done",
+            stream=str(self.stream),
+            effect_id=str(self.effect.effect_id),
+            kind=self.effect.wanted.kind.value,
+            outcome=outcome.value,
+            trouble=trouble,
+        )
+        mark = f"{outcome.value} {self.office.clock.now().isoformat()} {trouble}"
+        self._put(outcome, mark, trouble, Done())
+
+    def _put(self, outcome: Outcome, mark: str, trouble: str, done: Done) -> None:
+        effect = self.effect
+        self.office.metrics.effects.labels(effect.wanted.kind.value, outcome.value).inc()
+        ended = EffectEnded(
+            id=observation_id(self.stream, "effect ended", str(effect.effect_id), mark),
+            at=self.office.clock.now(),
+            effect_id=effect.effect_id,
+            outcome=outcome,
+            trouble=trouble,
+            uid=done.uid,
+            gone=done.gone,
+            already=done.already,
+            sent=done.sent,
+        )
+        self.office.inbox.put(self.stream, ended)

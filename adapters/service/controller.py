@@ -1,0 +1,371 @@
+"""The service as a whole: start, take turns, resume after a crash, stop.
+
+A start loads the open jobs from the log, lists everything from the cluster, and only then opens
+the gates: effects are carried out, heads are asked and decisions fire on what is true now. The
+same is done for every shard that is gained later: until its jobs are taken up, nothing is done
+for them.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from adapters.service.absences import Lookout, absences
+from adapters.service.confirmations import Confirmations
+from adapters.service.handover import Handover
+from adapters.service.heralding import Herald
+from adapters.service.inbox import Inbox
+from adapters.service.leasing import LeaseKeeper
+from adapters.service.live import LiveObjects
+from adapters.service.polls import Polls
+from adapters.service.slots import Slot, Slots
+from adapters.service.turn import WAIT_SECONDS, Turn
+from adapters.service.watching import ChildListener, JobListener, Surroundings, retell
+from adapters.service.workers import Workers
+from adapters.telemetry.logging import get_logger
+from core.errors import LedgerError
+from core.jobs.decisions import LOOK_FIRST, DecisionKind
+from core.jobs.observations import DecisionDue
+from core.jobs.rows import DecisionRow
+from core.ports.alarms import Alarms
+from core.ports.clock import Clock
+from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Subscription, Watches
+from core.ports.history import History
+from core.rayjob.names import CREATED_BY, LABEL_CREATED_BY
+from core.rayjob.observations import JobIdentity
+from core.rayjob.phases import FINAL
+from core.values.ids import StreamId, observation_id, shard_of
+
+log = get_logger(__name__)
+
+WATCHED = frozenset({"RayJob", "RayCluster", "Job"})
+CONFIRMATIONS_EVERY = timedelta(minutes=3)
+"""The latest that unchanged observations of a job are summed up in the log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerParts:
+    """What the controller is made of; put together in `adapters.wiring`."""
+
+    turn: Turn
+    slots: Slots
+    inbox: Inbox
+    live: LiveObjects
+    confirmations: Confirmations
+    leases: LeaseKeeper
+    workers: Workers
+    polls: Polls
+    alarms: Alarms
+    herald: Herald
+    handover: Handover
+    history: History
+    watches: Watches
+    clock: Clock
+    surroundings: Surroundings
+    synced: "SyncedKinds"
+    namespaces: tuple[str, ...]
+    """Namespaces to watch; none: all."""
+    stopping: threading.Event
+    """Set once the service is to stop; the turn waits on it."""
+    watch_troubles: Callable[[], list[str]] = list
+    """Why watches do not run at the moment; empty if all do."""
+
+
+class SyncedKinds:
+    """Which kinds have been listed completely, in every namespace that is watched."""
+
+    def __init__(self, lists_per_kind: int) -> None:
+        self._lock = threading.Lock()
+        self._left = dict.fromkeys(WATCHED, lists_per_kind)
+        self.all = threading.Event()
+
+    def note(self, kind: str) -> None:
+        """Take note of one complete list of a kind."""
+        with self._lock:
+            self._left[kind] -= 1
+            if all(left <= 0 for left in self._left.values()):
+                self.all.set()
+
+    def missing(self) -> list[str]:
+        """Return the kinds that are not listed yet."""
+        return sorted(kind for kind, left in self._left.items() if left > 0)
+
+
+class Controller:
+    """Runs until it is told to stop."""
+
+    def __init__(self, parts: ControllerParts) -> None:
+        self._parts = parts
+        self._stopping = parts.stopping
+        self._subscriptions: list[Subscription] = []
+        self._starting = threading.Lock()
+        self._succeeded = False
+        self._worked_on: Mapping[int, int] = {}
+        """Shards whose open jobs are loaded, with the epochs they were loaded under."""
+        self._gates_open = False
+        self._trouble = ""
+        """Why the ledger could not be read outside of a turn; empty if it could."""
+        self._thread = threading.Thread(target=self._run, name="turn", daemon=True)
+
+    def start(self) -> None:
+        """Start every thread, once; return at once."""
+        parts = self._parts
+        with self._starting:
+            if self._stopping.is_set() or self._thread.ident is not None:
+                return
+            parts.alarms.start(self._on_due)
+            parts.workers.start()
+            parts.polls.start()
+            parts.herald.start()
+            self.watch()
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Stop acting, append what has come in, give the leases up; what is left is in the log."""
+        parts = self._parts
+        self._stopping.set()
+        with self._starting:
+            parts.alarms.stop()
+            for subscription in self._subscriptions:
+                subscription.stop()
+            parts.polls.stop()
+            parts.workers.stop()
+            parts.inbox.close()
+            if self._thread.ident is not None:
+                self._thread.join(timeout=30)
+            parts.herald.stop()
+            parts.leases.release()
+
+    def is_alive(self) -> bool:
+        """Return whether the threads that must live do."""
+        return self._thread.is_alive() and self._parts.alarms.is_alive()
+
+    def waits_for(self) -> list[str]:
+        """Return what the service still needs before it is ready; empty if it is."""
+        parts = self._parts
+        reasons = [f"no list of {kind} objects yet" for kind in parts.synced.missing()]
+        if not parts.leases.held():
+            reasons.append("no lease: another replica holds every shard")
+        if not self._gates_open and not reasons:
+            reasons.append("open jobs are being read from the log")
+        if self._ledger_troubles():
+            reasons.append("the ledger is not available")
+        if parts.watch_troubles():
+            reasons.append("the API server is not available")
+        return reasons
+
+    def troubles(self) -> list[str]:
+        """Return the errors behind `waits_for`, as far as there are any."""
+        return [*self._ledger_troubles(), *self._parts.watch_troubles()]
+
+    def _ledger_troubles(self) -> list[str]:
+        parts = self._parts
+        found = {self._trouble, parts.turn.trouble, parts.leases.trouble}
+        if parts.leases.is_overdue():  # also said if a call never returns
+            found.add("the leases were not renewed in time; nothing is done until they are")
+        return sorted(found - {""})
+
+    def watch(self) -> None:
+        """Start the watches."""
+        parts = self._parts
+        listeners = (
+            (RAYJOBS, JobListener(parts.surroundings), ""),
+            (RAYCLUSTERS, ChildListener(parts.surroundings, "RayCluster"), ""),
+            (
+                BATCH_JOBS,
+                ChildListener(parts.surroundings, "Job"),
+                f"{LABEL_CREATED_BY}={CREATED_BY}",
+            ),
+        )
+        for namespace in parts.namespaces or ("",):
+            for resource, listener, selector in listeners:
+                subscription = parts.watches.watch(
+                    resource, listener, namespace=namespace, selector=selector
+                )
+                self._subscriptions.append(subscription)
+
+    def _run(self) -> None:
+        inbox = self._parts.inbox
+        try:
+            while not inbox.is_closed or len(inbox):
+                self.run_once()
+        except Exception:  # without this thread nothing is written: say so and let is_alive tell
+            log.exception("turn_thread_died")
+            raise
+
+    def run_once(self, wait_seconds: float = WAIT_SECONDS) -> None:
+        """Follow the leases, open the gates if it is time, and take a turn."""
+        if not self._succeeded and not self._succeed():
+            return
+        self._follow_leases()
+        self._open_gates()
+        self._parts.turn.run_once(wait_seconds)
+
+    def _succeed(self) -> bool:
+        """Take over from an earlier run of this replica; nothing is read or decided before."""
+        leases = self._parts.leases
+        try:
+            leases.succeed_predecessor()
+        except LedgerError as error:
+            # Once stopping, what came in is dropped: it will be seen again.
+            return self._wait_for_ledger(error, 1)
+        leases.renew()
+        self._succeeded, self._trouble = True, ""
+        return True
+
+    def _follow_leases(self) -> None:
+        """Let go of the jobs of shards that were lost, load those of shards that were gained.
+
+        A shard that is held under another epoch than before was lost in between: others may have
+        worked on its jobs.
+        """
+        parts = self._parts
+        held = parts.leases.held()
+        if held == self._worked_on or self._stopping.is_set():
+            return
+        kept = {key: epoch for key, epoch in self._worked_on.items() if held.get(key) == epoch}
+        if lost := frozenset(self._worked_on) - frozenset(kept):
+            parts.handover.abandon(lost)
+            parts.slots.drop_shards(lost)
+            self._worked_on = kept
+            log.info("shards_lost", shards=len(lost), open_jobs=len(parts.slots))
+        gained = frozenset(held) - frozenset(kept)
+        try:
+            parts.slots.load(parts.history.open_streams(gained))
+            parts.slots.note_finished(parts.history.finished(gained))
+            if self._gates_open:
+                self._take_up(gained, held)
+        except LedgerError as error:
+            self._wait_for_ledger(error, 0.5)
+            return
+        self._worked_on, self._trouble = held, ""
+        log.info("shards_gained", shards=len(gained), open_jobs=len(parts.slots))
+
+    def _wait_for_ledger(self, error: LedgerError, seconds: float) -> bool:
+        """Wait, whatever the error: somebody may put it right. Return whether to stop."""
+        self._trouble = str(error)
+        log.warning("ledger_unavailable", error=self._trouble)
+        return self._stopping.wait(seconds)
+
+    def _open_gates(self) -> None:
+        """Once everything has been listed and the open jobs are loaded, begin to act."""
+        parts = self._parts
+        ready = parts.synced.all.is_set() and self._worked_on and not self._stopping.is_set()
+        if self._gates_open or not ready:
+            return
+        try:
+            self._take_up(frozenset(self._worked_on), self._worked_on)
+        except LedgerError as error:
+            self._wait_for_ledger(error, 0.5)
+            return
+        self._gates_open, self._trouble = True, ""
+        parts.workers.open_gate()
+        parts.polls.open_gate()
+        log.info("gates_opened", open_jobs=len(parts.slots))
+
+    def _take_up(self, shards: frozenset[int], held: Mapping[int, int]) -> None:
+        """Bring the jobs of shards up to date and pass on what they wait for; raises as slots."""
+        parts = self._parts
+        unheard = shards & parts.turn.unheard
+        for job in parts.live.jobs():
+            if shard_of(job.identity.stream_id) in unheard:
+                retell(parts.surroundings, job.identity.uid, parts.clock.now())
+        parts.turn.unheard -= unheard
+        self._hear_out()
+        self._take_up_finished(shards)
+        for slot in parts.slots:
+            if slot.shard in shards:
+                self._seek_absent(slot)
+                parts.handover.resume(slot)
+        parts.leases.take_up(held)
+        parts.alarms.wake()
+
+    def _hear_out(self) -> None:
+        """Take turns until what had come in by now has been decided."""
+        parts = self._parts
+        left = len(parts.inbox)
+        while left > 0 and not self._stopping.is_set():
+            left -= max(1, parts.turn.run_once(wait_seconds=0))
+
+    def _take_up_finished(self, shards: frozenset[int]) -> None:
+        """Publish ends that users have not seen; look for objects that went after the end."""
+        parts = self._parts
+        shown = {
+            job.identity.stream_id: job.observed_generation
+            for job in parts.live.jobs()
+            if job.phase in FINAL
+        }
+        streams = [
+            stream
+            for stream in parts.slots.all_finished()
+            if shard_of(stream) in shards
+            and (finished := parts.slots.finished(stream)) is not None
+            and shown.get(stream) != finished.generation
+        ]
+        parts.slots.load(streams)
+        for stream in streams:
+            slot = parts.slots.held(stream)
+            if slot is not None:
+                self._seek_absent(slot)
+                parts.handover.resume(slot)
+                if parts.slots.retire(slot):
+                    parts.handover.retired(stream)
+
+    def _seek_absent(self, slot: Slot) -> None:
+        """Have the API server asked for what the log knows and no watch shows."""
+        parts, identity = self._parts, slot.view.state.identity
+        if identity is None or not self._is_watched(identity):
+            return
+        lookout = Lookout(parts.handover.office.world.cluster, parts.surroundings, parts.clock)
+        for absence in absences(lookout, slot.stream_id, slot.view.state):
+            parts.workers.submit(slot.stream_id, absence)
+
+    def _is_watched(self, identity: JobIdentity) -> bool:
+        namespaces, door = self._parts.namespaces, self._parts.surroundings.door
+        return identity.cluster == door.cluster and (
+            not namespaces or identity.namespace in namespaces
+        )
+
+    def _on_due(self, row: DecisionRow) -> None:
+        """Pass a due decision on.
+
+        One that would end an attempt is told only after a look at the Ray job.
+        """
+        stream = row.stream_id
+        if DecisionKind(row.kind) in LOOK_FIRST and self._parts.polls.look(
+            stream, lambda: self._tell_due(stream, row, looked=True)
+        ):
+            return
+        self._tell_due(stream, row, looked=False)
+
+    def _tell_due(self, stream: StreamId, row: DecisionRow, *, looked: bool) -> None:
+        at = self._parts.clock.now()
+        due = DecisionDue(
+            id=observation_id(stream, "due", str(row.decision_id), str(looked)),
+            at=max(at, row.due_at),
+            decision_id=row.decision_id,
+            looked=looked,
+        )
+        self._parts.inbox.put(stream, due)
+
+    def renew_leases(self) -> None:
+        """Carry out the duty of renewing the leases."""
+        self._parts.leases.renew()
+
+    def look_around(self) -> None:
+        """Carry out the duty of asking for what the log knows and no watch shows.
+
+        What was made and went within a gap of a watch is told by nobody.
+        """
+        if self._gates_open and not self._stopping.is_set():
+            for slot in self._parts.slots:
+                self._seek_absent(slot)
+
+    def sum_up(self) -> None:
+        """Carry out the duty of telling the log what was seen unchanged for a while."""
+        parts = self._parts
+        for stream in parts.confirmations.older_than(parts.clock.now() - CONFIRMATIONS_EVERY):
+            total = parts.confirmations.take(stream)
+            if total is not None and parts.slots.held(stream) is not None:
+                parts.inbox.put(stream, total)

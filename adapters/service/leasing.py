@@ -1,0 +1,113 @@
+"""The leases this process holds, and how far it trusts them: less than the database says.
+
+It stops acting by its own clock a second before a lease could have passed to another, whatever it
+hears meanwhile.
+"""
+
+import threading
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+
+from adapters.telemetry.logging import get_logger
+from core.errors import LedgerError
+from core.ports.clock import Clock
+from core.ports.leases import Lease, Leases
+from core.values.ids import SHARDS, StreamId, shard_of
+
+log = get_logger(__name__)
+
+MARGIN_SECONDS = 1.0
+"""How long before the end of a lease this process stops acting."""
+
+
+class LeaseKeeper:
+    """Keeps the leases of all shards that can be had."""
+
+    def __init__(self, leases: Leases, clock: Clock, owner: str, lease_seconds: float) -> None:
+        """Take the owner's name as `<replica>/<run>`.
+
+        A later run of a replica takes over at once.
+        """
+        self._leases = leases
+        self._clock = clock
+        self._owner = owner
+        self._seconds = lease_seconds
+        self._lock = threading.Lock()
+        self._held: Mapping[int, Lease] = {}
+        self._taken_up: Mapping[int, int] = {}
+        self._trusted_until = 0.0
+        self.trouble = ""
+        """Why the leases could not be renewed at the last try; empty if they were."""
+
+    def succeed_predecessor(self) -> None:
+        """Free what an earlier run of this very replica still holds; if it lives, it is fenced."""
+        replica = self._owner.rsplit("/", 1)[0]
+        owners = {lease.owner for lease in self._leases.current().values() if lease.owner}
+        for owner in owners:
+            if owner.rsplit("/", 1)[0] == replica and owner != self._owner:
+                self._leases.release(owner)
+                log.info("predecessor_succeeded", predecessor=owner)
+
+    def renew(self) -> None:
+        """Renew what is held and take what is free; a ledger that fails is waited out."""
+        asked = self._clock.monotonic()
+        try:
+            held = self._leases.acquire(self._owner, timedelta(seconds=self._seconds), SHARDS)
+        except LedgerError as error:  # whatever it is: somebody may put it right
+            self.trouble = str(error)
+            log.warning("leases_not_renewed", error=self.trouble)
+            return
+        self.trouble = ""
+        with self._lock:
+            self._held = dict(held)
+            self._trusted_until = asked + self._seconds - MARGIN_SECONDS
+
+    def is_overdue(self) -> bool:
+        """Return whether something is held that this process no longer dares to act on."""
+        return bool(self._held) and self._clock.monotonic() >= self._trusted_until
+
+    def epoch(self, shard: int) -> int | None:
+        """Return the epoch under which a shard is held, or None."""
+        lease = self._held.get(shard)
+        return lease.epoch if lease is not None else None
+
+    def lost(self, shard: int) -> None:
+        """Take note that a shard has passed to another."""
+        with self._lock:
+            self._held = {key: lease for key, lease in self._held.items() if key != shard}
+
+    def held(self) -> Mapping[int, int]:
+        """Return the epoch of every shard that is held."""
+        return {shard: lease.epoch for shard, lease in self._held.items()}
+
+    def take_up(self, held: Mapping[int, int]) -> None:
+        """Take note that the jobs of these shards are known as they were left under these epochs.
+
+        Until then nothing is done for them: what this process knew of a shard that it lost and got
+        back may be old.
+        """
+        self._taken_up = dict(held)
+
+    def shards(self) -> Collection[int]:
+        """Return the shards that are held and were taken up under the epoch they are held under."""
+        held, taken_up = self._held, self._taken_up
+        return frozenset(
+            shard for shard, lease in held.items() if taken_up.get(shard) == lease.epoch
+        )
+
+    def may_act(self, stream: StreamId) -> bool:
+        """Return whether this process may still act for a job, by its own clock."""
+        shard = shard_of(stream)
+        lease = self._held.get(shard)
+        if lease is None or self._taken_up.get(shard) != lease.epoch:
+            return False
+        return self._clock.monotonic() < self._trusted_until
+
+    def release(self) -> None:
+        """Give everything up, so that another replica takes over at once."""
+        with self._lock:
+            self._held = {}
+        try:
+            self._leases.release(self._owner)
+        except LedgerError as error:
+            log.warning("leases_not_released", error=str(error))

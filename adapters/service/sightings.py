@@ -1,0 +1,201 @@
+"""From watched objects and answers to observations.
+
+Decoded, validated, redacted. The door of the log.
+
+Nothing gets past here unredacted: whatever leaves this file for the core has gone through
+`Redactor`.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import msgspec
+
+from adapters.service.runtime_env import parse_runtime_env
+from core.jobs.policy import Policy
+from core.log.redaction import Redactor, digest, secrets_in
+from core.ports.ray_jobs import RayJobInfo
+from core.rayjob.children import dashboard_address, mirrored_status, owner_uid, submitter_end
+from core.rayjob.names import FINALIZER
+from core.rayjob.observations import (
+    ClusterSeen,
+    JobIdentity,
+    ManifestSeen,
+    PollAnswered,
+    Problem,
+    SeenStatus,
+    SubmitterSeen,
+)
+from core.rayjob.phases import JobStatus
+from core.rayjob.spec import read_spec
+from core.rayjob.validation import validate
+from core.values.documents import Json, Manifest, child, items, number, text
+from core.values.ids import StreamId, observation_id, stream_id
+from core.values.instants import EPOCH, Instant, parse_rfc3339
+
+MESSAGE_CHARACTERS_MAX = 20_000
+"""Longest message that is kept; Ray's own limit for the log in a failure's message."""
+
+REASON_CHARACTERS_MAX = 200
+"""Longest reason that is kept; they are words, but others write them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """What every sighting needs to know of this installation."""
+
+    cluster: str
+    """Name of the Kubernetes cluster in the ledger."""
+    policy: Policy
+    redaction_key: bytes
+
+
+def identify(cluster: str, manifest: Manifest) -> JobIdentity:
+    """Return which job an object is."""
+    metadata = child(manifest, "metadata")
+    uid = text(metadata, "uid")
+    created_at = parse_rfc3339(text(metadata, "creationTimestamp")) or EPOCH
+    return JobIdentity(
+        stream_id=stream_id(cluster, uid, created_at),
+        cluster=cluster,
+        namespace=text(metadata, "namespace"),
+        name=text(metadata, "name"),
+        uid=uid,
+        created_at=created_at,
+    )
+
+
+def secrets_of(manifest: Manifest) -> frozenset[str]:
+    """Return the secrets that an object holds."""
+    runtime_env, problem = parse_runtime_env(text(manifest, "spec", "runtimeEnvYAML"))
+    return secrets_in(manifest, None if problem else runtime_env)
+
+
+def see_manifest(
+    door: Door, identity: JobIdentity, manifest: Manifest, redactor: Redactor, at: Instant
+) -> ManifestSeen:
+    """Return the sighting of a RayJob."""
+    metadata = child(manifest, "metadata")
+    runtime_env, problem = parse_runtime_env(text(manifest, "spec", "runtimeEnvYAML"))
+    seen_digest = digest(door.redaction_key, child(manifest, "spec"))
+    deleting_at = parse_rfc3339(text(metadata, "deletionTimestamp"))
+    finalizer = FINALIZER in items(metadata, "finalizers")
+    version = text(metadata, "resourceVersion")
+    policy_mark = str(hash_of(door.policy))
+    redacted = redactor.manifest(manifest, runtime_env if not problem else None)
+    document: dict[str, Json] = {
+        "spec": child(redacted, "spec"),
+        "labels": child(redacted, "metadata", "labels"),
+        "annotations": _without_copy(child(redacted, "metadata", "annotations")),
+    }
+    return ManifestSeen(
+        id=observation_id(identity.stream_id, "manifest", version, policy_mark),
+        at=at,
+        identity=identity,
+        generation=number(metadata, "generation") or 0,
+        digest=seen_digest,
+        spec=read_spec(manifest),
+        problem=_problem(validate(manifest, problem), redactor),
+        policy=door.policy,
+        finalizer=finalizer,
+        deleting_at=deleting_at,
+        status=_seen_status(child(manifest, "status"), redactor),
+        document={key: value for key, value in document.items() if value},
+    )
+
+
+def _problem(found: Problem | None, redactor: Redactor) -> Problem | None:
+    """Return what is wrong without secrets: it quotes the values it complains of."""
+    if found is None:
+        return None
+    return Problem(kind=found.kind, message=redactor.text(found.message, MESSAGE_CHARACTERS_MAX))
+
+
+def hash_of(policy: Policy) -> str:
+    """Return a short text that differs between policies."""
+    return msgspec.json.encode(policy).decode()
+
+
+def _without_copy(annotations: Manifest) -> Manifest:
+    """Return the annotations without kubectl's copy of the whole object."""
+    copy = "kubectl.kubernetes.io/last-applied-configuration"
+    return {key: value for key, value in annotations.items() if key != copy}
+
+
+def _seen_status(status: Manifest, redactor: Redactor) -> SeenStatus:
+    return SeenStatus(
+        phase=text(status, "jobDeploymentStatus"),
+        job_status=text(status, "jobStatus"),
+        job_id=text(status, "jobId"),
+        cluster_name=text(status, "rayClusterName"),
+        address=text(status, "dashboardURL"),
+        reason=redactor.text(text(status, "reason"), REASON_CHARACTERS_MAX),
+        message=redactor.text(text(status, "message"), MESSAGE_CHARACTERS_MAX),
+        started_at=parse_rfc3339(text(status, "startTime")),
+        ended_at=parse_rfc3339(text(status, "endTime")),
+        succeeded=number(status, "succeeded") or 0,
+        failed=number(status, "failed") or 0,
+    )
+
+
+def see_cluster(
+    stream: StreamId, job_uid: str, manifest: Manifest, redactor: Redactor, at: Instant
+) -> ClusterSeen:
+    """Return the sighting of a RayCluster."""
+    metadata = child(manifest, "metadata")
+    uid, version = text(metadata, "uid"), text(metadata, "resourceVersion")
+    mirrored = redactor.document(mirrored_status(manifest))
+    return ClusterSeen(
+        id=observation_id(stream, "cluster", uid, version),
+        at=at,
+        name=text(metadata, "name"),
+        uid=uid,
+        owned=owner_uid(manifest) == job_uid,
+        state=text(manifest, "status", "state"),
+        address=dashboard_address(manifest),
+        deleting=text(metadata, "deletionTimestamp") != "",
+        status=mirrored if isinstance(mirrored, dict) else {},
+    )
+
+
+def see_submitter(
+    stream: StreamId, job_uid: str, manifest: Manifest, redactor: Redactor, at: Instant
+) -> SubmitterSeen:
+    """Return the sighting of a submitter."""
+    metadata = child(manifest, "metadata")
+    uid, version = text(metadata, "uid"), text(metadata, "resourceVersion")
+    end = submitter_end(manifest)
+    return SubmitterSeen(
+        id=observation_id(stream, "submitter", uid, version),
+        at=at,
+        name=text(metadata, "name"),
+        uid=uid,
+        owned=owner_uid(manifest) == job_uid,
+        finished=end.outcome,
+        finished_at=end.finished_at,
+        reason=redactor.text(end.reason, REASON_CHARACTERS_MAX),
+        message=redactor.text(end.message, MESSAGE_CHARACTERS_MAX),
+        deleting=text(metadata, "deletionTimestamp") != "",
+    )
+
+
+def see_answer(
+    stream: StreamId, job_id: str, info: RayJobInfo, redactor: Redactor, at: Instant
+) -> PollAnswered:
+    """Return the sighting of a Ray job, as its head told it."""
+    return PollAnswered(
+        id=observation_id(stream, "poll", job_id, at.astimezone(UTC).isoformat()),
+        at=at,
+        job_id=job_id,
+        status=JobStatus(info.status),
+        message=redactor.text(info.message, MESSAGE_CHARACTERS_MAX, keep_end=True),
+        started_at=info.started_at,
+        ended_at=info.ended_at,
+        error_type=redactor.text(info.error_type, REASON_CHARACTERS_MAX),
+        exit_code=info.exit_code,
+    )
+
+
+def instant_mark(at: datetime) -> str:
+    """Return an instant as a part of an id."""
+    return at.astimezone(UTC).isoformat()

@@ -1,0 +1,1 @@
+"""What every adapter may use to tell about itself: time, log lines, metrics."""

@@ -1,0 +1,112 @@
+"""Every metric, declared once.
+
+Names as Prometheus has them, units in the names, help texts that say what is counted.
+"""
+
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
+
+_LATENESS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3600)
+_SHORT = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+class Metrics:
+    """The metrics of one service."""
+
+    def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
+        self.registry = registry
+        self._declare_log(registry)
+        self._declare_doing(registry)
+
+    def _declare_log(self, registry: CollectorRegistry) -> None:
+        """Declare what is counted on the way into the log."""
+        self.events = Counter(
+            "jobledger_events_appended_total",
+            "Events appended to the log, by type.",
+            ["type"],
+            registry=registry,
+        )
+        self.observations = Counter(
+            "jobledger_observations_total",
+            "Observations taken in, by kind and whether they brought news.",
+            ["kind", "news"],
+            registry=registry,
+        )
+        self.append_seconds = Histogram(
+            "jobledger_append_seconds",
+            "Time of one append call, from the first byte to the commit.",
+            buckets=_SHORT,
+            registry=registry,
+        )
+        self.append_events = Histogram(
+            "jobledger_append_batch_events",
+            "Events per append call.",
+            buckets=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
+            registry=registry,
+        )
+        self.inbox = Gauge(
+            "jobledger_inbox_observations",
+            "Observations that wait for their turn.",
+            registry=registry,
+        )
+        self.jobs = Gauge(
+            "jobledger_jobs_held",
+            "Jobs whose state is held in memory: those in which something is left to do.",
+            registry=registry,
+        )
+        self.poisoned = Counter(
+            "jobledger_poisoned_observations_total",
+            "Observations that the rules could not handle; each is a bug, and is in the log lines.",
+            registry=registry,
+        )
+        self.conflicts = Counter(
+            "jobledger_append_refusals_total",
+            "Streams that an append refused, by outcome.",
+            ["outcome"],
+            registry=registry,
+        )
+        self.ledger_up = Gauge(
+            "jobledger_ledger_up",
+            "1 while the last append or read of the log succeeded, 0 while it is being retried.",
+            registry=registry,
+        )
+
+    def _declare_doing(self, registry: CollectorRegistry) -> None:
+        """Declare what is counted on the way out: effects, writes, polls, decisions."""
+        self.effects = Counter(
+            "jobledger_effects_total",
+            "Tries to act outside, by kind and outcome.",
+            ["kind", "outcome"],
+            registry=registry,
+        )
+        self.effect_seconds = Histogram(
+            "jobledger_effect_seconds",
+            "Time of one try to act outside, by kind.",
+            ["kind"],
+            buckets=_SHORT,
+            registry=registry,
+        )
+        self.lateness_seconds = Histogram(
+            "jobledger_decision_lateness_seconds",
+            "From the instant a decision was due until its firing was committed, by kind.",
+            ["kind"],
+            buckets=_LATENESS,
+            registry=registry,
+        )
+        self.polls = Counter(
+            "jobledger_ray_polls_total",
+            "Questions to Ray heads, by what came back.",
+            ["answer"],
+            registry=registry,
+        )
+        self.status_writes = Counter(
+            "jobledger_status_writes_total",
+            "Writes of .status, by outcome.",
+            ["outcome"],
+            registry=registry,
+        )
+        self.kubernetes_events = Counter(
+            "jobledger_kubernetes_events_total",
+            "Kubernetes Events sent or dropped.",
+            ["outcome"],
+            registry=registry,
+        )

@@ -1,0 +1,364 @@
+"""The composition root.
+
+The only file that knows all adapters. Functions that build a graph and return it.
+
+Nothing connects, reads the environment or starts a thread on import.
+"""
+
+import os
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from adapters.http.health import health_app
+from adapters.http.server import HttpServer
+from adapters.kube.client import KubernetesCluster
+from adapters.kube.connection import ConnectionSettings, connect
+from adapters.kube.watches import KubernetesWatches
+from adapters.postgres.embedded import EmbeddedPostgres
+from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
+from adapters.postgres.event_store import PostgresEventStore
+from adapters.postgres.history import PostgresHistory
+from adapters.postgres.leases import PostgresLeases
+from adapters.postgres.partitions import Partitions
+from adapters.postgres.pending import PostgresPendingDecisions
+from adapters.postgres.projections import PostgresProjections
+from adapters.postgres.schema_version import require_current, upgrade
+from adapters.ray.job_api import RayJobApi
+from adapters.redaction_key import redaction_key
+from adapters.sandbox.api_server import SandboxApi
+from adapters.sandbox.data_plane import DataPlane
+from adapters.sandbox.kubeconfig import write_kubeconfig
+from adapters.scheduler.alarms import SchedulerAlarms
+from adapters.service.acts import World
+from adapters.service.carrying_out import Office
+from adapters.service.confirmations import Confirmations
+from adapters.service.controller import Controller, ControllerParts, SyncedKinds
+from adapters.service.handover import Handover
+from adapters.service.heralding import Herald
+from adapters.service.inbox import Inbox
+from adapters.service.leasing import LeaseKeeper
+from adapters.service.live import LiveObjects
+from adapters.service.polls import PollParts, Polls
+from adapters.service.publishing import Publisher
+from adapters.service.sightings import Door
+from adapters.service.slots import Slots
+from adapters.service.turn import Turn, TurnParts
+from adapters.service.watching import Surroundings
+from adapters.service.workers import Workers
+from adapters.settings import Settings
+from adapters.telemetry.clock import SystemClock
+from adapters.telemetry.metrics import Metrics
+from core.jobs.policy import Policy
+
+PARTITIONS_EVERY = timedelta(hours=6)
+SUM_UP_EVERY = timedelta(seconds=15)
+LOOK_AROUND_EVERY = timedelta(seconds=60)
+WATCH_KINDS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """An opened ledger: Postgres and everything that reads and writes it."""
+
+    url: str
+    engine: Engine
+    store: PostgresEventStore
+    history: PostgresHistory
+    pending: PostgresPendingDecisions
+    leases: PostgresLeases
+    projections: PostgresProjections
+    partitions: Partitions
+
+
+@contextmanager
+def database(settings: Settings) -> Iterator[str]:
+    """Yield the URL of the Postgres to use.
+
+    A private one is started, and stopped by whoever started it.
+
+    Raises:
+        LedgerMisconfigured, LedgerUnavailable: as the private server does.
+    """
+    given = settings.database_url.get_secret_value()
+    if given:
+        yield given
+        return
+    with EmbeddedPostgres(settings.data_dir / "postgres") as server:
+        yield server.url
+
+
+@contextmanager
+def ledger(settings: Settings, *, role: str = APP_ROLE) -> Iterator[Ledger]:
+    """Yield the opened ledger; a private one is brought to the newest schema first.
+
+    Raises:
+        LedgerMisconfigured: the schema is not the one this program needs, or a permission is
+        missing.
+    """
+    with database(settings) as url:
+        if not settings.database_url.get_secret_value():
+            upgrade(url)
+        require_current(url)
+        engine = open_engine(url, EngineOptions(role=role, pool_size=settings.workers))
+        try:
+            yield open_ledger(url, engine)
+        finally:
+            engine.dispose()
+
+
+def open_ledger(url: str, engine: Engine) -> Ledger:
+    """Return everything that works on an engine."""
+    return Ledger(
+        url=url,
+        engine=engine,
+        store=PostgresEventStore(engine, SystemClock().now),
+        history=PostgresHistory(engine),
+        pending=PostgresPendingDecisions(engine),
+        leases=PostgresLeases(engine),
+        projections=PostgresProjections(engine),
+        partitions=Partitions(engine),
+    )
+
+
+def cluster_connection(settings: Settings) -> ConnectionSettings:
+    """Return how the API server is reached: one connection per thread that asks or watches."""
+    watches = WATCH_KINDS * max(1, len(settings.namespaces))
+    return ConnectionSettings(
+        kubeconfig=settings.kubeconfig,
+        context=settings.context,
+        connections=settings.workers + watches + 4,
+    )
+
+
+def kubernetes_cluster(settings: Settings) -> KubernetesCluster:
+    """Return the API server, for commands that read and write single objects."""
+    return KubernetesCluster(connect(cluster_connection(settings)))
+
+
+def kubernetes_watches(settings: Settings) -> KubernetesWatches:
+    """Return the watches of the API server, for commands that follow objects."""
+    return KubernetesWatches(connect(cluster_connection(settings)))
+
+
+def policy(settings: Settings) -> Policy:
+    """Return what jobs are judged by here."""
+    return Policy(
+        transition_grace_seconds=settings.transition_grace_seconds,
+        status_check_timeout_seconds=settings.status_check_timeout_seconds,
+        submitter_finished_timeout_seconds=settings.submitter_finished_timeout_seconds,
+        retry_delay_seconds=settings.retry_delay_seconds,
+        retry_delay_max_seconds=settings.retry_delay_max_seconds,
+        effect_retry_seconds=settings.effect_retry_seconds,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A controller with its HTTP server."""
+
+    controller: Controller
+    http: HttpServer
+    alarms: SchedulerAlarms
+
+    def start(self) -> None:
+        """Start everything; return at once."""
+        self.http.start()
+        self.controller.start()
+
+    def stop(self) -> None:
+        """Stop everything in order."""
+        self.controller.stop()
+        self.http.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """What almost every part of the service is built on."""
+
+    settings: Settings
+    opened: Ledger
+    metrics: Metrics
+    clock: SystemClock
+    actor: str
+    cluster: KubernetesCluster
+    watches: KubernetesWatches
+    ray: RayJobApi
+    inbox: Inbox
+    live: LiveObjects
+    confirmations: Confirmations
+    leases: LeaseKeeper
+    slots: Slots
+    door: Door
+    stopping: threading.Event
+
+
+def _basis(settings: Settings, opened: Ledger) -> _Basis:
+    transport, clock = connect(cluster_connection(settings)), SystemClock()
+    actor = f"{settings.replica}/{uuid.uuid4().hex[:8]}"
+    return _Basis(
+        settings=settings,
+        opened=opened,
+        metrics=Metrics(),
+        clock=clock,
+        actor=actor,
+        cluster=KubernetesCluster(transport),
+        watches=KubernetesWatches(transport),
+        ray=RayJobApi(call_seconds=settings.ray_timeout_seconds),
+        inbox=Inbox(),
+        live=LiveObjects(),
+        confirmations=Confirmations(),
+        leases=LeaseKeeper(opened.leases, clock, actor, settings.lease_seconds),
+        slots=Slots(opened.store),
+        door=Door(
+            cluster=settings.cluster,
+            policy=policy(settings),
+            redaction_key=redaction_key(settings),
+        ),
+        stopping=threading.Event(),
+    )
+
+
+def _polls(basis: _Basis) -> Polls:
+    return Polls(
+        PollParts(
+            ray=basis.ray,
+            live=basis.live,
+            inbox=basis.inbox,
+            confirmations=basis.confirmations,
+            clock=basis.clock,
+            metrics=basis.metrics,
+            interval_seconds=basis.settings.poll_interval_seconds,
+            threads=basis.settings.pollers,
+        )
+    )
+
+
+def _handover(basis: _Basis, polls: Polls, alarms: SchedulerAlarms, herald: Herald) -> Handover:
+    office = Office(
+        world=World(basis.cluster, basis.ray, basis.live, basis.door),
+        slots=basis.slots,
+        inbox=basis.inbox,
+        clock=basis.clock,
+        metrics=basis.metrics,
+        may_act=basis.leases.may_act,
+    )
+    publisher = Publisher(
+        basis.cluster,
+        basis.live,
+        basis.inbox,
+        basis.clock,
+        basis.metrics,
+        basis.leases.may_act,
+    )
+    return Handover(
+        office=office,
+        workers=Workers(basis.clock, basis.settings.workers),
+        publisher=publisher,
+        polls=polls,
+        alarms=alarms,
+        herald=herald.announce,
+    )
+
+
+def _turn(basis: _Basis, handover: Handover) -> Turn:
+    parts = TurnParts(
+        store=basis.opened.store,
+        slots=basis.slots,
+        inbox=basis.inbox,
+        confirmations=basis.confirmations,
+        epochs=basis.leases,
+        clock=basis.clock,
+        metrics=basis.metrics,
+        actor=basis.actor,
+        pause=basis.stopping.wait,
+    )
+    return Turn(parts, handover)
+
+
+def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
+    herald = Herald(basis.cluster, basis.metrics, basis.actor)
+    polls = _polls(basis)
+    handover = _handover(basis, polls, alarms, herald)
+    synced = SyncedKinds(max(1, len(basis.settings.namespaces)))
+    return Controller(
+        ControllerParts(
+            turn=_turn(basis, handover),
+            slots=basis.slots,
+            inbox=basis.inbox,
+            live=basis.live,
+            confirmations=basis.confirmations,
+            leases=basis.leases,
+            workers=handover.workers,
+            polls=polls,
+            alarms=alarms,
+            herald=herald,
+            handover=handover,
+            history=basis.opened.history,
+            watches=basis.watches,
+            clock=basis.clock,
+            surroundings=Surroundings(
+                basis.door, basis.inbox, basis.live, basis.confirmations, synced.note
+            ),
+            synced=synced,
+            namespaces=basis.settings.namespaces,
+            stopping=basis.stopping,
+            watch_troubles=basis.watches.troubles,
+        )
+    )
+
+
+def service(settings: Settings, opened: Ledger) -> Service:
+    """Return the long-running service on an opened ledger; nothing is started yet."""
+    basis = _basis(settings, opened)
+    alarms = SchedulerAlarms(opened.pending, basis.clock, basis.leases.shards)
+    controller = _controller(basis, alarms)
+    renew_every = timedelta(seconds=settings.lease_seconds / 3)
+    alarms.add_duty("renew leases", controller.renew_leases, renew_every)
+    alarms.add_duty("sum up confirmations", controller.sum_up, SUM_UP_EVERY)
+    alarms.add_duty("look around", controller.look_around, LOOK_AROUND_EVERY)
+    alarms.add_duty(
+        "make partitions",
+        lambda: opened.partitions.ensure_around(basis.clock.now()),
+        PARTITIONS_EVERY,
+    )
+    told = (controller.is_alive, controller.waits_for)
+    app = health_app(*told, basis.metrics.registry, controller.troubles)
+    return Service(controller, HttpServer(app, settings.host, settings.port), alarms)
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """A local Kubernetes-style API with its data plane."""
+
+    api: SandboxApi
+    data_plane: DataPlane
+    kubeconfig: Path
+
+    def stop(self) -> None:
+        """Stop the data plane, then the API."""
+        self.data_plane.stop()
+        self.api.stop()
+
+
+def start_sandbox(directory: Path, host: str, port: int) -> Sandbox:
+    """Start a sandbox whose Pods have their files under `directory`; return it running."""
+    directory.mkdir(parents=True, exist_ok=True)
+    api = SandboxApi(host, port)
+    api.start()
+    kubeconfig = directory / "kubeconfig"
+    write_kubeconfig(kubeconfig, api.url)
+    transport = connect(ConnectionSettings(host=api.url), {"PATH": os.environ.get("PATH", "")})
+    data_plane = DataPlane(
+        KubernetesCluster(transport, field_manager="sandbox"),
+        KubernetesWatches(transport),
+        work_dir=directory / "pods",
+    )
+    data_plane.start()
+    return Sandbox(api, data_plane, kubeconfig)

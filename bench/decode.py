@@ -1,0 +1,141 @@
+"""What one watched RayJob of some 9 kB costs: from the line of the watch to the inbox."""
+
+import itertools
+import json
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from adapters.kube.decoding import ObjectDecoder
+from adapters.service.confirmations import Confirmations
+from adapters.service.inbox import Inbox
+from adapters.service.live import LiveObjects, pack
+from adapters.service.runtime_env import parse_runtime_env
+from adapters.service.sightings import Door, secrets_of
+from adapters.service.watching import JobListener, Surroundings
+from bench.figures import Report
+from bench.manifests import Document, rayjob
+from core.jobs.policy import Policy
+from core.log.redaction import Redactor, digest
+from core.ports.cluster import RAYJOBS
+from core.rayjob.spec import read_spec
+from core.rayjob.validation import validate
+from core.values.documents import Manifest, text
+
+T = TypeVar("T")
+
+OBJECTS = 300
+DOOR = Door(cluster="bench", policy=Policy(), redaction_key=b"0" * 32)
+_VERSIONS = itertools.count(1000)
+
+
+def measure(report: Report) -> None:
+    """Measure a new object, an echo of our own status write, and one that was changed."""
+    sample, bare = _line(rayjob("train-0")), json.dumps(_document(rayjob("train-0")))
+    size = f"{len(bare) / 1e3:.1f} kB as JSON, {len(sample) / 1e3:.1f} kB with managedFields"
+    report.setting("object", size)
+    report.setting("objects", OBJECTS)
+    decoder = ObjectDecoder(RAYJOBS)
+    report.say("decoding")
+    lines = [_line(rayjob(f"train-{number}")) for number in range(OBJECTS)]
+    decoding = _each(lambda line: decoder.line("bench", line), lines)
+    report.figure("decode a watch line", decoding, "µs")
+    report.say("taking in")
+    listening = Listening(LiveObjects())
+    fresh = [_document(rayjob(f"train-{number}")) for number in range(OBJECTS)]
+    new = _each(listening.seen, fresh)
+    echo = _each(listening.seen, [_again(item, generation=1) for item in fresh])
+    changed = _each(listening.seen, [_again(item, generation=2) for item in fresh])
+    report.figure("new object", new, "µs")
+    report.figure("echo of our own status write", echo, "µs")
+    report.figure("changed object", changed, "µs")
+    _parts(report, fresh, new)
+
+
+def _parts(report: Report, objects: Sequence[Manifest], whole: float) -> None:
+    """Say what the parts of taking in a new object cost."""
+    report.say("taking it apart")
+    redactors = {id(item): Redactor(DOOR.redaction_key, secrets_of(item)) for item in objects}
+    runtime_env, _ = parse_runtime_env(text(objects[0], "spec", "runtimeEnvYAML"))
+    parts: dict[str, Callable[[Manifest], object]] = {
+        "finding its secrets": secrets_of,
+        "preparing the redactor": lambda item: Redactor(DOOR.redaction_key, secrets_of(item)),
+        "redacting": lambda item: redactors[id(item)].manifest(item, runtime_env),
+        "keyed digest": lambda item: digest(DOOR.redaction_key, item["spec"]),
+        "packing": pack,
+        "parsing the runtime env": lambda item: parse_runtime_env(
+            text(item, "spec", "runtimeEnvYAML")
+        ),
+        "validating": lambda item: validate(item, ""),
+        "reading its specification": read_spec,
+    }
+    costs = {name: _each(work, objects) for name, work in parts.items()}
+    costs["preparing the redactor"] -= costs["finding its secrets"]
+    for name, cost in costs.items():
+        report.figure(f"of a new object: {name}", cost, "µs")
+    names = ("finding its secrets", "preparing the redactor", "redacting")
+    share = 100 * sum(costs[name] for name in names) / whole
+    report.figure("of a new object: share of redaction", share, "%")
+
+
+class Listening:
+    """A listener with nobody behind it."""
+
+    def __init__(self, live: LiveObjects) -> None:
+        self._inbox = Inbox()
+        around = Surroundings(DOOR, self._inbox, live, Confirmations(), lambda _: None)
+        self._listener = JobListener(around)
+
+    def seen(self, manifest: Manifest) -> None:
+        """Take in an object and drop what it says."""
+        self._listener.seen(manifest, datetime.now(UTC))
+        self._inbox.take(1, 0)
+
+    def new(self, name: str) -> None:
+        """Take in a new RayJob."""
+        self.seen(_document(rayjob(name)))
+
+
+def _each(work: Callable[[T], object], items: Sequence[T]) -> float:
+    """Return the microseconds of CPU per item."""
+    began = time.thread_time()
+    for item in items:
+        work(item)
+    return (time.thread_time() - began) / len(items) * 1e6
+
+
+def _document(manifest: Document) -> Document:
+    """Return a RayJob as the API server gives it, without its managedFields."""
+    name = manifest["metadata"]["name"]
+    metadata = {
+        **manifest["metadata"],
+        "uid": f"8f14e45f-{name}",
+        "resourceVersion": str(next(_VERSIONS)),
+        "generation": 1,
+        "creationTimestamp": "2026-11-21T03:00:00Z",
+    }
+    return {**manifest, "metadata": metadata}
+
+
+def _again(manifest: Document, generation: int) -> Document:
+    """Return an object as it is after a write: of its status, or of its specification."""
+    metadata = {
+        **manifest["metadata"],
+        "resourceVersion": str(next(_VERSIONS)),
+        "generation": generation,
+    }
+    status = {"jobDeploymentStatus": "Running", "jobId": "train-abcde", "failed": 1}
+    return {**manifest, "metadata": metadata, "status": status}
+
+
+def _line(manifest: Document) -> bytes:
+    """Return the line of a watch, with managedFields as large as they are in real life."""
+    document = _document(manifest)
+    fields: Document = {f"f:field-{number}": {} for number in range(150)}
+    managed = [
+        {"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:spec": fields}},
+        {"manager": "jobledger", "operation": "Apply", "fieldsV1": {"f:status": {}}},
+    ]
+    document["metadata"] = {**document["metadata"], "managedFields": managed}
+    return json.dumps({"type": "MODIFIED", "object": document}).encode()

@@ -1,0 +1,61 @@
+"""What the figures were measured on, and how CPU time is read there."""
+
+import os
+import platform
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+SWITCH_INTERVAL_SECONDS = 0.0005
+"""As `jobledger run` sets it."""
+
+
+def machine_settings() -> dict[str, str]:
+    """Return what the figures depend on."""
+    switch = f"switch interval {sys.getswitchinterval() * 1e3} ms"
+    return {
+        "cores": str(os.cpu_count()),
+        "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GiB",
+        "processor": _processor(),
+        "system": f"{platform.system()} {platform.release()}",
+        "Python": f"{platform.python_version()}, {switch}",
+        "load before": " ".join(f"{load:.1f}" for load in os.getloadavg()),
+    }
+
+
+def _processor() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"
+
+
+def cpu_seconds(pids: Iterable[int]) -> float:
+    """Return the CPU time of processes, to the nanosecond where Linux tells it."""
+    return sum(_cpu_seconds(pid) for pid in pids)
+
+
+def _cpu_seconds(pid: int) -> float:
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
+    except (OSError, IndexError):
+        times = psutil.Process(pid).cpu_times()
+        return float(times.user + times.system)
+
+
+def tree_cpu_seconds(pid: int) -> float:
+    """Return the CPU time of a process and of its children, those that have ended included."""
+    total = 0.0
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        own = process.cpu_times()
+        total += own.user + own.system + own.children_user + own.children_system
+        for child in process.children():
+            with suppress(psutil.NoSuchProcess):
+                times = child.cpu_times()
+                total += times.user + times.system
+    return total

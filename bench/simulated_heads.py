@@ -1,0 +1,85 @@
+"""The Ray job API of every head at once, as an HTTP proxy: what was submitted runs, then ends."""
+
+import json
+import threading
+import time
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+from bench.simulated_plane import FAILING_ATTEMPTS, Ledger
+
+
+class Heads:
+    """A proxy on a free port of loopback."""
+
+    def __init__(self, ledger: Ledger, run_seconds: float) -> None:
+        self.polls = 0
+        heads = self
+
+        class Handler(_Handler):
+            def answer(self) -> tuple[int, dict[str, object]]:
+                return heads.told(ledger, run_seconds, self.path)
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, name="heads", daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        """Return the address for the proxy variables."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def stop(self) -> None:
+        """End it."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def told(self, ledger: Ledger, run_seconds: float, url: str) -> tuple[int, dict[str, object]]:
+        """Return what a head says of its job."""
+        parts = urlsplit(url)
+        cluster = (parts.hostname or "").partition(".")[0].removesuffix("-head-svc")
+        with ledger.lock:
+            self.polls += 1
+            started = ledger.started.get(cluster)
+            failed = ledger.attempts.get(cluster, 0) <= FAILING_ATTEMPTS
+        if started is None:
+            return HTTPStatus.NOT_FOUND, {"error": "Job does not exist"}
+        running = time.monotonic() < started + run_seconds
+        status = "RUNNING" if running else "FAILED" if failed else "SUCCEEDED"
+        begun = time.time() - (time.monotonic() - started)
+        info: dict[str, object] = {
+            "type": "SUBMISSION",
+            "submission_id": parts.path.rstrip("/").rpartition("/")[2],
+            "status": status,
+            "entrypoint": "python train.py",
+            "message": f"simulated {status}",
+            "start_time": int(begun * 1000),
+            "metadata": {},
+        }
+        if not running:
+            info["end_time"] = int((begun + run_seconds) * 1000)
+        return HTTPStatus.OK, info
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self) -> tuple[int, dict[str, object]]:
+        """Return status and body."""
+        raise NotImplementedError
+
+    def do_GET(self) -> None:  # the name is the library's
+        """Answer a question."""
+        code, document = self.answer()
+        body = json.dumps(document).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET  # noqa: N815  # the name is the library's
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's
+        """Say nothing."""

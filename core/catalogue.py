@@ -1,0 +1,82 @@
+"""Every type of event that was ever released, by its stored name: the only place with type strings.
+
+A name is part of the storage format: a class may be renamed, its name here stays. A change of
+shape that a default
+cannot express raises the schema version and adds a step in `core.log.upcasting`.
+"""
+
+from collections.abc import Mapping
+
+from core.errors import UnknownEventType
+from core.jobs import events as shared
+from core.log.codec import decode
+from core.log.envelope import EventRecord
+from core.log.upcasting import upcast
+from core.rayjob import events as rayjob
+from core.rayjob.events import RayJobEvent
+
+SCHEMA_VERSION = 1
+"""Newest version of every type; they are all in their first."""
+
+TYPES: Mapping[str, type[RayJobEvent]] = {
+    "EffectRequested": shared.EffectRequested,
+    "EffectSucceeded": shared.EffectSucceeded,
+    "EffectFaltered": shared.EffectFaltered,
+    "EffectFailed": shared.EffectFailed,
+    "EffectSuperseded": shared.EffectSuperseded,
+    "DecisionScheduled": shared.DecisionScheduled,
+    "DecisionFired": shared.DecisionFired,
+    "DecisionCancelled": shared.DecisionCancelled,
+    "ObservationGapFound": shared.ObservationGapFound,
+    "ObservationsConfirmed": shared.ObservationsConfirmed,
+    "StatusPublished": shared.StatusPublished,
+    "JobDiscovered": rayjob.JobDiscovered,
+    "JobAdopted": rayjob.JobAdopted,
+    "ManifestReceived": rayjob.ManifestReceived,
+    "ManifestRejected": rayjob.ManifestRejected,
+    "ManifestAccepted": rayjob.ManifestAccepted,
+    "AttemptStarted": rayjob.AttemptStarted,
+    "ClusterObserved": rayjob.ClusterObserved,
+    "ClusterVanished": rayjob.ClusterVanished,
+    "StrayClusterFound": rayjob.StrayClusterFound,
+    "StrayClusterVanished": rayjob.StrayClusterVanished,
+    "SubmitterObserved": rayjob.SubmitterObserved,
+    "SubmitterFinished": rayjob.SubmitterFinished,
+    "SubmitterVanished": rayjob.SubmitterVanished,
+    "AttemptReachedRunning": rayjob.AttemptReachedRunning,
+    "AttemptReachedWaiting": rayjob.AttemptReachedWaiting,
+    "SubmissionNamed": rayjob.SubmissionNamed,
+    "EntrypointObserved": rayjob.EntrypointObserved,
+    "EntrypointMissed": rayjob.EntrypointMissed,
+    "StatusCheckFailed": rayjob.StatusCheckFailed,
+    "StatusCheckRecovered": rayjob.StatusCheckRecovered,
+    "AttemptFailed": rayjob.AttemptFailed,
+    "RetryGranted": rayjob.RetryGranted,
+    "RetryRefused": rayjob.RetryRefused,
+    "AttemptCleared": rayjob.AttemptCleared,
+    "SuspensionStarted": rayjob.SuspensionStarted,
+    "JobSuspended": rayjob.JobSuspended,
+    "JobResumed": rayjob.JobResumed,
+    "JobCompleted": rayjob.JobCompleted,
+    "JobFailed": rayjob.JobFailed,
+    "DeletionStarted": rayjob.DeletionStarted,
+    "JobDeleted": rayjob.JobDeleted,
+}
+"""Stored name -> class of the newest version."""
+
+NAMES: Mapping[type[RayJobEvent], str] = {cls: name for name, cls in TYPES.items()}
+"""Class -> stored name."""
+
+
+def read_event(record: EventRecord) -> RayJobEvent:
+    """Return the event a record holds.
+
+    Raises:
+        UnknownEventType: it was written by a newer version.
+        BrokenChain: its payload is not one of its type.
+    """
+    cls = TYPES.get(record.type)
+    if cls is None or record.schema_version > SCHEMA_VERSION:
+        raise UnknownEventType(record.type, record.schema_version)
+    data = upcast(record.type, record.schema_version, record.data)
+    return decode(cls, data, record.occurred_at)

@@ -1,0 +1,152 @@
+"""Every error the core and its ports raise.
+
+    JobledgerError
+    ├── InvalidManifest           the object cannot be read: field, value, rule
+    ├── LedgerError               the event log
+    │   ├── StreamConflict        somebody else appended first
+    │   ├── StaleEpoch            this writer has lost its lease
+    │   ├── BrokenChain           an event does not continue its stream's chain
+    │   ├── UnknownEventType      written by a newer version, or never released
+    │   ├── LedgerUnavailable     Postgres cannot be reached or refuses for now
+    │   └── LedgerMisconfigured   wrong address, schema too old or too new, missing permission
+    ├── ClusterError              the Kubernetes API, by what someone does differently
+    │   ├── ObjectNotFound        404
+    │   ├── ObjectExists          409 AlreadyExists
+    │   ├── ObjectChanged         409 Conflict: stale resourceVersion or UID
+    │   ├── VersionExpired        410: list anew
+    │   ├── RequestForbidden      401, 403 (quota refusals included)
+    │   ├── RequestInvalid        400, 415, 422: repeating it will not help
+    │   ├── RequestThrottled      429, 503 with Retry-After, 504: later
+    │   └── ClusterUnreachable    no answer, an unreadable answer, or 5xx
+    └── RayApiError               the Ray job API
+        ├── RayJobNotFound        404
+        ├── RayJobRefused         the API answered that it will not
+        └── RayApiUnreachable     no answer in time, or one that makes no sense
+
+Each takes facts, builds its own sentence (what, where, what to do) and keeps the facts as
+attributes.
+No HTTP status, SQLSTATE or exit code here: the edges map them.
+"""
+
+
+class JobledgerError(Exception):
+    """Anything that Jobledger raises on purpose."""
+
+
+class InvalidManifest(JobledgerError):
+    """An object cannot be read as what it claims to be."""
+
+    def __init__(self, field: str, value: object, rule: str) -> None:
+        self.field, self.value, self.rule = field, value, rule
+        super().__init__(f"{field} is {value!r}; {rule}")
+
+
+class LedgerError(JobledgerError):
+    """Anything about the event log."""
+
+
+class StreamConflict(LedgerError):
+    """The stream is not at the version the writer expected."""
+
+    def __init__(self, stream: object, expected: int, found: int) -> None:
+        self.stream, self.expected, self.found = stream, expected, found
+        super().__init__(
+            f"stream {stream} is at version {found}, not {expected}; read it again and decide anew"
+        )
+
+
+class StaleEpoch(LedgerError):
+    """The writer's lease on a shard has passed to another."""
+
+    def __init__(self, shard: int, epoch: int, current: int) -> None:
+        self.shard, self.epoch, self.current = shard, epoch, current
+        super().__init__(
+            f"shard {shard} is held under epoch {current} and this writer has epoch {epoch}; "
+            "it must stop writing"
+        )
+
+
+class BrokenChain(LedgerError):
+    """An event does not continue the chain of its stream."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        self.where, self.problem = where, problem
+        super().__init__(f"{where}: {problem}")
+
+
+class UnknownEventType(LedgerError):
+    """The log holds an event this version cannot read."""
+
+    def __init__(self, event_type: str, schema_version: int) -> None:
+        self.event_type, self.schema_version = event_type, schema_version
+        super().__init__(
+            f"event type {event_type} in schema version {schema_version} is not known here; "
+            "it was written by a newer jobledger: upgrade this one"
+        )
+
+
+class LedgerUnavailable(LedgerError):
+    """The log cannot be reached or written for now; the same call may succeed later."""
+
+
+class LedgerMisconfigured(LedgerError):
+    """The log will not work until somebody changes something."""
+
+
+class ClusterError(JobledgerError):
+    """Anything the Kubernetes API answers, or fails to answer.
+
+    The message is cut and holds no foreign body.
+    """
+
+
+class ObjectNotFound(ClusterError):
+    """There is no such object (or kind)."""
+
+
+class ObjectExists(ClusterError):
+    """An object of that name is there already."""
+
+
+class ObjectChanged(ClusterError):
+    """The object is no longer at the resourceVersion, or of the UID, that the request named."""
+
+
+class VersionExpired(ClusterError):
+    """The watch cannot be resumed from that resourceVersion; list anew."""
+
+
+class RequestForbidden(ClusterError):
+    """The caller may not do this: no credentials, no permission, or a quota refuses."""
+
+
+class RequestInvalid(ClusterError):
+    """The API server refuses the object or the request itself; repeating it will not help."""
+
+
+class RequestThrottled(ClusterError):
+    """The API server asks for a pause."""
+
+    def __init__(self, message: str, retry_after_seconds: float | None = None) -> None:
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(message)
+
+
+class ClusterUnreachable(ClusterError):
+    """No answer, an answer that cannot be read, or a server's internal error."""
+
+
+class RayApiError(JobledgerError):
+    """Anything the Ray job API answers, or fails to answer."""
+
+
+class RayJobNotFound(RayApiError):
+    """The head does not know this submission id."""
+
+
+class RayJobRefused(RayApiError):
+    """The head understood the request and will not do it."""
+
+
+class RayApiUnreachable(RayApiError):
+    """No answer in time, or one that makes no sense."""

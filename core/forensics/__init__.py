@@ -1,0 +1,1 @@
+"""What can be told from a stream of events: the timeline (and more to come)."""

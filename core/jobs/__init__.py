@@ -1,0 +1,1 @@
+"""What all kinds of job share, each rule once: effects, decisions, attempts, retry, rows."""

@@ -1,0 +1,97 @@
+"""What is done outside: the closed set of effects, and how far each has come.
+
+An effect is asked for by an event that carries no manifest (the log is redacted): it names the
+target and the
+digest of the specification it was decided on. Whoever acts builds the object from the live
+specification.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.values.ids import EffectId
+from core.values.instants import Instant
+
+
+class EffectKind(StrEnum):
+    """Everything the controller does outside, each kind with its literal.
+
+    Only writing `.status` is not among them: it is level-triggered and has no intent.
+    """
+
+    ADD_FINALIZER = "add_finalizer"
+    REMOVE_FINALIZER = "remove_finalizer"
+    CREATE_CLUSTER = "create_cluster"
+    DELETE_CLUSTER = "delete_cluster"
+    CREATE_SUBMITTER = "create_submitter"
+    DELETE_SUBMITTER = "delete_submitter"
+    SUBMIT_ENTRYPOINT = "submit_entrypoint"
+    STOP_ENTRYPOINT = "stop_entrypoint"
+
+
+BUILT_FROM_SPEC = frozenset(
+    {EffectKind.CREATE_CLUSTER, EffectKind.CREATE_SUBMITTER, EffectKind.SUBMIT_ENTRYPOINT}
+)
+"""Kinds that are superseded if the live specification is no longer the one they were decided on."""
+
+
+class Outcome(StrEnum):
+    """How a try to act ended."""
+
+    SUCCEEDED = "succeeded"
+    FALTERED = "faltered"
+    """Not yet: the same effect goes on being tried."""
+    FAILED = "failed"
+    """Refused; the same request again would be refused again."""
+    SUPERSEDED = "superseded"
+    """Nothing was sent: what it was decided on is no longer so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedEffect:
+    """An effect that the state calls for, whether it is under way or not."""
+
+    kind: EffectKind
+    name: str
+    """Name of the object, or the submission id."""
+    uid: str = ""
+    """UID the object must have; empty where it is not known or does not exist yet."""
+    address: str = ""
+    """`host:port` of the head, for effects on the Ray job API."""
+
+    @property
+    def key(self) -> tuple[EffectKind, str]:
+        """Return what makes two effects the same piece of work."""
+        return self.kind, self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenEffect:
+    """An effect that was asked for and has not ended."""
+
+    effect_id: EffectId
+    attempt: int
+    wanted: WantedEffect
+    digest: str
+    """Keyed digest of the specification it was decided on."""
+    trouble: str = ""
+    """The kind of failure met last; empty if none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedEffect:
+    """An effect that was refused, waiting to be tried again."""
+
+    kind: EffectKind
+    name: str
+    times: int
+    """How often it was refused in a row."""
+    refused_at: Instant
+    trouble: str
+    waiting: bool = True
+    """Whether the pause before the next try is still on."""
+
+    @property
+    def key(self) -> tuple[EffectKind, str]:
+        """Return what makes two effects the same piece of work."""
+        return self.kind, self.name

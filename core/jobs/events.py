@@ -1,0 +1,182 @@
+"""Events that every kind of job has: effects, decisions, publication, gaps in what was seen.
+
+`at` is the instant the event was true; it is stored in the envelope as `occurred_at`.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from core.jobs.decisions import DecisionKind
+from core.jobs.effects import EffectKind
+from core.values.documents import Manifest
+from core.values.ids import DecisionId, EffectId
+from core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectRequested:
+    """Something is to be done outside. Recorded before anything is sent."""
+
+    at: Instant
+    effect_id: EffectId
+    kind: EffectKind
+    attempt: int
+    name: str
+    """Name of the object, or the submission id."""
+    uid: str = ""
+    """UID the object must have; empty where it is not known."""
+    address: str = ""
+    """`host:port` of the head, for effects on the Ray job API."""
+    generation: int = 0
+    """Generation of the specification it was decided on."""
+    digest: str = ""
+    """Keyed digest of that specification."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectSucceeded:
+    """It was done, or found done."""
+
+    at: Instant
+    effect_id: EffectId
+    kind: EffectKind
+    name: str
+    uid: str = ""
+    """UID of the object as it was found or made."""
+    gone: bool = False
+    """For a deletion: the object is known not to be there any more."""
+    already: bool = False
+    """Somebody, or an earlier try, had done it before."""
+    sent: Manifest = field(default_factory=dict)
+    """The redacted form of what was sent; empty where nothing was built."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectFaltered:
+    """A try failed in a way that may pass.
+
+    It goes on being tried. One event per kind of trouble.
+    """
+
+    at: Instant
+    effect_id: EffectId
+    kind: EffectKind
+    name: str
+    trouble: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectFailed:
+    """It was refused, and would be again."""
+
+    at: Instant
+    effect_id: EffectId
+    kind: EffectKind
+    name: str
+    trouble: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectSuperseded:
+    """It is no longer wanted."""
+
+    at: Instant
+    effect_id: EffectId
+    kind: EffectKind
+    name: str
+    cause: str
+    sent: bool = True
+    """False only if it is certain that nothing was sent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionScheduled:
+    """Something is to be done at `due_at`."""
+
+    at: Instant
+    decision_id: DecisionId
+    kind: DecisionKind
+    attempt: int
+    due_at: Instant
+    cause: str
+    """Why, in words, with the numbers."""
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionFired:
+    """The instant came, and the decision still held."""
+
+    at: Instant
+    decision_id: DecisionId
+    kind: DecisionKind
+    due_at: Instant
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionCancelled:
+    """The decision is no longer needed, or was found obsolete when its instant came."""
+
+    at: Instant
+    decision_id: DecisionId
+    kind: DecisionKind
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservationGapFound:
+    """Changes between two instants may not have been seen."""
+
+    at: Instant
+    source: str
+    """Which watch."""
+    since: Instant
+    until: Instant
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """Observations of one source that brought no news, summed up."""
+
+    source: str
+    count: int
+    first_at: Instant
+    last_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservationsConfirmed:
+    """What was known was seen unchanged: how often, and when last."""
+
+    at: Instant
+    sources: tuple[Confirmation, ...]
+    """One sum for each watch or poll that told something."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusPublished:
+    """`.status` was written to the object; users could see this from `at` on."""
+
+    at: Instant
+    phase: str
+    resource_version: str
+    """The object's resourceVersion after the write."""
+    status_sha: str
+    """SHA-256 of the canonical status that was written."""
+
+
+SharedEvent: TypeAlias = (
+    EffectRequested
+    | EffectSucceeded
+    | EffectFaltered
+    | EffectFailed
+    | EffectSuperseded
+    | DecisionScheduled
+    | DecisionFired
+    | DecisionCancelled
+    | ObservationGapFound
+    | ObservationsConfirmed
+    | StatusPublished
+)

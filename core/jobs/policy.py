@@ -1,0 +1,52 @@
+"""The waiting times and limits that this installation judges by.
+
+They come with the manifest observation and are recorded with it, so that a replay judges by the
+same numbers.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What is not in the job's specification but decides about it. All whole seconds."""
+
+    transition_grace_seconds: int = 300
+    """From the end of the Ray job until the job is concluded without its submitter.
+
+    Source: KubeRay, RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS.
+    """
+    status_check_timeout_seconds: int = 300
+    """How long the head may leave every status check unanswered.
+
+    Source: KubeRay, RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS.
+    """
+    submitter_finished_timeout_seconds: int = 30
+    """From the end of the submitter, as seen here, until the Ray job must have ended.
+
+    Source: KubeRay, DefaultSubmitterFinishedTimeout; there it counts from the submitter's own
+    clock.
+    """
+    retry_delay_seconds: int = 0
+    """Pause before the first retry; it doubles with every further one. 0: at once, as upstream."""
+    retry_delay_max_seconds: int = 3600
+    """Longest pause before a retry."""
+    effect_retry_seconds: int = 10
+    """Pause before something that the API server refused is tried again; doubles, up to 5 minutes.
+    """
+
+    @property
+    def transition_grace(self) -> timedelta:
+        """Return the grace after the end of the Ray job."""
+        return timedelta(seconds=self.transition_grace_seconds)
+
+    @property
+    def status_check_timeout(self) -> timedelta:
+        """Return the time-out of the status checks."""
+        return timedelta(seconds=self.status_check_timeout_seconds)
+
+    @property
+    def submitter_finished_timeout(self) -> timedelta:
+        """Return the time-out after the end of the submitter."""
+        return timedelta(seconds=self.submitter_finished_timeout_seconds)

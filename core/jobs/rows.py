@@ -1,0 +1,132 @@
+"""The rows of the inline projections: what the controller and its users read instead of the log.
+
+Every column follows from events. `core.projections` computes them, the append call writes them in
+the same
+transaction as the events.
+"""
+
+from dataclasses import dataclass
+
+from core.values.ids import DecisionId, EffectId, StreamId
+from core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRow:
+    """The current state of one job (table `job`)."""
+
+    stream_id: StreamId
+    shard: int
+    version: int
+    """Version of the stream that this row reflects."""
+    cluster: str
+    """Name of the Kubernetes cluster, as this installation calls it."""
+    kind: str
+    """RayJob or TrainJob."""
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    phase: str
+    """RayJob: the job deployment status. Empty while new."""
+    job_status: str
+    """RayJob: what Ray says of the entrypoint."""
+    reason: str
+    message: str
+    attempt: int
+    """Number of the current or last attempt, from 1; 0 before the first."""
+    retries: int
+    """How many retries were granted."""
+    succeeded: int
+    failed: int
+    ray_cluster_name: str
+    ray_job_id: str
+    created_at: Instant
+    """When the object was created in Kubernetes."""
+    first_seen_at: Instant
+    started_at: Instant | None
+    """When the current attempt started."""
+    ended_at: Instant | None
+    """When the job reached Complete or Failed."""
+    deleted_at: Instant | None
+    """When the object was seen to be gone."""
+    open: bool
+    """Whether anything is left to do.
+
+    False once the object is gone, or the job final and cleaned up.
+    """
+    last_event_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRow:
+    """One execution of a job (table `attempt`)."""
+
+    stream_id: StreamId
+    number: int
+    """From 1."""
+    generation: int
+    """Generation of the specification it was started on."""
+    ray_cluster_name: str
+    ray_job_id: str
+    started_at: Instant
+    running_at: Instant | None
+    """When the cluster was ready and the attempt Running."""
+    ended_at: Instant | None
+    outcome: str
+    """Empty while it goes on; succeeded, stopped, failed, suspended or deleted."""
+    reason: str
+    message: str
+    job_status: str
+    """The last thing Ray said of the entrypoint."""
+    retried: bool
+    """Whether a retry was granted after it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRow:
+    """Something resolved to be done at a later instant (table `decision`)."""
+
+    decision_id: DecisionId
+    stream_id: StreamId
+    shard: int
+    attempt: int
+    kind: str
+    state: str
+    """pending, fired or cancelled."""
+    due_at: Instant
+    scheduled_at: Instant
+    resolved_at: Instant | None
+    cause: str
+    """Why it was scheduled, in words."""
+    resolution: str
+    """Why it was cancelled, or what firing it brought about; empty while pending."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectRow:
+    """Something to be done outside (table `effect`)."""
+
+    effect_id: EffectId
+    stream_id: StreamId
+    shard: int
+    attempt: int
+    kind: str
+    target: str
+    """What it acts on: a name, or a submission id at an address."""
+    state: str
+    """requested, succeeded, failed or superseded."""
+    requested_at: Instant
+    ended_at: Instant | None
+    trouble: str
+    """The latest kind of failure that was met, in words; empty if none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowChanges:
+    """The rows that one append puts in place of their predecessors."""
+
+    job: JobRow
+    attempts: tuple[AttemptRow, ...] = ()
+    decisions: tuple[DecisionRow, ...] = ()
+    effects: tuple[EffectRow, ...] = ()

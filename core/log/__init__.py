@@ -1,0 +1,1 @@
+"""What an event is, whatever the job: envelope, chain, upcasting, redaction."""

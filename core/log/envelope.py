@@ -1,0 +1,48 @@
+"""An event as it is stored: who, when, why and what, whatever the kind of job."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from core.values.documents import Manifest
+from core.values.ids import EventId, StreamId
+from core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRecord:
+    """One event with its envelope; everything but its place in the whole log."""
+
+    stream_id: StreamId
+    version: int
+    """Its place in the stream, from 1, without gaps."""
+    event_id: EventId
+    type: str
+    """A stable name from `core.catalogue`, never a Python path."""
+    schema_version: int
+    occurred_at: Instant
+    """When it was true in the world (microseconds)."""
+    recorded_at: Instant
+    """When the controller wrote it down, by its own clock (microseconds)."""
+    actor: str
+    """Which process wrote it."""
+    epoch: int
+    """Under which lease on the stream's shard it was written."""
+    causation_id: UUID
+    """The observation it was decided on."""
+    correlation_id: UUID
+    """The effect or decision it belongs to; the stream where there is none."""
+    data: Manifest
+    """The payload; redacted, JSON."""
+    data_sha: bytes
+    """SHA-256 of the canonical payload."""
+    chain: bytes
+    """SHA-256 over the previous link of the stream, this envelope and `data_sha`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredEvent:
+    """An event and its place in the whole log."""
+
+    position: int
+    """From 1, in commit order, without gaps."""
+    record: EventRecord

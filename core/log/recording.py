@@ -1,0 +1,77 @@
+"""Events to records: ids, hashes and links, for the events that one observation brought."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from core.log.chain import data_sha, link
+from core.log.codec import encode
+from core.log.envelope import EventRecord
+from core.values.ids import ObservationId, StreamId, event_id
+from core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tail:
+    """Where a stream ends."""
+
+    stream_id: StreamId
+    version: int
+    chain: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """Who writes, under which lease, and when."""
+
+    actor: str
+    epoch: int
+    now: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedEvent:
+    """An event with its stored name and the instant it was true."""
+
+    name: str
+    schema_version: int
+    at: Instant
+    event: object
+
+
+def record(
+    tail: Tail, writer: Writer, cause: ObservationId, events: Sequence[NamedEvent]
+) -> tuple[tuple[EventRecord, ...], Tail]:
+    """Return the records of `events` behind `tail`, and the new tail."""
+    records: list[EventRecord] = []
+    chain = tail.chain
+    for ordinal, named in enumerate(events):
+        data = encode(named.event)
+        unlinked = EventRecord(
+            stream_id=tail.stream_id,
+            version=tail.version + ordinal + 1,
+            event_id=event_id(cause, ordinal),
+            type=named.name,
+            schema_version=named.schema_version,
+            occurred_at=named.at,
+            recorded_at=writer.now,
+            actor=writer.actor,
+            epoch=writer.epoch,
+            causation_id=cause,
+            correlation_id=_correlation(tail.stream_id, named.event),
+            data=data,
+            data_sha=data_sha(data),
+            chain=b"",
+        )
+        chain = link(chain, unlinked)
+        records.append(replace(unlinked, chain=chain))
+    end = Tail(stream_id=tail.stream_id, version=tail.version + len(records), chain=chain)
+    return tuple(records), end
+
+
+def _correlation(stream: StreamId, event: object) -> UUID:
+    for name in ("effect_id", "decision_id"):
+        found = getattr(event, name, None)
+        if isinstance(found, UUID):
+            return found
+    return stream

@@ -1,0 +1,128 @@
+"""Which secret values an object holds, to be searched for wherever they reappear."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from core.log.secret_names import promises_secret, worth_searching
+from core.log.secret_places import visited
+from core.log.secret_shapes import secret_spans
+from core.log.storable import storable_number
+from core.values.documents import Json, Manifest, child, text
+
+_YAML_VALUE = re.compile(r"^[ \t-]*[\"']?([\w./-]{1,200})[\"']?[ \t]*:[ \t]+(\S.*)$", re.MULTILINE)
+"""A line `name: value`; good enough for a text that no parser could read."""
+
+_PERCENT_BYTE = re.compile(rb"%([0-9A-Fa-f]{2})")
+_IDENTITY = ("name", "namespace", "uid", "generateName")
+
+
+def secrets_in(manifest: Manifest, runtime_env: Json) -> frozenset[str]:
+    """Return the secret values that an object holds and that may be searched for elsewhere.
+
+    Literal environment values, what stands under names that promise a secret, and what has a
+    secret's shape. Not names of Secrets and ConfigMaps, and not values too short or too ordinary
+    to be searched for (`core.log.secret_names.worth_searching`), nor, unless a name promises a
+    secret, what the object itself is called: its name, namespace, UID, kind and images.
+
+    Args:
+        manifest: A RayJob, TrainJob, RayCluster, JobSet, batch Job, Pod or Secret.
+        runtime_env: `spec.runtimeEnvYAML`, parsed; anything but an object where it cannot be read.
+    """
+    found = _Finder(has_runtime_env=isinstance(runtime_env, Mapping))
+    visited(manifest, found)
+    visited({"runtimeEnv": runtime_env}, found)
+    found.look_for_shapes()
+    return frozenset(found.sure | (found.unsure - _called(manifest)))
+
+
+class _Finder:
+    """Collects the secrets of the documents it visits."""
+
+    __slots__ = ("_has_runtime_env", "_texts", "sure", "unsure")
+
+    def __init__(self, *, has_runtime_env: bool) -> None:
+        self._has_runtime_env = has_runtime_env
+        self._texts: dict[str, None] = {}
+        self.sure: set[str] = set()
+        self.unsure: set[str] = set()
+
+    def secret(self, value: str | float, *, sure: bool) -> Json:
+        """Collect a secret, and those within it."""
+        literal = value if isinstance(value, str) else str(storable_number(value))
+        self._keep(literal, sure=sure)
+        self.text(literal)
+        if literal[:1] in ("{", "["):
+            visited(literal, self, depth=1)
+        return value
+
+    def text(self, value: str) -> str:
+        """Remember a string, to look for shapes in all of them at once."""
+        self._texts[value] = None
+        return value
+
+    def look_for_shapes(self) -> None:
+        """Collect what has the shape of a secret in the strings seen."""
+        joined = "\n".join(self._texts)
+        for span in secret_spans(joined):
+            shown = joined[span.start : span.end]
+            for value in (shown, _percent_decoded(shown), _json_decoded(shown)):
+                self._keep(value, sure=span.sure)
+
+    def number(self, value: float) -> Json:
+        """Collect nothing: a number is secret by its place only."""
+        return value
+
+    def runtime_env(self, yaml: str) -> Json:
+        """Collect by shape, and line by line where no parser could read the text."""
+        self.text(yaml)
+        if not self._has_runtime_env:
+            for name, value in _YAML_VALUE.findall(yaml):
+                self._keep(value.strip().strip("\"'"), sure=promises_secret(name))
+        return yaml
+
+    def _keep(self, value: str, *, sure: bool) -> None:
+        trimmed = value.strip()
+        if worth_searching(trimmed, sure=sure):
+            (self.sure if sure else self.unsure).add(trimmed)
+
+
+def _percent_decoded(shown: str) -> str:
+    """Return the text behind percent-encoding, unreadable bytes replaced."""
+    if "%" not in shown:
+        return shown
+    encoded = _PERCENT_BYTE.sub(
+        lambda found: bytes.fromhex(found[1].decode()), shown.encode(errors="replace")
+    )
+    return encoded.decode(errors="replace")
+
+
+def _json_decoded(shown: str) -> str:
+    """Return the text behind the escapes of a JSON string, or `shown` where it has none."""
+    if "\\" not in shown:
+        return shown
+    try:
+        return str(json.loads(f'"{shown}"'))
+    except ValueError:
+        return shown
+
+
+def _called(manifest: Manifest) -> set[str]:
+    """Return what the object is called in public; searching for it would shred the log."""
+    metadata = child(manifest, "metadata")
+    names = {text(metadata, key) for key in _IDENTITY} | {text(manifest, "kind")}
+    return names | {text(manifest, "apiVersion")} | set(_images(manifest))
+
+
+def _images(manifest: Manifest) -> list[str]:
+    """Return the images named anywhere in an object."""
+    images: list[str] = []
+    waiting: list[Json] = [manifest]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Mapping):
+            images.append(text(node, "image"))
+            waiting += node.values()
+        elif isinstance(node, Sequence) and not isinstance(node, str):
+            waiting += node
+    return images

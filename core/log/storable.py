@@ -1,0 +1,52 @@
+"""What jsonb can hold and gives back as it was: texts, numbers and documents at the door."""
+
+import math
+import re
+from collections.abc import Mapping
+
+from core.values.documents import Json
+
+DEEPEST = 100
+"""Levels of nesting that are looked at; no Kubernetes schema comes near."""
+
+TOO_DEEP = "nested too deeply to be kept"
+"""Stands in place of whatever lies deeper."""
+
+_LARGEST_BITS = 13_000
+"""Whole numbers beyond are described, not kept: Python refuses to print them."""
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+"""What jsonb and UTF-8 cannot hold."""
+
+
+def storable_text(text: str) -> str:
+    """Return a text with U+FFFD in place of U+0000 and of lone surrogates."""
+    return text if text.isascii() and "\x00" not in text else _UNSTORABLE.sub("\ufffd", text)
+
+
+def storable_number(value: float) -> int | float | str:
+    """Return a number as it comes back from jsonb, or a text where it could not be kept there.
+
+    A whole number is an int, however it was written.
+    """
+    if isinstance(value, int):
+        bits = value.bit_length()
+        return f"a number of {bits} bits" if bits > _LARGEST_BITS else value
+    if not math.isfinite(value):
+        return str(value)
+    return int(value) if value.is_integer() else value
+
+
+def storable(document: Json, depth: int = 0) -> Json:
+    """Return a document as it comes back from jsonb, cut off below `DEEPEST` levels."""
+    if isinstance(document, str):
+        return storable_text(document)
+    if document is None or isinstance(document, bool):
+        return document
+    if isinstance(document, int | float):
+        return storable_number(document)
+    if depth >= DEEPEST:
+        return TOO_DEEP
+    if isinstance(document, Mapping):
+        return {storable_text(key): storable(item, depth + 1) for key, item in document.items()}
+    return [storable(item, depth + 1) for item in document]

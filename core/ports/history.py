@@ -1,0 +1,63 @@
+"""What people and commands ask of the ledger: jobs, their attempts, decisions and effects."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from core.values.ids import StreamId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFilter:
+    """Which jobs; an empty field does not restrict."""
+
+    cluster: str = ""
+    namespace: str = ""
+    name: str = ""
+    kind: str = ""
+    uid: str = ""
+    stream_id: StreamId | None = None
+    phase: str = ""
+    open_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedJob:
+    """A glance at a job in which nothing is left to do."""
+
+    stream_id: StreamId
+    generation: int
+    deleted: bool
+
+
+class History(Protocol):
+    """The inline projections, to be read. May raise `LedgerUnavailable`."""
+
+    def jobs(self, wanted: JobFilter, limit: int) -> Sequence[JobRow]:
+        """Return jobs, the youngest first."""
+        ...
+
+    def streams(self) -> Sequence[StreamId]:
+        """Return the streams of the whole log, the oldest first."""
+        ...
+
+    def open_streams(self, shards: Collection[int]) -> Sequence[StreamId]:
+        """Return the streams of all jobs in which something is left to do, the oldest first."""
+        ...
+
+    def finished(self, shards: Collection[int]) -> Sequence[FinishedJob]:
+        """Return all jobs in which nothing is left to do."""
+        ...
+
+    def attempts(self, stream: StreamId) -> Sequence[AttemptRow]:
+        """Return a job's attempts in order."""
+        ...
+
+    def decisions(self, stream: StreamId) -> Sequence[DecisionRow]:
+        """Return all decisions of a job, by the instant they were scheduled, then their id."""
+        ...
+
+    def effects(self, stream: StreamId) -> Sequence[EffectRow]:
+        """Return all effects of a job, by the instant they were requested, then their id."""
+        ...

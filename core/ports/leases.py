@@ -1,0 +1,42 @@
+"""Who may write for which shard: leases with epochs (fencing)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to write for one shard."""
+
+    shard: int
+    epoch: int
+    """Grows with every change of hands; checked inside append."""
+    owner: str
+    until: Instant
+    """By the database's clock."""
+
+
+class Leases(Protocol):
+    """The table of leases. May raise `LedgerUnavailable`."""
+
+    def acquire(self, owner: str, duration: timedelta, wanted: int) -> Mapping[int, Lease]:
+        """Renew what `owner` holds and take free or expired shards until it holds `wanted`.
+
+        Returns all it holds. Taking a shard raises its epoch; renewing does not. An owner
+        is one run of one process.
+
+        Taking a shard raises its epoch; renewing does not. An owner is one run of one process.
+        """
+        ...
+
+    def release(self, owner: str) -> None:
+        """Give up everything `owner` holds, at once free for others."""
+        ...
+
+    def current(self) -> Mapping[int, Lease]:
+        """Return all leases that were ever given, expired ones included."""
+        ...

@@ -1,0 +1,1 @@
+"""Tables computed from events: pure functions `(row, event) -> row`, one file per table."""

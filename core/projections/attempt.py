@@ -1,0 +1,83 @@
+"""The rows of a RayJob's executions in the table `attempt`: `(row, event) -> row`."""
+
+from dataclasses import replace
+
+from core.jobs.rows import AttemptRow
+from core.rayjob import events
+from core.rayjob.observations import SeenStatus
+from core.rayjob.phases import FINAL, Phase
+from core.rayjob.state import Attempt
+from core.values.ids import StreamId
+
+OUTCOME_BY_JOB_STATUS = {"SUCCEEDED": "succeeded", "STOPPED": "stopped"}
+
+
+def begun(stream: StreamId, attempt: Attempt) -> AttemptRow:
+    """Return the row of an attempt that has just begun, or was just taken over."""
+    return AttemptRow(
+        stream_id=stream,
+        number=attempt.number,
+        generation=attempt.generation,
+        ray_cluster_name=attempt.cluster_name,
+        ray_job_id=attempt.job_id,
+        started_at=attempt.started_at,
+        running_at=None,
+        ended_at=None,
+        outcome="",
+        reason="",
+        message="",
+        job_status="",
+        retried=False,
+    )
+
+
+def project_attempt(row: AttemptRow, event: events.RayJobEvent) -> AttemptRow:  # noqa: PLR0911 one return per event
+    """Return the row after an event; the same row if the event does not concern it."""
+    if isinstance(event, events.JobAdopted):
+        return _adopted(row, event.status)
+    if isinstance(event, events.AttemptReachedRunning):
+        return replace(row, running_at=row.running_at or event.at)
+    if isinstance(event, events.SubmissionNamed):
+        return replace(row, ray_job_id=event.job_id)
+    if isinstance(event, events.EntrypointObserved):
+        return replace(row, job_status=event.status.value)
+    if isinstance(event, events.AttemptFailed):
+        return replace(
+            row,
+            ended_at=event.at,
+            outcome="failed",
+            reason=event.reason,
+            message=event.message,
+            job_status=event.job_status.value,
+        )
+    if isinstance(event, events.RetryGranted):
+        return replace(row, retried=True)
+    if isinstance(event, events.SuspensionStarted):
+        return replace(row, ended_at=event.at, outcome="suspended")
+    if isinstance(event, events.JobCompleted):
+        return replace(
+            row,
+            ended_at=event.at,
+            outcome=OUTCOME_BY_JOB_STATUS.get(event.job_status.value, "succeeded"),
+            reason=event.reason,
+            message=event.message,
+            job_status=event.job_status.value,
+        )
+    if isinstance(event, events.JobDeleted) and row.ended_at is None:
+        return replace(row, ended_at=event.at, outcome="deleted")
+    return row
+
+
+def _adopted(row: AttemptRow, status: SeenStatus) -> AttemptRow:
+    """Return the row of an attempt that others began; its end, if the job has come to one."""
+    row = replace(row, job_status=status.job_status)
+    if status.phase not in FINAL:
+        return row
+    failed = status.phase == Phase.FAILED
+    return replace(
+        row,
+        ended_at=status.ended_at,
+        outcome="failed" if failed else OUTCOME_BY_JOB_STATUS.get(status.job_status, "succeeded"),
+        reason=status.reason,
+        message=status.message,
+    )

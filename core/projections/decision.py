@@ -1,0 +1,31 @@
+"""The rows of the table `decision`: `(row, event) -> row`."""
+
+from dataclasses import replace
+
+from core.jobs.events import DecisionCancelled, DecisionFired, DecisionScheduled
+from core.jobs.rows import DecisionRow
+from core.values.ids import StreamId, shard_of
+
+
+def scheduled(stream: StreamId, event: DecisionScheduled) -> DecisionRow:
+    """Return the row of a decision that has just been scheduled."""
+    return DecisionRow(
+        decision_id=event.decision_id,
+        stream_id=stream,
+        shard=shard_of(stream),
+        attempt=event.attempt,
+        kind=event.kind.value,
+        state="pending",
+        due_at=event.due_at,
+        scheduled_at=event.at,
+        resolved_at=None,
+        cause=event.cause,
+        resolution="",
+    )
+
+
+def resolved(row: DecisionRow, event: DecisionFired | DecisionCancelled) -> DecisionRow:
+    """Return the row of a decision that has ended."""
+    if isinstance(event, DecisionFired):
+        return replace(row, state="fired", resolved_at=event.at, resolution="carried out")
+    return replace(row, state="cancelled", resolved_at=event.at, resolution=event.cause)

@@ -1,0 +1,118 @@
+"""All that a writer holds of one RayJob.
+
+Its state, the rows that may still change, and how both go on.
+
+The same fold serves the controller (after every append), `jobledger rebuild` (from the first event
+on) and the
+simulator, so there is no second way to compute a row.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from core.jobs import events as shared
+from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
+from core.projections import attempt as attempts
+from core.projections import decision as decision_rows
+from core.projections import effect as effect_rows
+from core.projections.job import job_row
+from core.rayjob.events import RayJobEvent
+from core.rayjob.evolve import evolve
+from core.rayjob.state import RayJobState
+from core.values.ids import DecisionId, EffectId, StreamId
+
+
+class View(NamedTuple):
+    """What is held of a stream at a version."""
+
+    version: int = 0
+    state: RayJobState = RayJobState()
+    job: JobRow | None = None
+    attempt: AttemptRow | None = None
+    """The row of the current or last attempt."""
+    decisions: tuple[DecisionRow, ...] = ()
+    """Rows that are pending."""
+    effects: tuple[EffectRow, ...] = ()
+    """Rows that are requested."""
+
+
+def advance(view: View, events: Iterable[RayJobEvent]) -> tuple[View, RowChanges]:
+    """Return the view after `events` and the rows that they changed; the job's is always one."""
+    state, attempt, told = view.state, view.attempt, tuple(events)
+    decisions = {row.decision_id: row for row in view.decisions}
+    effects = {row.effect_id: row for row in view.effects}
+    changed_attempts: dict[int, AttemptRow] = {}
+    changed_decisions: dict[DecisionId, DecisionRow] = {}
+    changed_effects: dict[EffectId, EffectRow] = {}
+    for event in told:
+        state = evolve(state, event)
+        assert state.identity is not None, "a stream begins with who the job is"
+        stream, before = state.identity.stream_id, attempt
+        attempt = _attempt(before, state, event, stream)
+        if attempt is not None and attempt is not before:
+            changed_attempts[attempt.number] = attempt
+        if (decision := _decision(decisions, event, stream)) is not None:
+            changed_decisions[decision.decision_id] = decision
+        if (effect := _effect(effects, event, stream)) is not None:
+            changed_effects[effect.effect_id] = effect
+    version = view.version + len(told)
+    job = job_row(state, version=version, instants=[event.at for event in told], before=view.job)
+    changes = RowChanges(
+        job=job,
+        attempts=tuple(changed_attempts.values()),
+        decisions=tuple(changed_decisions.values()),
+        effects=tuple(changed_effects.values()),
+    )
+    after = View(version, state, job, attempt, tuple(decisions.values()), tuple(effects.values()))
+    return after, changes
+
+
+def _attempt(
+    row: AttemptRow | None, state: RayJobState, event: RayJobEvent, stream: StreamId
+) -> AttemptRow | None:
+    if state.attempt is None:
+        return None
+    if row is None or row.number != state.attempt.number:
+        row = attempts.begun(stream, state.attempt)
+    return attempts.project_attempt(row, event)
+
+
+def _decision(
+    pending: dict[DecisionId, DecisionRow], event: RayJobEvent, stream: StreamId
+) -> DecisionRow | None:
+    """Return the row that an event changes, if any; `pending` is brought up to date."""
+    if isinstance(event, shared.DecisionScheduled):
+        row = pending[event.decision_id] = decision_rows.scheduled(stream, event)
+        return row
+    if isinstance(event, shared.DecisionFired | shared.DecisionCancelled):
+        ended = pending.pop(event.decision_id, None)
+        return None if ended is None else decision_rows.resolved(ended, event)
+    return None
+
+
+def _effect(
+    requested: dict[EffectId, EffectRow], event: RayJobEvent, stream: StreamId
+) -> EffectRow | None:
+    """Return the row that an event changes, if any; `requested` is brought up to date."""
+    if isinstance(event, shared.EffectRequested):
+        row = requested[event.effect_id] = effect_rows.requested(stream, event)
+        return row
+    if not isinstance(event, _NEWS_OF_EFFECTS):
+        return None
+    known = requested.get(event.effect_id)
+    if known is None:
+        return None
+    row = effect_rows.progressed(known, event)
+    if isinstance(event, shared.EffectFaltered):
+        requested[event.effect_id] = row
+    else:
+        del requested[event.effect_id]
+    return row
+
+
+_NEWS_OF_EFFECTS = (
+    shared.EffectSucceeded,
+    shared.EffectFaltered,
+    shared.EffectFailed,
+    shared.EffectSuperseded,
+)

@@ -1,0 +1,77 @@
+"""What happens because of an observation.
+
+One function per observation, then whatever follows by itself.
+
+`decide` first turns the observation into facts (or into nothing, if it brings no news), then lets
+`core.rayjob.settle` draw the conclusions. Nothing here knows the time, and nothing here acts.
+"""
+
+from typing import assert_never
+
+from core.jobs import observations as shared
+from core.rayjob import observations as seen
+from core.rayjob.events import RayJobEvent
+from core.rayjob.evolve import evolve
+from core.rayjob.seen_children import (
+    on_cluster_gone,
+    on_cluster_seen,
+    on_submitter_gone,
+    on_submitter_seen,
+)
+from core.rayjob.seen_entrypoint import on_poll_answered, on_poll_not_found, on_poll_unanswered
+from core.rayjob.seen_manifest import on_manifest_gone, on_manifest_seen
+from core.rayjob.seen_outcomes import (
+    on_decision_due,
+    on_effect_ended,
+    on_nothing_new,
+    on_status_written,
+    on_watch_interrupted,
+)
+from core.rayjob.settle import settle
+from core.rayjob.state import RayJobState
+
+
+def decide(state: RayJobState, observation: seen.RayJobObservation) -> tuple[RayJobEvent, ...]:
+    """Return what happens because of `observation`; nothing, if it brings no news."""
+    facts = _facts(state, observation)
+    if not facts:
+        return ()
+    for event in facts:
+        state = evolve(state, event)
+    return *facts, *settle(state, observation.id, observation.at)
+
+
+def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
+    state: RayJobState, observation: seen.RayJobObservation
+) -> tuple[RayJobEvent, ...]:
+    match observation:
+        case seen.PollAnswered():
+            return on_poll_answered(state, observation)
+        case seen.ManifestSeen():
+            return on_manifest_seen(state, observation)
+        case seen.ClusterSeen():
+            return on_cluster_seen(state, observation)
+        case seen.SubmitterSeen():
+            return on_submitter_seen(state, observation)
+        case shared.EffectEnded():
+            return on_effect_ended(state, observation)
+        case shared.DecisionDue():
+            return on_decision_due(state, observation)
+        case shared.StatusWritten():
+            return on_status_written(state, observation)
+        case shared.NothingNew():
+            return on_nothing_new(state, observation)
+        case seen.PollNotFound():
+            return on_poll_not_found(state, observation)
+        case seen.PollUnanswered():
+            return on_poll_unanswered(state, observation)
+        case seen.ClusterGone():
+            return on_cluster_gone(state, observation)
+        case seen.SubmitterGone():
+            return on_submitter_gone(state, observation)
+        case seen.ManifestGone():
+            return on_manifest_gone(state, observation)
+        case shared.WatchInterrupted():
+            return on_watch_interrupted(state, observation)
+        case _:
+            assert_never(observation)

@@ -1,0 +1,261 @@
+"""How each event changes what is known of a RayJob. Total: what was once written is never refused.
+
+Facts, effects and decisions have files of their own beside this one.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from core.jobs import events as shared
+from core.rayjob import events
+from core.rayjob.evolve_decisions import decision_cancelled, decision_fired, decision_scheduled
+from core.rayjob.evolve_effects import (
+    effect_failed,
+    effect_faltered,
+    effect_requested,
+    effect_succeeded,
+    effect_superseded,
+)
+from core.rayjob.evolve_facts import evolve_fact
+from core.rayjob.observations import SeenStatus
+from core.rayjob.phases import FINAL, JobStatus, Phase
+from core.rayjob.state import (
+    Attempt,
+    Entrypoint,
+    KnownCluster,
+    KnownManifest,
+    RayJobState,
+    selects_cluster,
+)
+from core.values.instants import Instant
+
+
+def evolve(state: RayJobState, event: events.RayJobEvent) -> RayJobState:
+    """Return the state after `event`."""
+    if isinstance(event, events.FactEvent):
+        return evolve_fact(state, event)
+    if isinstance(event, shared.SharedEvent):
+        return _evolve_shared(state, event)
+    return _evolve_life(state, event)
+
+
+def _evolve_shared(state: RayJobState, event: shared.SharedEvent) -> RayJobState:  # noqa: C901, PLR0911 one case per event
+    match event:
+        case shared.EffectRequested():
+            return effect_requested(state, event)
+        case shared.EffectSucceeded():
+            return effect_succeeded(state, event)
+        case shared.EffectFaltered():
+            return effect_faltered(state, event)
+        case shared.EffectFailed():
+            return effect_failed(state, event)
+        case shared.EffectSuperseded():
+            return effect_superseded(state, event)
+        case shared.DecisionScheduled():
+            return decision_scheduled(state, event)
+        case shared.DecisionFired():
+            return decision_fired(state, event)
+        case shared.DecisionCancelled():
+            return decision_cancelled(state, event)
+        case shared.ObservationGapFound():
+            return state._replace(gap_until=event.until)
+        case shared.ObservationsConfirmed():
+            return state._replace(confirmed_at=event.at)
+        case shared.StatusPublished():
+            return state._replace(published=event.resource_version)
+        case _:
+            assert_never(event)
+
+
+def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per event
+    match event:
+        case events.JobDiscovered():
+            return state._replace(identity=event.identity)
+        case events.JobAdopted():
+            return _adopted(state, event.status)
+        case events.ManifestReceived():
+            return _manifest_received(state, event)
+        case events.ManifestRejected():
+            return _rejected(state, event)
+        case events.ManifestAccepted():
+            phase = state.paused if state.paused is not None else Phase.NEW
+            return state._replace(phase=phase, paused=None, reason="", message="")
+        case events.AttemptStarted():
+            return _attempt_started(state, event)
+        case events.AttemptReachedRunning():
+            return _reached(state, Phase.RUNNING, event.address)
+        case events.AttemptReachedWaiting():
+            return _reached(state, Phase.WAITING, event.address)
+        case events.SubmissionNamed():
+            return _with_attempt(state, job_id=event.job_id)
+        case events.AttemptFailed():
+            return _failed(state, event)
+        case events.RetryGranted():
+            return _retrying(state, event)
+        case events.AttemptCleared():
+            return _cleared(state, Phase.NEW)
+        case events.SuspensionStarted():
+            return state._replace(phase=Phase.SUSPENDING, refused=())
+        case events.JobSuspended():
+            return _cleared(state, Phase.SUSPENDED)
+        case events.JobResumed():
+            return state._replace(phase=Phase.NEW)
+        case events.JobCompleted():
+            return _completed(state, event)
+        case events.JobFailed():
+            return state._replace(phase=Phase.FAILED, paused=None, ended_at=event.at, refused=())
+        case events.JobDeleted():
+            return state._replace(deleted_at=event.at)
+        case events.RetryRefused() | events.DeletionStarted():
+            return state
+        case _:
+            assert_never(event)
+
+
+def _rejected(state: RayJobState, event: events.ManifestRejected) -> RayJobState:
+    return state._replace(
+        phase=Phase.VALIDATION_FAILED,
+        paused=state.paused if state.paused is not None else state.phase,
+        reason=Phase.VALIDATION_FAILED.value,
+        message=event.message,
+    )
+
+
+def _failed(state: RayJobState, event: events.AttemptFailed) -> RayJobState:
+    return state._replace(
+        failed=event.failed,
+        reason=event.reason,
+        message=event.message,
+        entrypoint=replace(state.entrypoint, status=event.job_status),
+    )
+
+
+def _retrying(state: RayJobState, event: events.RetryGranted) -> RayJobState:
+    """Return the state that waits for the next attempt; what was refused belonged to the last."""
+    granted = _with_attempt(state, retry_at=event.due_at)
+    retries = state.retries + 1
+    return granted._replace(phase=Phase.RETRYING, paused=None, retries=retries, refused=())
+
+
+def _completed(state: RayJobState, event: events.JobCompleted) -> RayJobState:
+    return state._replace(
+        phase=Phase.COMPLETE,
+        paused=None,
+        ended_at=event.at,
+        refused=(),
+        reason=event.reason,
+        message=event.message,
+        succeeded=state.succeeded + (event.job_status is JobStatus.SUCCEEDED),
+    )
+
+
+def _with_attempt(
+    state: RayJobState, *, job_id: str | None = None, retry_at: Instant | None = None
+) -> RayJobState:
+    if state.attempt is None:
+        return state
+    attempt = state.attempt
+    return state._replace(
+        attempt=replace(
+            attempt,
+            job_id=attempt.job_id if job_id is None else job_id,
+            retry_at=attempt.retry_at if retry_at is None else retry_at,
+        )
+    )
+
+
+def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> RayJobState:
+    manifest = KnownManifest(
+        generation=event.generation,
+        digest=event.digest,
+        spec=event.spec,
+        policy=event.policy,
+        finalizer=event.finalizer,
+        problem=event.problem,
+        deleting_at=event.deleting_at,
+    )
+    changed = state.manifest is None or state.manifest.digest != event.digest
+    return state._replace(manifest=manifest, refused=() if changed else state.refused)
+
+
+def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJobState:
+    return state._replace(
+        phase=Phase.INITIALIZING,
+        attempt=Attempt(
+            number=event.attempt,
+            cluster_name=event.cluster_name,
+            job_id=event.job_id,
+            generation=event.generation,
+            started_at=event.at,
+        ),
+        cluster=_shared(state),
+        submitter=None,
+        entrypoint=Entrypoint(),
+        refused=(),
+        reason="",
+        message="",
+        started_at=event.at,
+    )
+
+
+def _reached(state: RayJobState, phase: Phase, address: str) -> RayJobState:
+    attempt = replace(state.attempt, address=address) if state.attempt is not None else None
+    return state._replace(phase=phase, attempt=attempt)
+
+
+def _cleared(state: RayJobState, phase: Phase) -> RayJobState:
+    attempt = state.attempt
+    if attempt is not None:
+        attempt = replace(attempt, cleared=True, look_wanted=False)
+    return state._replace(
+        phase=phase,
+        attempt=attempt,
+        cluster=_shared(state),
+        submitter=None,
+        entrypoint=Entrypoint(),
+        refused=(),
+        reason="",
+        message="",
+    )
+
+
+def _shared(state: RayJobState) -> KnownCluster | None:
+    """Return the RayCluster that outlives attempts: one that the job selects."""
+    return state.cluster if selects_cluster(state) else None
+
+
+def _adopted(state: RayJobState, status: SeenStatus) -> RayJobState:
+    known = {phase.value: phase for phase in Phase}
+    phase = known.get(status.phase, Phase.NEW)
+    paused = Phase.INITIALIZING if status.job_id else Phase.NEW
+    number = status.failed + (phase not in {Phase.FAILED, Phase.RETRYING})
+    attempt, cluster = None, None
+    if status.started_at is not None and phase is not Phase.NEW:
+        attempt = Attempt(
+            number=max(number, 1),
+            cluster_name=status.cluster_name,
+            job_id=status.job_id,
+            generation=0,
+            started_at=status.started_at,
+            address=status.address,
+            submitted=status.job_status != "",
+            retry_at=status.started_at if phase is Phase.RETRYING else None,
+            cleared=phase is Phase.SUSPENDED,
+        )
+        cluster = KnownCluster(name=status.cluster_name) if status.cluster_name else None
+    if attempt is None and phase not in FINAL:
+        phase, paused = Phase.NEW, Phase.NEW
+    ray = {item.value: item for item in JobStatus}
+    return state._replace(
+        phase=phase,
+        paused=paused if phase is Phase.VALIDATION_FAILED else None,
+        attempt=attempt,
+        cluster=cluster,
+        entrypoint=Entrypoint(status=ray.get(status.job_status, JobStatus.NEW)),
+        reason=status.reason,
+        message=status.message,
+        started_at=status.started_at,
+        ended_at=status.ended_at,
+        succeeded=status.succeeded,
+        failed=status.failed,
+    )

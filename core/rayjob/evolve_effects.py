@@ -1,0 +1,180 @@
+"""How the events of effects change what is known of a RayJob."""
+
+from dataclasses import replace
+from typing import assert_never
+
+from core.jobs.effects import EffectKind, OpenEffect, RefusedEffect, WantedEffect
+from core.jobs.events import (
+    EffectFailed,
+    EffectFaltered,
+    EffectRequested,
+    EffectSucceeded,
+    EffectSuperseded,
+)
+from core.rayjob.phases import Phase
+from core.rayjob.state import KnownCluster, KnownSubmitter, RayJobState, remember_gone
+from core.values.ids import EffectId
+
+SPEECHLESS = frozenset(
+    {Phase.NEW, Phase.INITIALIZING, Phase.WAITING, Phase.SUSPENDING, Phase.SUSPENDED}
+)
+"""Phases whose message is not spoken for: there it says why something was refused.
+
+Elsewhere it is Ray's, the reason of a failure, or the fault of the manifest.
+"""
+
+
+def effect_requested(state: RayJobState, event: EffectRequested) -> RayJobState:
+    """Return the state with the effect open."""
+    effect = OpenEffect(
+        effect_id=event.effect_id,
+        attempt=event.attempt,
+        wanted=WantedEffect(kind=event.kind, name=event.name, uid=event.uid, address=event.address),
+        digest=event.digest,
+    )
+    return state._replace(effects=(*state.effects, effect))
+
+
+def effect_faltered(state: RayJobState, event: EffectFaltered) -> RayJobState:
+    """Return the state with the trouble noted; a head that takes no submission is a silent head."""
+    effects = tuple(
+        replace(effect, trouble=event.trouble) if effect.effect_id == event.effect_id else effect
+        for effect in state.effects
+    )
+    state = state._replace(effects=effects)
+    if event.kind is not EffectKind.SUBMIT_ENTRYPOINT:
+        return state
+    since = state.entrypoint.silent_since or event.at
+    silent = replace(state.entrypoint, silent_since=since, trouble=event.trouble)
+    return state._replace(entrypoint=silent)
+
+
+def effect_failed(state: RayJobState, event: EffectFailed) -> RayJobState:
+    """Return the state with the effect refused, to be tried again after a pause."""
+    state = _closed(state, event.effect_id)
+    attempt = state.attempt
+    if event.kind is EffectKind.STOP_ENTRYPOINT:
+        tried = replace(attempt, stop_tried=True) if attempt is not None else None
+        return state._replace(attempt=tried)
+    if event.kind is EffectKind.SUBMIT_ENTRYPOINT:
+        refused = replace(attempt, submit_refused=event.trouble) if attempt is not None else None
+        return state._replace(attempt=refused)
+    key = (event.kind, event.name)
+    times = next((item.times for item in state.refused if item.key == key), 0)
+    others = tuple(item for item in state.refused if item.key != key)
+    refusal = RefusedEffect(
+        kind=event.kind,
+        name=event.name,
+        times=times + 1,
+        refused_at=event.at,
+        trouble=event.trouble,
+    )
+    message = event.trouble if state.phase in SPEECHLESS else state.message
+    return state._replace(refused=(*others, refusal), message=message)
+
+
+def effect_superseded(state: RayJobState, event: EffectSuperseded) -> RayJobState:
+    """Return the state without the effect.
+
+    What may have been created on the way counts as there.
+    """
+    effect = _open(state, event.effect_id)
+    state = _closed(state, event.effect_id)
+    attempt = state.attempt
+    if effect is None or not event.sent or attempt is None or effect.attempt != attempt.number:
+        return state
+    if event.kind is EffectKind.CREATE_CLUSTER and state.cluster is None:
+        return state._replace(cluster=KnownCluster(name=event.name))
+    if event.kind is EffectKind.CREATE_SUBMITTER and state.submitter is None:
+        return state._replace(submitter=KnownSubmitter(name=event.name))
+    return state
+
+
+def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
+    """Return the state with what the effect brought about."""
+    state = _closed(state, event.effect_id)
+    key = (event.kind, event.name)
+    told = any(item.key == key and item.trouble == state.message for item in state.refused)
+    state = state._replace(
+        refused=tuple(item for item in state.refused if item.key != key),
+        message="" if told and state.phase in SPEECHLESS else state.message,
+    )
+    attempt = state.attempt
+    match event.kind:
+        case EffectKind.ADD_FINALIZER | EffectKind.REMOVE_FINALIZER:
+            present = event.kind is EffectKind.ADD_FINALIZER
+            manifest = state.manifest
+            kept = replace(manifest, finalizer=present) if manifest is not None else None
+            return state._replace(manifest=kept)
+        case EffectKind.CREATE_CLUSTER:
+            return _cluster_created(state, event)
+        case EffectKind.CREATE_SUBMITTER:
+            return _submitter_created(state, event)
+        case EffectKind.DELETE_CLUSTER:
+            return _cluster_deleted(state, event)
+        case EffectKind.DELETE_SUBMITTER:
+            return _submitter_deleted(state, event)
+        case EffectKind.SUBMIT_ENTRYPOINT:
+            taken = replace(attempt, submitted=True) if attempt is not None else None
+            heard = replace(state.entrypoint, silent_since=None, trouble="")
+            return state._replace(attempt=taken, entrypoint=heard)
+        case EffectKind.STOP_ENTRYPOINT:
+            tried = replace(attempt, stop_tried=True) if attempt is not None else None
+            return state._replace(attempt=tried)
+        case _:
+            assert_never(event.kind)
+
+
+def _open(state: RayJobState, effect_id: EffectId) -> OpenEffect | None:
+    return next((item for item in state.effects if item.effect_id == effect_id), None)
+
+
+def _closed(state: RayJobState, effect_id: EffectId) -> RayJobState:
+    return state._replace(
+        effects=tuple(item for item in state.effects if item.effect_id != effect_id)
+    )
+
+
+def _cluster_created(state: RayJobState, event: EffectSucceeded) -> RayJobState:
+    """Return the state with the RayCluster; another of its name must have gone before."""
+    current = state.attempt is not None and state.attempt.cluster_name == event.name
+    before = state.cluster.uid if state.cluster is not None else ""
+    if not current or event.uid in {"", before, *state.gone}:
+        return state
+    known = state._replace(cluster=KnownCluster(name=event.name, uid=event.uid))
+    return remember_gone(known, before)
+
+
+def _submitter_created(state: RayJobState, event: EffectSucceeded) -> RayJobState:
+    """Return the state with the submitter; another of its name must have gone before."""
+    before = state.submitter.uid if state.submitter is not None else ""
+    if event.uid in {"", before, *state.gone}:
+        return state
+    known = state._replace(submitter=KnownSubmitter(name=event.name, uid=event.uid))
+    return remember_gone(known, before)
+
+
+def _cluster_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
+    known = state.cluster
+    is_gone = event.gone or event.uid in state.gone  # the watch may have been quicker
+    if known is not None and known.name == event.name:
+        if is_gone:
+            return remember_gone(state._replace(cluster=None), known.uid)
+        return state._replace(cluster=replace(known, uid=known.uid or event.uid, delete_asked=True))
+    if is_gone:
+        left = tuple(stray for stray in state.strays if stray.name != event.name)
+        return remember_gone(state._replace(strays=left), event.uid)
+    asked = tuple(
+        replace(stray, delete_asked=True) if stray.name == event.name else stray
+        for stray in state.strays
+    )
+    return state._replace(strays=asked)
+
+
+def _submitter_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
+    known = state.submitter
+    if known is None:
+        return state
+    if event.gone or event.uid in state.gone:
+        return remember_gone(state._replace(submitter=None), known.uid)
+    return state._replace(submitter=replace(known, uid=known.uid or event.uid, delete_asked=True))

@@ -1,0 +1,185 @@
+"""Which KubernetesEvents tell users what happened to a job (`kubectl describe rayjob`).
+
+Reasons, actions and notes of the first group are upstream's, literally. Upstream says nothing of a
+job's transitions; the second group adds the few that somebody who describes a job asks for.
+Whatever a try is repeated for is told once per kind of trouble, not once per try.
+
+Source: the Recorder calls of KubeRay's rayjob_controller.go.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from core.jobs import events as shared
+from core.jobs.effects import EffectKind
+from core.rayjob import events as facts
+from core.rayjob.observations import JobIdentity
+from core.values.instants import rfc3339
+
+NOTE_MAX_BYTES = 1024
+"""Longer notes are refused by the API server."""
+
+
+@dataclass(frozen=True, slots=True)
+class KubernetesEvent:
+    """What a KubernetesEvent about the RayJob says."""
+
+    type: Literal["Normal", "Warning"]
+    reason: str
+    action: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """How the end of an effect is told; `{}` is the object."""
+
+    reason: str
+    action: str
+    done: str
+    failed: str
+
+
+_EFFECTS: Mapping[EffectKind, _Told] = {
+    EffectKind.CREATE_CLUSTER: _Told(
+        "RayCluster", "Create", "Created RayCluster {}", "Failed to create RayCluster {}"
+    ),
+    EffectKind.DELETE_CLUSTER: _Told(
+        "RayCluster", "Delete", "Deleted cluster {}", "Failed to delete cluster {}"
+    ),
+    EffectKind.CREATE_SUBMITTER: _Told(
+        "RayJobSubmitter",
+        "Create",
+        "Created Kubernetes Job {}",
+        "Failed to create new Kubernetes Job {}",
+    ),
+    EffectKind.DELETE_SUBMITTER: _Told(
+        "RayJobSubmitter",
+        "Delete",
+        "Deleted submitter K8s Job {}",
+        "Failed to delete submitter K8s Job {}",
+    ),
+}
+"""Effects that upstream tells of; the others it does in silence."""
+
+
+def kubernetes_events(
+    identity: JobIdentity, event: facts.RayJobEvent
+) -> tuple[KubernetesEvent, ...]:
+    """Return what users are told of `event`; mostly nothing."""
+    match event:
+        case shared.EffectSucceeded() | shared.EffectFaltered() | shared.EffectFailed():
+            told = _effect(identity, event)
+        case facts.ManifestRejected():
+            note = f"{identity.namespace}/{identity.name}: {event.message}"
+            told = KubernetesEvent("Warning", event.kind, "Validate", note)
+        case facts.RetryGranted() | facts.RetryRefused():
+            told = _verdict(event)
+        case facts.ClusterVanished() | facts.StrayClusterFound() | facts.StatusCheckFailed():
+            told = _trouble(identity, event)
+        case facts.JobCompleted() | facts.JobSuspended() | facts.JobResumed():
+            told = _transition(event)
+        case (
+            facts.EntrypointObserved()
+            | facts.ClusterObserved()
+            | facts.StrayClusterVanished()
+            | facts.SubmitterObserved()
+            | facts.SubmitterFinished()
+            | facts.SubmitterVanished()
+            | facts.EntrypointMissed()
+            | facts.StatusCheckRecovered()
+            | facts.JobDiscovered()
+            | facts.JobAdopted()
+            | facts.ManifestReceived()
+            | facts.ManifestAccepted()
+            | facts.AttemptStarted()
+            | facts.AttemptReachedRunning()
+            | facts.AttemptReachedWaiting()
+            | facts.SubmissionNamed()
+            | facts.AttemptFailed()
+            | facts.AttemptCleared()
+            | facts.SuspensionStarted()
+            | facts.JobFailed()
+            | facts.DeletionStarted()
+            | facts.JobDeleted()
+            | shared.EffectRequested()
+            | shared.EffectSuperseded()
+            | shared.DecisionScheduled()
+            | shared.DecisionFired()
+            | shared.DecisionCancelled()
+            | shared.ObservationGapFound()
+            | shared.ObservationsConfirmed()
+            | shared.StatusPublished()
+        ):
+            told = None
+        case _:
+            assert_never(event)
+    return () if told is None else (_cut(told),)
+
+
+def _cut(told: KubernetesEvent) -> KubernetesEvent:
+    note = told.note.encode(errors="replace")[:NOTE_MAX_BYTES].decode(errors="ignore")
+    return KubernetesEvent(told.type, told.reason, told.action, note)
+
+
+def _effect(
+    identity: JobIdentity,
+    event: shared.EffectSucceeded | shared.EffectFaltered | shared.EffectFailed,
+) -> KubernetesEvent | None:
+    told = _EFFECTS.get(event.kind)
+    if told is None:
+        return None
+    target = f"{identity.namespace}/{event.name}"
+    if not isinstance(event, shared.EffectSucceeded):
+        note = f"{told.failed.format(target)}: {event.trouble}"
+        reason = f"FailedTo{told.action}{told.reason}"
+        return KubernetesEvent("Warning", reason, told.action, note)
+    if event.already:
+        return None
+    reason = f"{told.action}d{told.reason}"
+    return KubernetesEvent("Normal", reason, told.action, told.done.format(target))
+
+
+def _verdict(event: facts.RetryGranted | facts.RetryRefused) -> KubernetesEvent:
+    """Return how a failed attempt is told: with the verdict, which comes in the same breath."""
+    failed = f"Attempt {event.attempt} failed ({event.reason}); {event.rule}"
+    if isinstance(event, facts.RetryRefused):
+        return KubernetesEvent("Warning", "AttemptFailed", "Fail", f"{failed}: not retrying")
+    later = f" not before {rfc3339(event.due_at)}" if event.due_at > event.at else ""
+    return KubernetesEvent("Warning", "AttemptFailed", "Retry", f"{failed}: retrying{later}")
+
+
+def _trouble(
+    identity: JobIdentity,
+    event: facts.ClusterVanished | facts.StrayClusterFound | facts.StatusCheckFailed,
+) -> KubernetesEvent | None:
+    if isinstance(event, facts.StatusCheckFailed):
+        note = f"The head does not tell the status of Ray job {event.job_id}: {event.trouble}"
+        return KubernetesEvent("Warning", "StatusCheckFailed", "Poll", note)
+    target = f"RayCluster {identity.namespace}/{event.name}"
+    if isinstance(event, facts.StrayClusterFound):
+        note = f"{target} belongs to no present attempt; deleting it"
+        return KubernetesEvent("Warning", "StrayRayCluster", "Delete", note)
+    if event.asked:
+        return None
+    note = f"{target} is gone, and its deletion was not asked for here"
+    return KubernetesEvent("Warning", "RayClusterLost", "Watch", note)
+
+
+def _transition(
+    event: facts.JobCompleted | facts.JobSuspended | facts.JobResumed,
+) -> KubernetesEvent:
+    match event:
+        case facts.JobCompleted():
+            note = f"Attempt {event.attempt} ended with {event.job_status.value or 'no status'}"
+            return KubernetesEvent("Normal", "JobCompleted", "Complete", note)
+        case facts.JobSuspended():
+            note = f"Suspended; RayCluster and submitter of attempt {event.attempt} are gone"
+            return KubernetesEvent("Normal", "JobSuspended", "Suspend", note)
+        case facts.JobResumed():
+            return KubernetesEvent(
+                "Normal", "JobResumed", "Resume", "Resumed; a new attempt begins"
+            )
+        case _:
+            assert_never(event)

@@ -1,0 +1,50 @@
+"""Names of everything that belongs to a RayJob.
+
+Upstream's shape, with the drawn characters derived.
+
+The five characters follow from the job's UID and the number of the attempt, so whoever creates
+twice meets
+AlreadyExists. Source: KubeRay's utils.GenerateRayClusterName and GenerateRayJobId.
+"""
+
+from core.values.ids import name_suffix
+
+FINALIZER = "ray.io/rayjob-finalizer"
+SUBMITTER_CONTAINER = "ray-job-submitter"
+
+LABEL_ORIGIN_NAME = "ray.io/originated-from-cr-name"
+LABEL_ORIGIN_KIND = "ray.io/originated-from-crd"
+LABEL_SUBMISSION_MODE = "ray.io/job-submission-mode"
+LABEL_CREATED_BY = "app.kubernetes.io/created-by"
+CREATED_BY = "kuberay-operator"
+"""Kept from upstream, whose cache sees only submitters with this label: it may have to take over.
+"""
+
+ATTEMPT_ANNOTATION = "jobledger.dev/attempt"
+"""Number of the attempt that a RayCluster or submitter was made for; ours, upstream has none."""
+NO_HEAD_RESTART_ANNOTATION = "ray.io/disable-provisioned-head-restart"
+"""SidecarMode: KubeRay must not replace a lost head, whose submitter has gone with it."""
+
+DASHBOARD_PORT_NAME = "dashboard"
+DASHBOARD_PORT = 8265
+"""Port of the Ray job API where a RayCluster's specification names none."""
+
+
+def cluster_name(job_name: str, uid: str, attempt: int) -> str:
+    """Return the name of an attempt's RayCluster: `<rayjob>-<5 characters>`."""
+    return f"{job_name}-{name_suffix(uid, 'cluster', str(attempt))}"
+
+
+def submission_id(job_name: str, uid: str, attempt: int) -> str:
+    """Return Ray's submission id of an attempt: `<rayjob>-<5 characters>`."""
+    return f"{job_name}-{name_suffix(uid, 'submission', str(attempt))}"
+
+
+def submitter_name(job_name: str) -> str:
+    """Return the name of the submitter: that of the RayJob."""
+    return job_name
+
+
+def head_service_name(cluster: str) -> str:
+    """Return the name of a RayCluster's head Service, where its specification names none."""
+    return f"{cluster}-head-svc"

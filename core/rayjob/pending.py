@@ -1,0 +1,111 @@
+"""Which decisions a RayJob's state calls for. What is pending and not called for is cancelled."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from core.jobs.backoff import EFFECT_RETRY_MAX, doubled
+from core.jobs.decisions import DecisionKind, WantedDecision
+from core.rayjob.phases import Phase
+from core.rayjob.state import (
+    Attempt,
+    KnownManifest,
+    RayJobState,
+    has_submitter,
+    is_dormant,
+    is_final,
+    is_leaving,
+    selects_cluster,
+    standing,
+)
+
+ACTIVE = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
+"""Phases that the active deadline bounds.
+
+Upstream does not look at it in Waiting, and fails the job right after.
+"""
+
+PRE_RUNNING = frozenset({Phase.INITIALIZING, Phase.WAITING})
+
+
+def wanted_decisions(state: RayJobState) -> tuple[WantedDecision, ...]:
+    """Return every decision that should be pending now."""
+    manifest = state.manifest
+    if is_dormant(state) or manifest is None:
+        return ()
+    if is_leaving(state):
+        return tuple(_tries(state, manifest))
+    wanted = list(_tries(state, manifest))
+    if state.attempt is not None:
+        wanted += _deadlines(state, manifest, state.attempt)
+        wanted += _time_outs(state, manifest)
+        wanted += _retry(state, state.attempt)
+    wanted += _shutdown(state, manifest)
+    return tuple(wanted)
+
+
+def _deadlines(
+    state: RayJobState, manifest: KnownManifest, attempt: Attempt
+) -> Iterator[WantedDecision]:
+    phase, spec = standing(state), manifest.spec
+    if spec.active_deadline_seconds is not None and phase in ACTIVE:
+        due_at = attempt.started_at + timedelta(seconds=spec.active_deadline_seconds)
+        if not state.entrypoint.has_ended:
+            cause = f"activeDeadlineSeconds {spec.active_deadline_seconds} of this attempt"
+            yield WantedDecision(kind=DecisionKind.ACTIVE_DEADLINE, due_at=due_at, cause=cause)
+    if spec.pre_running_deadline_seconds is not None and phase in PRE_RUNNING:
+        due_at = attempt.started_at + timedelta(seconds=spec.pre_running_deadline_seconds)
+        cause = f"preRunningDeadlineSeconds {spec.pre_running_deadline_seconds} of this attempt"
+        yield WantedDecision(kind=DecisionKind.PRE_RUNNING_DEADLINE, due_at=due_at, cause=cause)
+
+
+def _time_outs(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedDecision]:
+    if standing(state) is not Phase.RUNNING:
+        return
+    entrypoint, policy = state.entrypoint, manifest.policy
+    submitter = state.submitter if has_submitter(state) else None
+    if entrypoint.has_ended and entrypoint.ended_seen_at is not None:
+        due_at = entrypoint.ended_seen_at + policy.transition_grace
+        cause = f"the Ray job is {entrypoint.status}, its submitter has not ended"
+        yield WantedDecision(kind=DecisionKind.TRANSITION_GRACE, due_at=due_at, cause=cause)
+        return
+    looked = state.attempt is not None and not state.attempt.look_wanted
+    if submitter is not None and submitter.seen_finished_at is not None and looked:
+        due_at = submitter.seen_finished_at + policy.submitter_finished_timeout
+        cause = f"the submitter ended ({submitter.outcome}), the Ray job has not"
+        yield WantedDecision(kind=DecisionKind.SUBMITTER_FINISHED, due_at=due_at, cause=cause)
+    if entrypoint.silent_since is not None:
+        due_at = entrypoint.silent_since + policy.status_check_timeout
+        cause = f"the head does not answer: {entrypoint.trouble}"
+        yield WantedDecision(kind=DecisionKind.STATUS_CHECK, due_at=due_at, cause=cause)
+
+
+def _retry(state: RayJobState, attempt: Attempt) -> Iterator[WantedDecision]:
+    waiting = standing(state) is Phase.RETRYING and not attempt.retry_due
+    if waiting and attempt.retry_at is not None:
+        why = f" ({state.reason})" if state.phase is Phase.RETRYING else ""
+        cause = f"attempt {attempt.number} failed{why}"
+        yield WantedDecision(kind=DecisionKind.RETRY, due_at=attempt.retry_at, cause=cause)
+
+
+def _shutdown(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedDecision]:
+    spec, ended_at = manifest.spec, state.ended_at
+    if not is_final(state) or not spec.shutdown_after_job_finishes or ended_at is None:
+        return
+    if selects_cluster(state) or state.cluster is None or state.shutdown_due:
+        return
+    due_at = ended_at + timedelta(seconds=spec.ttl_seconds_after_finished)
+    cause = f"ttlSecondsAfterFinished {spec.ttl_seconds_after_finished}"
+    yield WantedDecision(kind=DecisionKind.TTL_SHUTDOWN, due_at=due_at, cause=cause)
+
+
+def _tries(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedDecision]:
+    first = timedelta(seconds=manifest.policy.effect_retry_seconds)
+    for refused in state.refused:
+        if refused.waiting:
+            pause = doubled(first, refused.times - 1, EFFECT_RETRY_MAX)
+            yield WantedDecision(
+                kind=DecisionKind.EFFECT_RETRY,
+                due_at=refused.refused_at + pause,
+                cause=f"{refused.kind} was refused: {refused.trouble}",
+                subject=f"{refused.kind}/{refused.name}",
+            )

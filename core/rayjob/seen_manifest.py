@@ -1,0 +1,70 @@
+"""What a look at the RayJob object itself brings."""
+
+from core.rayjob.events import (
+    DeletionStarted,
+    JobAdopted,
+    JobDeleted,
+    JobDiscovered,
+    ManifestReceived,
+    RayJobEvent,
+)
+from core.rayjob.observations import ManifestGone, ManifestSeen
+from core.rayjob.state import KnownManifest, RayJobState
+
+
+def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEvent, ...]:
+    """Return what is new about the object; an older generation than the known one is no news."""
+    known = state.manifest
+    if state.deleted_at is not None:
+        return ()
+    if known is None:
+        return _first_sight(seen) if seen.spec.is_ours else ()
+    if seen.generation < known.generation or _known(seen) == known:
+        return ()
+    same_spec = seen.digest == known.digest
+    received = _received(seen, with_document=not same_spec)
+    if seen.deleting_at is not None and known.deleting_at is None:
+        return received, DeletionStarted(at=seen.deleting_at)
+    return (received,)
+
+
+def on_manifest_gone(state: RayJobState, gone: ManifestGone) -> tuple[RayJobEvent, ...]:
+    """Return the end of the job's stream."""
+    if state.manifest is None or state.deleted_at is not None:
+        return ()
+    return (JobDeleted(at=gone.at),)
+
+
+def _first_sight(seen: ManifestSeen) -> tuple[RayJobEvent, ...]:
+    discovered = JobDiscovered(at=seen.at, identity=seen.identity)
+    received = _received(seen, with_document=True)
+    leaving = () if seen.deleting_at is None else (DeletionStarted(at=seen.deleting_at),)
+    if seen.status.phase or seen.status.failed or seen.status.succeeded:
+        return discovered, received, JobAdopted(at=seen.at, status=seen.status), *leaving
+    return discovered, received, *leaving
+
+
+def _received(seen: ManifestSeen, *, with_document: bool) -> ManifestReceived:
+    return ManifestReceived(
+        at=seen.at,
+        generation=seen.generation,
+        digest=seen.digest,
+        spec=seen.spec,
+        policy=seen.policy,
+        finalizer=seen.finalizer,
+        problem=seen.problem,
+        deleting_at=seen.deleting_at,
+        document=seen.document if with_document else {},
+    )
+
+
+def _known(seen: ManifestSeen) -> KnownManifest:
+    return KnownManifest(
+        generation=seen.generation,
+        digest=seen.digest,
+        spec=seen.spec,
+        policy=seen.policy,
+        finalizer=seen.finalizer,
+        problem=seen.problem,
+        deleting_at=seen.deleting_at,
+    )

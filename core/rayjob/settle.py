@@ -1,0 +1,293 @@
+"""What follows from a state by itself: the rules, in their order of priority.
+
+After an observation has changed a fact, the rules are asked one after the other; the first that
+has something to
+say is carried out, and all are asked again, until none has. Effects and decisions come last: they
+are compared with
+what the state calls for (`core.rayjob.wanted`, `core.rayjob.pending`), so nothing has to remember
+to start or to
+cancel them.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from core.jobs.effects import EffectKind, OpenEffect
+from core.jobs.events import (
+    DecisionCancelled,
+    DecisionScheduled,
+    EffectRequested,
+    EffectSuperseded,
+)
+from core.rayjob import names
+from core.rayjob.ending import conclude
+from core.rayjob.events import (
+    AttemptCleared,
+    AttemptReachedRunning,
+    AttemptReachedWaiting,
+    AttemptStarted,
+    JobResumed,
+    JobSuspended,
+    ManifestAccepted,
+    ManifestRejected,
+    RayJobEvent,
+    SubmissionNamed,
+    SuspensionStarted,
+)
+from core.rayjob.evolve import evolve
+from core.rayjob.pending import wanted_decisions
+from core.rayjob.phases import FINAL, Phase
+from core.rayjob.spec import SubmissionMode
+from core.rayjob.state import (
+    RayJobState,
+    has_submitter,
+    is_dormant,
+    is_leaving,
+    selects_cluster,
+)
+from core.rayjob.wanted import wanted_effects
+from core.values.ids import ObservationId, decision_id_of, effect_id_of
+from core.values.instants import Instant
+
+ROUNDS_MAX = 32
+"""More rounds than any observation can need.
+
+Reaching it is a bug in the rules, found by the properties.
+"""
+
+SUSPENDABLE = frozenset({Phase.INITIALIZING, Phase.RUNNING})
+"""Phases that honour spec.suspend at once; the others get there, or need not. Source: KubeRay."""
+
+_CREATIONS = frozenset({EffectKind.CREATE_CLUSTER, EffectKind.CREATE_SUBMITTER})
+
+Rule: TypeAlias = Callable[[RayJobState, Instant], tuple[RayJobEvent, ...]]
+
+
+def settle(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[RayJobEvent, ...]:
+    """Return everything that follows from `state` until nothing more does."""
+    said: list[RayJobEvent] = []
+    for _ in range(ROUNDS_MAX):
+        events = _first_to_speak(state, cause, at)
+        if not events:
+            return tuple(said)
+        for event in events:
+            state = evolve(state, event)
+        said += events
+    message = f"the rules do not come to rest: {[type(event).__name__ for event in said[-6:]]}"
+    raise AssertionError(message)
+
+
+def _first_to_speak(
+    state: RayJobState, cause: ObservationId, at: Instant
+) -> tuple[RayJobEvent, ...]:
+    if not is_dormant(state) and not is_leaving(state):
+        for rule in RULES:
+            if events := rule(state, at):
+                return events
+    return _effects(state, cause, at) or _decisions(state, cause, at)
+
+
+def _validity(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+    """ValidationFailed is entered and left with the manifest; what is final is left alone."""
+    manifest = state.manifest
+    if manifest is None or state.phase in FINAL:
+        return ()
+    if manifest.problem is None:
+        if state.phase is Phase.VALIDATION_FAILED:
+            return (ManifestAccepted(at=at, generation=manifest.generation),)
+        return ()
+    told = state.phase is Phase.VALIDATION_FAILED and state.message == manifest.problem.message
+    if told:
+        return ()
+    return (
+        ManifestRejected(
+            at=at,
+            generation=manifest.generation,
+            kind=manifest.problem.kind,
+            message=manifest.problem.message,
+        ),
+    )
+
+
+def _conclusion(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+    """A running attempt ends when what is known of it amounts to an end."""
+    return () if state.paused is not None else conclude(state, at)
+
+
+def _suspension(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+    if state.manifest is None or state.attempt is None or not state.manifest.spec.suspend:
+        return ()
+    if state.phase not in SUSPENDABLE:
+        return ()
+    return (SuspensionStarted(at=at, attempt=state.attempt.number),)
+
+
+def _progress(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+    """Leave Initializing when the cluster is ready, Waiting when a submission was named."""
+    attempt, manifest, cluster = state.attempt, state.manifest, state.cluster
+    if attempt is None or manifest is None:
+        return ()
+    if state.phase is Phase.WAITING and manifest.spec.job_id:
+        return (
+            SubmissionNamed(at=at, job_id=manifest.spec.job_id),
+            AttemptReachedRunning(at=at, attempt=attempt.number, address=attempt.address),
+        )
+    if state.phase is not Phase.INITIALIZING or cluster is None:
+        return ()
+    if cluster.state != "ready" or not cluster.address:
+        return ()
+    if manifest.spec.submission_mode is SubmissionMode.INTERACTIVE:
+        waiting = AttemptReachedWaiting(at=at, attempt=attempt.number, address=cluster.address)
+        return (waiting,)
+    if has_submitter(state) and (state.submitter is None or not state.submitter.uid):
+        return ()
+    return (AttemptReachedRunning(at=at, attempt=attempt.number, address=cluster.address),)
+
+
+def _clean_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+    """Retrying and Suspending are left when nothing of the attempt is left."""
+    attempt = state.attempt
+    if state.phase not in (Phase.RETRYING, Phase.SUSPENDING) or attempt is None:
+        return ()
+    creating = any(effect.wanted.kind in _CREATIONS for effect in state.effects)
+    own_cluster = state.cluster is not None and not selects_cluster(state)
+    if creating or own_cluster or state.submitter is not None or state.strays:
+        return ()
+    if state.phase is Phase.SUSPENDING:
+        return (JobSuspended(at=at, attempt=attempt.number),)
+    return (AttemptCleared(at=at, attempt=attempt.number),) if attempt.retry_due else ()
+
+
+def _beginning(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+    """New is left at once; Suspended when the job is resumed."""
+    identity, manifest = state.identity, state.manifest
+    if identity is None or manifest is None:
+        return ()
+    if state.phase is Phase.SUSPENDED and not manifest.spec.suspend:
+        return (JobResumed(at=at),)
+    if state.phase is not Phase.NEW:
+        return ()
+    number = state.attempt.number + 1 if state.attempt is not None else 1
+    spec = manifest.spec
+    derived = names.submission_id(identity.name, identity.uid, number)
+    interactive = spec.submission_mode is SubmissionMode.INTERACTIVE
+    cluster = names.cluster_name(identity.name, identity.uid, number)
+    return (
+        AttemptStarted(
+            at=at,
+            attempt=number,
+            cluster_name=spec.cluster_selector or cluster,
+            job_id="" if interactive else spec.job_id or derived,
+            generation=manifest.generation,
+        ),
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    _validity,
+    _conclusion,
+    _suspension,
+    _progress,
+    _clean_up,
+    _beginning,
+)
+"""In order of priority. What is known to have ended has ended, even if it is to be suspended."""
+
+
+def _effects(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[RayJobEvent, ...]:
+    wanted = {effect.key: effect for effect in wanted_effects(state)}
+    dropped = tuple(
+        EffectSuperseded(
+            at=at,
+            effect_id=effect.effect_id,
+            kind=effect.wanted.kind,
+            name=effect.wanted.name,
+            cause=_why_dropped(effect),
+        )
+        for effect in state.effects
+        if effect.wanted.key not in wanted and not _is_done(state, effect)
+    )
+    if dropped:
+        return dropped
+    under_way = {effect.wanted.key for effect in state.effects}
+    manifest = state.manifest
+    return tuple(
+        EffectRequested(
+            at=at,
+            effect_id=effect_id_of(cause, effect.kind.value, effect.name),
+            kind=effect.kind,
+            attempt=state.attempt.number if state.attempt is not None else 0,
+            name=effect.name,
+            uid=effect.uid,
+            address=effect.address,
+            generation=manifest.generation if manifest is not None else 0,
+            digest=manifest.digest if manifest is not None else "",
+        )
+        for key, effect in wanted.items()
+        if key not in under_way
+    )
+
+
+def _why_dropped(effect: OpenEffect) -> str:
+    """Return why an open effect is not wanted any more."""
+    deletions = (EffectKind.DELETE_CLUSTER, EffectKind.DELETE_SUBMITTER)
+    return "it is gone already" if effect.wanted.kind in deletions else "no longer wanted"
+
+
+def _is_done(state: RayJobState, effect: OpenEffect) -> bool:
+    """Return whether the watch told that an effect has worked before its outcome came back."""
+    kind, name, manifest = effect.wanted.kind, effect.wanted.name, state.manifest
+    if is_dormant(state) or manifest is None:
+        return False
+    cluster = state.cluster if state.cluster and state.cluster.name == name else None
+    submitter = state.submitter
+    done = {
+        EffectKind.ADD_FINALIZER: manifest.finalizer,
+        EffectKind.REMOVE_FINALIZER: not manifest.finalizer,
+        EffectKind.CREATE_CLUSTER: cluster is not None and cluster.uid != "",
+        EffectKind.DELETE_CLUSTER: cluster is not None and cluster.deleting,
+        EffectKind.CREATE_SUBMITTER: submitter is not None and submitter.uid != "",
+        EffectKind.DELETE_SUBMITTER: submitter is not None and submitter.deleting,
+    }
+    return done.get(kind, False)
+
+
+def _decisions(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[RayJobEvent, ...]:
+    wanted = {(item.kind, item.subject, item.due_at): item for item in wanted_decisions(state)}
+    pending = {(item.kind, item.subject, item.due_at) for item in state.decisions}
+    cancelled = tuple(
+        DecisionCancelled(
+            at=at,
+            decision_id=item.decision_id,
+            kind=item.kind,
+            cause=_why_cancelled(state, any(item.kind is key[0] for key in wanted)),
+        )
+        for item in state.decisions
+        if (item.kind, item.subject, item.due_at) not in wanted
+    )
+    scheduled = tuple(
+        DecisionScheduled(
+            at=at,
+            decision_id=decision_id_of(cause, item.kind.value, item.subject),
+            kind=item.kind,
+            attempt=state.attempt.number if state.attempt is not None else 0,
+            due_at=item.due_at,
+            cause=item.cause,
+            subject=item.subject,
+        )
+        for key, item in wanted.items()
+        if key not in pending
+    )
+    return cancelled + scheduled
+
+
+def _why_cancelled(state: RayJobState, replaced: bool) -> str:  # noqa: FBT001 private, one caller
+    if replaced:
+        return "its instant has changed"
+    if state.deleted_at is not None or is_leaving(state):
+        return "the RayJob is being deleted"
+    if state.phase in FINAL or state.phase is Phase.RETRYING:
+        return f"attempt {state.attempt.number if state.attempt else 0} has ended"
+    return (
+        f"the job is {state.phase.value or 'new'}, Ray says {state.entrypoint.status or 'nothing'}"
+    )

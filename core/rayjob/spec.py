@@ -1,0 +1,83 @@
+"""The part of a RayJob's specification that the controller acts on, with upstream's defaults.
+
+Everything else (the RayCluster's specification, pod templates, the entrypoint) is read from the
+live object when
+something is built. Source: KubeRay's rayjob_types.go; the defaults are those of the CRD.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.values.documents import Manifest, child, number, text
+
+
+class SubmissionMode(StrEnum):
+    """How the entrypoint gets to the head."""
+
+    K8S_JOB = "K8sJobMode"
+    HTTP = "HTTPMode"
+    INTERACTIVE = "InteractiveMode"
+    SIDECAR = "SidecarMode"
+    UNKNOWN = "unknown"
+    """Any other text: upstream submits nothing then, and so do we."""
+
+
+OURS = frozenset({"", "ray.io/kuberay-operator"})
+"""Values of spec.managedBy that leave the job to this controller."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RayJobSpec:
+    """What decides about the life of the job."""
+
+    submission_mode: SubmissionMode = SubmissionMode.K8S_JOB
+    backoff_limit: int = 0
+    """How many failed attempts are followed by another."""
+    active_deadline_seconds: int | None = None
+    pre_running_deadline_seconds: int | None = None
+    ttl_seconds_after_finished: int = 0
+    shutdown_after_job_finishes: bool = False
+    suspend: bool = False
+    job_id: str = ""
+    """Submission id that the user chose; empty: one is derived per attempt."""
+    cluster_selector: str = ""
+    """Name of an existing RayCluster to run on; empty: one is created per attempt."""
+    managed_by: str = ""
+
+    @property
+    def is_ours(self) -> bool:
+        """Return whether the job is left to this controller."""
+        return self.managed_by in OURS
+
+    @property
+    def has_submitter(self) -> bool:
+        """Return whether a batch Job hands in the entrypoint."""
+        return self.submission_mode is SubmissionMode.K8S_JOB
+
+
+def _mode(value: str) -> SubmissionMode:
+    known = {mode.value: mode for mode in SubmissionMode if mode is not SubmissionMode.UNKNOWN}
+    return known.get(value, SubmissionMode.UNKNOWN)
+
+
+def read_spec(manifest: Manifest) -> RayJobSpec:
+    """Return the specification of a RayJob object.
+
+    What is absent or of a wrong type counts as absent.
+
+    Wrong types cannot come from an API server with the CRD; `core.rayjob.validation` names them.
+    """
+    spec = child(manifest, "spec")
+    mode = spec.get("submissionMode")
+    return RayJobSpec(
+        submission_mode=_mode(mode) if isinstance(mode, str) else SubmissionMode.K8S_JOB,
+        backoff_limit=number(spec, "backoffLimit") or 0,
+        active_deadline_seconds=number(spec, "activeDeadlineSeconds"),
+        pre_running_deadline_seconds=number(spec, "preRunningDeadlineSeconds"),
+        ttl_seconds_after_finished=number(spec, "ttlSecondsAfterFinished") or 0,
+        shutdown_after_job_finishes=spec.get("shutdownAfterJobFinishes") is True,
+        suspend=spec.get("suspend") is True,
+        job_id=text(spec, "jobId"),
+        cluster_selector=text(spec, "clusterSelector", "ray.io/cluster"),
+        managed_by=text(spec, "managedBy"),
+    )

@@ -1,0 +1,1 @@
+"""Words that mean the same everywhere: identifiers, instants, documents, quantities."""

@@ -1,0 +1,43 @@
+"""JSON documents as the core reads them: read-only, recursive, without `Any`."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+"""Any JSON value, to be read and never changed."""
+
+Manifest: TypeAlias = Mapping[str, Json]
+"""A JSON object: a Kubernetes object, a part of one, or the payload of an event."""
+
+
+def child(document: Json, *path: str) -> Manifest:
+    """Return the object found at `path`, or an empty one.
+
+    It is empty where anything on the way is absent or no object.
+    """
+    here = document
+    for key in path:
+        here = here.get(key) if isinstance(here, Mapping) else None
+    return here if isinstance(here, Mapping) else {}
+
+
+def items(document: Json, *path: str) -> Sequence[Json]:
+    """Return the list found at `path`, or an empty one.
+
+    It is empty where anything on the way is absent or no list.
+    """
+    parent = child(document, *path[:-1])
+    found = parent.get(path[-1]) if path else document
+    return found if isinstance(found, Sequence) and not isinstance(found, str) else ()
+
+
+def text(document: Json, *path: str) -> str:
+    """Return the string found at `path`, or an empty one where it is absent or no string."""
+    found = child(document, *path[:-1]).get(path[-1])
+    return found if isinstance(found, str) else ""
+
+
+def number(document: Json, *path: str) -> int | None:
+    """Return the whole number found at `path`, or None where it is absent or no whole number."""
+    found = child(document, *path[:-1]).get(path[-1])
+    return found if isinstance(found, int) and not isinstance(found, bool) else None

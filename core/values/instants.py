@@ -1,0 +1,61 @@
+"""Instants: aware datetimes in UTC, in the forms that Kubernetes, Ray and Go write them.
+
+The core never asks for the time; every instant comes with an observation.
+"""
+
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+Instant: TypeAlias = datetime
+"""An aware datetime in UTC."""
+
+EPOCH: Instant = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def rfc3339(instant: Instant) -> str:
+    """Return the instant as Kubernetes writes it: UTC, whole seconds, `2026-11-21T03:00:00Z`."""
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def parse_rfc3339(text: str) -> Instant | None:
+    """Return the instant that `text` names, or None if it names none.
+
+    Kubernetes' and Go's forms are read.
+    """
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return parsed.astimezone(UTC) if parsed.tzinfo is not None else None
+
+
+def from_milliseconds(milliseconds: int) -> Instant | None:
+    """Return the instant of a Unix time in milliseconds, as Ray tells it.
+
+    None for 0 and for what no date can hold.
+    """
+    if milliseconds <= 0:
+        return None
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def go_time(instant: Instant) -> str:
+    """Return the instant as Go's `%v` prints a metav1.Time: `2024-05-01 12:00:00 +0000 UTC`.
+
+    Source: the texts of DeadlineExceeded and PreRunningDeadlineExceeded in KubeRay's
+    rayjob_controller.go.
+    """
+    return instant.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S +0000 UTC")
+
+
+def go_date_time(instant: Instant) -> str:
+    """Return the instant in Go's layout `time.DateTime`: `2024-05-01 12:00:00`."""
+    return instant.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def whole_seconds(instant: Instant) -> Instant:
+    """Return the instant without its fraction of a second, as Kubernetes stores every time."""
+    return instant.replace(microsecond=0)

@@ -1,0 +1,76 @@
+"""The page of all events: every type with its fields, grouped by what it is about."""  # noqa: INP001 see generate.py
+
+from collections.abc import Iterator
+from typing import get_args
+
+from adapters.postgres.tables import event
+from core import catalogue
+from core.jobs.events import Confirmation, SharedEvent
+from core.jobs.policy import Policy
+from core.rayjob.events import FactEvent, LifeEvent
+from core.rayjob.observations import JobIdentity, Problem, SeenStatus
+from core.rayjob.spec import RayJobSpec
+from docs.reference.from_code.attributes import attributes, cell, class_words, code
+
+HEAD = """\
+# Events
+
+Everything the ledger can say of a job. The name of an event is what stands in `event.type`, its
+fields in `event.data`. A field with its default value is left out of the payload; `at` is not in
+the payload but in the envelope, as `occurred_at`.
+
+```sql
+SELECT version, occurred_at, type, data FROM event WHERE stream_id = '…' ORDER BY version;
+```
+"""
+
+GROUPS = (
+    ("What became of the job", LifeEvent),
+    ("What was seen of its RayCluster, its submitter and its entrypoint", FactEvent),
+    ("What every kind of job has", SharedEvent),
+)
+
+PARTS = (JobIdentity, Problem, SeenStatus, RayJobSpec, Policy, Confirmation)
+"""What stands inside of events."""
+
+
+def events_page() -> str:
+    """Return the page."""
+    version = f"The newest schema version of every type is {catalogue.SCHEMA_VERSION}.\n"
+    return "\n".join((HEAD, version, *_envelope(), *_groups()))
+
+
+def _envelope() -> Iterator[str]:
+    yield "## The envelope\n"
+    yield "Every event has these; they are the columns of the table `event`.\n"
+    yield "| column | meaning |"
+    yield "|---|---|"
+    for column in event.columns:
+        yield f"| `{column.name}` | {cell(column.comment or '')} |"
+    yield ""
+
+
+def _groups() -> Iterator[str]:
+    for title, union in GROUPS:
+        yield f"## {title}\n"
+        for cls in get_args(union):
+            yield from _event(catalogue.NAMES[cls], cls)
+    yield "## Parts\n"
+    for cls in PARTS:
+        yield from _event(cls.__name__, cls)
+
+
+def _event(name: str, cls: type) -> Iterator[str]:
+    yield f"### {name}\n"
+    yield f"{class_words(cls)}\n"
+    fields = [field for field in attributes(cls) if field.name != "at"]
+    if fields:
+        yield "| field | type | default | meaning |"
+        yield "|---|---|---|---|"
+        for field in fields:
+            default = "" if field.default.startswith("field(") else field.default
+            yield (
+                f"| `{field.name}` | {code(field.annotation)} | {code(default)} | "
+                f"{cell(field.words)} |"
+            )
+        yield ""

@@ -1,0 +1,51 @@
+"""Run migrations: over the connection that the program hands in, or over DATABASE_URL."""
+
+import os
+
+from alembic import context
+from sqlalchemy import Connection, text
+from sqlalchemy.sql.schema import SchemaItem
+
+from adapters.postgres.engine import EngineOptions, open_engine
+from adapters.postgres.tables import PARTITION_PREFIX, metadata
+from core.errors import LedgerMisconfigured
+
+
+def is_ours(_item: SchemaItem, name: str | None, kind: str, *_: object) -> bool:
+    """Leave out the partitions, which come and go, and foreign tables in the same schema."""
+    if kind != "table" or name is None:
+        return True
+    return name in metadata.tables and not name.startswith(PARTITION_PREFIX)
+
+
+def migrate(connection: Connection) -> None:
+    """Run what is to be run in one transaction; a second migrator waits for the first."""
+    context.configure(
+        connection=connection,
+        target_metadata=metadata,
+        include_object=is_ours,
+        compare_server_default=True,
+    )
+    with context.begin_transaction():
+        connection.execute(text("SELECT pg_advisory_xact_lock(1246708300, 3)"))
+        context.run_migrations()
+
+
+def migrate_database_url() -> None:
+    """Run over the database that DATABASE_URL names."""
+    url = os.environ.get("DATABASE_URL")
+    if not url:
+        raise LedgerMisconfigured("DATABASE_URL is not set; migrations need to know where")
+    engine = open_engine(url, EngineOptions(pool_size=1, statement_timeout_seconds=0))
+    try:
+        with engine.connect().execution_options(isolation_level="READ COMMITTED") as connection:
+            migrate(connection)
+    finally:
+        engine.dispose()
+
+
+handed_in = context.config.attributes.get("connection")
+if handed_in is None:
+    migrate_database_url()
+else:
+    migrate(handed_in)

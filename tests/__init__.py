@@ -1,0 +1,1 @@
+"""Everything that proves jobledger; folders say how (see CONTRIBUTING)."""

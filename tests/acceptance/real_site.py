@@ -1,0 +1,92 @@
+"""A site on a real API server: its controller manager makes Pods of Jobs, our node agent runs them.
+
+The controller has the rights of `ops/rbac.yaml`, the user may submit and look. RayClusters are
+simulated by the sandbox's controller, as an ordinary client.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from adapters.kube.client import KubernetesCluster
+from adapters.kube.connection import ConnectionSettings, connect
+from adapters.kube.watches import KubernetesWatches
+from adapters.sandbox.data_plane import DataPlane
+from core.ports.cluster import ObjectListener, Resource, Subscription, Watches
+from tests.acceptance.site import Site
+from tests.acceptance.witness import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
+from tests.support.api import PODS, Api, eventually, own_namespace
+from tests.support.apiserver import ApiServer
+from tests.support.processes import Terminal
+
+
+class InNamespace(Watches):
+    """Watches of one namespace: other tests have a node agent of their own."""
+
+    def __init__(self, watches: Watches, namespace: str) -> None:
+        self._watches, self._namespace = watches, namespace
+
+    def watch(
+        self,
+        resource: Resource,
+        listener: ObjectListener,
+        *,
+        namespace: str = "",
+        selector: str = "",
+    ) -> Subscription:
+        """Start telling `listener` of the objects of the one namespace."""
+        del namespace
+        return self._watches.watch(resource, listener, namespace=self._namespace, selector=selector)
+
+
+@contextmanager
+def real_site(server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Site]:
+    """Give a namespace with a data plane, an empty ledger and a terminal that knows both."""
+    admin, user = server.api(), server.api("user")
+    with (
+        own_namespace(admin) as api,
+        _data_plane(server, terminal.directory / "pods", api.namespace) as plane,
+    ):
+        try:
+            yield Site(
+                api=Api(user.url, user.pool, api.namespace, user.headers),
+                terminal=terminal.with_environment(
+                    KUBECONFIG=str(server.kubeconfig("controller")),
+                    HTTP_PROXY=plane.proxy_url,
+                    NO_PROXY="127.0.0.1,localhost",
+                    DATABASE_URL=ledger_url,
+                    JOBLEDGER_DATA_DIR=str(terminal.directory / "data"),
+                ),
+                database_url=ledger_url,
+                proxy_url=plane.proxy_url,
+            )
+        finally:
+            _leave_nothing(api)
+    for client in (admin, user):
+        client.pool.clear()
+
+
+@contextmanager
+def _data_plane(server: ApiServer, directory: Path, namespace: str) -> Iterator[DataPlane]:
+    transport = connect(ConnectionSettings(kubeconfig=str(server.kubeconfig())), {})
+    plane = DataPlane(
+        KubernetesCluster(transport, field_manager="sandbox"),
+        InNamespace(KubernetesWatches(transport), namespace),
+        work_dir=directory,
+        batch_jobs=False,
+    )
+    plane.start()
+    try:
+        yield plane
+    finally:
+        plane.stop()
+
+
+def _leave_nothing(api: Api) -> None:
+    """Delete everything, and wait until the agent has let go of the last Pod."""
+    for item in api.list(RAYJOBS).body["items"]:
+        api.merge(RAYJOBS, item["metadata"]["name"], {"metadata": {"finalizers": None}})
+    for resource in (RAYJOBS, RAYCLUSTERS, BATCH_JOBS):
+        path = api.path(resource)
+        api.request("DELETE", path, {"propagationPolicy": "Background"})
+    eventually(lambda: api.list(PODS).body["items"] == [], "no Pod is left")

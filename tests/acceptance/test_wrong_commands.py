@@ -1,0 +1,109 @@
+"""A wrong file, address, setting or word is told in one line, by its name, with an exit code."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from adapters.cli.exit_codes import ExitCode
+from tests.acceptance.jobs import rayjob
+from tests.support.processes import Finished, Terminal
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> str:
+    file = tmp_path / "job.yaml"
+    file.write_text(yaml.safe_dump(rayjob("some", "true")))
+    return str(file)
+
+
+def assert_one_line(ended: Finished, said: str) -> None:
+    assert ended.err.count("\n") == 1, ended
+    assert said in ended.err
+    assert "Traceback" not in ended.everything
+    assert ended.out == ""
+
+
+def kubeconfig(directory: Path, server: str) -> str:
+    """Return a kubeconfig for an address."""
+    cluster = {"name": "c", "cluster": {"server": server}}
+    context = {"name": "c", "context": {"cluster": "c", "user": "u"}}
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "clusters": [cluster],
+        "contexts": [context],
+        "users": [{"name": "u", "user": {}}],
+    }
+    file = directory / "kubeconfig"
+    file.write_text(yaml.safe_dump(document))
+    return str(file)
+
+
+def test_an_api_server_that_nobody_reaches(
+    terminal: Terminal, manifest: str, tmp_path: Path
+) -> None:
+    nowhere = kubeconfig(tmp_path, "http://127.0.0.1:9")
+    ended = terminal.jobledger(
+        "apply", "-f", manifest, "--kubeconfig", nowhere, code=ExitCode.UNAVAILABLE
+    )
+    assert_one_line(ended, "rayjobs default/some at http://127.0.0.1:9: no answer")
+
+
+@pytest.mark.parametrize("content", ["", "clusters: {", "just text", "apiVersion: v1\n"])
+def test_a_kubeconfig_that_is_none(
+    terminal: Terminal, manifest: str, tmp_path: Path, content: str
+) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(content)
+    ended = terminal.jobledger("apply", "-f", manifest, "--kubeconfig", str(file), code=None)
+    assert ended.code in {ExitCode.UNAVAILABLE, ExitCode.MISCONFIGURED}
+    assert_one_line(ended, "no way to an API server")
+
+
+def test_a_kubeconfig_that_is_not_there(terminal: Terminal, manifest: str) -> None:
+    ended = terminal.jobledger("apply", "-f", manifest, "--kubeconfig", "/no/such/file", code=None)
+    assert ended.code in {ExitCode.UNAVAILABLE, ExitCode.MISCONFIGURED}
+    assert_one_line(ended, "no way to an API server")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("absent.yaml", None, "cannot be read"),
+        ("binary.yaml", b"\xff\xfe\x00\x01", "cannot be read"),
+        ("broken.yaml", b"kind: {RayJob", "is not YAML"),
+        ("text.yaml", b"only words", "without kind and metadata.name"),
+        ("pod.yaml", b"{apiVersion: v1, kind: Pod, metadata: {name: x}}", "is not handled here"),
+    ],
+)
+def test_a_manifest_that_is_none(
+    terminal: Terminal, tmp_path: Path, name: str, content: bytes | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    nowhere = kubeconfig(tmp_path, "http://127.0.0.1:9")
+    ended = terminal.jobledger("apply", "-f", name, "--kubeconfig", nowhere, code=ExitCode.USAGE)
+    assert_one_line(ended, said)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("JOBLEDGER_WORKERS", "many"),
+        ("JOBLEDGER_LOG_FORMAT", "poetry"),
+        ("JOBLEDGER_NAMESPACES", "not json"),
+    ],
+)
+def test_a_setting_that_makes_no_sense(terminal: Terminal, setting: str, value: str) -> None:
+    ended = terminal.with_environment(**{setting: value}).jobledger(
+        "get", code=ExitCode.MISCONFIGURED
+    )
+    assert_one_line(ended, setting.removeprefix("JOBLEDGER_").lower())
+
+
+def test_a_word_that_is_no_command(terminal: Terminal) -> None:
+    ended = terminal.jobledger("frobnicate", code=ExitCode.USAGE)
+    assert "frobnicate" in ended.err
+    assert "Traceback" not in ended.err

@@ -1,0 +1,175 @@
+"""A ledger that cannot be used is told by every command: one line, an exit code, no password."""
+
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import make_url
+
+from adapters.cli.exit_codes import ExitCode
+from adapters.postgres.schema_version import downgrade
+from tests.support.postgres import plain_url
+from tests.support.processes import Finished, Terminal
+
+pytestmark = pytest.mark.postgres
+
+PASSWORD = "s3cret-and-long"
+
+READING = {
+    "run": ("run", "--port", "0"),
+    "get": ("get",),
+    "history": ("history", "some-job"),
+    "decisions": ("decisions",),
+    "verify": ("verify",),
+    "rebuild": ("rebuild", "--check"),
+}
+DATABASE = {"upgrade": ("db", "upgrade"), "status": ("db", "status")}
+ALL = {**READING, **DATABASE}
+
+MISCONFIGURED, UNAVAILABLE = ExitCode.MISCONFIGURED, ExitCode.UNAVAILABLE
+
+
+def all_of(
+    terminal: Terminal, url: str, commands: Mapping[str, tuple[str, ...]]
+) -> dict[str, Finished]:
+    """Run the commands against a ledger and return what became of each."""
+    told = terminal.with_environment(
+        DATABASE_URL=url, JOBLEDGER_DATA_DIR=str(terminal.directory / "data")
+    )
+    return {name: told.jobledger(*words, code=None) for name, words in commands.items()}
+
+
+def assert_all_tell(
+    terminal: Terminal,
+    url: str,
+    said: str,
+    code: ExitCode = MISCONFIGURED,
+    commands: Mapping[str, tuple[str, ...]] = ALL,
+) -> None:
+    """Every command ends with `code` and one line that holds `said`, and no secret."""
+    for name, ended in all_of(terminal, url, commands).items():
+        assert ended.code == code, (name, ended)
+        assert ended.err.startswith("jobledger: "), (name, ended)
+        assert ended.err.count("\n") == 1, (name, ended)
+        assert said in ended.err, (name, ended)
+        assert PASSWORD not in ended.everything, name
+        assert ended.out == "", (name, ended)
+
+
+def changed(url: str, **parts: str | int) -> str:
+    return make_url(url).set(**parts).render_as_string(hide_password=False)  # type: ignore[arg-type]  # parts of a URL
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[int]:
+    """The port of something that speaks another language."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(100)
+                    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join(30)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        (f"user:{PASSWORD}@host/ledger", "it must look like postgresql://user:password@host"),
+        (f"mysql://user:{PASSWORD}@host/ledger", "names mysql; the ledger needs Postgres"),
+    ],
+)
+def test_what_is_no_address_of_a_postgres(terminal: Terminal, url: str, said: str) -> None:
+    assert_all_tell(terminal, url, said)
+
+
+def test_nobody_listens(terminal: Terminal) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    url = f"postgresql://user:{PASSWORD}@127.0.0.1:{port}/ledger"
+    assert_all_tell(terminal, url, f"127.0.0.1:{port}/ledger cannot be reached", UNAVAILABLE)
+
+
+def test_what_answers_is_not_postgres(terminal: Terminal, elsewhere: int) -> None:
+    url = f"postgresql://user:{PASSWORD}@127.0.0.1:{elsewhere}/ledger"
+    assert_all_tell(terminal, url, "what answers there is not Postgres")
+
+
+def test_a_wrong_password(terminal: Terminal, database_url: str) -> None:
+    wrong = changed(database_url, password=PASSWORD)
+    assert_all_tell(terminal, wrong, "the password is wrong")
+
+
+def test_a_missing_database(terminal: Terminal, database_url: str) -> None:
+    wrong = changed(database_url, database="missing")
+    assert_all_tell(terminal, wrong, "there is no such database")
+
+
+def test_a_database_without_a_ledger(terminal: Terminal, database_url: str) -> None:
+    said = "has schema none and"
+    assert_all_tell(terminal, database_url, said, commands=READING)
+    upgraded = all_of(terminal, database_url, {"upgrade": ("db", "upgrade")})["upgrade"]
+    assert upgraded.code == 0, upgraded
+    assert all_of(terminal, database_url, {"get": ("get",)})["get"].code == 0
+
+
+def test_an_old_schema(terminal: Terminal, ledger_url: str) -> None:
+    downgrade(ledger_url, "-1")
+    assert_all_tell(terminal, ledger_url, "run `jobledger db upgrade`", commands=READING)
+    status = all_of(terminal, ledger_url, {"status": ("db", "status")})["status"]
+    assert status.code == 0
+    assert "PENDING" in status.out
+
+
+def test_a_newer_schema(terminal: Terminal, ledger_url: str) -> None:
+    with psycopg.connect(plain_url(ledger_url), autocommit=True) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = 'zzzz'")
+    commands = {**READING, "upgrade": ("db", "upgrade")}
+    said = "has schema zzzz, which is newer than this program"
+    assert_all_tell(terminal, ledger_url, said, commands=commands)
+
+
+@contextmanager
+def guest(url: str) -> Iterator[str]:
+    """Make a user who may log in and nothing else; give its URL."""
+    name = sql.Identifier(f"guest_{make_url(url).database}")
+    with psycopg.connect(plain_url(url), autocommit=True) as admin:
+        make = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(name, sql.Literal(PASSWORD))
+        admin.execute(make)
+    try:
+        yield changed(url, username=f"guest_{make_url(url).database}", password=PASSWORD)
+    finally:
+        with psycopg.connect(plain_url(url), autocommit=True) as admin:
+            admin.execute(sql.SQL("DROP OWNED BY {} CASCADE").format(name))
+            admin.execute(sql.SQL("DROP ROLE {}").format(name))
+
+
+def test_a_user_without_permission(terminal: Terminal, ledger_url: str) -> None:
+    with guest(ledger_url) as url:
+        assert_all_tell(terminal, url, "this user may not do that", commands=READING)
+
+
+def test_a_directory_that_cannot_hold_the_private_postgres(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    """Without DATABASE_URL there is a private server, and its directory must be one."""
+    (tmp_path / "file").write_text("no directory")
+    told = terminal.with_environment(JOBLEDGER_DATA_DIR=str(tmp_path / "file"))
+    ended = told.jobledger("get", code=ExitCode.MISCONFIGURED)
+    assert ended.err.count("\n") == 1
+    assert "Traceback" not in ended.err

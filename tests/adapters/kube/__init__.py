@@ -1,0 +1,1 @@
+"""The Kubernetes adapter against a server that misbehaves as scripted."""

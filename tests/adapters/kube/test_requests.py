@@ -1,0 +1,216 @@
+"""What the client sends for each method of the port, and what it makes of the answer."""
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from adapters.kube.client import KubernetesCluster
+from core.errors import (
+    ClusterUnreachable,
+    ObjectChanged,
+    ObjectNotFound,
+    RequestInvalid,
+    VersionExpired,
+)
+from core.ports.cluster import NAMESPACES, PODS, RAYJOBS
+from tests.adapters.kube.samples import rayjob, transport_to
+from tests.support.canned_server import Answer, CannedServer, list_of, refusal
+
+JOB = rayjob("a", 1)
+MISSING = refusal(404, "NotFound", 'rayjobs.ray.io "a" not found')
+
+
+@pytest.fixture
+def server() -> Iterator[CannedServer]:
+    with CannedServer() as running:
+        yield running
+
+
+@pytest.fixture
+def cluster(server: CannedServer) -> KubernetesCluster:
+    return KubernetesCluster(transport_to(server), page_limit=2)
+
+
+def test_an_object_is_read(server: CannedServer, cluster: KubernetesCluster) -> None:
+    server.add(Answer(body=JOB))
+    assert cluster.get(RAYJOBS, "team", "a") == JOB
+    asked = server.received[0]
+    assert (asked.method, asked.target) == (
+        "GET",
+        "/apis/ray.io/v1/namespaces/team/rayjobs/a",
+    )
+    assert asked.headers["Accept"] == "application/json"
+    assert asked.headers["User-Agent"] == "jobledger"
+
+
+def test_an_object_that_is_not_there_is_none(
+    server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    server.add(MISSING, Answer(404, b"404 page not found\n"))
+    assert cluster.get(RAYJOBS, "team", "a") is None
+    assert cluster.get(RAYJOBS, "team", "a") is None, "the kind is not served"
+
+
+def test_a_404_from_elsewhere_says_nothing_of_the_object(
+    server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    """A proxy that has lost its way must not have a running job's cluster believed gone."""
+    server.add(Answer(404, b"<html>no such page</html>"), Answer(404, {"kind": "Page"}))
+    with pytest.raises(ClusterUnreachable, match="no Status"):
+        cluster.get(RAYJOBS, "team", "a")
+    with pytest.raises(ClusterUnreachable, match="no Status"):
+        cluster.delete(RAYJOBS, "team", "a")
+
+
+def test_core_and_cluster_wide_kinds_have_their_paths(
+    server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    server.add(Answer(body=JOB), Answer(body=JOB), list_of())
+    cluster.get(PODS, "team", "p")
+    cluster.get(NAMESPACES, "", "team")
+    cluster.list(PODS)
+    assert [asked.path for asked in server.received] == [
+        "/api/v1/namespaces/team/pods/p",
+        "/api/v1/namespaces/team",
+        "/api/v1/pods",
+    ]
+
+
+def test_a_name_cannot_leave_its_place(server: CannedServer, cluster: KubernetesCluster) -> None:
+    server.add(MISSING)
+    cluster.get(RAYJOBS, "team", "a/../../b?c")
+    assert server.received[0].target.endswith("/rayjobs/a%2F..%2F..%2Fb%3Fc")
+    with pytest.raises(RequestInvalid, match="no name of"):
+        cluster.get(RAYJOBS, "team", "..")
+
+
+def test_without_a_name_nothing_is_deleted(
+    server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    """The path would be that of the collection, and all of it would be deleted."""
+    with pytest.raises(RequestInvalid, match="it has no name"):
+        cluster.delete(RAYJOBS, "team", "")
+    assert server.received == []
+
+
+@pytest.mark.parametrize("code", [200, 201, 202])
+def test_a_creation_returns_the_object(
+    server: CannedServer, cluster: KubernetesCluster, code: int
+) -> None:
+    server.add(Answer(code, JOB))
+    assert cluster.create(RAYJOBS, {"metadata": {"namespace": "team", "name": "a"}}) == JOB
+    asked = server.received[0]
+    assert (asked.method, asked.path) == ("POST", "/apis/ray.io/v1/namespaces/team/rayjobs")
+    assert asked.query == {"fieldManager": "jobledger"}
+    assert asked.json == {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "metadata": {"namespace": "team", "name": "a"},
+    }
+
+
+def test_read_only_documents_can_be_sent(server: CannedServer, cluster: KubernetesCluster) -> None:
+    server.add(Answer(201, JOB))
+    frozen = MappingProxyType({**JOB, "spec": MappingProxyType({"items": (1, 2.5, None, True)})})
+    cluster.create(RAYJOBS, frozen)
+    assert server.received[0].json == {**JOB, "spec": {"items": [1, 2.5, None, True]}}
+
+
+def test_a_replacement_carries_its_version(
+    server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    server.add(Answer(body=JOB), refusal(409, "Conflict", "the object has been modified"))
+    assert cluster.replace(RAYJOBS, JOB, subresource="status") == JOB
+    asked = server.received[0]
+    assert (asked.method, asked.json) == ("PUT", JOB)
+    assert asked.path == "/apis/ray.io/v1/namespaces/team/rayjobs/a/status"
+    with pytest.raises(ObjectChanged, match="has been modified"):
+        cluster.replace(RAYJOBS, JOB)
+
+
+def test_a_merge_patch_is_sent_as_one(server: CannedServer, cluster: KubernetesCluster) -> None:
+    """The client's own methods send a dict as a merge patch, but a list as nothing the API has."""
+    server.add(Answer(body=JOB))
+    patch: dict[str, Any] = {"metadata": {"finalizers": None, "resourceVersion": "7"}}
+    assert cluster.merge_patch(RAYJOBS, "team", "a", patch) == JOB
+    asked = server.received[0]
+    assert (asked.method, asked.json) == ("PATCH", patch)
+    assert asked.headers["Content-Type"] == "application/merge-patch+json"
+
+
+@pytest.mark.parametrize("code", [200, 201])
+def test_an_apply_returns_the_object_whether_new_or_not(
+    server: CannedServer, cluster: KubernetesCluster, code: int
+) -> None:
+    """The client's own method returns None for an object that the apply created."""
+    server.add(Answer(code, JOB))
+    assert cluster.apply(RAYJOBS, JOB, field_manager="us", subresource="status") == JOB
+    asked = server.received[0]
+    assert (asked.method, asked.json) == ("PATCH", JOB)
+    assert asked.path.endswith("/rayjobs/a/status")
+    assert asked.query == {"fieldManager": "us", "force": "true"}
+    assert asked.headers["Content-Type"] == "application/apply-patch+yaml"
+
+
+def test_a_deletion_names_what_it_means(server: CannedServer, cluster: KubernetesCluster) -> None:
+    server.add(Answer(body={"kind": "Status", "status": "Success"}), Answer(202, JOB))
+    cluster.delete(RAYJOBS, "team", "a", uid="uid-a", propagation="Foreground")
+    cluster.delete(RAYJOBS, "team", "a")
+    first, second = server.received
+    assert first.method == "DELETE"
+    assert first.json["preconditions"] == {"uid": "uid-a"}
+    assert first.json["propagationPolicy"] == "Foreground"
+    assert "preconditions" not in second.json
+    assert second.json["propagationPolicy"] == "Background"
+
+
+def test_deleting_what_is_not_there_is_success_and_another_object_is_not(
+    server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    server.add(MISSING, refusal(409, "Conflict", "Precondition failed: UID in precondition"))
+    cluster.delete(RAYJOBS, "team", "a")
+    with pytest.raises(ObjectChanged, match="Precondition failed"):
+        cluster.delete(RAYJOBS, "team", "a", uid="old")
+
+
+def test_a_list_is_read_in_pages(server: CannedServer, cluster: KubernetesCluster) -> None:
+    bare = {"metadata": {"name": "b"}}
+    server.add(list_of(JOB, version="7", continue_token="next/="), list_of(bare, version="9"))
+    found = cluster.list(RAYJOBS, "team", "app in (x,y)")
+    assert found.resource_version == "7"
+    assert list(found.items) == [
+        JOB,
+        {"apiVersion": "ray.io/v1", "kind": "RayJob", **bare},
+    ], "built-in kinds come without their kind"
+    first, second = (asked.query for asked in server.received)
+    assert first == {"labelSelector": "app in (x,y)", "limit": "2"}
+    assert second == {**first, "continue": "next/="}
+
+
+def test_a_list_that_expires_on_the_way_is_begun_anew(
+    server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    page, expired = list_of(JOB, continue_token="more"), refusal(410, "Expired")
+    server.add(page, expired, page, expired, list_of(JOB, version="8"))
+    assert cluster.list(RAYJOBS).resource_version == "8"
+    assert "limit" not in server.received[-1].query, "at last everything is asked for at once"
+    server.add(page, expired, page, expired, expired)
+    with pytest.raises(VersionExpired):
+        cluster.list(RAYJOBS)
+
+
+def test_an_empty_list_may_be_null(server: CannedServer, cluster: KubernetesCluster) -> None:
+    server.add(Answer(body={"metadata": {"resourceVersion": "7"}, "items": None}))
+    assert list(cluster.list(RAYJOBS).items) == []
+
+
+def test_a_log_is_limited_on_both_sides(server: CannedServer, cluster: KubernetesCluster) -> None:
+    server.add(Answer(body=b"first \xff line\n"), MISSING)
+    assert cluster.pod_log("team", "p", "ray", tail_lines=5, limit_bytes=9) == "first � l"
+    asked = server.received[0]
+    assert asked.path == "/api/v1/namespaces/team/pods/p/log"
+    assert asked.query == {"container": "ray", "tailLines": "5", "limitBytes": "9"}
+    with pytest.raises(ObjectNotFound):
+        cluster.pod_log("team", "p")

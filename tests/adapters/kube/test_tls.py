@@ -1,0 +1,131 @@
+"""Whom we trust, and how we show who we are, over TLS."""
+
+import datetime as dt
+import shutil
+import ssl
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from kubernetes.config import incluster_config
+
+from adapters.kube.client import KubernetesCluster
+from adapters.kube.connection import ConnectionSettings, connect
+from adapters.kube.watches import KubernetesWatches
+from core.errors import ClusterUnreachable
+from core.ports.cluster import RAYJOBS
+from tests.adapters.kube.samples import QUICK, rayjob
+from tests.contracts.cluster_listener import RecordingListener
+from tests.support.canned_server import Answer, CannedServer, End, Stream, list_of, watch_line
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="needs openssl on the path to make certificates"
+)
+
+JOB = rayjob("a", 1)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A self-signed certificate for 127.0.0.1 and its key."""
+
+    certificate: Path
+    key: Path
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    folder = tmp_path_factory.mktemp("tls")
+    made = Certificate(folder / "ca.crt", folder / "key.pem")
+    command = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
+        "-subj /CN=jobledger -addext subjectAltName=IP:127.0.0.1"
+    )
+    subprocess.run(
+        [*command.split(), "-keyout", made.key, "-out", made.certificate],
+        check=True,
+        capture_output=True,
+    )
+    return made
+
+
+@pytest.fixture
+def server(ours: Certificate) -> Iterator[CannedServer]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(ours.certificate, ours.key)
+    with CannedServer(tls=context) as running:
+        yield running
+
+
+def test_the_given_authority_is_trusted(server: CannedServer, ours: Certificate) -> None:
+    server.add(Answer(body=JOB))
+    settings = ConnectionSettings(host=server.url, ca_file=ours.certificate)
+    assert KubernetesCluster(connect(settings, {})).get(RAYJOBS, "team", "a") == JOB
+
+
+def test_a_server_of_no_known_authority_is_not_talked_to(server: CannedServer) -> None:
+    settings = ConnectionSettings(host=server.url, token="secret")
+    with pytest.raises(ClusterUnreachable, match=r"CERTIFICATE_VERIFY_FAILED|SSL"):
+        KubernetesCluster(connect(settings, {})).get(RAYJOBS, "team", "a")
+    assert server.received == []
+
+
+def test_a_client_certificate_is_shown(ours: Certificate) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(ours.certificate, ours.key)
+    context.load_verify_locations(ours.certificate)
+    context.verify_mode = ssl.CERT_REQUIRED
+    with CannedServer(Answer(body=JOB), tls=context) as server:
+        settings = ConnectionSettings(
+            host=server.url,
+            ca_file=ours.certificate,
+            client_certificate=(ours.certificate, ours.key),
+        )
+        assert KubernetesCluster(connect(settings, {})).get(RAYJOBS, "team", "a") == JOB
+
+
+def test_a_watch_over_tls_can_be_stopped_while_it_reads(
+    server: CannedServer, ours: Certificate
+) -> None:
+    server.add(list_of(), Stream((watch_line("ADDED", JOB),), End.SILENCE))
+    listener = RecordingListener()
+    settings = ConnectionSettings(host=server.url, ca_file=ours.certificate)
+    watches = KubernetesWatches(connect(settings, {}), pace=QUICK)
+    reflector = watches.watch(RAYJOBS, listener)
+    listener.wait_for("synced", "seen a")
+    reflector.stop()
+    assert not reflector.alive
+
+
+def test_in_a_pod_the_service_account_is_used_and_its_token_read_anew(
+    server: CannedServer, ours: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tokens of service accounts are replaced on disk every hour or so."""
+    server.add(*[Answer(body=JOB)] * 3)
+    account = ours.certificate.parent
+    token = account / "token"
+    token.write_text("first")
+    host, port = server.url.removeprefix("https://").split(":")
+    environment = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
+    settings = ConnectionSettings(service_account=account)
+    cluster = KubernetesCluster(connect(settings, environment))
+    cluster.get(RAYJOBS, "team", "a")
+    token.write_text("second")
+
+    class Later(dt.datetime):
+        """Two minutes from now; the client looks every minute."""
+
+        @classmethod
+        def now(cls, tz: dt.tzinfo | None = None) -> "Later":
+            return super().now(tz) + dt.timedelta(minutes=2)
+
+    later = SimpleNamespace(datetime=Later, timedelta=dt.timedelta)
+    monkeypatch.setattr(incluster_config, "datetime", later)
+    cluster.get(RAYJOBS, "team", "a")
+    assert [asked.headers["authorization"].lower() for asked in server.received] == [
+        "bearer first",
+        "bearer second",
+    ]

@@ -1,0 +1,1 @@
+"""What only the ledger in Postgres does."""

@@ -1,0 +1,107 @@
+"""Connections that break: what the caller is told, and how the log stands afterwards."""
+
+import threading
+
+import psycopg
+import pytest
+from sqlalchemy import Engine, make_url
+
+from core.errors import LedgerUnavailable
+from core.ports.event_store import AppendOutcome
+from tests.support.ledgers import app_engine, postgres_ledger
+from tests.support.lost_acknowledgements import cutting_proxy
+from tests.support.postgres import plain_url
+from tests.support.records import StreamWriter, a_stream
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.postgres
+
+APPEND_LOCK = "SELECT pg_advisory_lock(1246708300, 1)"
+
+
+def test_a_commit_whose_answer_is_cut_off_ends_in_a_duplicate(ledger_url: str) -> None:
+    url = make_url(ledger_url)
+    with cutting_proxy(url.host or "", url.port or 0) as proxy:
+        through = url.set(port=proxy.port).render_as_string(hide_password=False)
+        with app_engine(through) as engine:
+            ledger = postgres_ledger(engine)
+            ledger.take_all_shards()
+            writer = StreamWriter(a_stream())
+            first = writer.next()
+            ledger.store.append([first])
+            writer.wrote(first)
+            second = writer.next(None, None)
+            proxy.cut_next_answer()
+            with pytest.raises(LedgerUnavailable):
+                ledger.store.append([second])
+            # The commit had been sent; the server finishes it without us.
+            with app_engine(ledger_url) as direct:
+                other = postgres_ledger(direct).store
+                wait_until(lambda: other.last_position() == 3, "the commit took place")
+            (result,) = ledger.store.append([second])
+    assert (result.outcome, result.version) == (AppendOutcome.DUPLICATE, 3)
+
+
+def test_a_service_whose_backends_were_ended_connects_anew(engine: Engine, ledger_url: str) -> None:
+    ledger = postgres_ledger(engine)
+    ledger.take_all_shards()
+    with psycopg.connect(plain_url(ledger_url), autocommit=True) as admin:
+        admin.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE application_name = 'jobledger' AND datname = current_database()"
+        )
+    part = StreamWriter(a_stream()).next()
+    with pytest.raises(LedgerUnavailable):
+        ledger.store.append([part])
+    (result,) = ledger.store.append([part])
+    assert result.outcome is AppendOutcome.APPENDED
+
+
+def test_an_append_that_waits_too_long_for_the_lock_gives_up(ledger_url: str) -> None:
+    with (
+        app_engine(ledger_url, statement_timeout_seconds=1) as engine,
+        psycopg.connect(plain_url(ledger_url), autocommit=True) as holder,
+    ):
+        ledger = postgres_ledger(engine)
+        ledger.take_all_shards()
+        part = StreamWriter(a_stream()).next()
+        holder.execute(APPEND_LOCK)
+        with pytest.raises(LedgerUnavailable, match="timeout"):
+            ledger.store.append([part])
+        holder.execute("SELECT pg_advisory_unlock_all()")
+        (result,) = ledger.store.append([part])
+    assert result.outcome is AppendOutcome.APPENDED
+
+
+def test_an_append_judges_what_was_committed_while_it_waited(
+    engine: Engine, ledger_url: str
+) -> None:
+    """The lock comes before anything is read: of two that waited, the second sees the first."""
+    ledger = postgres_ledger(engine)
+    ledger.take_all_shards()
+    stream = a_stream()
+    parts = [StreamWriter(stream).next(observation=name) for name in ("one", "two")]
+    outcomes: list[AppendOutcome] = []
+
+    def append(number: int) -> None:
+        (result,) = ledger.store.append([parts[number]])
+        outcomes.append(result.outcome)
+
+    threads = [threading.Thread(target=append, args=(number,)) for number in (0, 1)]
+    with psycopg.connect(plain_url(ledger_url), autocommit=True) as holder:
+        ledger.store.append([StreamWriter(a_stream("other")).next()])
+        holder.execute(APPEND_LOCK)
+        for thread in threads:
+            thread.start()
+
+        def both_wait() -> bool:
+            waiting = holder.execute(
+                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            ).fetchone()
+            return waiting == (2,)
+
+        wait_until(both_wait, "both appends wait for the lock")
+        holder.execute("SELECT pg_advisory_unlock_all()")
+        for thread in threads:
+            thread.join(30)
+    assert sorted(outcomes) == [AppendOutcome.APPENDED, AppendOutcome.CONFLICT]

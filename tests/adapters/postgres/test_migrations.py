@@ -1,0 +1,217 @@
+"""The schema goes up, down and up again, and is what `tables.py` says."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+from alembic import command
+
+from adapters.postgres.schema_version import config, downgrade, require_current, status, upgrade
+from adapters.postgres.tables import metadata
+from core.errors import LedgerMisconfigured
+from tests.support.ledgers import app_engine, postgres_ledger
+from tests.support.postgres import plain_url
+from tests.support.records import StreamWriter, a_stream, an_attempt_row
+
+pytestmark = pytest.mark.postgres
+
+CHECKOUT = Path(__file__).parents[3]
+
+
+def append_something(url: str) -> None:
+    with app_engine(url) as engine:
+        ledger = postgres_ledger(engine)
+        ledger.take_all_shards()
+        stream = a_stream()
+        part = StreamWriter(stream).next(None, attempts=[an_attempt_row(stream)])
+        (result,) = ledger.store.append([part])
+        assert result.version == 1
+
+
+def left_behind(url: str) -> list[str]:
+    """Return tables, functions and types of the schema `public`."""
+    with psycopg.connect(plain_url(url)) as connection:
+        found = connection.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace "
+            "UNION SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
+        ).fetchall()
+    return sorted(name for (name,) in found if not name.startswith("alembic_version"))
+
+
+def alembic(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "alembic", *arguments],
+        cwd=CHECKOUT,
+        env={**os.environ, "DATABASE_URL": url},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_up_down_up_on_an_empty_database(database_url: str) -> None:
+    upgrade(database_url)
+    downgrade(database_url, "base")
+    assert left_behind(database_url) == []
+    assert status(database_url).current is None
+    upgrade(database_url)
+    append_something(database_url)
+
+
+def test_up_down_up_on_a_filled_database(ledger_url: str) -> None:
+    append_something(ledger_url)
+    downgrade(ledger_url, "base")
+    assert left_behind(ledger_url) == []
+    upgrade(ledger_url)
+    append_something(ledger_url)
+
+
+def test_every_step_can_be_taken_alone(database_url: str) -> None:
+    steps = status(database_url).pending
+    for revision in steps:
+        upgrade(database_url, revision)
+        assert status(database_url).current == revision
+    for revision in [*reversed(steps[:-1]), "base"]:
+        downgrade(database_url, revision)
+    assert left_behind(database_url) == []
+
+
+def test_an_upgrade_of_what_is_current_changes_nothing(ledger_url: str) -> None:
+    before = left_behind(ledger_url)
+    upgrade(ledger_url)
+    assert left_behind(ledger_url) == before
+    require_current(ledger_url)
+
+
+def test_alembic_finds_no_difference_to_the_metadata(ledger_url: str) -> None:
+    """With partitions made, and from the command line as a developer runs it."""
+    append_something(ledger_url)
+    checked = alembic(ledger_url, "check")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "No new upgrade operations detected" in checked.stdout
+
+
+def test_alembic_would_find_a_difference(ledger_url: str) -> None:
+    with psycopg.connect(plain_url(ledger_url)) as connection:
+        connection.execute("COMMENT ON COLUMN job.phase IS 'something else'")
+    assert alembic(ledger_url, "check").returncode != 0
+
+
+def test_the_database_has_every_index_and_fill_factor_of_the_metadata(ledger_url: str) -> None:
+    """What `alembic check` does not compare: predicates of indexes and storage parameters."""
+    with psycopg.connect(plain_url(ledger_url)) as connection:
+        indexes: dict[str, str] = dict(
+            connection.execute(
+                "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
+            ).fetchall()
+        )
+        options: dict[str, str] = dict(
+            connection.execute(
+                "SELECT relname, array_to_string(reloptions, ',') FROM pg_class "
+                "WHERE relnamespace = 'public'::regnamespace AND reloptions IS NOT NULL"
+            ).fetchall()
+        )
+    for table in metadata.tables.values():
+        for index in table.indexes:
+            where = index.dialect_options["postgresql"]["where"]
+            assert (where is not None) == (" WHERE " in indexes[str(index.name)]), index.name
+        with_ = table.dialect_options["postgresql"]["with"]
+        if with_:
+            assert options[table.name] == f"fillfactor={with_['fillfactor']}"
+
+
+def test_every_table_and_column_is_explained_in_the_database(ledger_url: str) -> None:
+    with psycopg.connect(plain_url(ledger_url)) as connection:
+        silent = connection.execute(
+            "SELECT c.relname, a.attname FROM pg_class c "
+            "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum >= 0 AND NOT attisdropped "
+            "WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') "
+            "AND NOT c.relispartition AND c.relname <> 'alembic_version' "
+            "AND (col_description(c.oid, a.attnum) IS NULL "
+            "     OR obj_description(c.oid, 'pg_class') IS NULL)"
+        ).fetchall()
+    assert silent == []
+
+
+def test_two_migrators_at_once_do_the_work_once(database_url: str) -> None:
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-m", "alembic", "upgrade", "head"],
+            cwd=CHECKOUT,
+            env={**os.environ, "DATABASE_URL": database_url},
+        )
+        for _ in range(2)
+    ]
+    assert [process.wait(60) for process in both] == [0, 0]
+    require_current(database_url)
+
+
+def test_the_ledger_may_live_in_any_schema(database_url: str) -> None:
+    with psycopg.connect(plain_url(database_url)) as connection:
+        connection.execute('CREATE SCHEMA "odd ""name"')
+        connection.execute(
+            "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = %I', "
+            "current_database(), 'odd \"name'); END $$"
+        )
+    upgrade(database_url)
+    append_something(database_url)
+    assert left_behind(database_url) == []
+
+
+def test_status_tells_what_is_pending(database_url: str) -> None:
+    upgrade(database_url, "0002")
+    found = status(database_url)
+    assert (found.current, found.newer) == ("0002", False)
+    assert found.pending == ("0003", "0004", "0005")
+    with pytest.raises(LedgerMisconfigured, match=r"schema 0002 .*run `jobledger db upgrade`"):
+        require_current(database_url)
+
+
+def test_a_newer_schema_is_told_apart_and_left_alone(ledger_url: str) -> None:
+    with psycopg.connect(plain_url(ledger_url)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    found = status(ledger_url)
+    assert (found.current, found.pending, found.newer) == ("9999", (), True)
+    for act in (require_current, upgrade):
+        with pytest.raises(LedgerMisconfigured, match=r"schema 9999, which is newer"):
+            act(ledger_url)
+
+
+def test_without_a_ledger_the_message_says_what_to_run(database_url: str) -> None:
+    with pytest.raises(LedgerMisconfigured, match="run `jobledger db upgrade`"):
+        require_current(database_url)
+    with (
+        app_engine(database_url) as engine,
+        pytest.raises(LedgerMisconfigured, match="run `jobledger db upgrade`"),
+    ):
+        postgres_ledger(engine).store.last_position()
+
+
+def test_alembic_needs_to_be_told_where() -> None:
+    environment = {name: v for name, v in os.environ.items() if name != "DATABASE_URL"}
+    run = subprocess.run(
+        [sys.executable, "-m", "alembic", "upgrade", "head"],
+        cwd=CHECKOUT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.returncode != 0
+    assert "DATABASE_URL is not set" in run.stderr
+
+
+def test_there_is_one_line_of_migrations() -> None:
+    command.heads(config())
+    assert [path.name[:4] for path in sorted((CHECKOUT / "migrations/versions").glob("0*.py"))] == [
+        "0001",
+        "0002",
+        "0003",
+        "0004",
+        "0005",
+    ]

@@ -1,0 +1,214 @@
+"""Whatever somebody does to the log behind our back, `verify` finds it."""
+
+import psycopg
+import pytest
+from sqlalchemy import Engine
+
+from adapters.postgres import verify as verify_module
+from adapters.postgres.verify import FaultKind, VerifyReport, verify
+from tests.support.ledgers import postgres_ledger, tampering
+from tests.support.records import StreamWriter, a_stream
+
+pytestmark = pytest.mark.postgres
+
+ONE, TWO, THREE = (a_stream(name) for name in ("one", "two", "three"))
+EVENTS = 12
+
+
+@pytest.fixture
+def filled(engine: Engine) -> Engine:
+    """Three streams of four events each, appended in turn."""
+    ledger = postgres_ledger(engine)
+    ledger.take_all_shards()
+    writers = [StreamWriter(stream) for stream in (ONE, TWO, THREE)]
+    for turn in range(2):
+        parts = [writer.next({"turn": turn}, {"turn": [turn]}) for writer in writers]
+        ledger.store.append(parts)
+        for writer, part in zip(writers, parts, strict=True):
+            writer.wrote(part)
+    return engine
+
+
+def checked(engine: Engine) -> VerifyReport:
+    """Verify, and see that the progress adds up."""
+    told: list[tuple[int, int]] = []
+    report = verify(engine, lambda done, total: told.append((done, total)))
+    assert told == sorted(told)
+    if report.events:
+        assert told[-1] == (report.events, report.events)
+    return report
+
+
+def kinds(engine: Engine) -> set[FaultKind]:
+    return {fault.kind for fault in checked(engine).faults}
+
+
+def tamper(url: str, statement: str, *values: object) -> None:
+    with tampering(url) as superuser:
+        changed = superuser.execute(statement, values)
+        assert changed.rowcount != 0, "the test changed nothing"
+
+
+def test_an_untouched_log_is_whole(filled: Engine) -> None:
+    report = checked(filled)
+    assert (report.events, report.streams, report.fault) == (EVENTS, 3, None)
+
+
+def test_an_empty_log_is_whole(engine: Engine) -> None:
+    report = checked(engine)
+    assert (report.events, report.streams, report.faults) == (0, 0, ())
+
+
+def test_a_log_of_many_chunks_is_walked_whole(
+    filled: Engine, ledger_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verify_module, "_CHUNK_EVENTS", 3)
+    assert checked(filled).fault is None
+    tamper(ledger_url, "UPDATE event SET actor = 'x' WHERE stream_id = %s AND version = 4", TWO)
+    fault = checked(filled).fault
+    assert fault is not None
+    assert (fault.kind, fault.stream_id, fault.version) == (FaultKind.LINK, TWO, 4)
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ("position = 99", FaultKind.POSITION),
+        ("position = 5", FaultKind.POSITION),
+        ("stream_id = gen_random_uuid()", FaultKind.HEAD),
+        ("version = 9", FaultKind.VERSION),
+        ("event_id = gen_random_uuid()", FaultKind.LINK),
+        ("type = 'JobFailed'", FaultKind.LINK),
+        ("schema_version = 2", FaultKind.LINK),
+        ("occurred_at = occurred_at + interval '1 microsecond'", FaultKind.LINK),
+        ("recorded_at = recorded_at - interval '1 microsecond'", FaultKind.LINK),
+        ("actor = 'somebody'", FaultKind.LINK),
+        ("epoch = 2", FaultKind.LINK),
+        ("causation_id = gen_random_uuid()", FaultKind.LINK),
+        ("correlation_id = gen_random_uuid()", FaultKind.LINK),
+        ("data = data || '{\"x\": 1}'", FaultKind.PAYLOAD),
+        ("data_sha = sha256('x')", FaultKind.PAYLOAD),
+        ("chain = sha256('x')", FaultKind.LINK),
+    ],
+)
+def test_a_change_of_any_column_is_found(
+    filled: Engine, ledger_url: str, change: str, found: FaultKind
+) -> None:
+    statement = "UPDATE event SET " + change + " WHERE stream_id = %s AND version = 2"
+    tamper(ledger_url, statement, TWO)
+    assert found in kinds(filled)
+
+
+def test_every_column_is_among_those_changes(filled: Engine) -> None:
+    marks = test_a_change_of_any_column_is_found.pytestmark  # type: ignore[attr-defined]  # pytest puts it there
+    changed = {change.split()[0] for change, _ in marks[0].args[1]}
+    with filled.connect() as connection:
+        columns = connection.exec_driver_sql("SELECT * FROM event LIMIT 0").keys()
+    assert changed == set(columns)
+
+
+def test_a_payload_changed_together_with_its_hash_breaks_the_chain(
+    filled: Engine, ledger_url: str
+) -> None:
+    tamper(
+        ledger_url,
+        "UPDATE event SET data = %s, data_sha = sha256(%s) WHERE stream_id = %s AND version = 3",
+        '{"turn":7}',
+        b'{"turn":7}',
+        ONE,
+    )
+    assert kinds(filled) == {FaultKind.LINK}
+
+
+def test_a_row_removed_from_the_middle_is_found(filled: Engine, ledger_url: str) -> None:
+    tamper(ledger_url, "DELETE FROM event WHERE stream_id = %s AND version = 2", ONE)
+    report = checked(filled)
+    assert {fault.kind for fault in report.faults} == {
+        FaultKind.VERSION,
+        FaultKind.POSITION,
+        FaultKind.LOG_HEAD,
+    }
+    assert report.fault is not None
+    assert report.fault.what == "version 3 follows version 1"
+
+
+def test_a_row_removed_from_the_end_of_a_stream_is_found(filled: Engine, ledger_url: str) -> None:
+    tamper(ledger_url, "DELETE FROM event WHERE stream_id = %s AND version = 4", THREE)
+    report = checked(filled)
+    assert {fault.kind for fault in report.faults} == {FaultKind.HEAD, FaultKind.LOG_HEAD}
+    assert report.fault is not None
+    assert report.fault.what == "the stream should end with version 4 and ends with 3"
+
+
+def test_a_removed_stream_is_found(filled: Engine, ledger_url: str) -> None:
+    tamper(ledger_url, "DELETE FROM event WHERE stream_id = %s", TWO)
+    assert kinds(filled) == {FaultKind.HEAD, FaultKind.POSITION, FaultKind.LOG_HEAD}
+    tamper(ledger_url, "DELETE FROM stream WHERE stream_id = %s", TWO)
+    assert kinds(filled) == {FaultKind.POSITION, FaultKind.LOG_HEAD}
+
+
+def test_a_removed_head_is_found(filled: Engine, ledger_url: str) -> None:
+    tamper(ledger_url, "DELETE FROM stream WHERE stream_id = %s", TWO)
+    assert kinds(filled) == {FaultKind.HEAD}
+
+
+@pytest.mark.parametrize(
+    "change", ["version = 3", "chain = sha256('x')", "shard = (shard + 1) & 15"]
+)
+def test_a_changed_head_is_found(filled: Engine, ledger_url: str, change: str) -> None:
+    tamper(ledger_url, "UPDATE stream SET " + change + " WHERE stream_id = %s", TWO)
+    assert kinds(filled) == {FaultKind.HEAD}
+
+
+@pytest.mark.parametrize("position", [11, 13])
+def test_a_changed_end_of_the_log_is_found(filled: Engine, ledger_url: str, position: int) -> None:
+    tamper(ledger_url, "UPDATE log_head SET position = %s", position)
+    assert kinds(filled) == {FaultKind.LOG_HEAD}
+
+
+def swap(url: str, columns: str) -> None:
+    """Swap columns between versions 2 and 3 of a stream."""
+    tamper(
+        url,
+        f"UPDATE event e SET ({columns}) = (SELECT {columns} FROM event o "
+        "WHERE o.stream_id = e.stream_id AND o.version = 5 - e.version) "
+        "WHERE stream_id = %s AND version IN (2, 3)",
+        ONE,
+    )
+
+
+def test_swapped_payloads_are_found(filled: Engine, ledger_url: str) -> None:
+    swap(ledger_url, "data, data_sha")
+    assert kinds(filled) == {FaultKind.LINK}
+
+
+def test_swapped_positions_within_a_stream_are_found(filled: Engine, ledger_url: str) -> None:
+    swap(ledger_url, "position")
+    assert kinds(filled) == {FaultKind.ORDER}
+
+
+def test_swapped_rows_are_found(filled: Engine, ledger_url: str) -> None:
+    with tampering(ledger_url) as superuser, superuser.transaction():
+        for old, new in ((2, 99), (3, 2), (99, 3)):
+            superuser.execute(
+                "UPDATE event SET version = %s WHERE stream_id = %s AND version = %s",
+                (new, ONE, old),
+            )
+    assert FaultKind.LINK in kinds(filled)
+
+
+def test_an_inserted_row_is_found(filled: Engine, ledger_url: str) -> None:
+    tamper(
+        ledger_url,
+        "INSERT INTO event SELECT 13, stream_id, 5, gen_random_uuid(), type, schema_version, "
+        "occurred_at, recorded_at, actor, epoch, causation_id, correlation_id, data, data_sha, "
+        "chain FROM event WHERE stream_id = %s AND version = 4",
+        ONE,
+    )
+    assert kinds(filled) == {FaultKind.LINK, FaultKind.HEAD, FaultKind.LOG_HEAD}
+
+
+def test_tampering_needs_more_than_the_service_has(filled: Engine) -> None:
+    with filled.connect() as connection, pytest.raises(Exception, match="permission denied") as no:
+        connection.exec_driver_sql("SET session_replication_role = replica")
+    assert isinstance(no.value.__cause__, psycopg.errors.InsufficientPrivilege)

@@ -1,0 +1,131 @@
+"""A wrong DATABASE_URL is told in one line that says what to correct and repeats no password."""
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import make_url
+
+from adapters.postgres.engine import open_engine, parse_url, require_supported
+from adapters.postgres.event_store import PostgresEventStore
+from adapters.postgres.schema_version import status
+from core.errors import LedgerError, LedgerMisconfigured, LedgerUnavailable
+from tests.support.records import NOON
+
+SECRET = "s3cret"
+
+
+def refusal(url: str) -> LedgerError:
+    """Return what both the commands and the service say to a URL; they say the same."""
+    with pytest.raises(LedgerError) as of_status:
+        status(url)
+    engine = open_engine(url)
+    try:
+        with pytest.raises(LedgerError) as of_service:
+            PostgresEventStore(engine, lambda: NOON).last_position()
+    finally:
+        engine.dispose()
+    assert type(of_status.value) is type(of_service.value)
+    message = str(of_status.value)
+    assert SECRET not in message
+    assert "\n" not in message
+    assert len(message) < 500
+    return of_status.value
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "nonsense",
+        f"postgresql://user:{SECRET}@host:port/x",
+        "postgresql://[::1/x",
+        "host=x dbname=y",
+    ],
+)
+def test_what_is_no_url_is_not_repeated(url: str) -> None:
+    with pytest.raises(LedgerMisconfigured, match="postgresql://user:password@host") as refused:
+        parse_url(url)
+    assert SECRET not in str(refused.value)
+    assert refused.value.__suppress_context__ or SECRET not in repr(refused.value.__cause__)
+
+
+@pytest.mark.parametrize("scheme", ["mysql", "sqlite", "mysql+pymysql"])
+def test_another_database_is_named(scheme: str) -> None:
+    with pytest.raises(LedgerMisconfigured, match=f"names {scheme.partition('+')[0]}; .*Postgres"):
+        parse_url(f"{scheme}://user:{SECRET}@host/x")
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg2"])
+def test_the_usual_spellings_are_understood(scheme: str) -> None:
+    assert parse_url(f"{scheme}://u:p@h:1/d").drivername == "postgresql+psycopg"
+
+
+@pytest.mark.postgres
+def test_a_wrong_password(database_url: str) -> None:
+    wrong = make_url(database_url).set(password=SECRET).render_as_string(hide_password=False)
+    error = refusal(wrong)
+    assert isinstance(error, LedgerMisconfigured)
+    assert "the password is wrong" in str(error)
+
+
+@pytest.mark.postgres
+def test_a_missing_database(database_url: str) -> None:
+    wrong = make_url(database_url).set(database="missing").render_as_string(hide_password=False)
+    error = refusal(wrong)
+    assert isinstance(error, LedgerMisconfigured)
+    assert "there is no such database" in str(error)
+
+
+def test_an_unknown_host() -> None:
+    error = refusal(f"postgresql://user:{SECRET}@no-such-host.invalid/x")
+    assert "no-such-host.invalid:5432/x" in str(error)
+
+
+def test_nobody_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    error = refusal(f"postgresql://user:{SECRET}@127.0.0.1:{port}/x")
+    assert isinstance(error, LedgerUnavailable)
+    assert f"127.0.0.1:{port}/x cannot be reached" in str(error)
+
+
+@pytest.fixture
+def web_server() -> Iterator[int]:
+    """Something that answers in another language; its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(100)
+                    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join(30)
+
+
+def test_what_answers_is_not_postgres(web_server: int) -> None:
+    error = refusal(f"postgresql://user:{SECRET}@127.0.0.1:{web_server}/x")
+    assert isinstance(error, LedgerMisconfigured)
+    assert "not Postgres" in str(error)
+
+
+def test_an_option_that_libpq_does_not_know() -> None:
+    error = refusal(f"postgresql://user:{SECRET}@127.0.0.1/x?nonsense=1")
+    assert isinstance(error, LedgerMisconfigured)
+    assert "cannot be used" in str(error)
+
+
+def test_a_server_that_is_too_old() -> None:
+    require_supported(140000)
+    with pytest.raises(LedgerMisconfigured, match="this is Postgres 13; the ledger needs 14"):
+        require_supported(130022)

@@ -1,0 +1,56 @@
+"""Watches outlive the API server and its etcd."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adapters.kube.client import KubernetesCluster
+from adapters.kube.connection import ConnectionSettings, connect
+from adapters.kube.watches import KubernetesWatches
+from core.ports.cluster import RAYJOBS
+from tests.contracts.cluster_listener import RecordingListener
+from tests.support.api import rayjob
+from tests.support.apiserver import programs
+from tests.support.apiserver_content import USERS, install
+from tests.support.apiserver_processes import ApiServerProcesses
+
+pytestmark = pytest.mark.apiserver
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[ApiServerProcesses]:
+    """A server for this test alone, which may be stopped and killed."""
+    server = ApiServerProcesses(programs(), tmp_path / "server", USERS, install)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def test_a_watch_goes_on_after_the_api_server_and_etcd_were_killed(
+    own_server: ApiServerProcesses,
+) -> None:
+    transport = connect(ConnectionSettings(kubeconfig=str(own_server.kubeconfig("controller"))))
+    watches = KubernetesWatches(transport)
+    admin = connect(ConnectionSettings(kubeconfig=str(own_server.kubeconfig("admin"))))
+    cluster = KubernetesCluster(admin)
+
+    def create(name: str) -> None:
+        manifest = rayjob(name)
+        manifest["metadata"]["namespace"] = "default"
+        cluster.create(RAYJOBS, manifest)
+
+    listener = RecordingListener()
+    watch = watches.watch(RAYJOBS, listener)
+    listener.wait_for("synced")
+    create("before")
+    listener.wait_for("seen before")
+    own_server.kill("kube-apiserver")
+    own_server.kill("etcd")
+    own_server.start()
+    create("after")
+    listener.wait_for("seen after")
+    watch.stop()
+    assert "gone before" not in [told.short for told in listener.told]

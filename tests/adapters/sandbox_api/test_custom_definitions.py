@@ -1,0 +1,177 @@
+"""A CustomResourceDefinition that somebody creates becomes a kind like any other."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from adapters.sandbox.definitions import bundled_definitions
+from tests.support.api import Api, rayjob
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+UPSTREAM = "JOBLEDGER_UPSTREAM"
+
+WIDGETS: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"kind": "Widget", "plural": "widgets", "shortNames": ["wd"]},
+        "versions": [
+            {
+                "name": version,
+                "served": True,
+                "storage": version == "v2",
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "properties": {"size": {"type": "integer", "default": 3}},
+                            }
+                        },
+                    }
+                },
+            }
+            for version in ("v2", "v1")
+        ],
+    },
+}
+
+
+def _define(api: Api) -> None:
+    reply = api.request("POST", CRDS, WIDGETS)
+    assert reply.code == 201
+    conditions = {c["type"]: c["status"] for c in reply.body["status"]["conditions"]}
+    assert conditions == {"NamesAccepted": "True", "Established": "True"}
+
+
+def test_its_objects_are_served_defaulted_and_pruned(api: Api) -> None:
+    _define(api)
+    widget = {"metadata": {"name": "w"}, "spec": {"colour": "red"}, "status": {"x": 1}}
+    body = api.create("example.com/v1/widgets", widget).body
+    assert (body["apiVersion"], body["kind"]) == ("example.com/v1", "Widget")
+    assert body["spec"] == {"size": 3}
+    assert "status" not in body
+    names = [
+        entry["name"] for entry in api.request("GET", "/apis/example.com/v2").body["resources"]
+    ]
+    assert names == ["widgets"]
+
+
+def test_one_object_is_seen_in_all_its_versions(api: Api) -> None:
+    _define(api)
+    api.create("example.com/v1/widgets", {"metadata": {"name": "w"}, "spec": {}})
+    body = api.get("example.com/v2/widgets", "w").body
+    assert (body["apiVersion"], body["spec"]) == ("example.com/v2", {"size": 3})
+    listed = api.list("example.com/v1/widgets").body
+    assert [item["apiVersion"] for item in listed["items"]] == ["example.com/v1"]
+
+
+def test_its_objects_go_with_it(api: Api) -> None:
+    _define(api)
+    api.create("example.com/v1/widgets", {"metadata": {"name": "w"}})
+    revision = api.list("example.com/v1/widgets").revision
+    with api.watch("example.com/v1/widgets", resourceVersion=revision) as events:
+        assert api.request("DELETE", f"{CRDS}/widgets.example.com").code == 200
+        assert next(events)["type"] == "DELETED"
+    assert api.list("example.com/v1/widgets").code == 404
+
+
+def test_a_definition_whose_name_does_not_fit_is_422(api: Api) -> None:
+    wrong = WIDGETS | {"metadata": {"name": "gadgets.example.com"}}
+    reply = api.request("POST", CRDS, wrong)
+    assert (reply.code, list(reply.causes)) == (422, ["metadata.name"])
+
+
+def _upstream() -> Path:
+    """Return the folder with upstream's data, or skip; in CI it must be there."""
+    default = Path(__file__).parents[4] / "shared" / "upstream"
+    folder = Path(os.environ.get(UPSTREAM) or default)
+    if not (folder / "crds").is_dir():
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"{UPSTREAM} must name the folder with upstream's data in CI")
+        pytest.skip(f"no upstream data at {folder}: set {UPSTREAM}")
+    return folder
+
+
+def _load(file: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
+    return loaded
+
+
+def _v1(definition: dict[str, Any]) -> dict[str, Any]:
+    versions = definition["spec"]["versions"]
+    return next(version for version in versions if version["name"] == "v1")
+
+
+def _fields(schema: dict[str, Any], path: str = "") -> dict[str, dict[str, Any]]:
+    """Return every field of a schema by path: what it says of the field itself."""
+    said = {
+        key: value
+        for key, value in schema.items()
+        if key not in ("description", "properties", "items", "additionalProperties")
+    }
+    rules = said.get("x-kubernetes-validations")
+    if rules:
+        said["x-kubernetes-validations"] = [(rule["rule"], rule["message"]) for rule in rules]
+    said["required"] = sorted(said.get("required") or ())
+    found = {path: said}
+    for name, inner in (schema.get("properties") or {}).items():
+        found |= _fields(inner, f"{path}.{name}")
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            found |= _fields(schema[key], f"{path}[{key}]")
+    return found
+
+
+@pytest.mark.parametrize("definition", bundled_definitions(), ids=lambda d: d["metadata"]["name"])
+def test_our_definitions_say_what_upstream_says_of_every_field(definition: dict[str, Any]) -> None:
+    """Same fields, types, defaults, enumerations, bounds, rules; templates are left open."""
+    plural = definition["spec"]["names"]["plural"]
+    theirs_whole = _load(_upstream() / "crds" / f"ray.io_{plural}.yaml")
+    ours = _fields(_v1(definition)["schema"]["openAPIV3Schema"])
+    theirs = _fields(_v1(theirs_whole)["schema"]["openAPIV3Schema"])
+    open_fields = [
+        p for p, said in ours.items() if said.get("x-kubernetes-preserve-unknown-fields")
+    ]
+    covered = tuple(f"{path}{end}" for path in open_fields for end in (".", "["))
+    for path in open_fields:
+        assert ours[path]["type"] == theirs[path]["type"] == "object"
+    assert {p: said for p, said in ours.items() if p not in open_fields} == {
+        p: said for p, said in theirs.items() if p not in open_fields and not p.startswith(covered)
+    }
+    assert definition["spec"]["names"] == theirs_whole["spec"]["names"]
+    columns = "additionalPrinterColumns"
+    assert _v1(definition)[columns] == _v1(theirs_whole)[columns]
+    assert _v1(definition)["subresources"] == _v1(theirs_whole)["subresources"]
+
+
+def test_upstreams_definitions_can_take_the_place_of_ours(api: Api) -> None:
+    for plural in ("rayjobs", "rayclusters"):
+        theirs = _load(_upstream() / "crds" / f"ray.io_{plural}.yaml")
+        path = f"{CRDS}/{theirs['metadata']['name']}"
+        theirs["metadata"]["resourceVersion"] = api.request("GET", path).revision
+        assert api.request("PUT", path, theirs).code == 200
+    assert api.create("ray.io/v1/rayjobs", rayjob("a")).code == 201
+    listed = api.list("ray.io/v1alpha1/rayjobs").body
+    assert [item["apiVersion"] for item in listed["items"]] == ["ray.io/v1alpha1"]
+
+
+def test_upstreams_samples_are_accepted_without_a_warning(api: Api) -> None:
+    served = {"RayJob": "ray.io/v1/rayjobs", "ConfigMap": "v1/configmaps"}
+    served |= {"RayCluster": "ray.io/v1/rayclusters"}
+    count = 0
+    for file in sorted((_upstream() / "samples" / "rayjob").glob("*.yaml")):
+        for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
+            if document and document["kind"] in served:
+                document["metadata"].setdefault("generateName", "sample-")
+                reply = api.create(served[document["kind"]], document, dryRun="All")
+                assert (reply.code, reply.headers.get("warning")) == (201, None), file.name
+                count += 1
+    assert count >= 12

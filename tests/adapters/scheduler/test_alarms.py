@@ -1,0 +1,213 @@
+"""APScheduler's own thread over the job store: decisions and duties."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+
+from adapters.memory.clock import SimulatedClock
+from adapters.scheduler.alarms import SILENT_SECONDS_MAX, SchedulerAlarms
+from adapters.scheduler.job_store import HANDED_OUT_SECONDS_MAX, IN_FLIGHT_MAX
+from core.errors import LedgerUnavailable
+from core.jobs.rows import DecisionRow
+from tests.adapters.scheduler.due import ALL, Table, a_decision
+from tests.support.records import NOON
+from tests.support.waiting import wait_until
+
+OFTEN = timedelta(milliseconds=5)
+
+
+class Desk:
+    """Alarms over a table; what they tell is noted."""
+
+    def __init__(self, *rows: DecisionRow) -> None:
+        self.clock = SimulatedClock(NOON)
+        self.table = Table(*rows)
+        self.told: list[str] = []
+        self.shards = ALL
+        self.alarms = SchedulerAlarms(self.table, self.clock, lambda: self.shards)
+
+    def tell(self, row: DecisionRow) -> None:
+        self.told.append(row.cause)
+
+    def deal_with(self, row: DecisionRow) -> None:
+        """Take note of a decision, end it, and say so: as the turn does."""
+        self.told.append(row.cause)
+        self.table.end(row.decision_id)
+        self.alarms.done(row.decision_id)
+
+    @contextmanager
+    def started(self, on_due: Callable[[DecisionRow], None] | None = None) -> Iterator[None]:
+        self.alarms.start(on_due or self.deal_with)
+        try:
+            yield
+        finally:
+            self.alarms.stop()
+
+    def looked_again(self) -> None:
+        """Let the engine look, and wait until it has."""
+        before = self.table.asked
+        self.alarms.wake()
+        wait_until(lambda: self.table.asked >= before + 2, "the engine to have looked")
+
+
+def test_everything_overdue_at_the_start_is_told_once() -> None:
+    rows = [a_decision(f"{number}", -3600 * number) for number in range(3 * IN_FLIGHT_MAX)]
+    desk = Desk(*rows)
+    with desk.started():
+        wait_until(lambda: not desk.table.rows, "all decisions to be dealt with")
+        desk.looked_again()
+    assert sorted(desk.told) == sorted(row.cause for row in rows)
+
+
+def test_a_decision_is_told_when_its_instant_comes() -> None:
+    desk = Desk(a_decision("a", 10))
+    with desk.started():
+        desk.looked_again()
+        assert desk.told == []
+        desk.clock.advance(10)
+        desk.alarms.wake()
+        wait_until(lambda: desk.told == ["a"], "the decision to be told")
+
+
+def test_by_the_machines_clock_it_needs_no_wake_up() -> None:
+    desk = Desk()
+    with desk.started():
+        desk.looked_again()
+        desk.table.add(a_decision("a", 0.05))
+        desk.alarms.wake(NOON + timedelta(seconds=0.05))
+        desk.clock.advance(1)
+        wait_until(lambda: desk.told == ["a"], "the decision to be told by itself")
+
+
+def test_what_is_in_flight_is_not_told_again_before_a_minute_has_passed() -> None:
+    desk = Desk(a_decision("a"))
+    with desk.started(desk.tell):
+        wait_until(lambda: desk.told == ["a"], "the decision to be told")
+        desk.looked_again()
+        assert desk.told == ["a"]
+        desk.clock.advance(HANDED_OUT_SECONDS_MAX + 1)
+        desk.alarms.wake()
+        wait_until(lambda: desk.told == ["a", "a"], "the decision to be told again")
+
+
+def test_a_later_decision_does_not_wake_the_engine() -> None:
+    desk = Desk(a_decision("a", 10))
+    with desk.started():
+        desk.looked_again()
+        wait_until(lambda: not desk.alarms._store.needs_wake(NOON + timedelta(days=1)), "sleep")  # noqa: SLF001 the state of the engine
+        before = desk.table.asked
+        desk.alarms.wake(NOON + timedelta(seconds=20))
+        assert desk.table.asked == before
+
+
+@pytest.mark.parametrize("error", [LedgerUnavailable("away"), ZeroDivisionError("a bug")])
+def test_errors_of_the_ledger_do_not_end_the_engine(error: Exception) -> None:
+    desk = Desk(a_decision("a"))
+    desk.table.breaks = error
+    with desk.started():
+        desk.looked_again()
+        assert desk.alarms.is_alive()
+        desk.table.breaks = None
+        desk.alarms.wake()
+        wait_until(lambda: desk.told == ["a"], "the decision to be told after the outage")
+
+
+def test_whoever_is_told_may_fail_without_harm_to_the_others() -> None:
+    desk = Desk(a_decision("a", -2), a_decision("b", -1))
+
+    def failing(row: DecisionRow) -> None:
+        if row.cause == "a":
+            raise ZeroDivisionError
+        desk.deal_with(row)
+
+    with desk.started(failing):
+        wait_until(lambda: desk.told == ["b"], "the other decision to be told")
+        assert desk.alarms.is_alive()
+
+
+def test_a_duty_is_carried_out_again_and_again() -> None:
+    desk, done = Desk(), list[int]()
+    desk.alarms.add_duty("count", lambda: done.append(1), OFTEN)
+    with desk.started():
+        wait_until(lambda: len(done) > 2, "the duty to be carried out")
+
+
+def test_a_duty_never_runs_beside_itself_and_does_not_hold_up_decisions() -> None:
+    desk = Desk()
+    may_end, running, most = threading.Event(), list[int](), list[int]()
+
+    def slow() -> None:
+        running.append(1)
+        most.append(len(running))
+        may_end.wait(30)
+        running.pop()
+
+    desk.alarms.add_duty("slow", slow, OFTEN)
+    with desk.started():
+        wait_until(lambda: len(running) == 1, "the duty to run")
+        desk.table.add(a_decision("a"))
+        desk.alarms.wake()
+        wait_until(lambda: desk.told == ["a"], "the decision to be told beside the duty")
+        desk.looked_again()
+        may_end.set()
+        wait_until(lambda: len(most) > 2, "the duty to be carried out again")
+    assert set(most) == {1}
+
+
+def test_a_duty_that_fails_is_carried_out_again() -> None:
+    desk, tried = Desk(), list[int]()
+
+    def failing() -> None:
+        tried.append(1)
+        raise ZeroDivisionError
+
+    desk.alarms.add_duty("fail", failing, OFTEN)
+    with desk.started():
+        wait_until(lambda: len(tried) > 2, "the duty to be tried again")
+        assert desk.alarms.is_alive()
+
+
+def test_it_is_alive_while_its_thread_runs_and_looks_at_the_ledger() -> None:
+    desk = Desk()
+    assert not desk.alarms.is_alive()
+    with desk.started():
+        desk.looked_again()
+        assert desk.alarms.is_alive()
+        desk.clock.advance(SILENT_SECONDS_MAX)
+        assert not desk.alarms.is_alive(), "it has not looked for too long"
+        desk.looked_again()
+        assert desk.alarms.is_alive()
+    assert not desk.alarms.is_alive()
+
+
+def test_after_stopping_nothing_is_told() -> None:
+    desk = Desk()
+    with desk.started():
+        desk.looked_again()
+    desk.table.add(a_decision("a"))
+    desk.alarms.wake()
+    desk.alarms.stop()
+    assert desk.told == []
+
+
+def test_starting_and_stopping_from_many_threads_leaves_no_thread_behind() -> None:
+    for _ in range(5):
+        desk = Desk(a_decision("a"))
+        desk.alarms.add_duty("nothing", lambda: None, OFTEN)
+
+        def start(desk: Desk = desk) -> None:
+            desk.alarms.start(desk.tell)
+
+        calls = [start, desk.alarms.stop, desk.alarms.wake, start, desk.alarms.stop]
+        threads = [threading.Thread(target=call) for call in calls]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        desk.alarms.stop()
+        assert not desk.alarms.is_alive()
+        desk.alarms.start(desk.tell)
+        assert not desk.alarms.is_alive(), "stopping is final"

@@ -1,0 +1,194 @@
+"""The job store: reads, hands out, forgets nothing, and never raises."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from adapters.memory.clock import SimulatedClock
+from adapters.scheduler.job_store import (
+    ERROR_PAUSE,
+    HANDED_OUT_SECONDS_MAX,
+    IN_FLIGHT_MAX,
+    SLEEP_MAX,
+    DecisionJobStore,
+)
+from core.errors import LedgerUnavailable
+from core.jobs.rows import DecisionRow
+from tests.adapters.scheduler.due import ALL, Broken, Table, a_decision
+from tests.support.records import NOON
+
+ONE_SECOND = timedelta(seconds=1)
+
+
+class Desk:
+    def __init__(self, *rows: DecisionRow) -> None:
+        self.clock = SimulatedClock(NOON)
+        self.table = Table(*rows)
+        self.shards = ALL
+        self.told: list[DecisionRow] = []
+        self.store = DecisionJobStore(self.table, self.clock, lambda: self.shards, self.told.append)
+
+    def due(self) -> list[str]:
+        """Return what is handed out now, by cause."""
+        jobs = self.store.get_due_jobs(datetime.now(UTC))
+        return [job.args[0].cause for job in jobs]
+
+    def pause(self) -> timedelta:
+        """Return how long the engine would sleep."""
+        at = self.store.get_next_run_time()
+        assert at is not None
+        return at - datetime.now(UTC)
+
+
+def test_what_is_overdue_by_hours_is_handed_out_the_earliest_first() -> None:
+    desk = Desk(a_decision("b", -3600), a_decision("a", -9 * 3600), a_decision("c", 1))
+    assert desk.due() == ["a", "b"]
+
+
+def test_what_was_handed_out_is_not_handed_out_again_before_it_is_dealt_with() -> None:
+    row = a_decision("a")
+    desk = Desk(row)
+    assert [desk.due(), desk.due()] == [["a"], []]
+    desk.store.dealt_with(row.decision_id)
+    assert desk.due() == ["a"]
+
+
+def test_what_is_not_dealt_with_is_handed_out_again_after_a_minute() -> None:
+    desk = Desk(a_decision("a"))
+    assert desk.due() == ["a"]
+    desk.clock.advance(HANDED_OUT_SECONDS_MAX)
+    assert desk.due() == []
+    desk.clock.advance(0.001)
+    assert desk.due() == ["a"]
+
+
+def test_decisions_of_shards_that_are_not_worked_on_are_left_alone() -> None:
+    desk = Desk(a_decision("a"))
+    desk.shards = frozenset()
+    assert desk.due() == []
+    assert desk.pause() > SLEEP_MAX - ONE_SECOND
+
+
+def test_no_more_are_handed_out_than_may_be_in_flight() -> None:
+    rows = [a_decision(f"{number}", number - 1000) for number in range(IN_FLIGHT_MAX + 5)]
+    desk = Desk(*rows)
+    assert (len(desk.due()), desk.due()) == (IN_FLIGHT_MAX, [])
+    assert desk.pause() > SLEEP_MAX - ONE_SECOND, "whoever deals with one wakes the engine"
+    assert desk.store.dealt_with(rows[0].decision_id), "there was no room"
+    desk.table.end(rows[0].decision_id)
+    assert desk.due() == [str(IN_FLIGHT_MAX)]
+    desk.store.dealt_with(rows[1].decision_id)
+    assert not desk.store.dealt_with(rows[2].decision_id), "there was room"
+
+
+def test_the_engine_sleeps_until_the_next_decision_but_never_too_long() -> None:
+    desk = Desk(a_decision("a", 10))
+    assert timedelta(seconds=9) < desk.pause() <= timedelta(seconds=10)
+    desk.clock.advance(9)
+    assert timedelta() < desk.pause() <= ONE_SECOND
+    desk.clock.advance(100)
+    assert desk.pause() <= timedelta()
+    assert SLEEP_MAX - ONE_SECOND < Desk(a_decision("b", 3600)).pause() <= SLEEP_MAX
+    assert SLEEP_MAX - ONE_SECOND < Desk().pause() <= SLEEP_MAX
+
+
+def test_the_engine_is_woken_only_for_what_it_would_miss() -> None:
+    desk = Desk(a_decision("a", 10))
+    assert desk.store.needs_wake(NOON), "it has not looked yet"
+    desk.pause()
+    assert desk.store.needs_wake(NOON + timedelta(seconds=9))
+    assert not desk.store.needs_wake(NOON + timedelta(seconds=11))
+    assert desk.store.needs_wake(None), "anything may have changed"
+
+
+def test_what_is_announced_need_not_be_asked_for() -> None:
+    """Most wake-ups announce a decision that is due later: they cost no query."""
+    desk = Desk(a_decision("a", 10))
+    assert desk.due() == []
+    desk.pause()
+    asked = desk.table.asked
+    desk.table.add(a_decision("b", 5))
+    assert desk.store.needs_wake(NOON + timedelta(seconds=5))
+    assert desk.due() == []
+    assert timedelta(seconds=4) < desk.pause() <= timedelta(seconds=5)
+    assert desk.table.asked == asked
+    desk.clock.advance(5)
+    assert desk.due() == ["b"]
+
+
+def test_it_looks_again_after_the_longest_sleep_whatever_it_knows() -> None:
+    """The clock may have been set back, or a wake-up lost."""
+    desk = Desk(a_decision("a", 3600))
+    assert desk.due() == []
+    desk.pause()
+    asked = desk.table.asked
+    desk.clock.advance(SLEEP_MAX.total_seconds())
+    desk.due()
+    assert desk.table.asked > asked
+
+
+def test_while_it_looks_every_decision_needs_a_wake_up() -> None:
+    """One that is appended after the table was read would else be slept past."""
+    desk = Desk(a_decision("a", 1))
+    desk.pause()
+    desk.clock.advance(1)
+    needed: list[bool] = []
+    read = desk.table.due
+
+    def meanwhile(*args: Any) -> Any:  # noqa: ANN401 passes everything on
+        found = read(*args)
+        needed.append(desk.store.needs_wake(NOON + timedelta(seconds=5)))
+        return found
+
+    desk.table.due = meanwhile  # type: ignore[method-assign,assignment]  # an append in between
+    desk.due()
+    assert needed == [True]
+
+
+@pytest.mark.parametrize("error", [LedgerUnavailable("away"), Broken("?"), ValueError("a bug")])
+def test_errors_are_waited_out_and_nothing_is_lost(error: Exception) -> None:
+    desk = Desk(a_decision("a"))
+    desk.table.breaks = error
+    assert desk.due() == []
+    assert timedelta() < desk.pause() <= ERROR_PAUSE
+    assert desk.store.get_all_jobs() == []
+    assert desk.store.lookup_job("x") is None
+    desk.table.breaks = None
+    assert desk.due() == ["a"]
+
+
+def test_pending_decisions_are_listed_as_jobs_by_their_ids() -> None:
+    rows = [a_decision("a", 60), a_decision("b", 30)]
+    desk = Desk(*rows)
+    jobs = desk.store.get_all_jobs()
+    assert [job.id for job in jobs] == [str(rows[1].decision_id), str(rows[0].decision_id)]
+    assert [job.next_run_time for job in jobs] == [rows[1].due_at, rows[0].due_at]
+    found = desk.store.lookup_job(str(rows[0].decision_id))
+    assert found is not None
+    assert found.name == f"retry of {rows[0].stream_id}"
+    assert desk.store.lookup_job("unknown") is None
+
+
+def test_decisions_are_born_from_events_only() -> None:
+    desk = Desk(a_decision("a", 60))
+    (job,) = desk.store.get_all_jobs()
+    with pytest.raises(RuntimeError, match="scheduled by events only"):
+        desk.store.add_job(job)
+
+
+def test_nothing_is_ever_removed_or_changed_here() -> None:
+    desk = Desk(a_decision("a"))
+    (job,) = desk.store.get_all_jobs()
+    desk.store.update_job(job)
+    desk.store.remove_job(job.id)
+    desk.store.remove_all_jobs()
+    assert desk.due() == ["a"]
+
+
+def test_a_handed_out_job_tells_its_decision() -> None:
+    row = a_decision("a", -5)
+    desk = Desk(row)
+    (job,) = desk.store.get_due_jobs(datetime.now(UTC))
+    job.func(*job.args)
+    assert desk.told == [row]

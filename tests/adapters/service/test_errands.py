@@ -1,0 +1,206 @@
+"""From an effect to its outcome: when it is tried, when again, and what is told."""
+
+from typing import Any
+
+import pytest
+
+from adapters.service.carrying_out import (
+    LEASE_PAUSE_SECONDS,
+    PAUSE_FIRST_SECONDS,
+    PAUSE_MAX_SECONDS,
+    Errand,
+)
+from core.errors import (
+    ClusterUnreachable,
+    ObjectExists,
+    RequestForbidden,
+    RequestInvalid,
+    RequestThrottled,
+)
+from core.jobs.effects import EffectKind, Outcome
+from core.jobs.observations import EffectEnded
+from core.ports.cluster import RAYCLUSTERS, RAYJOBS
+from core.values.documents import child
+from tests.adapters.service.parts import SECRET, Bench
+from tests.rules.rayjob.jobs import HEAD_ENV
+
+CREATE, STOP = EffectKind.CREATE_CLUSTER, EffectKind.STOP_ENTRYPOINT
+
+
+class Refusing(Bench):
+    """An API server that answers creations with these errors before it takes one."""
+
+    def refuse(self, *errors: Exception) -> None:
+        waiting, create = list(errors), self.cluster.create
+
+        def refusing(*args: Any) -> Any:  # noqa: ANN401 passes everything on
+            if waiting:
+                raise waiting.pop(0)
+            return create(*args)
+
+        self.cluster.create = refusing  # type: ignore[method-assign,assignment]  # a refusal
+
+    def told(self) -> list[tuple[Outcome, str]]:
+        """Return outcome and trouble of every outcome that was told."""
+        ended = [item for item in self.said() if isinstance(item, EffectEnded)]
+        return [(item.outcome, item.trouble) for item in ended]
+
+    def an_errand(self) -> Errand:
+        return self.errand(self.job({HEAD_ENV: [{"name": "TOKEN", "value": SECRET}]}), CREATE)
+
+
+def test_success_is_told_with_what_was_brought_about() -> None:
+    bench = Refusing()
+    errand = bench.an_errand()
+    assert errand() is None
+    (ended,) = bench.said()
+    made = bench.cluster.list(RAYCLUSTERS).items[0]
+    assert isinstance(ended, EffectEnded)
+    assert (ended.outcome, ended.uid) == (Outcome.SUCCEEDED, child(made, "metadata")["uid"])
+    assert ended.effect_id == errand.effect.effect_id
+
+
+@pytest.mark.parametrize("error", [RequestForbidden("quota"), RequestInvalid("no such field")])
+def test_what_repeating_will_not_help_is_told_as_failed(error: Exception) -> None:
+    bench = Refusing()
+    errand = bench.an_errand()
+    bench.refuse(error)
+    assert errand() is None
+    assert bench.told() == [(Outcome.FAILED, str(error))]
+
+
+def test_what_may_pass_is_tried_again_with_growing_pauses_and_told_once_per_kind() -> None:
+    bench = Refusing()
+    errand = bench.an_errand()
+    silent, exists = ClusterUnreachable("no answer"), ObjectExists("going")
+    bench.refuse(silent, silent, exists, silent, *[silent] * 9)
+    pauses = [errand() for _ in range(13)]
+    assert errand() is None
+    expected = [min(PAUSE_FIRST_SECONDS * 2**n, PAUSE_MAX_SECONDS) for n in range(1, 14)]
+    assert pauses == expected
+    assert bench.told() == [
+        (Outcome.FALTERED, "no answer"),
+        (Outcome.FALTERED, "going"),
+        (Outcome.FALTERED, "no answer"),
+        (Outcome.SUCCEEDED, ""),
+    ]
+
+
+def test_troubles_that_come_back_are_observations_of_their_own() -> None:
+    """Else the log would refuse the second: it knows the id."""
+    bench = Refusing()
+    errand = bench.an_errand()
+    bench.refuse(ClusterUnreachable("a"), ClusterUnreachable("b"), ClusterUnreachable("a"))
+    for _ in range(3):
+        errand()
+        bench.clock.advance(1)
+    assert len({item.id for item in bench.said()}) == 3
+
+
+def test_a_pause_that_the_api_server_asks_for_is_kept_to() -> None:
+    bench = Refusing()
+    errand = bench.an_errand()
+    bench.refuse(RequestThrottled("later", 77.0))
+    assert errand() == 77.0
+
+
+def test_a_silent_head_is_asked_again_soon() -> None:
+    bench = Bench()
+    job = bench.job(submissionMode="HTTPMode")
+    errand = bench.errand(job, EffectKind.SUBMIT_ENTRYPOINT, "train-1", address="nowhere:8265")
+    assert [errand() for _ in range(6)][-1] == 3.0
+
+
+def test_the_last_stop_is_tried_once() -> None:
+    bench = Refusing()
+    errand = bench.errand(bench.job(), STOP, "train-1", address="nowhere:8265")
+    assert errand() is None
+    ((outcome, _),) = bench.told()
+    assert outcome is Outcome.FAILED
+
+
+def test_what_was_decided_on_an_old_specification_is_told_as_superseded() -> None:
+    bench = Refusing()
+    errand = bench.an_errand()
+    bench.see(bench.cluster.edit(RAYJOBS, "ml", "train", spec={"entrypoint": "other"}))
+    assert errand() is None
+    ((outcome, _),) = bench.told()
+    assert outcome is Outcome.SUPERSEDED
+    assert bench.cluster.list(RAYCLUSTERS).items == []
+
+
+def test_an_effect_that_is_no_longer_open_is_not_done() -> None:
+    bench = Refusing()
+    errand = bench.an_errand()
+    bench.hold(bench.live.jobs()[0])
+    assert errand() is None
+    assert (bench.told(), bench.cluster.list(RAYCLUSTERS).items) == ([], [])
+
+
+def test_an_effect_of_a_job_that_is_not_held_or_was_dropped_is_not_done() -> None:
+    bench = Refusing()
+    errand = bench.an_errand()
+    errand.is_dropped = True
+    assert errand() is None
+    errand.is_dropped = False
+    bench.slots.drop([errand.stream])
+    assert errand() is None
+    assert (bench.told(), bench.cluster.list(RAYCLUSTERS).items) == ([], [])
+
+
+def test_without_the_lease_nothing_is_sent_but_it_is_not_forgotten() -> None:
+    bench = Refusing()
+    errand = bench.an_errand()
+    bench.acts = False
+    assert errand() == LEASE_PAUSE_SECONDS
+    assert (bench.told(), bench.cluster.list(RAYCLUSTERS).items) == ([], [])
+    bench.acts = True
+    assert errand() is None
+    assert len(bench.cluster.list(RAYCLUSTERS).items) == 1
+
+
+def test_without_the_object_nothing_is_sent_but_it_is_not_forgotten() -> None:
+    bench = Refusing()
+    errand = bench.an_errand()
+    manifest = bench.live.jobs()[0].manifest
+    bench.jobs.gone(manifest, bench.clock.now())
+    bench.said()
+    assert errand() == PAUSE_MAX_SECONDS
+    bench.see(manifest)
+    assert errand() is None
+    assert len(bench.cluster.list(RAYCLUSTERS).items) == 1
+
+
+def test_a_lost_outcome_is_brought_about_again_without_a_double() -> None:
+    """The process stopped between the act and the append: the next one asks again."""
+    bench = Refusing()
+    first = bench.an_errand()
+    first()
+    bench.said()
+    again = Errand(first.office, first.stream, first.effect)
+    assert again() is None
+    (ended,) = bench.said()
+    assert isinstance(ended, EffectEnded)
+    assert (ended.outcome, ended.already) == (Outcome.SUCCEEDED, True)
+    assert len(bench.cluster.list(RAYCLUSTERS).items) == 1
+
+
+def test_trouble_is_told_without_secrets() -> None:
+    bench = Refusing()
+    errand = bench.an_errand()
+    bench.refuse(RequestInvalid(f"spec.env[0]: {SECRET} is no number"))
+    errand()
+    ((_, trouble),) = bench.told()
+    assert SECRET not in trouble
+    assert "redacted:" in trouble
+
+
+def test_a_bug_of_ours_is_told_and_tried_again_seldom() -> None:
+    bench = Refusing()
+    errand = bench.an_errand()
+    bench.refuse(KeyError(SECRET), KeyError(SECRET))
+    assert [errand(), errand()] == [PAUSE_MAX_SECONDS] * 2
+    assert bench.told() == [
+        (Outcome.FALTERED, "an internal error (KeyError), see the controller's log")
+    ]
+    assert errand() is None

@@ -1,0 +1,246 @@
+"""What follows once events are in the log, and in which order."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from adapters.service.handover import Handover, statuses
+from adapters.service.slots import Slot
+from adapters.service.workers import Task, Workers
+from core.jobs.decisions import DecisionKind as Due
+from core.jobs.effects import EffectKind
+from core.rayjob.decide import decide
+from core.rayjob.events import RayJobEvent
+from core.rayjob.evolve import evolve
+from core.rayjob.observations import RayJobObservation
+from core.rayjob.state import RayJobState
+from core.values.documents import text
+from core.values.ids import DecisionId, StreamId
+from core.values.instants import Instant
+from tests.adapters.service.turns import a_job, seen
+from tests.support.rayjob_builders import (
+    HTTP,
+    cluster,
+    cluster_gone,
+    done,
+    due,
+    manifest,
+    manifest_gone,
+    poll,
+)
+from tests.support.rows import STREAM, Reply
+from tests.support.service_world import Service, ServiceWorld
+
+
+class Recorder(Workers):
+    """Workers that note what they are asked for, by the name of the effect or `status`."""
+
+    asked: list[str]
+
+    def submit(self, stream: StreamId, task: Task) -> None:
+        effect = getattr(task, "effect", None)
+        self.asked.append(effect.wanted.kind.value if effect is not None else "status")
+        super().submit(stream, task)
+
+
+class NotedAlarms:
+    """Alarms that note what they are told."""
+
+    def __init__(self) -> None:
+        self.woken: list[Instant | None] = []
+        self.dealt_with: list[DecisionId] = []
+
+    def start(self, on_due: object) -> None:
+        pass
+
+    def wake(self, due_at: Instant | None = None) -> None:
+        self.woken.append(due_at)
+
+    def done(self, decision: DecisionId) -> None:
+        self.dealt_with.append(decision)
+
+    def stop(self) -> None:
+        pass
+
+    def is_alive(self) -> bool:
+        return True
+
+
+class Desk:
+    """One job, decided step by step, each step handed over as a turn does."""
+
+    def __init__(self) -> None:
+        self.service: Service = ServiceWorld().service
+        given = self.service.handover
+        self.workers = Recorder(given.office.clock, 1)
+        self.workers.asked = []
+        self.alarms = NotedAlarms()
+        self.heralded: list[RayJobEvent] = []
+        self.handover = Handover(
+            office=given.office,
+            workers=self.workers,
+            publisher=given.publisher,
+            polls=given.polls,
+            alarms=self.alarms,
+            herald=lambda _, events: self.heralded.extend(events),
+        )
+        self.service.turn._follower = self.handover  # noqa: SLF001 in place of the wired one
+        self.service.leases.renew()
+
+    def see(self, *what: RayJobObservation | Reply) -> list[str]:
+        """Take observations in, each in a turn; return what the workers were asked for."""
+        before = len(self.workers.asked)
+        for one in what:
+            observation = one(self.state) if callable(one) else one
+            self.service.inbox.put(STREAM, observation)
+            self.service.turn.run_once(wait_seconds=0)
+        return self.workers.asked[before:]
+
+    @property
+    def state(self) -> RayJobState:
+        return self.service.slots.state(STREAM) or RayJobState()
+
+    @property
+    def slot(self) -> Slot:
+        slot = self.service.slots.held(STREAM)
+        assert slot is not None
+        return slot
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+BUILT = (
+    done(EffectKind.ADD_FINALIZER),
+    done(EffectKind.CREATE_CLUSTER, uid="cluster-1"),
+    cluster(),
+)
+
+
+def test_the_finalizer_comes_first_then_the_status_then_the_rest(desk: Desk) -> None:
+    assert desk.see(manifest()) == ["add_finalizer", "status", "create_cluster"]
+
+
+def test_an_effect_is_asked_for_once_although_several_turns_see_it_open(desk: Desk) -> None:
+    desk.see(manifest())
+    assert desk.see(manifest(generation=2), manifest(generation=3)) == []
+    desk.handover.resume(desk.slot)
+    assert desk.workers.asked.count("create_cluster") == 1
+
+
+def test_an_effect_that_ended_is_forgotten(desk: Desk) -> None:
+    desk.see(manifest(), *BUILT[:2])
+    assert desk.handover.under_way == {STREAM: {}}
+
+
+def test_a_status_is_asked_for_once_while_it_waits_to_be_written(desk: Desk) -> None:
+    desk.see(manifest(submission_mode=HTTP), *BUILT)
+    assert desk.workers.asked.count("status") == 1
+
+
+def test_after_a_start_what_the_job_waits_for_is_asked_for(desk: Desk) -> None:
+    desk.see(manifest())
+    desk.handover.under_way.clear()
+    desk.handover.publisher.forget(STREAM)
+    desk.workers.asked.clear()
+    desk.handover.resume(desk.slot)
+    assert desk.workers.asked == ["add_finalizer", "status", "create_cluster"]
+
+
+def test_a_running_job_is_asked_about_and_an_ended_one_is_not(desk: Desk) -> None:
+    desk.see(manifest(submission_mode=HTTP), *BUILT, done(EffectKind.SUBMIT_ENTRYPOINT))
+    assert desk.handover.polls.streams() == [STREAM]
+    desk.see(poll("SUCCEEDED"))
+    assert desk.handover.polls.streams() == []
+
+
+def test_alarms_are_woken_for_the_earliest_decision_once_polls_are_in_place(desk: Desk) -> None:
+    desk.see(manifest(active_deadline_seconds=300, pre_running_deadline_seconds=60))
+    (woken,) = desk.alarms.woken
+    assert woken == min(item.due_at for item in desk.state.decisions)
+
+
+def test_alarms_are_told_of_every_decision_that_ended(desk: Desk) -> None:
+    desk.see(manifest(active_deadline_seconds=300, pre_running_deadline_seconds=60))
+    ids = {item.kind: item.decision_id for item in desk.state.decisions}
+    desk.see(due(Due.PRE_RUNNING_DEADLINE))
+    assert set(desk.alarms.dealt_with) == set(ids.values()), "one fired, one was cancelled"
+
+
+def test_whatever_happened_is_heralded(desk: Desk) -> None:
+    desk.see(manifest())
+    assert len(desk.heralded) == desk.slot.tail.version
+
+
+def test_of_a_deleted_job_nothing_is_left(desk: Desk) -> None:
+    desk.see(manifest(submission_mode=HTTP), *BUILT, done(EffectKind.SUBMIT_ENTRYPOINT))
+    under_way = [item for items in desk.handover.under_way.values() for item in items.values()]
+    desk.see(manifest_gone())
+    assert desk.handover.under_way == {}
+    assert desk.handover.polls.streams() == desk.handover.publisher.streams() == []
+    assert all(errand.is_dropped for errand in under_way)
+
+
+def test_of_abandoned_shards_everything_is_dropped_and_of_others_nothing(desk: Desk) -> None:
+    desk.see(manifest())
+    (errands,) = desk.handover.under_way.values()
+    desk.handover.abandon(frozenset(range(16)) - {desk.slot.shard})
+    assert desk.handover.publisher.streams() == [STREAM]
+    desk.handover.abandon(frozenset({desk.slot.shard}))
+    assert (desk.handover.under_way, desk.handover.publisher.streams()) == ({}, [])
+    assert all(errand.is_dropped for errand in errands.values())
+
+
+def test_an_unknown_job_is_nobodys_business(desk: Desk) -> None:
+    desk.service.inbox.put(STREAM, manifest_gone())
+    desk.service.turn.run_once(wait_seconds=0)
+    assert desk.workers.asked == []
+    assert a_job("one") not in desk.handover.under_way
+    assert seen("one").identity.stream_id == a_job("one")
+
+
+def taken(*what: RayJobObservation | Reply) -> Iterator[tuple[RayJobState, list[RayJobEvent]]]:
+    """Yield state and news of each observation."""
+    state = RayJobState()
+    for one in what:
+        news = list(decide(state, one(state) if callable(one) else one))
+        yield state, news
+        for event in news:
+            state = evolve(state, event)
+
+
+def test_statuses_are_one_per_phase_and_the_last() -> None:
+    steps = list(
+        taken(
+            manifest(submission_mode=HTTP, backoff_limit=1),
+            *BUILT,
+            done(EffectKind.SUBMIT_ENTRYPOINT),
+            poll("FAILED"),
+            due(Due.RETRY),
+            cluster_gone(),
+        )
+    )
+    shown = [
+        [text(item, "jobDeploymentStatus") for item in statuses(state, news)]
+        for state, news in steps
+    ]
+    assert shown == [
+        ["Initializing"],
+        ["Initializing"],
+        ["Initializing"],
+        ["Running"],
+        ["Running"],
+        ["Retrying"],
+        ["Retrying"],
+        ["", "Initializing"],
+    ]
+
+
+def test_phases_that_follow_each_other_in_one_turn_are_all_shown() -> None:
+    steps = list(taken(manifest(submission_mode=HTTP), *BUILT))
+    state, _ = steps[0]
+    news = [event for _, events in steps for event in events]
+    shown = [text(item, "jobDeploymentStatus") for item in statuses(state, news)]
+    assert shown == ["Initializing", "Running"]

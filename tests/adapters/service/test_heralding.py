@@ -1,0 +1,112 @@
+"""Kubernetes Events: a courtesy that never holds up anything."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from adapters.memory.clock import SimulatedClock
+from adapters.service import heralding
+from adapters.service.heralding import Herald
+from adapters.telemetry.metrics import Metrics
+from core.errors import RequestForbidden
+from core.ports.cluster import KUBERNETES_EVENTS
+from core.rayjob.events import ManifestRejected, RayJobEvent
+from core.values.documents import text
+from tests.adapters.service.parts import Bench, run_all
+from tests.support.records import NOON
+from tests.support.stepped_cluster import SteppedCluster
+
+REJECTED: list[RayJobEvent] = [
+    ManifestRejected(at=NOON, generation=1, kind="InvalidRayJobSpec", message="no entrypoint")
+]
+
+
+class Desk(Bench):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.herald = Herald(self.cluster, self.metrics, "a/1")
+        self.identity = self.job().identity
+
+    def announce(self, number: int = 0) -> None:
+        event = ManifestRejected(at=NOON, generation=1, kind="Invalid", message=f"{number}")
+        self.herald.announce(self.identity, [event])
+
+    def count(self, outcome: str) -> float:
+        return float(self.metrics.kubernetes_events.labels(outcome)._value.get())  # noqa: SLF001 the count
+
+
+def test_what_happened_is_sent_once_with_a_name_that_follows_from_it() -> None:
+    desk = Desk()
+    for _ in range(2):
+        desk.herald.announce(desk.identity, REJECTED)
+    while desk.herald.run_once():
+        pass
+    (sent,) = desk.cluster.list(KUBERNETES_EVENTS).items
+    assert (text(sent, "reason"), text(sent, "regarding", "uid")) == (
+        "InvalidRayJobSpec",
+        desk.identity.uid,
+    )
+    assert (desk.count("sent"), desk.count("already")) == (1, 1)
+
+
+@pytest.mark.parametrize("error", [RequestForbidden("no"), ZeroDivisionError("a bug")])
+def test_one_that_is_refused_or_broken_does_not_silence_the_others(error: Exception) -> None:
+    desk = Desk()
+    create, errors = desk.cluster.create, [error]
+
+    def refusing(*args: Any) -> Any:  # noqa: ANN401 passes everything on
+        if errors:
+            raise errors.pop()
+        return create(*args)
+
+    desk.cluster.create = refusing  # type: ignore[method-assign,assignment]  # a refusal
+    desk.announce(1)
+    desk.announce(2)
+    desk.herald.start()
+    desk.herald.stop()
+    assert (desk.count("refused"), desk.count("sent")) == (1, 1)
+
+
+def test_a_full_queue_drops_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heralding, "QUEUE_MAX", 2)
+    desk = Desk()
+    for number in range(5):
+        desk.announce(number)
+    assert desk.count("dropped") == 3
+
+
+def test_stopping_does_not_wait_for_room_in_a_full_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heralding, "QUEUE_MAX", 1)
+    desk = Desk()
+    asked, may_answer, create = threading.Event(), threading.Event(), desk.cluster.create
+
+    def slow(*args: Any) -> Any:  # noqa: ANN401 passes everything on
+        asked.set()
+        may_answer.wait(30)
+        return create(*args)
+
+    desk.cluster.create = slow  # type: ignore[method-assign,assignment]  # an API server that hangs
+    desk.announce(1)
+    desk.herald.start()
+    assert asked.wait(30)
+    desk.announce(2)
+    stopping = threading.Thread(target=lambda: desk.herald.stop(0))
+    stopping.start()
+    stopping.join(30)
+    assert not stopping.is_alive()
+    may_answer.set()
+    desk.herald.stop(30)
+
+
+def test_starting_and_stopping_from_many_threads_leaves_no_thread_behind() -> None:
+    for _ in range(10):
+        cluster = SteppedCluster(SimulatedClock(NOON).now)
+        herald = Herald(cluster, Metrics(CollectorRegistry()), "a/1")
+        calls: list[Callable[[], None]] = [herald.start, herald.stop, herald.start, herald.stop]
+        run_all(calls)
+        herald.stop()
+        thread = herald._thread  # noqa: SLF001 the leak
+        assert thread is None or not thread.is_alive()

@@ -1,0 +1,327 @@
+"""Writing `.status`: in order, only differences, never a phase left out."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from adapters.service.publishing import COPY_DELAY_SECONDS, PAUSE_MAX_SECONDS, Publisher
+from adapters.service.workers import Task
+from core.errors import (
+    ClusterError,
+    ClusterUnreachable,
+    ObjectChanged,
+    ObjectNotFound,
+    RequestInvalid,
+    RequestThrottled,
+)
+from core.jobs.observations import StatusWritten
+from core.ports.cluster import RAYJOBS, Resource
+from core.rayjob.names import FINALIZER
+from core.values.documents import Manifest, child, text
+from tests.adapters.service.parts import Bench
+
+
+def a_status(phase: str, **fields: Any) -> dict[str, Any]:  # noqa: ANN401 any JSON
+    return {"jobDeploymentStatus": phase, "failed": 0, **fields}
+
+
+class Desk(Bench):
+    """A publisher, a job, and an API server that can be told to refuse."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.publisher = Publisher(
+            self.cluster,
+            self.live,
+            self.inbox,
+            self.clock,
+            self.metrics,
+            lambda _: self.acts,
+        )
+        self.a_job = self.job({"metadata.finalizers": [FINALIZER]})
+        self.tasks: list[Task] = []
+        self.refusals: list[ClusterError] = []
+        self._apply = self.cluster.apply
+        self.cluster.apply = self._maybe  # type: ignore[method-assign]  # refusals
+
+    def offer(self, *statuses: Manifest) -> None:
+        task = self.publisher.offer(self.a_job.identity, list(statuses))
+        if task is not None:
+            self.tasks.append(task)
+
+    def work(self) -> list[float]:
+        """Carry out all tasks; return the pauses after which they are to be tried again."""
+        again = [(task, task()) for task in self.tasks]
+        self.tasks = [task for task, pause in again if pause is not None]
+        return [pause for _, pause in again if pause is not None]
+
+    def written(self) -> list[str]:
+        """Return the phases of all statuses that were written."""
+        return [text(status, "jobDeploymentStatus") for status in self.cluster.statuses]
+
+    def shown(self) -> Manifest:
+        return child(self.cluster.get(RAYJOBS, "ml", "train"), "status")
+
+    def _maybe(
+        self, resource: Resource, manifest: Manifest, *, field_manager: str, subresource: str = ""
+    ) -> Manifest:
+        if self.refusals:
+            raise self.refusals.pop(0)
+        return self._apply(resource, manifest, field_manager=field_manager, subresource=subresource)
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+PHASES = ["Initializing", "Waiting", "Running", "Suspending", "Suspended", "", "Initializing"]
+MORE = ["Running", "Retrying", "", "Initializing", "Running", "Complete"]
+
+
+def test_every_phase_goes_out_in_a_write_of_its_own_but_the_empty_one(desk: Desk) -> None:
+    desk.offer(*[a_status(phase) for phase in PHASES])
+    desk.offer(*[a_status(phase) for phase in MORE])
+    assert desk.work() == []
+    assert desk.written() == [phase for phase in PHASES + MORE if phase]
+
+
+def test_states_of_the_same_phase_go_out_as_one_write(desk: Desk) -> None:
+    desk.offer(a_status("Running"))
+    desk.offer(a_status("Running", jobStatus="PENDING"))
+    desk.offer(a_status("Running", jobStatus="RUNNING"))
+    desk.work()
+    assert desk.cluster.statuses == [a_status("Running", jobStatus="RUNNING")]
+
+
+def test_what_was_written_is_not_written_again(desk: Desk) -> None:
+    desk.offer(a_status("Running"))
+    desk.work()
+    desk.offer(a_status("Running"))
+    assert desk.tasks == []
+
+
+def test_what_is_offered_again_while_it_is_written_is_not_written_twice(desk: Desk) -> None:
+    def offers(*args: Any, **kwargs: Any) -> Manifest:  # noqa: ANN401 passes everything on
+        desk.offer(a_status("Running", jobStatus="PENDING"))
+        desk.offer(a_status("Running"))
+        return maybe(*args, **kwargs)
+
+    maybe: Callable[..., Manifest] = desk.cluster.apply
+    desk.cluster.apply = offers  # type: ignore[method-assign]  # meanwhile, somebody offers
+    desk.offer(a_status("Running"))
+    desk.work()
+    assert desk.written() == ["Running"]
+
+
+def test_after_a_start_nothing_is_written_that_the_object_shows_already(desk: Desk) -> None:
+    desk.cluster.edit(RAYJOBS, "ml", "train", status=a_status("Running", foreign="x"))
+    desk.jobs.gone({"metadata": {"uid": desk.a_job.identity.uid}}, desk.clock.now())
+    desk.see(desk.cluster.get(RAYJOBS, "ml", "train") or {})
+    desk.offer(a_status("Running"))
+    desk.work()
+    assert (desk.written(), desk.said()) == ([], [])
+
+
+def test_what_the_watch_has_not_told_whole_is_not_trusted_to_be_shown(desk: Desk) -> None:
+    """Only the resourceVersion of a changed status is kept."""
+    seen = desk.cluster.edit(RAYJOBS, "ml", "train", status=a_status("Retrying"))
+    desk.see(seen)
+    desk.offer(a_status(""))
+    desk.work()
+    assert desk.shown() == a_status("")
+
+
+def test_each_write_is_told_with_what_users_can_see(desk: Desk) -> None:
+    desk.offer(a_status("Running"))
+    desk.work()
+    (told,) = desk.said()
+    assert isinstance(told, StatusWritten)
+    shown = desk.cluster.get(RAYJOBS, "ml", "train")
+    assert (told.phase, told.resource_version) == (
+        "Running",
+        text(shown, "metadata", "resourceVersion"),
+    )
+
+
+def test_fields_that_the_crd_prunes_do_not_loop(desk: Desk) -> None:
+    desk.cluster.pruned = frozenset({"observedGeneration"})
+    for _ in range(3):
+        desk.offer(a_status("Running", observedGeneration=1))
+        desk.work()
+    assert desk.written() == ["Running"]
+
+
+def test_fields_of_another_writer_that_should_be_empty_are_cleared(desk: Desk) -> None:
+    desk.cluster.edit(RAYJOBS, "ml", "train", status={"reason": "AppFailed", "foreign": "kept"})
+    desk.offer(a_status("Running"))
+    desk.work()
+    assert desk.shown() == a_status("Running", foreign="kept")
+
+
+def test_a_failure_backs_off_and_the_newest_of_a_phase_wins(desk: Desk) -> None:
+    desk.refusals = [ClusterUnreachable("no answer")] * 9
+    desk.offer(a_status("Running", jobStatus="PENDING"))
+    pauses = [pause for _ in range(9) for pause in desk.work()]
+    assert pauses == sorted(pauses)
+    assert pauses[0] < pauses[-1] == PAUSE_MAX_SECONDS
+    desk.offer(a_status("Running", jobStatus="RUNNING"))
+    assert len(desk.tasks) == 1, "the pause of the first task is kept to"
+    assert desk.work() == []
+    assert desk.cluster.statuses == [a_status("Running", jobStatus="RUNNING")]
+
+
+def test_after_a_failure_nobody_knows_what_is_shown_so_it_is_written_again(desk: Desk) -> None:
+    desk.offer(a_status("Running"))
+    desk.work()
+    desk.refusals = [ClusterUnreachable("the answer was lost")]
+    desk.offer(a_status("Retrying"))
+    desk.work()
+    desk.cluster.edit(RAYJOBS, "ml", "train", status=a_status("Retrying"))
+    desk.offer(a_status("Running"))
+    desk.work()
+    assert text(desk.shown(), "jobDeploymentStatus") == "Running"
+
+
+def test_a_throttled_write_waits_as_long_as_it_is_told_to(desk: Desk) -> None:
+    desk.refusals = [RequestThrottled("later", 17.0)]
+    desk.offer(a_status("Running"))
+    assert desk.work() == [17.0]
+
+
+def test_a_status_that_is_never_taken_makes_way_for_the_next(desk: Desk) -> None:
+    desk.refusals = [RequestInvalid("unknown phase")] * 2
+    desk.offer(a_status("Waiting"))
+    assert len(desk.work()) == 1
+    desk.offer(a_status("Running"))
+    assert desk.work() == []
+    assert desk.written() == ["Running"]
+
+
+@pytest.mark.parametrize("answer", [ObjectNotFound("gone"), ObjectChanged("another uid")])
+def test_a_refusal_is_final_once_the_object_is_known_to_be_gone(
+    desk: Desk, answer: ClusterError
+) -> None:
+    desk.refusals = [answer]
+    desk.offer(a_status("Running"))
+    assert len(desk.work()) == 1
+    desk.jobs.gone({"metadata": {"uid": desk.a_job.identity.uid}}, desk.clock.now())
+    assert desk.work() == []
+    assert (desk.tasks, desk.written()) == ([], [])
+
+
+def replace_the_job(desk: Desk) -> None:
+    """Put another object in its place, as if somebody had taken our finalizer off."""
+    patch: Manifest = {"metadata": {"finalizers": None}}
+    desk.cluster.merge_patch(RAYJOBS, "ml", "train", patch)
+    desk.cluster.delete(RAYJOBS, "ml", "train")
+    desk.job({"metadata.labels": {"second": "yes"}})
+
+
+def test_what_was_written_to_an_object_of_the_same_name_is_taken_back(desk: Desk) -> None:
+    replace_the_job(desk)
+    desk.offer(a_status("Running"))
+    assert desk.work() == []
+    assert desk.shown() == {}
+
+
+def test_the_object_that_was_written_to_gets_its_own_next_status_whole(desk: Desk) -> None:
+    first = desk.a_job
+    replace_the_job(desk)
+    (second,) = [job for job in desk.live.jobs() if job.identity != first.identity]
+    desk.a_job = second
+    desk.offer(a_status("Initializing"))
+    desk.work()
+    desk.a_job = first
+    desk.offer(a_status("Complete"))
+    desk.work()
+    desk.a_job = second
+    desk.offer(a_status("Running"))
+    desk.work()
+    assert desk.shown() == a_status("Running")
+
+
+@pytest.mark.parametrize(
+    "mark", [{"finalizers": []}, {"deletionTimestamp": "2026-11-20T10:00:00Z"}]
+)
+def test_where_another_object_may_take_the_place_the_version_must_be_the_one_seen(
+    desk: Desk, mark: Manifest
+) -> None:
+    desk.offer(a_status("Running"))
+    desk.work()
+    known = desk.cluster.get(RAYJOBS, "ml", "train") or {}
+    metadata = {**child(known, "metadata"), "finalizers": [FINALIZER], **mark}
+    desk.see(desk.cluster.edit(RAYJOBS, "ml", "train", metadata=metadata))
+    replace_the_job(desk)
+    desk.offer(a_status("Complete"))
+    assert len(desk.work()) == 1
+    assert desk.shown() == {}
+
+
+def test_a_change_of_nothing_but_the_copy_waits_for_company(desk: Desk) -> None:
+    desk.offer(a_status("Running"))
+    desk.work()
+    desk.offer(a_status("Running", rayClusterStatus={"state": "ready"}))
+    assert desk.work() == [COPY_DELAY_SECONDS]
+    desk.offer(
+        a_status("Running", rayClusterStatus={"state": "ready", "x": 1}, jobStatus="RUNNING")
+    )
+    assert desk.work() == []
+    assert len(desk.cluster.statuses) == 2
+
+
+def test_a_copy_without_company_goes_out_after_its_delay(desk: Desk) -> None:
+    desk.offer(a_status("Running"))
+    desk.work()
+    desk.offer(a_status("Running", rayClusterStatus={"state": "ready"}))
+    desk.work()
+    desk.offer(a_status("Running", rayClusterStatus={"state": "suspended"}))
+    desk.clock.advance(COPY_DELAY_SECONDS)
+    assert desk.work() == []
+    assert desk.shown()["rayClusterStatus"] == {"state": "suspended"}
+
+
+def test_a_copy_that_waits_gives_way_to_the_next_phase_again_and_again(desk: Desk) -> None:
+    for phase in ("Initializing", "Running", "Retrying", "Initializing"):
+        desk.offer(a_status(phase))
+        desk.work()
+        desk.offer(a_status(phase, rayClusterStatus={"state": phase}))
+        desk.work()
+    assert desk.written() == ["Initializing", "Running", "Retrying", "Initializing"]
+    desk.clock.advance(COPY_DELAY_SECONDS)
+    desk.work()
+    assert (desk.written()[4:], desk.tasks) == (["Initializing"], [])
+
+
+def test_without_the_lease_nothing_is_written_until_it_is_back(desk: Desk) -> None:
+    desk.acts = False
+    desk.offer(a_status("Running"))
+    assert len(desk.work()) == 1
+    assert desk.written() == []
+    desk.acts = True
+    assert desk.work() == []
+    assert desk.written() == ["Running"]
+
+
+def test_a_forgotten_job_is_written_no_more(desk: Desk) -> None:
+    desk.offer(a_status("Running"))
+    desk.publisher.forget(desk.a_job.identity.stream_id)
+    assert (desk.work(), desk.written()) == ([], [])
+
+
+def test_a_retired_job_is_written_to_its_end_and_then_forgotten(desk: Desk) -> None:
+    desk.offer(a_status("Complete"))
+    desk.publisher.retire(desk.a_job.identity.stream_id)
+    assert desk.publisher.streams() == [desk.a_job.identity.stream_id]
+    desk.work()
+    assert (desk.written(), desk.publisher.streams()) == (["Complete"], [])
+    desk.publisher.retire(desk.a_job.identity.stream_id)
+
+
+def test_a_bug_in_an_adapter_does_not_end_the_writing(desk: Desk) -> None:
+    desk.refusals = [ZeroDivisionError("a bug")]  # type: ignore[list-item]  # no port raises it
+    desk.offer(a_status("Running"))
+    assert len(desk.work()) == 1
+    assert desk.work() == []
+    assert desk.written() == ["Running"]

@@ -1,0 +1,136 @@
+"""The door of the log: what is seen, told without its secrets."""
+
+from typing import Any
+
+import msgspec
+
+from adapters.service.sightings import MESSAGE_CHARACTERS_MAX, see_answer
+from core.ports.cluster import RAYJOBS
+from core.ports.ray_jobs import RayJobInfo
+from core.rayjob.observations import (
+    ClusterSeen,
+    ManifestSeen,
+    PollAnswered,
+    RayJobObservation,
+    SubmitterSeen,
+)
+from core.values.documents import Json
+from tests.adapters.service.parts import SECRET, Bench, a_rayjob
+from tests.rules.rayjob.jobs import HEAD_ENV
+from tests.support.records import NOON
+from tests.support.service_world import DOOR
+
+ENV: Json = [{"name": "API_TOKEN", "value": SECRET}]
+
+
+def shown(observation: RayJobObservation) -> str:
+    """Return everything that an observation says."""
+    return repr(observation)
+
+
+def seen_first(bench: Bench, manifest: dict[str, Any]) -> ManifestSeen:
+    metadata = {"uid": "u", "resourceVersion": "7", "generation": 1, "name": "train"}
+    whole = {**manifest, "metadata": {**metadata, **manifest["metadata"]}}
+    bench.jobs.seen(whole, NOON)
+    (seen,) = bench.said()
+    assert isinstance(seen, ManifestSeen)
+    return seen
+
+
+def test_secrets_of_a_manifest_stay_outside_wherever_they_stand() -> None:
+    manifest = a_rayjob(
+        {HEAD_ENV: ENV},
+        runtimeEnvYAML=f"env_vars: {{WANDB: {SECRET}}}\nworking_dir: s3://x?sig={SECRET}",
+        entrypoint=f"python train.py --token {SECRET} # {SECRET}",
+        metadata={"note": SECRET},
+    )
+    manifest["metadata"]["annotations"] = {
+        "note": SECRET,
+        "kubectl.kubernetes.io/last-applied-configuration": f'{{"x": "{SECRET}"}}',
+    }
+    manifest["metadata"]["labels"] = {"x": SECRET}
+    manifest["status"] = {
+        "jobDeploymentStatus": "Running",
+        "message": f"said {SECRET}",
+        "reason": SECRET,
+    }
+    seen = seen_first(Bench(), manifest)
+    assert SECRET not in shown(seen)
+    assert "redacted:" in shown(seen)
+    assert seen.status.phase == "Running"
+
+
+def test_a_runtime_environment_that_cannot_be_read_is_not_shown_at_all() -> None:
+    text = f"env_vars:\n  WANDB: {SECRET}\n  broken: ["
+    seen = seen_first(Bench(), a_rayjob(runtimeEnvYAML=text, entrypoint=f"echo {SECRET}"))
+    assert seen.problem is not None
+    assert SECRET not in shown(seen)
+
+
+def test_what_is_wrong_with_a_manifest_is_told_without_quoting_a_secret() -> None:
+    bad: Json = [{"name": "API_TOKEN", "value": SECRET}, {"name": f"{SECRET} x", "value": "y"}]
+    manifest = a_rayjob({HEAD_ENV: bad}, jobId=SECRET, submissionMode=SECRET)
+    seen = seen_first(Bench(), manifest)
+    assert seen.problem is None or SECRET not in seen.problem.message
+    assert SECRET not in msgspec.json.encode(seen.document).decode()
+
+
+def test_what_children_and_heads_say_goes_through_the_redactor_of_the_job() -> None:
+    bench = Bench()
+    job = bench.job({HEAD_ENV: ENV})
+    owner: Json = [
+        {
+            "apiVersion": "ray.io/v1",
+            "kind": "RayJob",
+            "controller": True,
+            "uid": job.identity.uid,
+        }
+    ]
+    metadata: Json = {
+        "uid": "c",
+        "name": "train",
+        "namespace": "ml",
+        "resourceVersion": "9",
+        "ownerReferences": owner,
+    }
+    bench.clusters.seen(
+        {"metadata": metadata, "status": {"state": "ready", "reason": f"x {SECRET}"}}, NOON
+    )
+    failed: Json = {
+        "type": "Failed",
+        "status": "True",
+        "message": f"log: {SECRET}",
+        "reason": f"{SECRET}",
+    }
+    bench.submitters.seen({"metadata": metadata, "status": {"conditions": [failed]}}, NOON)
+    info = RayJobInfo(status="FAILED", message=f"Traceback {SECRET}", error_type=SECRET)
+    answered = see_answer(job.identity.stream_id, "id", info, job.redactor, NOON)
+    said = [*bench.said(), answered]
+    assert [type(item) for item in said] == [ClusterSeen, SubmitterSeen, PollAnswered]
+    assert [SECRET in shown(item) for item in said] == [False] * 3
+
+
+def test_long_messages_are_cut() -> None:
+    bench = Bench()
+    job = bench.job()
+    info = RayJobInfo(status="FAILED", message="x" * (MESSAGE_CHARACTERS_MAX + 1))
+    answered = see_answer(job.identity.stream_id, "id", info, job.redactor, NOON)
+    assert len(answered.message) == MESSAGE_CHARACTERS_MAX
+
+
+def test_secrets_of_an_earlier_form_are_still_kept_out() -> None:
+    """What runs was started from it, and its log shows it."""
+    bench = Bench()
+    bench.job({HEAD_ENV: ENV})
+    rotated: Json = [{"name": "API_TOKEN", "value": "another-Secret-77-value"}]
+    changed = a_rayjob({HEAD_ENV: rotated})["spec"]
+    job = bench.see(bench.cluster.edit(RAYJOBS, "ml", "train", spec=changed))
+    told = job.redactor.text(f"old {SECRET} new another-Secret-77-value", 1000)
+    assert SECRET not in told
+    assert "another-Secret-77-value" not in told
+
+
+def test_the_same_object_seen_twice_is_the_same_observation() -> None:
+    manifest = a_rayjob()
+    assert seen_first(Bench(), manifest) == seen_first(Bench(), manifest)
+    assert DOOR.cluster == seen_first(Bench(), manifest).identity.cluster

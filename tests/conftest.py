@@ -1,0 +1,23 @@
+"""Fixtures for all tests."""
+
+import pytest
+from hypothesis import settings
+
+from tests.support.apiserver import api_server
+from tests.support.ledgers import empty_ledger, engine, ledger, ledger_template, ledger_url
+from tests.support.postgres import database_url, postgres_server
+
+settings.register_profile("the same examples each time", derandomize=True)
+settings.load_profile("the same examples each time")
+pytest.register_assert_rewrite("tests.support.rows")  # failing rows explain themselves
+
+__all__ = [
+    "api_server",
+    "database_url",
+    "empty_ledger",
+    "engine",
+    "ledger",
+    "ledger_template",
+    "ledger_url",
+    "postgres_server",
+]

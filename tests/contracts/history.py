@@ -1,0 +1,153 @@
+"""What every history does: `core.ports.history`, one rule per function."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from core.jobs.rows import JobRow
+from core.ports.history import FinishedJob, JobFilter
+from core.values.ids import SHARDS, StreamId, shard_of
+from tests.support.ledgers import Ledger
+from tests.support.records import (
+    NOON,
+    StreamWriter,
+    a_decision_row,
+    a_job_row,
+    a_stream,
+    a_stream_in,
+    an_attempt_row,
+    an_effect_row,
+)
+
+EVERYTHING = JobFilter()
+
+
+def a_job(ledger: Ledger, stream: StreamId, **fields: object) -> JobRow:
+    """Append an event that leaves a job's row with `fields`."""
+    row = replace(a_job_row(stream), **fields)  # type: ignore[arg-type]  # the fields differ in type
+    part = StreamWriter(stream).next()
+    ledger.store.append([replace(part, rows=replace(part.rows, job=row))])
+    return row
+
+
+class HistoryContract:
+    """Jobs, and what belongs to each."""
+
+    def test_an_empty_ledger_has_no_history(self, ledger: Ledger) -> None:
+        assert ledger.history.jobs(EVERYTHING, 10) == []
+        assert ledger.history.streams() == []
+        assert ledger.history.open_streams(range(SHARDS)) == []
+        assert ledger.history.finished(range(SHARDS)) == []
+        assert ledger.history.attempts(a_stream()) == []
+        assert ledger.history.decisions(a_stream()) == []
+        assert ledger.history.effects(a_stream()) == []
+
+    def test_a_job_is_read_back_whole(self, ledger: Ledger) -> None:
+        row = a_job(
+            ledger,
+            a_stream(),
+            message='ünïcode "quoted" \\ and\nlines\t\x1b',
+            generation=2**40,
+            ended_at=NOON + timedelta(microseconds=1),
+            deleted_at=NOON,
+        )
+        assert ledger.history.jobs(EVERYTHING, 10) == [row]
+
+    def test_jobs_come_the_youngest_first_up_to_the_limit(self, ledger: Ledger) -> None:
+        rows = [
+            a_job(ledger, a_stream(f"job {age}", NOON - timedelta(hours=age)))
+            for age in (2, 0, 700, 1)
+        ]
+        assert ledger.history.jobs(EVERYTHING, 3) == [rows[1], rows[3], rows[0]]
+
+    @pytest.mark.parametrize("field", ["cluster", "namespace", "name", "kind", "uid", "phase"])
+    def test_jobs_are_found_by_what_they_are(self, ledger: Ledger, field: str) -> None:
+        a_job(ledger, a_stream("one"), **{field: "other"})
+        wanted = a_job(ledger, a_stream("two"), **{field: "this"})
+        assert ledger.history.jobs(JobFilter(**{field: "this"}), 10) == [wanted]  # type: ignore[arg-type]  # mypy sees the bool among the texts
+        assert ledger.history.jobs(JobFilter(**{field: "none"}), 10) == []  # type: ignore[arg-type]  # as above
+
+    def test_restrictions_add_up(self, ledger: Ledger) -> None:
+        a_job(ledger, a_stream("one"), namespace="ml", name="a")
+        wanted = a_job(ledger, a_stream("two"), namespace="ml", name="b", phase="Failed")
+        assert ledger.history.jobs(JobFilter(namespace="ml", phase="Failed"), 10) == [wanted]
+        assert ledger.history.jobs(JobFilter(name="a", phase="Failed"), 10) == []
+
+    def test_closed_jobs_are_left_out_on_demand(self, ledger: Ledger) -> None:
+        a_job(ledger, a_stream("closed"), open=False)
+        wanted = a_job(ledger, a_stream("open"))
+        assert ledger.history.jobs(JobFilter(open_only=True), 10) == [wanted]
+
+    def test_open_streams_are_those_of_our_shards_the_oldest_first(self, ledger: Ledger) -> None:
+        young = a_job(ledger, a_stream_in(1, "young")).stream_id
+        old = a_job(ledger, a_stream_in(2, "old", NOON - timedelta(days=40))).stream_id
+        a_job(ledger, a_stream_in(3, "elsewhere"))
+        a_job(ledger, a_stream_in(1, "closed"), open=False)
+        assert ledger.history.open_streams([1, 2]) == [old, young]
+        assert ledger.history.open_streams([]) == []
+        assert [shard_of(stream) for stream in (old, young)] == [2, 1]
+
+    def test_finished_jobs_are_those_of_our_shards_in_which_nothing_is_left_to_do(
+        self, ledger: Ledger
+    ) -> None:
+        kept = a_job(ledger, a_stream_in(1, "kept"), open=False, generation=3).stream_id
+        gone = a_job(ledger, a_stream_in(2, "gone"), open=False, deleted_at=NOON).stream_id
+        a_job(ledger, a_stream_in(1, "open"))
+        a_job(ledger, a_stream_in(3, "elsewhere"), open=False)
+        found = {job.stream_id: job for job in ledger.history.finished([1, 2])}
+        assert found == {
+            gone: FinishedJob(stream_id=gone, generation=1, deleted=True),
+            kept: FinishedJob(stream_id=kept, generation=3, deleted=False),
+        }
+        assert ledger.history.finished([]) == []
+
+    def test_streams_are_those_of_the_whole_log_the_oldest_first(self, ledger: Ledger) -> None:
+        young = a_job(ledger, a_stream("young")).stream_id
+        old = a_job(ledger, a_stream("old", NOON - timedelta(days=40)), open=False).stream_id
+        assert ledger.history.streams() == [old, young]
+
+    def test_a_job_is_found_by_its_stream(self, ledger: Ledger) -> None:
+        a_job(ledger, a_stream("one"))
+        wanted = a_job(ledger, a_stream("two"))
+        assert ledger.history.jobs(JobFilter(stream_id=wanted.stream_id), 10) == [wanted]
+        assert ledger.history.jobs(JobFilter(stream_id=a_stream("none")), 10) == []
+
+    def test_attempts_come_by_number(self, ledger: Ledger) -> None:
+        stream = a_stream()
+        rows = [an_attempt_row(stream, number) for number in (2, 10, 1)]
+        ledger.store.append([StreamWriter(stream).next(attempts=rows)])
+        assert [row.number for row in ledger.history.attempts(stream)] == [1, 2, 10]
+
+    def test_decisions_and_effects_come_by_instant_then_id(self, ledger: Ledger) -> None:
+        stream = a_stream()
+        later = timedelta(seconds=1)
+        decisions = [a_decision_row(stream, name) for name in "abc"]
+        decisions[0] = replace(decisions[0], scheduled_at=NOON + later)
+        effects = [an_effect_row(stream, name) for name in "abc"]
+        effects[0] = replace(effects[0], requested_at=NOON + later)
+        ledger.store.append([StreamWriter(stream).next(decisions=decisions, effects=effects)])
+        assert ledger.history.decisions(stream) == [
+            *sorted(decisions[1:], key=lambda row: row.decision_id),
+            decisions[0],
+        ]
+        assert ledger.history.effects(stream) == [
+            *sorted(effects[1:], key=lambda row: row.effect_id),
+            effects[0],
+        ]
+
+    def test_other_jobs_are_not_mixed_in(self, ledger: Ledger) -> None:
+        one, two = a_stream("one"), a_stream("two")
+        ledger.store.append(
+            [
+                StreamWriter(stream).next(
+                    attempts=[an_attempt_row(stream)],
+                    decisions=[a_decision_row(stream)],
+                    effects=[an_effect_row(stream)],
+                )
+                for stream in (one, two)
+            ]
+        )
+        assert ledger.history.attempts(one) == [an_attempt_row(one)]
+        assert ledger.history.decisions(one) == [a_decision_row(one)]
+        assert ledger.history.effects(one) == [an_effect_row(one)]

@@ -1,0 +1,93 @@
+"""What was once written is read for ever, and still means the same."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from core.catalogue import SCHEMA_VERSION, TYPES, read_event
+from core.log.chain import GENESIS, canonical, data_sha
+from core.log.codec import encode
+from core.log.envelope import EventRecord
+from core.projections.view import View, advance
+from core.rayjob.decider import RAYJOB
+from core.rayjob.events import RayJobEvent
+from core.rayjob.status import status
+from core.values.ids import EventId
+from tests.frozen.samples import FOLDER, meaning, path_of
+from tests.support.rayjob_stories import initializing, running, working
+from tests.support.rows import STREAM, play
+
+FILES = sorted(FOLDER.glob("*.json"))
+CASES = ("full", "least")
+NOBODY = UUID(int=0)
+
+
+def read(path: Path, case: str) -> tuple[RayJobEvent, dict[str, Any]]:
+    """Return the event of a sample and the sample's case."""
+    sample = json.loads(path.read_text())
+    kept = sample["cases"][case]
+    record = EventRecord(
+        stream_id=STREAM,
+        version=1,
+        event_id=EventId(NOBODY),
+        type=sample["type"],
+        schema_version=sample["schema_version"],
+        occurred_at=datetime.fromisoformat(kept["occurred_at"]),
+        recorded_at=datetime.fromisoformat(kept["occurred_at"]),
+        actor="jobledger-0",
+        epoch=1,
+        causation_id=NOBODY,
+        correlation_id=NOBODY,
+        data=kept["data"],
+        data_sha=data_sha(kept["data"]),
+        chain=GENESIS,
+    )
+    return read_event(record), kept
+
+
+@pytest.mark.parametrize("name", sorted(TYPES))
+def test_every_type_has_a_sample_of_its_newest_version(name: str) -> None:
+    """If not: `python -m tests.frozen.make_samples`."""
+    assert path_of(name, SCHEMA_VERSION).exists()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("case", CASES)
+def test_a_sample_means_what_it_meant_when_it_was_written(path: Path, case: str) -> None:
+    """Defaults are not stored: a default that is changed in the code changes the past."""
+    event, kept = read(path, case)
+    assert meaning(event) == kept["means"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("case", CASES)
+def test_a_sample_of_the_newest_version_is_written_again_byte_by_byte(
+    path: Path, case: str
+) -> None:
+    event, kept = read(path, case)
+    if path == path_of(json.loads(path.read_text())["type"], SCHEMA_VERSION):
+        assert canonical(encode(event)) == canonical(kept["data"])
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("case", CASES)
+def test_a_sample_can_be_folded_into_any_story(path: Path, case: str) -> None:
+    """`evolve` is total: what was once written is never refused, wherever it stands."""
+    event, _ = read(path, case)
+    for story in ((), initializing(), running(), working()):
+        before = play(RAYJOB, story).history
+        state = RAYJOB.fold([*before, event])
+        status(state)
+        if before:
+            view, rows = advance(View(), [*before, event])
+            assert view.state == state
+            assert rows.job.version == len(before) + 1
+
+
+def test_no_sample_is_of_a_type_that_the_catalogue_has_lost() -> None:
+    """A class may be renamed; its stored name stays."""
+    assert {json.loads(path.read_text())["type"] for path in FILES} <= set(TYPES)

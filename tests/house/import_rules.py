@@ -1,0 +1,41 @@
+"""The contract that `core` imports the standard library only, and nothing of it that acts."""
+
+import sys
+
+from grimp import ImportGraph
+from importlinter import Contract, ContractCheck, fields, output
+
+
+def list_of(field: object) -> list[str]:
+    """Return the values of a field of a contract; the library replaces the field by its value."""
+    assert isinstance(field, list)
+    return field
+
+
+class StandardLibraryOnly(Contract):
+    """Modules that import nothing but the standard library, without some of it."""
+
+    type_name = "stdlib_only"
+
+    source_modules = fields.ListField(subfield=fields.StringField())
+    except_modules = fields.ListField(subfield=fields.StringField(), required=False, default=[])
+
+    def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002 the library's signature
+        """Return whether the contract holds, and every import that breaks it."""
+        roots = tuple(map(str, list_of(self.source_modules)))
+        banned = set(map(str, list_of(self.except_modules)))
+        broken = []
+        for module in sorted(graph.modules):
+            if module.split(".")[0] not in roots:
+                continue
+            for imported in sorted(graph.find_modules_directly_imported_by(module)):
+                top = imported.split(".")[0]
+                allowed = top in roots or (top in sys.stdlib_module_names and top not in banned)
+                if not allowed:
+                    broken.append(f"{module} imports {imported}")
+        return ContractCheck(kept=not broken, metadata={"broken": broken})
+
+    def render_broken_contract(self, check: ContractCheck) -> None:
+        """Print what breaks the contract."""
+        for line in check.metadata["broken"]:
+            output.print_error(line)

@@ -1,0 +1,172 @@
+"""The documents: links lead somewhere, the reference is what the code says, nothing is left out."""
+
+import contextlib
+import io
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from adapters.cli.exit_codes import ExitCode
+from adapters.postgres.tables import metadata
+from adapters.settings import Settings
+from core.catalogue import TYPES
+from core.jobs.decisions import DecisionKind
+from core.jobs.effects import EffectKind
+from core.rayjob.phases import Phase
+from docs.reference.from_code.cli import commands
+from docs.reference.from_code.settings import environment
+from docs.reference.generate import PAGES, pages
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+ON_TOP = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+DOCUMENTS = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in ON_TOP)])
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```(\w+)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+PARTS_OF_A_RECORD = ("Status", "Context", "Decision", "Consequences", "Alternatives", "Evidence")
+
+
+def shown(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def prose(path: Path) -> str:
+    """The text without its code blocks."""
+    return FENCE.sub("", path.read_text())
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors that a Markdown renderer makes of the headings."""
+    found = HEADING.findall(prose(path))
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in found}
+
+
+def fences(language: str) -> list[tuple[Path, str]]:
+    return [
+        (path, content)
+        for path in DOCUMENTS
+        for found, content in FENCE.findall(path.read_text())
+        if found == language
+    ]
+
+
+def named(part: object) -> str:
+    return shown(part) if isinstance(part, Path) else "block"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=shown)
+def test_every_link_leads_to_a_file_and_a_heading_that_are_there(path: Path) -> None:
+    for target in LINK.findall(prose(path)):
+        if target.startswith("https://"):
+            continue
+        file, _, anchor = target.partition("#")
+        place = (path.parent / file).resolve() if file else path
+        assert place.exists(), f"{shown(path)} links to {target}"
+        if anchor:
+            assert anchor in anchors(place), f"{shown(path)} links to {target}"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_reference_is_what_the_code_says(name: str) -> None:
+    made = pages()[name]
+    path = REFERENCE / name
+    assert path.read_text() == made, "run `python -m docs.reference.generate`"
+
+
+def test_no_page_of_the_reference_is_left_over() -> None:
+    assert {path.name for path in REFERENCE.glob("*.md")} == set(PAGES)
+
+
+def page(name: str) -> str:
+    return (REFERENCE / name).read_text()
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_event_is_in_the_reference(name: str) -> None:
+    assert f"### {name}\n" in page("events.md")
+
+
+def test_every_command_setting_and_exit_code_is_in_the_reference() -> None:
+    for name in commands():
+        assert f"## {name}\n" in page("cli.md")
+    for name, field in Settings.model_fields.items():
+        assert environment(name, field) in page("settings.md")
+    for code in ExitCode:
+        assert f"| {code.value} | {code.name} | " in page("exit-codes.md")
+
+
+def test_every_decision_effect_phase_and_column_is_in_the_reference() -> None:
+    for kind in DecisionKind:
+        assert f"| `{kind.value}` | " in page("decisions.md")
+    for effect in EffectKind:
+        assert f"| `{effect.value}` | " in page("effects.md")
+    for phase in Phase:
+        assert f"| {phase.value or 'New'} | " in page("phases.md")
+    for table in metadata.tables.values():
+        assert f"## {table.name}\n" in page("tables.md")
+        assert all(f"| `{column.name}` | " in page("tables.md") for column in table.columns)
+
+
+@pytest.mark.parametrize("name", ["settings.md", "metrics.md", "tables.md", "cli.md"])
+def test_every_row_of_the_reference_has_a_meaning(name: str) -> None:
+    rows = [line for line in page(name).splitlines() if line.startswith("| `")]
+    assert not [line for line in rows if line.endswith("|  |")]
+
+
+def test_every_option_of_a_command_that_a_document_shows_is_there() -> None:
+    known = {name.removeprefix("jobledger "): command for name, command in commands().items()}
+    for path, content in [*fences("console"), *fences("bash")]:
+        for line in content.splitlines():
+            found = re.match(r"\$ jobledger ((?:db )?[\w-]+)([^#|;]*)", line)
+            if found is None:
+                continue
+            name, rest = found.groups()
+            assert name in known, f"{shown(path)}: {line}"
+            options = {option for item in known[name].params for option in item.opts}
+            for option in re.findall(r"(?<!\S)--?[a-z][\w-]*", rest):
+                assert option in options, f"{shown(path)}: {line}"
+
+
+@pytest.mark.parametrize(("path", "content"), fences("python"), ids=named)
+def test_python_in_the_documents_runs(path: Path, content: str) -> None:
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(content, shown(path), "exec"), {})
+
+
+@pytest.mark.parametrize(("path", "content"), fences("yaml"), ids=named)
+def test_yaml_in_the_documents_can_be_read(path: Path, content: str) -> None:
+    readable = content.replace("{…}", "{}")
+    assert list(yaml.safe_load_all(readable)), shown(path)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "docs/decisions").glob("[0-9]*.md")), ids=lambda path: path.stem
+)
+def test_a_decision_record_has_all_its_parts_and_is_listed(path: Path) -> None:
+    text = path.read_text()
+    assert text.startswith(f"# {path.stem[:4]}: ")
+    for part in PARTS_OF_A_RECORD:
+        assert f"**{part}**" in text or f"**{part}.**" in text, f"{shown(path)} has no {part}"
+    assert path.name in (path.parent / "README.md").read_text()
+
+
+def test_the_query_in_the_readme_is_the_one_that_the_demonstration_runs() -> None:
+    query = (ROOT / "adapters/demo/afterwards.py").read_text().split('QUERY = """\\\n')[1]
+    shown_query = query.split('"""')[0]
+    assert any(content.strip() == shown_query.strip() for _, content in fences("sql"))
+
+
+def test_the_change_log_tells_of_this_version() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert version in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.parametrize("path", [*DOCUMENTS, *(ROOT / "docs").rglob("*.svg")], ids=shown)
+def test_no_path_of_a_machine_and_no_registry_stands_in_the_documents(path: Path) -> None:
+    text = path.read_text()
+    for banned in ("/work/", "/root/", "pythonhosted", "pypi.org", "cdnjs"):
+        assert banned not in text, f"{shown(path)} names {banned}"

@@ -1,0 +1,121 @@
+"""The invariants of design section 10, as far as a history of the core can show them."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from core.jobs.decisions import DecisionKind
+from core.jobs.effects import EffectKind
+from core.jobs.events import (
+    DecisionCancelled,
+    DecisionFired,
+    DecisionScheduled,
+    EffectFailed,
+    EffectRequested,
+    EffectSucceeded,
+    EffectSuperseded,
+)
+from core.jobs.retry import NEVER_RETRIED
+from core.rayjob.decider import RAYJOB
+from core.rayjob.events import (
+    AttemptFailed,
+    ClusterObserved,
+    ClusterVanished,
+    JobAdopted,
+    ManifestReceived,
+    RayJobEvent,
+    RetryGranted,
+    StrayClusterFound,
+    StrayClusterVanished,
+)
+from core.rayjob.phases import FINAL
+from core.rayjob.state import RayJobState
+from core.rayjob.status import status
+from tests.support.rows import check_laws
+
+CLEANING_UP = frozenset(
+    {EffectKind.DELETE_CLUSTER, EffectKind.REMOVE_FINALIZER, EffectKind.STOP_ENTRYPOINT}
+)
+AFTER_THE_END = frozenset({DecisionKind.TTL_SHUTDOWN, DecisionKind.EFFECT_RETRY})
+LIFE = ("phase", "reason", "message", "ended_at", "failed", "succeeded", "started_at")
+
+
+def check_history(history: Sequence[RayJobEvent]) -> None:
+    """Hold a whole history against every invariant."""
+    check_laws(RAYJOB, history, len(history) // 2)
+    check_retries(history)
+    check_effects_and_decisions(history)
+    check_one_cluster(history)
+    state = RAYJOB.initial
+    for event in history:
+        after = RAYJOB.evolve(state, event)
+        check_step(state, event, after)
+        state = after
+    assert status(state) == status(RAYJOB.fold(history))
+
+
+def check_retries(history: Sequence[RayJobEvent]) -> None:
+    """Invariant 2: bounded, and never after the excluded reasons."""
+    limit, adopted = 0, 0
+    for event in history:
+        if isinstance(event, ManifestReceived):
+            limit = max(limit, event.spec.backoff_limit)
+        if isinstance(event, JobAdopted):
+            adopted = event.status.failed
+        if isinstance(event, AttemptFailed):
+            assert event.failed <= max(limit + 1, adopted + 1), event
+        if isinstance(event, RetryGranted):
+            assert event.reason not in NEVER_RETRIED, event
+            assert event.failed <= event.backoff_limit, event
+
+
+def check_effects_and_decisions(history: Sequence[RayJobEvent]) -> None:
+    """Invariant 5: each is asked for once and ends once; nothing ends that never began."""
+    requested = Counter(e.effect_id for e in history if isinstance(e, EffectRequested))
+    ends = (EffectSucceeded, EffectFailed, EffectSuperseded)
+    ended = Counter(e.effect_id for e in history if isinstance(e, ends))
+    scheduled = Counter(e.decision_id for e in history if isinstance(e, DecisionScheduled))
+    resolutions = (DecisionFired, DecisionCancelled)
+    resolved = Counter(e.decision_id for e in history if isinstance(e, resolutions))
+    for began, over in ((requested, ended), (scheduled, resolved)):
+        assert all(count == 1 for count in began.values())
+        assert all(count == 1 for count in over.values())
+        assert set(over) <= set(began)
+    state = RAYJOB.fold(history)
+    assert {e.effect_id for e in state.effects} == set(requested) - set(ended)
+    assert {d.decision_id for d in state.decisions} == set(scheduled) - set(resolved)
+
+
+def check_one_cluster(history: Sequence[RayJobEvent]) -> None:
+    """Invariant 3: none is asked for while another of the job is known to be there."""
+    there: dict[str, str] = {}
+    gone: set[str] = set()
+    for event in history:
+        if isinstance(event, ClusterObserved | StrayClusterFound):
+            there[event.uid] = event.name
+        made = isinstance(event, EffectSucceeded) and event.kind is EffectKind.CREATE_CLUSTER
+        if made and event.uid not in gone:  # a name is free only once its holder is gone
+            there = {uid: name for uid, name in there.items() if name != event.name}
+            there[event.uid] = event.name
+        if isinstance(event, ClusterVanished | StrayClusterVanished):
+            there.pop(event.uid, None)
+            gone.add(event.uid)
+        if isinstance(event, EffectSucceeded) and event.gone:
+            there = {uid: name for uid, name in there.items() if name != event.name}
+        if isinstance(event, EffectRequested) and event.kind is EffectKind.CREATE_CLUSTER:
+            others = {name for name in there.values() if name != event.name}
+            assert not others, f"{event.name} is asked for while {others} is there"
+
+
+def check_step(before: RayJobState, event: RayJobEvent, after: RayJobState) -> None:
+    """Invariants 4 and 6: what is final stays so; a selected RayCluster is never deleted."""
+    if before.phase in FINAL:
+        changed = [name for name in LIFE if getattr(before, name) != getattr(after, name)]
+        assert not changed, f"{type(event).__name__} changes {changed} of a job that has ended"
+        if isinstance(event, EffectRequested):
+            assert event.kind in CLEANING_UP, event
+        if isinstance(event, DecisionScheduled):
+            assert event.kind in AFTER_THE_END, event
+    if isinstance(event, EffectRequested) and event.kind is EffectKind.DELETE_CLUSTER:
+        manifest = before.manifest
+        assert manifest is not None
+        assert manifest.spec.cluster_selector != event.name

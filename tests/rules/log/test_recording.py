@@ -1,0 +1,141 @@
+"""Records, their ids and their chain; upcasting."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.jobs.decisions import DecisionKind
+from core.jobs.events import DecisionScheduled
+from core.log.chain import GENESIS, data_sha, first_fault, link
+from core.log.envelope import EventRecord
+from core.log.recording import NamedEvent, Tail, Writer, record
+from core.log.upcasting import upcast
+from core.rayjob.events import JobDeleted
+from core.values.documents import Manifest
+from core.values.ids import decision_id_of, event_id, observation_id
+from tests.support.rayjob_builders import after
+from tests.support.records import NOON, a_stream
+
+STREAM = a_stream()
+SEEN = observation_id(STREAM, "manifest", "7")
+DECISION = decision_id_of(SEEN, "retry", "")
+WRITER = Writer(actor="jobledger-0", epoch=3, now=after(9))
+SCHEDULED = DecisionScheduled(
+    at=NOON,
+    decision_id=DECISION,
+    kind=DecisionKind.RETRY,
+    attempt=1,
+    due_at=after(5),
+    cause="attempt 1 failed",
+)
+
+
+def named(event: DecisionScheduled | JobDeleted) -> NamedEvent:
+    """Return an event with its stored name."""
+    return NamedEvent(name=type(event).__name__, schema_version=1, at=event.at, event=event)
+
+
+def recorded(version: int = 4) -> tuple[tuple[EventRecord, ...], Tail]:
+    """Return two events behind a tail."""
+    tail = Tail(stream_id=STREAM, version=version, chain=GENESIS)
+    return record(tail, WRITER, SEEN, [named(SCHEDULED), named(JobDeleted(at=after(1)))])
+
+
+def test_a_record_says_who_wrote_what_when_and_why() -> None:
+    (first, second), end = recorded()
+    assert (first.version, second.version, end.version) == (5, 6, 6)
+    assert first.event_id == event_id(SEEN, 0)
+    assert second.event_id == event_id(SEEN, 1)
+    assert {first.causation_id, second.causation_id} == {SEEN}
+    assert (first.occurred_at, second.occurred_at) == (NOON, after(1))
+    assert (first.recorded_at, first.actor, first.epoch) == (after(9), "jobledger-0", 3)
+    assert first.data_sha == data_sha(first.data)
+    assert end.chain == second.chain
+
+
+def test_a_record_is_correlated_with_its_decision_or_effect_else_with_its_stream() -> None:
+    (first, second), _ = recorded()
+    assert (first.correlation_id, second.correlation_id) == (DECISION, STREAM)
+
+
+def test_the_same_events_on_the_same_tail_are_the_same_records() -> None:
+    assert recorded() == recorded()
+
+
+def test_no_events_leave_the_tail_where_it_was() -> None:
+    tail = Tail(stream_id=STREAM, version=4, chain=b"x")
+    assert record(tail, WRITER, SEEN, []) == ((), tail)
+
+
+def test_a_run_that_is_whole_has_no_fault() -> None:
+    records, _ = recorded()
+    assert first_fault(GENESIS, records) is None
+    assert first_fault(GENESIS, ()) is None
+
+
+CHANGES: dict[str, dict[str, object]] = {
+    "stream": {"stream_id": a_stream("other")},
+    "version": {"version": 9},
+    "event id": {"event_id": event_id(SEEN, 7)},
+    "type": {"type": "JobDeletes"},
+    "schema version": {"schema_version": 2},
+    "occurred at": {"occurred_at": after(0.000001)},
+    "recorded at": {"recorded_at": after(9.000001)},
+    "actor": {"actor": "jobledger-1"},
+    "epoch": {"epoch": 4},
+    "causation": {"causation_id": STREAM},
+    "correlation": {"correlation_id": STREAM},
+    "payload hash": {"data_sha": bytes(32)},
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_whatever_is_changed_in_an_envelope_changes_its_link(what: str) -> None:
+    (first, _), _ = recorded()
+    changed = replace(first, **CHANGES[what])  # type: ignore[arg-type] # fields by name
+    assert link(GENESIS, changed) != link(GENESIS, first)
+
+
+def test_a_changed_payload_is_found() -> None:
+    (first, second), _ = recorded()
+    forged = replace(first, data={**first.data, "attempt": 2})
+    fault = first_fault(GENESIS, (forged, second))
+    assert fault == (forged, "the payload does not have the recorded hash")
+
+
+def test_a_forged_record_breaks_the_chain_even_with_a_matching_hash() -> None:
+    (first, second), _ = recorded()
+    data: Manifest = {**first.data, "attempt": 2}
+    forged = replace(first, data=data, data_sha=data_sha(data))
+    assert first_fault(GENESIS, (forged, second)) == (
+        forged,
+        "the link does not continue the chain",
+    )
+    relinked = replace(forged, chain=link(GENESIS, forged))
+    assert first_fault(GENESIS, (relinked, second)) == (
+        second,
+        "the link does not continue the chain",
+    )
+
+
+def test_a_missing_record_is_found() -> None:
+    (first, second), _ = recorded()
+    third = replace(second, version=7)
+    assert first_fault(GENESIS, (first, third)) == (third, "version 7 follows version 5")
+
+
+def test_swapped_records_are_found() -> None:
+    (first, second), _ = recorded()
+    assert first_fault(GENESIS, (second, first)) is not None
+
+
+def test_every_step_from_an_old_schema_to_the_newest_is_taken() -> None:
+    steps = {
+        ("Moved", 1): lambda data: {**data, "two": True},
+        ("Moved", 2): lambda data: {**data, "three": data["two"]},
+        ("Other", 1): lambda _: {},
+    }
+    assert upcast("Moved", 1, {"a": 1}, steps) == {"a": 1, "two": True, "three": True}
+    assert upcast("Moved", 2, {"two": 0}, steps) == {"two": 0, "three": 0}
+    assert upcast("Moved", 3, {"a": 1}, steps) == {"a": 1}
+    assert upcast("Unknown", 1, {"a": 1}, steps) == {"a": 1}

@@ -1,0 +1,162 @@
+"""What is read from a RayCluster and from a submitter."""
+
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import pytest
+
+from core.rayjob.children import (
+    SubmitterEnd,
+    dashboard_address,
+    mirrored_status,
+    owner_uid,
+    submitter_end,
+)
+from core.rayjob.manifests import build_cluster
+from tests.rules.rayjob.jobs import rayjob
+
+
+def cluster(head: dict[str, Any], name: str = "train-x") -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": "ml"}, "spec": {"headGroupSpec": head}}
+
+
+def ports(*named: tuple[str, int]) -> dict[str, Any]:
+    listed = [{"name": name, "containerPort": port} for name, port in named]
+    return {"template": {"spec": {"containers": [{"ports": listed}]}}}
+
+
+def service(name: str = "", *named: tuple[str, int]) -> dict[str, Any]:
+    listed = [{"name": port_name, "port": port} for port_name, port in named]
+    return {"headService": {"metadata": {"name": name}, "spec": {"ports": listed}}}
+
+
+class Row(NamedTuple):
+    rule: str
+    head: dict[str, Any]
+    address: str
+
+
+ROWS = (
+    Row("no ports: upstream's default", {}, "train-x-head-svc.ml.svc.cluster.local:8265"),
+    Row(
+        "a container's named port",
+        ports(("client", 10001), ("dashboard", 9999)),
+        "train-x-head-svc.ml.svc.cluster.local:9999",
+    ),
+    Row("ports, but no dashboard among them", ports(("client", 10001)), ""),
+    Row(
+        "a port without a name is a port",
+        {"template": {"spec": {"containers": [{"ports": [{"containerPort": 8265}]}]}}},
+        "",
+    ),
+    Row(
+        "the head's Service may have a name of its own",
+        service("mine"),
+        "mine.ml.svc.cluster.local:8265",
+    ),
+    Row(
+        "its own dashboard port comes first",
+        {**ports(("dashboard", 9999)), **service("mine", ("dashboard", 80))},
+        "mine.ml.svc.cluster.local:80",
+    ),
+    Row(
+        "its other ports do not hide the container's",
+        {**ports(("dashboard", 9999)), **service("", ("metrics", 80))},
+        "train-x-head-svc.ml.svc.cluster.local:9999",
+    ),
+    Row(
+        "a port that is no number",
+        {"template": {"spec": {"containers": [{"ports": [{"name": "dashboard"}]}]}}},
+        "",
+    ),
+)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)
+def test_the_dashboards_address_follows_from_the_specification(row: Row) -> None:
+    assert dashboard_address(cluster(row.head)) == row.address
+
+
+def test_the_cluster_may_have_another_domain() -> None:
+    address = dashboard_address(cluster({}), domain="corp.example")
+    assert address == "train-x-head-svc.ml.svc.corp.example:8265"
+
+
+def test_a_cluster_without_a_name_has_no_address() -> None:
+    assert dashboard_address({}) == ""
+
+
+def owned(**change: Any) -> dict[str, Any]:  # noqa: ANN401 any JSON
+    reference = {"apiVersion": "ray.io/v1", "kind": "RayJob", "uid": "u", "controller": True}
+    return {"metadata": {"ownerReferences": [None, reference | change]}}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "uid"),
+    [
+        (owned(), "u"),
+        (owned(apiVersion="ray.io/v1alpha1"), "u"),
+        (owned(controller=False), ""),
+        (owned(kind="RayCronJob"), ""),
+        (owned(apiVersion="example.com/v1"), ""),
+        ({"metadata": {"ownerReferences": "u"}}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_owner_is_the_rayjob_that_controls_it(manifest: dict[str, Any], uid: str) -> None:
+    assert owner_uid(manifest) == uid
+
+
+def test_what_is_built_is_owned() -> None:
+    assert owner_uid(build_cluster(rayjob(), "c", 1)) == "uid-of-train"
+
+
+def test_the_status_is_mirrored_but_for_what_changes_every_time() -> None:
+    status: dict[str, Any] = {
+        "state": "ready",
+        "endpoints": {"dashboard": "8265"},
+        "conditions": [],
+    }
+    manifest = {"status": {**status, "lastUpdateTime": "2026-11-21T12:00:00Z"}}
+    assert mirrored_status(manifest) == status
+    assert mirrored_status({"status": "ready"}) == {}
+
+
+def condition(kind: str, status: str = "True") -> dict[str, Any]:
+    return {
+        "type": kind,
+        "status": status,
+        "lastTransitionTime": "2026-11-21T12:00:00Z",
+        "reason": f"Reason{kind}",
+        "message": f"it is {kind}",
+    }
+
+
+def ended(kind: str) -> SubmitterEnd:
+    return SubmitterEnd(
+        outcome=kind,
+        finished_at=datetime(2026, 11, 21, 12, tzinfo=UTC),
+        reason=f"Reason{kind}",
+        message=f"it is {kind}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("conditions", "end"),
+    [
+        ([], SubmitterEnd()),
+        (None, SubmitterEnd()),
+        ([condition("Complete")], ended("Complete")),
+        ([condition("SuccessCriteriaMet"), condition("Complete")], ended("Complete")),
+        ([condition("FailureTarget"), condition("Failed")], ended("Failed")),
+        ([condition("FailureTarget")], SubmitterEnd()),
+        ([condition("Complete", "False"), condition("Failed")], ended("Failed")),
+        ([condition("Failed"), condition("Complete")], ended("Failed")),
+        ([{"type": "Failed", "status": "True"}], SubmitterEnd(outcome="Failed")),
+        ([5, "Failed"], SubmitterEnd()),
+    ],
+)
+def test_a_submitter_has_ended_by_its_first_final_condition(
+    conditions: list[Any] | None, end: SubmitterEnd
+) -> None:
+    assert submitter_end({"status": {"conditions": conditions}}) == end

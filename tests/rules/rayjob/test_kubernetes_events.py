@@ -1,0 +1,195 @@
+"""What `kubectl describe rayjob` tells: upstream's KubernetesEvents, and a few of ours."""
+
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+import pytest
+
+from core.jobs import events as shared
+from core.jobs.effects import EffectKind
+from core.rayjob import events as facts
+from core.rayjob.kubernetes_events import KubernetesEvent, kubernetes_events
+from core.rayjob.observations import JobIdentity
+from core.rayjob.phases import JobStatus
+from core.values.ids import EffectId, StreamId
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+EFFECT = EffectId(UUID(int=7))
+JOB = JobIdentity(
+    stream_id=StreamId(UUID(int=1)),
+    cluster="kind",
+    namespace="ml",
+    name="train",
+    uid="u",
+    created_at=NOON,
+)
+
+
+def done(kind: EffectKind, name: str, *, already: bool = False) -> shared.EffectSucceeded:
+    return shared.EffectSucceeded(at=NOON, effect_id=EFFECT, kind=kind, name=name, already=already)
+
+
+def failed(kind: EffectKind, name: str) -> shared.EffectFailed:
+    return shared.EffectFailed(at=NOON, effect_id=EFFECT, kind=kind, name=name, trouble="quota")
+
+
+def faltered(kind: EffectKind, name: str) -> shared.EffectFaltered:
+    return shared.EffectFaltered(at=NOON, effect_id=EFFECT, kind=kind, name=name, trouble="busy")
+
+
+def granted(due_at: datetime = NOON) -> facts.RetryGranted:
+    return facts.RetryGranted(
+        at=NOON,
+        attempt=2,
+        backoff_limit=4,
+        failed=2,
+        reason="AppFailed",
+        rule="failed attempt 2 is within backoffLimit 4",
+        due_at=due_at,
+    )
+
+
+class Row(NamedTuple):
+    event: facts.RayJobEvent
+    type: str
+    reason: str
+    action: str
+    note: str
+
+
+UPSTREAM = (
+    Row(
+        facts.ManifestRejected(at=NOON, generation=1, kind="InvalidRayJobSpec", message="bad"),
+        *("Warning", "InvalidRayJobSpec", "Validate", "ml/train: bad"),
+    ),
+    Row(
+        done(EffectKind.CREATE_CLUSTER, "train-x"),
+        *("Normal", "CreatedRayCluster", "Create", "Created RayCluster ml/train-x"),
+    ),
+    Row(
+        failed(EffectKind.CREATE_CLUSTER, "train-x"),
+        *("Warning", "FailedToCreateRayCluster", "Create"),
+        "Failed to create RayCluster ml/train-x: quota",
+    ),
+    Row(
+        faltered(EffectKind.CREATE_CLUSTER, "train-x"),
+        *("Warning", "FailedToCreateRayCluster", "Create"),
+        "Failed to create RayCluster ml/train-x: busy",
+    ),
+    Row(
+        done(EffectKind.DELETE_CLUSTER, "train-x"),
+        *("Normal", "DeletedRayCluster", "Delete", "Deleted cluster ml/train-x"),
+    ),
+    Row(
+        failed(EffectKind.DELETE_CLUSTER, "train-x"),
+        *("Warning", "FailedToDeleteRayCluster", "Delete"),
+        "Failed to delete cluster ml/train-x: quota",
+    ),
+    Row(
+        done(EffectKind.CREATE_SUBMITTER, "train"),
+        *("Normal", "CreatedRayJobSubmitter", "Create", "Created Kubernetes Job ml/train"),
+    ),
+    Row(
+        failed(EffectKind.CREATE_SUBMITTER, "train"),
+        *("Warning", "FailedToCreateRayJobSubmitter", "Create"),
+        "Failed to create new Kubernetes Job ml/train: quota",
+    ),
+    Row(
+        done(EffectKind.DELETE_SUBMITTER, "train"),
+        *("Normal", "DeletedRayJobSubmitter", "Delete", "Deleted submitter K8s Job ml/train"),
+    ),
+    Row(
+        faltered(EffectKind.DELETE_SUBMITTER, "train"),
+        *("Warning", "FailedToDeleteRayJobSubmitter", "Delete"),
+        "Failed to delete submitter K8s Job ml/train: busy",
+    ),
+)
+OURS = (
+    Row(
+        granted(),
+        *("Warning", "AttemptFailed", "Retry"),
+        "Attempt 2 failed (AppFailed); failed attempt 2 is within backoffLimit 4: retrying",
+    ),
+    Row(
+        granted(NOON + timedelta(seconds=30)),
+        *("Warning", "AttemptFailed", "Retry"),
+        "Attempt 2 failed (AppFailed); failed attempt 2 is within backoffLimit 4: "
+        "retrying not before 2026-11-21T12:00:30Z",
+    ),
+    Row(
+        facts.RetryRefused(
+            at=NOON,
+            attempt=1,
+            backoff_limit=0,
+            failed=1,
+            reason="AppFailed",
+            rule="backoffLimit is 0",
+        ),
+        *("Warning", "AttemptFailed", "Fail"),
+        "Attempt 1 failed (AppFailed); backoffLimit is 0: not retrying",
+    ),
+    Row(
+        facts.JobCompleted(at=NOON, attempt=2, job_status=JobStatus.SUCCEEDED),
+        *("Normal", "JobCompleted", "Complete", "Attempt 2 ended with SUCCEEDED"),
+    ),
+    Row(
+        facts.JobSuspended(at=NOON, attempt=1),
+        *("Normal", "JobSuspended", "Suspend"),
+        "Suspended; RayCluster and submitter of attempt 1 are gone",
+    ),
+    Row(
+        facts.JobResumed(at=NOON),
+        *("Normal", "JobResumed", "Resume", "Resumed; a new attempt begins"),
+    ),
+    Row(
+        facts.ClusterVanished(at=NOON, name="train-x", uid="c", asked=False),
+        *("Warning", "RayClusterLost", "Watch"),
+        "RayCluster ml/train-x is gone, and its deletion was not asked for here",
+    ),
+    Row(
+        facts.StrayClusterFound(at=NOON, name="train-y", uid="c"),
+        *("Warning", "StrayRayCluster", "Delete"),
+        "RayCluster ml/train-y belongs to no present attempt; deleting it",
+    ),
+    Row(
+        facts.StatusCheckFailed(at=NOON, job_id="train-abcde", trouble="timed out"),
+        *("Warning", "StatusCheckFailed", "Poll"),
+        "The head does not tell the status of Ray job train-abcde: timed out",
+    ),
+)
+
+
+@pytest.mark.parametrize("row", UPSTREAM + OURS, ids=lambda row: f"{row.reason} {row.note}")
+def test_what_users_are_told(row: Row) -> None:
+    (told,) = kubernetes_events(JOB, row.event)
+    assert (told.type, told.reason, told.action, told.note) == row[1:]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        done(EffectKind.CREATE_CLUSTER, "train-x", already=True),
+        done(EffectKind.DELETE_CLUSTER, "train-x", already=True),
+        done(EffectKind.ADD_FINALIZER, "rayjob"),
+        failed(EffectKind.STOP_ENTRYPOINT, "train-abcde"),
+        facts.ClusterVanished(at=NOON, name="train-x", uid="c", asked=True),
+        facts.JobFailed(at=NOON, attempt=1, reason="AppFailed", message="exit 1"),
+        facts.DeletionStarted(at=NOON),
+    ],
+    ids=lambda event: f"{type(event).__name__} {getattr(event, 'kind', '')}".strip(),
+)
+def test_what_goes_without_saying(event: facts.RayJobEvent) -> None:
+    assert kubernetes_events(JOB, event) == ()
+
+
+def test_a_note_is_cut_where_the_api_server_would_refuse_it() -> None:
+    told = kubernetes_events(
+        JOB, facts.ManifestRejected(at=NOON, generation=1, kind="K", message="é" * 1024)
+    )
+    assert told == (KubernetesEvent("Warning", "K", "Validate", "ml/train: " + "é" * 507),)
+
+
+def test_every_effect_on_an_object_of_the_job_is_told() -> None:
+    told = {kind for kind in EffectKind if kubernetes_events(JOB, done(kind, "n"))}
+    assert told == {kind for kind in EffectKind if kind.value.endswith(("cluster", "submitter"))}

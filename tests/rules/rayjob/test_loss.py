@@ -1,0 +1,301 @@
+"""Children that go without having been asked to, strays, and news that comes late."""
+
+from core.jobs.decisions import DecisionKind
+from core.jobs.effects import EffectKind
+from core.rayjob.decider import RAYJOB
+from core.rayjob.events import (
+    ClusterVanished,
+    EntrypointMissed,
+    JobCompleted,
+    StrayClusterFound,
+    StrayClusterVanished,
+    SubmitterVanished,
+)
+from core.rayjob.phases import JobStatus
+from tests.support.rayjob_builders import (
+    ADDRESS,
+    HTTP,
+    INTERACTIVE,
+    JOB,
+    cluster,
+    cluster_gone,
+    cluster_of,
+    done,
+    due,
+    manifest,
+    not_found,
+    poll,
+    submission_of,
+    submitter,
+    submitter_gone,
+)
+from tests.support.rayjob_events import (
+    asked,
+    cancelled,
+    cluster_is,
+    failed_for_good,
+    failed_to_retry,
+    ray_says,
+    reached_running,
+    scheduled,
+)
+from tests.support.rayjob_stories import (
+    SELECTED,
+    built,
+    cleared,
+    failed_attempts,
+    failing,
+    initializing,
+    readied,
+    running,
+    selecting,
+    working,
+)
+from tests.support.rows import WHEN, Outlook, Row, check, check_outlook, table
+
+VANISHED = ClusterVanished(at=WHEN, name=cluster_of(), uid="cluster-1", asked=False)
+DELETED = f"RayCluster {cluster_of()} was deleted while the job was running on it."
+NO_LIMIT = "backoffLimit is 0"
+
+
+@table(
+    Row(
+        rule="a RayCluster that is deleted before it was ready is made again",
+        given=initializing(),
+        when=cluster_gone(5),
+        then=(VANISHED, asked(EffectKind.CREATE_CLUSTER, cluster_of())),
+    ),
+    Row(
+        rule="a RayCluster that is deleted under a running job fails the attempt",
+        given=running(),
+        when=cluster_gone(30),
+        then=(VANISHED, *failed_for_good("AppFailed", DELETED, NO_LIMIT)),
+    ),
+    Row(
+        rule="a lost RayCluster is retried within the limit; its submitter goes first",
+        given=working(backoff_limit=1),
+        when=cluster_gone(40),
+        then=(
+            VANISHED,
+            *failed_to_retry("AppFailed", DELETED, status="RUNNING", backoff_limit=1, due_at=40),
+            asked(EffectKind.DELETE_SUBMITTER, JOB, uid="submitter-1"),
+            scheduled(DecisionKind.RETRY, 40, "attempt 1 failed (AppFailed)"),
+        ),
+    ),
+    Row(
+        rule="a RayCluster that is deleted after Ray's SUCCEEDED takes no success away",
+        given=(*working(), poll("SUCCEEDED", 40)),
+        when=cluster_gone(41),
+        then=(
+            VANISHED,
+            JobCompleted(at=WHEN, attempt=1, job_status=JobStatus.SUCCEEDED),
+            cancelled(DecisionKind.TRANSITION_GRACE, "attempt 1 has ended"),
+        ),
+    ),
+    Row(
+        rule="a submitter that somebody deletes is no end: only the Ray job tells",
+        given=working(),
+        when=submitter_gone(40),
+        then=(SubmitterVanished(at=WHEN, name=JOB, uid="submitter-1", asked=False),),
+    ),
+    Row(
+        rule="a job whose submitter was deleted completes with its Ray job",
+        given=(*working(), submitter_gone(40)),
+        when=poll("SUCCEEDED", 60, started_at=25, ended_at=59),
+        then=(
+            ray_says("SUCCEEDED", started_at=25, ended_at=59),
+            JobCompleted(at=WHEN, attempt=1, job_status=JobStatus.SUCCEEDED),
+        ),
+    ),
+    Row(
+        rule="a submitter that was deleted before it handed anything in fails the attempt",
+        given=(*running(), submitter_gone(20)),
+        when=not_found(21),
+        then=(
+            EntrypointMissed(at=WHEN, job_id=submission_of()),
+            *failed_for_good(
+                "AppFailed", "Submitter completed but Ray job not found in RayCluster.", NO_LIMIT
+            ),
+        ),
+    ),
+    Row(
+        rule="a submitter that is deleted before Running is made again",
+        given=(*initializing(), cluster("ready"), submitter(deleting=True)),
+        when=submitter_gone(14),
+        then=(SubmitterVanished(at=WHEN, name=JOB, uid="submitter-1", asked=False),),
+    ),
+    Row(
+        rule="a RayCluster of the job that belongs to no attempt is a stray and deleted",
+        given=running(),
+        when=cluster("", 40, name="train-old", uid="old"),
+        then=(
+            StrayClusterFound(at=WHEN, name="train-old", uid="old"),
+            asked(EffectKind.DELETE_CLUSTER, "train-old", uid="old"),
+        ),
+    ),
+    Row(
+        rule="a stray that is gone is forgotten",
+        given=(
+            *running(),
+            cluster("", 40, name="train-old", uid="old"),
+            done(EffectKind.DELETE_CLUSTER, 41, uid="old"),
+        ),
+        when=cluster_gone(45, name="train-old", uid="old"),
+        then=(StrayClusterVanished(at=WHEN, name="train-old", uid="old"),),
+    ),
+    Row(
+        rule="a stray that is being deleted already is no news",
+        given=running(),
+        when=cluster("", 40, name="train-old", uid="old", deleting=True),
+    ),
+    Row(
+        rule="a RayCluster of that name that belongs to somebody else is not ours",
+        given=initializing()[:-1],
+        when=cluster("ready", owned=False),
+    ),
+    Row(
+        rule="a submitter of that name that belongs to somebody else is not ours",
+        given=(*initializing(), cluster("ready")),
+        when=submitter("Failed", owned=False),
+    ),
+    Row(
+        rule="late news of the RayCluster of an earlier attempt is no news",
+        given=failed_attempts(1, backoff_limit=1),
+        when=cluster("ready", 150),
+    ),
+    Row(
+        rule="late news of the submitter of an earlier attempt is no news",
+        given=failed_attempts(1, backoff_limit=1),
+        when=submitter("Failed", 150),
+    ),
+    Row(
+        rule="a late answer about an earlier attempt is no news",
+        given=failed_attempts(1, backoff_limit=1),
+        when=poll("SUCCEEDED", 150),
+    ),
+    Row(
+        rule="that a RayCluster is gone is told once",
+        given=(*initializing(), cluster_gone(5)),
+        when=cluster_gone(6),
+    ),
+    Row(
+        rule="that an unknown RayCluster is gone is no news",
+        given=running(),
+        when=cluster_gone(30, name="train-other", uid="other"),
+    ),
+    Row(
+        rule="an older manifest than the known one is no news",
+        given=(*running(), manifest(40, generation=3, backoff_limit=2, finalizer=True)),
+        when=manifest(41, generation=2, suspend=True, finalizer=True),
+    ),
+    Row(
+        rule="a request that arrives after its attempt had ended made a stray",
+        given=failed_attempts(1, backoff_limit=1),
+        when=cluster("", 150, uid="late"),
+        then=(
+            StrayClusterFound(at=WHEN, name=cluster_of(1), uid="late"),
+            asked(EffectKind.DELETE_CLUSTER, cluster_of(1), uid="late", attempt=2),
+        ),
+    ),
+    Row(
+        rule="a selected RayCluster is used once it is ready, whoever owns it",
+        given=selecting(submission_mode=HTTP),
+        when=cluster("ready", name=SELECTED, uid="shared", owned=False),
+        then=(
+            cluster_is("ready", name=SELECTED, uid="shared"),
+            reached_running(),
+            asked(EffectKind.SUBMIT_ENTRYPOINT, submission_of(), address=ADDRESS),
+        ),
+    ),
+    Row(
+        rule="a selected RayCluster that goes before it was ready is waited for, never made",
+        given=(*selecting(), cluster("", name=SELECTED, uid="shared", owned=False)),
+        when=cluster_gone(20, name=SELECTED, uid="shared"),
+        then=(ClusterVanished(at=WHEN, name=SELECTED, uid="shared", asked=False),),
+    ),
+)
+def test_loss(row: Row) -> None:
+    check(RAYJOB, row)
+
+
+@table(
+    Outlook(
+        rule="a RayCluster that was lost before it was ready does not fail the attempt later",
+        story=(
+            *initializing(),
+            cluster_gone(5),
+            done(EffectKind.CREATE_CLUSTER, 6, uid="cluster-1b"),
+            cluster("ready", uid="cluster-1b"),
+            done(EffectKind.CREATE_SUBMITTER, 11, uid="submitter-1"),
+        ),
+        status={"jobDeploymentStatus": "Running", "failed": 0},
+    ),
+    Outlook(
+        rule="a job that waits for its user and lost its RayCluster fails once it is named",
+        story=(
+            *running(submission_mode=INTERACTIVE),
+            cluster_gone(20),
+            manifest(30, generation=2, submission_mode=INTERACTIVE, job_id="mine", finalizer=True),
+        ),
+        status={"jobDeploymentStatus": "Failed", "reason": "AppFailed", "message": DELETED},
+    ),
+    Outlook(
+        rule="the next attempt does not begin before strays are gone as well (invariant 3)",
+        story=(
+            *failed_attempts(1, backoff_limit=2),
+            cluster("", 101, uid="late"),
+            done(EffectKind.DELETE_CLUSTER, 102, name=cluster_of(1), uid="late"),
+            *built(2),
+            *readied(2),
+            *failing(2),
+            *cleared(2),
+        ),
+        status={"jobDeploymentStatus": "Retrying"},
+        facts={"retries": 2},
+    ),
+    Outlook(
+        rule="a retry on a selected RayCluster deletes nothing and uses it again (invariant 6)",
+        story=(
+            *selecting(submission_mode=HTTP, backoff_limit=1),
+            cluster("ready", name=SELECTED, uid="shared", owned=False),
+            done(EffectKind.SUBMIT_ENTRYPOINT, 11),
+            poll("FAILED", 40),
+            due(DecisionKind.RETRY, 41),
+        ),
+        status={"jobDeploymentStatus": "Running", "rayClusterName": SELECTED, "failed": 1},
+        under_way=[f"submit_entrypoint {submission_of(2)}"],
+    ),
+    Outlook(
+        rule="a selected RayCluster that was seen before the job was valid is known afterwards",
+        story=(
+            manifest(problem="bad", cluster_selector=SELECTED),
+            cluster("ready", 5, name=SELECTED, uid="shared", owned=False),
+            manifest(
+                10,
+                generation=2,
+                cluster_selector=SELECTED,
+                submission_mode=HTTP,
+                finalizer=True,
+            ),
+        ),
+        status={"jobDeploymentStatus": "Running", "rayClusterName": SELECTED},
+    ),
+    Outlook(
+        rule="after the loss of the submitter the head is asked at once and the job goes on",
+        story=(*working(), submitter_gone(40), poll("RUNNING", 41, started_at=25)),
+        status={"jobDeploymentStatus": "Running"},
+        pending={},
+    ),
+    Outlook(
+        rule="the creation of a RayCluster that is told late finds it gone and makes another",
+        story=(
+            *initializing()[:-1],
+            cluster(""),
+            cluster_gone(11),
+            done(EffectKind.CREATE_CLUSTER, 12, uid="cluster-1"),
+        ),
+        under_way=[f"create_cluster {cluster_of()}"],
+    ),
+)
+def test_after_losses(row: Outlook) -> None:
+    check_outlook(RAYJOB, row)

@@ -1,0 +1,234 @@
+"""The projected `.status`, field by field, along upstream's traces T1 to T10."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from core.jobs.decisions import DecisionKind
+from core.jobs.effects import EffectKind
+from core.rayjob.decider import RAYJOB
+from core.rayjob.phases import Phase
+from core.rayjob.state import RayJobState
+from core.rayjob.status import FIELDS, SHOWN_ALONE, status
+from core.values.documents import Manifest
+from tests.support.rayjob_builders import (
+    ADDRESS,
+    HTTP,
+    cluster,
+    cluster_gone,
+    cluster_of,
+    done,
+    due,
+    manifest,
+    not_found,
+    poll,
+    shown,
+    silence,
+    submission_of,
+    submitter,
+    submitter_gone,
+)
+from tests.support.rayjob_stories import (
+    Story,
+    cleared,
+    failing,
+    initializing,
+    running,
+    seen,
+    succeeded,
+    suspended,
+    working,
+)
+from tests.support.rows import play
+
+NAMES: Manifest = {
+    "jobId": submission_of(),
+    "rayClusterName": cluster_of(),
+    "startTime": shown(0),
+    "succeeded": 0,
+    "failed": 0,
+    "observedGeneration": 1,
+}
+SECOND: Manifest = {
+    **NAMES,
+    "jobId": submission_of(2),
+    "rayClusterName": cluster_of(2),
+    "startTime": shown(100),
+    "failed": 1,
+}
+BARE: Manifest = {"succeeded": 0, "failed": 0, "observedGeneration": 1}
+READY: Manifest = {**NAMES, "dashboardURL": ADDRESS, "rayClusterStatus": {"state": "ready"}}
+RUNS: Manifest = {**READY, "jobStatus": "RUNNING", "rayJobInfo": {"startTime": shown(25)}}
+OVER: Manifest = {"startTime": shown(25), "endTime": shown(39)}
+FAILED_ONCE: Manifest = {
+    **READY,
+    "jobStatus": "FAILED",
+    "rayJobInfo": OVER,
+    "reason": "AppFailed",
+    "message": "ValueError: 42",
+    "failed": 1,
+}
+BROKEN = submitter("Failed", 40, reason="BackoffLimitExceeded", message="limit")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Where a story leads, and the whole status that is shown there."""
+
+    rule: str
+    story: Story
+    phase: str
+    shown: Manifest
+
+
+TRACES = (
+    Shown("T1.1 names, start and counters are there first", seen(), "Initializing", NAMES),
+    Shown(
+        "T1.2 what the RayCluster says before it is ready is mirrored",
+        (*initializing(), cluster("", status={"desiredWorkerReplicas": 1})),
+        "Initializing",
+        {**NAMES, "rayClusterStatus": {"desiredWorkerReplicas": 1}},
+    ),
+    Shown("T1.3 the address is there with Running", running(), "Running", READY),
+    Shown("T1.4 Ray's account while the entrypoint runs", working(), "Running", RUNS),
+    Shown(
+        "T1.5 Ray's SUCCEEDED while the submitter goes on",
+        (*working(), poll("SUCCEEDED", 40, started_at=25, ended_at=39)),
+        "Running",
+        {**RUNS, "jobStatus": "SUCCEEDED", "rayJobInfo": OVER},
+    ),
+    Shown(
+        "T1.6 the end",
+        succeeded(),
+        "Complete",
+        {
+            **RUNS,
+            "jobStatus": "SUCCEEDED",
+            "rayJobInfo": OVER,
+            "endTime": shown(42),
+            "succeeded": 1,
+        },
+    ),
+    Shown(
+        "T2.6 Retrying shows the attempt that failed, and no end",
+        (*working(backoff_limit=1), *failing()),
+        "Retrying",
+        FAILED_ONCE,
+    ),
+    Shown(
+        "T2.8 the next attempt has new names and a new start",
+        (*working(backoff_limit=1), *failing(), *cleared()),
+        "Initializing",
+        SECOND,
+    ),
+    Shown(
+        "T2 the last failure is shown for good, with its end",
+        (*working(), *failing()),
+        "Failed",
+        {**FAILED_ONCE, "endTime": shown(42)},
+    ),
+    Shown(
+        "T3 a failed submission leaves Ray's status empty",
+        (*running(), BROKEN, not_found(41)),
+        "Failed",
+        {
+            **READY,
+            "reason": "SubmissionFailed",
+            "message": ("Job submission has failed. Reason: BackoffLimitExceeded. Message: limit"),
+            "failed": 1,
+            "endTime": shown(41),
+        },
+    ),
+    Shown(
+        "T4 a passed deadline keeps Ray's last status",
+        (
+            *working(active_deadline_seconds=60, backoff_limit=2),
+            due(DecisionKind.ACTIVE_DEADLINE),
+        ),
+        "Failed",
+        {
+            **RUNS,
+            "reason": "DeadlineExceeded",
+            "message": (
+                "The RayJob has passed the activeDeadlineSeconds. StartTime: "
+                "2026-11-21 12:00:00 +0000 UTC. ActiveDeadlineSeconds: 60"
+            ),
+            "failed": 1,
+            "endTime": shown(60),
+        },
+    ),
+    Shown(
+        "T5 Suspended keeps the start and the counters only",
+        suspended(),
+        "Suspended",
+        {**BARE, "startTime": shown(0), "observedGeneration": 2},
+    ),
+    Shown(
+        "T6 created suspended",
+        seen(suspend=True),
+        "Suspended",
+        {**BARE, "startTime": shown(0)},
+    ),
+    Shown("T7 HTTPMode before the first answer", running(submission_mode=HTTP), "Running", READY),
+    Shown(
+        "T8 since when the head is silent",
+        (*working(), silence(40)),
+        "Running",
+        {**RUNS, "jobStatusCheckFailureStartTime": shown(40)},
+    ),
+    Shown(
+        "T9 stopped by somebody: Complete, counted nowhere",
+        (*working(), poll("STOPPED", 40, started_at=25, ended_at=39), submitter("Complete", 42)),
+        "Complete",
+        {**RUNS, "jobStatus": "STOPPED", "rayJobInfo": OVER, "endTime": shown(42)},
+    ),
+    Shown(
+        "T10 not valid at creation",
+        (manifest(problem="backoffLimit must be positive"),),
+        "ValidationFailed",
+        {**BARE, "reason": "ValidationFailed", "message": "backoffLimit must be positive"},
+    ),
+)
+
+
+@pytest.mark.parametrize("row", TRACES, ids=[row.rule for row in TRACES])
+def test_status(row: Shown) -> None:
+    expected = {**row.shown, "jobDeploymentStatus": row.phase}
+    assert status(play(RAYJOB, row.story).state) == expected
+
+
+def test_between_two_attempts_users_see_neither_names_nor_phase() -> None:
+    """T2.7, as it may be published on the way from Retrying to Initializing."""
+    story = (*working(backoff_limit=1), *failing(), *cleared())
+    history = play(RAYJOB, story).history
+    cleared_at = max(
+        number for number, event in enumerate(history) if type(event).__name__ == "AttemptCleared"
+    )
+    between = status(RAYJOB.fold(history[: cleared_at + 1]))
+    assert between == {**BARE, "startTime": shown(0), "failed": 1}
+
+
+def test_a_job_that_is_not_known_has_no_status() -> None:
+    assert status(RayJobState()) == {}
+
+
+def test_no_field_is_shown_that_is_not_named() -> None:
+    for row in TRACES:
+        assert set(status(play(RAYJOB, row.story).state)) <= FIELDS
+
+
+def test_every_phase_but_the_empty_one_goes_out_in_a_write_of_its_own() -> None:
+    assert set(Phase) - SHOWN_ALONE == {Phase.NEW}
+
+
+def test_after_the_shutdown_the_last_attempt_stays_shown() -> None:
+    story = (
+        *succeeded(shutdown_after_job_finishes=True),
+        due(DecisionKind.TTL_SHUTDOWN),
+        done(EffectKind.DELETE_CLUSTER, 43, uid="cluster-1"),
+        cluster_gone(50),
+        submitter_gone(51),
+    )
+    after_all = status(play(RAYJOB, story).state)
+    assert after_all["rayClusterName"] == cluster_of()
+    assert after_all["jobStatus"] == "SUCCEEDED"

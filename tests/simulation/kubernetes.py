@@ -1,0 +1,250 @@
+"""A model of the Kubernetes API: what it keeps, what it refuses, what it lets watches know.
+
+resourceVersions, uids, preconditions, generations, finalizers and the status subresource are as a
+real server has them; server-side apply is approximated for one field manager. What an owner leaves
+behind goes later, by `collect_one`, as the garbage collector is another process. Stored objects
+are never changed in place, so everybody may hold them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid5
+
+from core.errors import ObjectChanged, ObjectExists, ObjectNotFound
+from core.ports.cluster import KUBERNETES_EVENTS, Cluster, ObjectList, Propagation, Resource
+from core.values.documents import Json, Manifest, child, items, text
+from core.values.ids import NAMESPACE
+from core.values.instants import Instant, rfc3339
+
+Document = dict[str, Any]
+Place = tuple[str, str, str]
+"""Plural, namespace, name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of an object, as a watch tells it."""
+
+    resource: Resource
+    kind: str
+    """seen, or gone."""
+    document: Manifest
+    before: Manifest | None
+    by: str
+    """Which process wrote it; empty: not the controller."""
+
+
+class SimulatedApi(Cluster):
+    """One API server. `told` is called with every change, in their order."""
+
+    def __init__(self, now: Callable[[], Instant], seed: int) -> None:
+        self._now = now
+        self._seed = seed
+        self._objects: dict[Place, Document] = {}
+        self._resources: dict[Place, Resource] = {}
+        self._notes: dict[str, Manifest] = {}
+        """Kubernetes Events by their names."""
+        self._applied: dict[Place, frozenset[str]] = {}
+        self._version = 0
+        self._made = 0
+        self.told: list[Callable[[Change], None]] = []
+        self.admit: Callable[[], Sequence[str]] = tuple
+        """Returns the finalizers that somebody gives to a child as it is made."""
+        self.on_status: Callable[[str, Manifest, Manifest], None] = lambda *_: None
+        """Called with writer, object before and after, for every status applied, no-ops too."""
+        self.writer = ""
+        """Which process the call under way comes from; empty: not the controller."""
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Manifest | None:
+        """See `core.ports.cluster.Cluster.get`."""
+        return self._objects.get((resource.plural, namespace, name))
+
+    def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
+        """See `core.ports.cluster.Cluster.list`."""
+        found = [item for item in self.all(resource) if selects(label_selector, item)]
+        found = [item for item in found if namespace in ("", text(item, "metadata", "namespace"))]
+        return ObjectList(items=found, resource_version=str(self._version))
+
+    def all(self, resource: Resource) -> Iterator[Manifest]:
+        """Yield all objects of a kind."""
+        for (plural, _, _), document in list(self._objects.items()):
+            if plural == resource.plural:
+                yield document
+
+    def create(self, resource: Resource, manifest: Manifest) -> Manifest:
+        """See `core.ports.cluster.Cluster.create`."""
+        given = child(manifest, "metadata")
+        place = (resource.plural, text(given, "namespace"), text(given, "name"))
+        if place in self._objects or place[2] in self._notes:
+            raise ObjectExists(f"{resource.plural} {place[2]} is there already")
+        if resource is KUBERNETES_EVENTS:
+            self._notes[place[2]] = manifest
+            return manifest
+        self._made += 1
+        metadata: Document = {
+            **given,
+            "uid": str(uuid5(NAMESPACE, f"object {self._made} of seed {self._seed}")),
+            "creationTimestamp": rfc3339(self._now()),
+            "generation": 1,
+        }
+        if self.writer and (finalizers := self.admit()):
+            metadata["finalizers"] = finalizers
+        document = {**manifest, "metadata": metadata}
+        document.pop("status", None)
+        self._resources[place] = resource
+        return self._store(place, document)
+
+    def replace(self, resource: Resource, manifest: Manifest, subresource: str = "") -> Manifest:
+        """See `core.ports.cluster.Cluster.replace`; for the world only: preconditions hold."""
+        place, known = self._known(resource, child(manifest, "metadata"))
+        if subresource == "status":
+            return self._store(place, {**known, "status": manifest["status"]})
+        changed = {**known, "spec": manifest["spec"]}
+        labels = child(manifest, "metadata").get("labels", {})
+        changed["metadata"] = {**known["metadata"], "labels": labels}
+        if changed["spec"] != known["spec"]:
+            changed["metadata"]["generation"] += 1
+        return self._store(place, changed)
+
+    def merge_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: Manifest,
+        *,
+        subresource: str = "",
+    ) -> Manifest:
+        """See `core.ports.cluster.Cluster.merge_patch`."""
+        about = {**child(patch, "metadata"), "namespace": namespace, "name": name}
+        place, known = self._known(resource, about)
+        changed = dict(known)
+        if subresource == "status":
+            changed["status"] = _merged(known.get("status", {}), child(patch, "status"))
+        else:
+            changed["metadata"] = _merged(known["metadata"], child(patch, "metadata"))
+            changed["spec"] = _merged(known.get("spec", {}), child(patch, "spec"))
+            if changed["spec"] != known.get("spec", {}):
+                changed["metadata"]["generation"] += 1
+        return known if changed == known else self._store(place, changed)
+
+    def apply(
+        self, resource: Resource, manifest: Manifest, *, field_manager: str, subresource: str = ""
+    ) -> Manifest:
+        """See `core.ports.cluster.Cluster.apply`; what is not sent any more is taken back."""
+        del field_manager  # there is one
+        assert subresource == "status", "nothing else is applied"
+        place, known = self._known(resource, child(manifest, "metadata"))
+        sent = child(manifest, "status")
+        mine = self._applied.get(place, frozenset())
+        kept = {key: value for key, value in known.get("status", {}).items() if key not in mine}
+        self._applied[place] = frozenset(sent)
+        status = {**kept, **sent}
+        same = status == known.get("status")
+        after = known if same else self._store(place, {**known, "status": status})
+        self.on_status(self.writer, known, after)
+        return after
+
+    def delete(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str = "",
+        propagation: Propagation = "Background",
+    ) -> None:
+        """See `core.ports.cluster.Cluster.delete`."""
+        del propagation
+        place = (resource.plural, namespace, name)
+        known = self._objects.get(place)
+        if known is None:
+            return
+        if uid and known["metadata"]["uid"] != uid:
+            raise ObjectChanged(f"{name} is another object by now")
+        if not known["metadata"].get("finalizers"):
+            self._remove(place, known)
+        elif not known["metadata"].get("deletionTimestamp"):
+            leaving = {"deletionTimestamp": rfc3339(self._now())}
+            leaving["generation"] = known["metadata"]["generation"] + 1
+            self._store(place, {**known, "metadata": {**known["metadata"], **leaving}})
+
+    def put_finalizers(self, resource: Resource, manifest: Manifest, finalizers: Json) -> None:
+        """Set the finalizers of an object, as somebody else's controller does."""
+        metadata = child(manifest, "metadata")
+        self.merge_patch(
+            resource,
+            text(metadata, "namespace"),
+            text(metadata, "name"),
+            {"metadata": {"uid": text(metadata, "uid"), "finalizers": finalizers}},
+        )
+
+    def orphans(self) -> Sequence[tuple[Resource, Manifest]]:
+        """Return the objects whose owner is gone, unless they are on their way out."""
+        there = {text(item, "metadata", "uid") for item in self._objects.values()}
+        return [
+            (self._resources[place], item)
+            for place, item in self._objects.items()
+            if not text(item, "metadata", "deletionTimestamp")
+            and (owners := [text(one, "uid") for one in owners_of(item)])
+            and not any(uid in there for uid in owners)
+        ]
+
+    def _known(self, resource: Resource, metadata: Manifest) -> tuple[Place, Document]:
+        place = (resource.plural, text(metadata, "namespace"), text(metadata, "name"))
+        known = self._objects.get(place)
+        if known is None:
+            raise ObjectNotFound(f"there is no {place[0]} {place[2]}")
+        for field in ("uid", "resourceVersion"):
+            if metadata.get(field) not in (None, known["metadata"][field]):
+                raise ObjectChanged(f"{place[2]} has another {field}")
+        return place, known
+
+    def _store(self, place: Place, document: Document) -> Document:
+        self._version += 1
+        metadata = {**document["metadata"], "resourceVersion": str(self._version)}
+        stored = {**document, "metadata": metadata}
+        if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
+            self._remove(place, stored)
+            return stored
+        before = self._objects.get(place)
+        self._objects[place] = stored
+        self._tell(place, "seen", stored, before)
+        return stored
+
+    def _remove(self, place: Place, last: Document) -> None:
+        self._version += 1
+        before = self._objects.pop(place)
+        self._applied.pop(place, None)
+        metadata = {**last["metadata"], "resourceVersion": str(self._version)}
+        self._tell(place, "gone", {**last, "metadata": metadata}, before)
+
+    def _tell(self, place: Place, kind: str, document: Manifest, before: Manifest | None) -> None:
+        change = Change(self._resources[place], kind, document, before, self.writer)
+        for tell in list(self.told):
+            tell(change)
+
+
+def owners_of(manifest: Manifest) -> list[Manifest]:
+    """Return the owner references of an object."""
+    return [child(item) for item in items(manifest, "metadata", "ownerReferences")]
+
+
+def selects(selector: str, manifest: Manifest) -> bool:
+    """Return whether a label selector (of equalities) selects an object."""
+    labels = child(manifest, "metadata", "labels")
+    wanted = [part.partition("=") for part in selector.split(",") if part]
+    return all(labels.get(name) == value for name, _, value in wanted)
+
+
+def _merged(known: object, patch: object) -> Any:  # noqa: ANN401 free JSON
+    if not isinstance(patch, Mapping):
+        return patch
+    found = dict(known) if isinstance(known, Mapping) else {}
+    for name, value in patch.items():
+        if value is None:
+            found.pop(name, None)
+        else:
+            found[name] = _merged(found.get(name), value)
+    return found

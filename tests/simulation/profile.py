@@ -1,0 +1,80 @@
+"""What goes wrong in one run: each seed draws some kinds of fault and leaves out the others.
+
+Runs in which everything fails at once exercise little but the beginnings; so each kind is there or
+not, by the toss of a coin.
+"""
+
+from dataclasses import dataclass
+from random import Random
+
+PRESENT = 0.5
+"""Probability that a kind of fault belongs to a run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Probabilities per call of a port, weights per step, and the size of the run."""
+
+    replicas: int
+    jobs: int
+    steps: int
+    """Steps of the faulty phase."""
+    crash: float
+    ledger_away: float
+    ledger_answer_lost: float
+    api_trouble: float
+    api_answer_lost: float
+    api_late: float
+    """The answer is lost, and the request arrives much later."""
+    api_forbidden: float
+    ray_trouble: float
+    watch_trouble: float
+    freeze: float
+    """The process stands still for longer than its lease."""
+    clock_step: float
+    nature_trouble: float
+    users: float
+    slow_deletion: float
+    success: float
+    retry_delay_seconds: int
+    turns: float
+    """How quick the turn's thread is beside the others; so on."""
+    workers: float
+    watches: float
+    nature: float
+
+
+def draw(dice: Random) -> Profile:
+    """Return the faults of a run."""
+
+    def sometimes(value: float) -> float:
+        return value if dice.random() < PRESENT else 0.0
+
+    def speed() -> float:
+        return dice.choice((1.0, 3.0, 6.0))
+
+    return Profile(
+        replicas=dice.choice((1, 1, 2)),
+        jobs=dice.choice((1, 2, 2, 3)),
+        steps=dice.choice((100, 180, 300)),
+        crash=sometimes(0.015),
+        ledger_away=sometimes(0.01),
+        ledger_answer_lost=sometimes(0.1),
+        api_trouble=sometimes(0.15),
+        api_answer_lost=sometimes(0.2),
+        api_late=sometimes(0.15),
+        api_forbidden=sometimes(0.1),
+        ray_trouble=sometimes(0.15),
+        watch_trouble=sometimes(1.5),
+        freeze=sometimes(0.2),
+        clock_step=sometimes(0.3),
+        nature_trouble=sometimes(0.8),
+        users=dice.choice((0.1, 0.3, 1.0)),
+        slow_deletion=sometimes(0.5),
+        success=dice.choice((0.0, 0.4, 0.9)),
+        retry_delay_seconds=dice.choice((0, 0, 5)),
+        turns=speed(),
+        workers=speed(),
+        watches=speed(),
+        nature=speed(),
+    )

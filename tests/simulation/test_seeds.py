@@ -1,0 +1,76 @@
+"""The whole service, simulated: whatever goes wrong, the invariants of the design hold.
+
+`python -m tests.simulation --seeds 10000` runs more; a failing seed is printed with the end of its
+trace and the command that shows it again, and goes into `seeds.txt` for ever.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.report import failure
+from tests.simulation.run import Run
+
+SEEDS = int(os.environ.get("JOBLEDGER_SEEDS", "200"))
+"""How many first seeds are run; `JOBLEDGER_SEEDS=1000` for more."""
+
+CHUNK = 25
+"""Seeds per test, so that workers share them."""
+
+
+def remembered() -> list[int]:
+    """Return the seeds that have failed once."""
+    lines = (Path(__file__).parent / "seeds.txt").read_text().splitlines()
+    return [int(line.split()[0]) for line in lines if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("start", range(0, SEEDS, CHUNK))
+def test_whatever_goes_wrong_the_invariants_hold(start: int) -> None:
+    told = [failure(seed) for seed in range(start, start + CHUNK)]
+    failed = [text for text in told if text]
+    assert not failed, "\n\n".join(failed)
+
+
+@pytest.mark.parametrize("seed", remembered())
+def test_what_failed_once_holds(seed: int) -> None:
+    told = failure(seed)
+    assert not told, told
+
+
+def test_the_same_seed_does_the_same_again() -> None:
+    traces: list[list[str]] = [[], []]
+    for trace in traces:
+        Run(3, trace.append).to_the_end()
+    assert traces[0] == traces[1]
+
+
+def test_the_first_seeds_meet_every_kind_of_trouble_and_of_job() -> None:
+    """A simulation that never gets anywhere proves nothing."""
+    met: set[str] = set()
+    for seed in range(60):
+        lines: list[str] = []
+        Run(seed, lines.append).to_the_end()
+        text = "\n".join(lines)
+        met |= {what for what in EXPECTED if what in text}
+    assert met == EXPECTED
+
+
+EXPECTED = frozenset(
+    {
+        *(
+            "RetryGranted",
+            "RetryRefused",
+            "JobCompleted",
+            "JobFailed",
+            "JobSuspended",
+            "JobResumed",
+        ),
+        *("ManifestRejected", "ManifestAccepted", "JobDeleted", "DecisionFired", "ClusterVanished"),
+        *("EffectFaltered", "EffectFailed", "EffectSuperseded", "ObservationGapFound"),
+        *("dies before", "dies after", "the ledger is away", "committed, the answer is lost"),
+        *("429", "500", "forbidden", "done, the answer is lost", "still on its way", "| late "),
+        *("410", "again", "stands still", "clock steps", "restarts", "an answer that makes no"),
+        *("somebody deletes submitter", "garbage", "StatusCheckFailed", "EntrypointMissed"),
+    }
+)

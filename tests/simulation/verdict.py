@@ -1,0 +1,140 @@
+"""What must hold once the faults have stopped and nothing moves any more."""
+
+from adapters.rebuilding import compare
+from core.log.chain import GENESIS, canonical, first_fault
+from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
+from core.rayjob.children import owner_uid
+from core.rayjob.decider import RAYJOB
+from core.rayjob.phases import FINAL, Phase
+from core.rayjob.state import RayJobState, is_open, selects_cluster
+from core.rayjob.status import FIELDS, status
+from core.values.documents import Manifest, child, text
+from core.values.ids import StreamId
+from tests.properties.invariants import (
+    check_effects_and_decisions,
+    check_one_cluster,
+    check_retries,
+    check_step,
+)
+from tests.simulation.witness import Story, Violation, require
+from tests.simulation.world import World
+
+RESTING = frozenset(
+    {Phase.SUSPENDED, Phase.WAITING, Phase.VALIDATION_FAILED, Phase.COMPLETE, Phase.FAILED}
+)
+"""Phases in which a job may stay until somebody does something."""
+
+
+def unrest(world: World) -> str:
+    """Return what still moves, or is still to be done; empty if nothing is."""
+    for replica in world.replicas:
+        if not replica.is_idle():
+            return f"{replica.actor} is busy"
+    jobs = {text(job, "metadata", "uid"): job for job in world.api.all(RAYJOBS)}
+    for job in jobs.values():
+        if not world.is_in_log(job):
+            return f"{text(job, 'metadata', 'name')} is not in the log"
+    for story in world.witness.stories.values():
+        identity = story.state.identity
+        shown = jobs.get(identity.uid) if identity is not None else None
+        if reason := _unrest_of(story.state, shown):
+            return f"{identity.name if identity else '?'}: {reason}"
+    return ""
+
+
+def _unrest_of(state: RayJobState, job: Manifest | None) -> str:
+    if job is None:
+        return "" if state.deleted_at is not None else "its object is gone and it is not"
+    if text(job, "metadata", "deletionTimestamp"):
+        return "it is being deleted"
+    if state.effects or state.decisions or state.refused:
+        what = [item.wanted.kind.value for item in state.effects]
+        what += [item.kind.value for item in state.decisions]
+        return f"left to do: {what or 'refused effects'}"
+    if state.phase not in RESTING:
+        return f"it is {state.phase.value or 'new'}"
+    if state.phase in FINAL and is_open(state):
+        return "it has ended and is open"
+    if (shown := _plain(state, child(job, "status"))) != (is_so := _plain(state, status(state))):
+        return f"it shows {shown!r} and is {is_so!r}"
+    return ""
+
+
+def _plain(state: RayJobState, shown: Manifest) -> bytes:
+    """Return what must be shown.
+
+    Not the copy of the RayCluster's status once the job has ended: a start does not take back what
+    a process died before taking back.
+    """
+    left_out = {"rayClusterStatus"} if state.phase in FINAL else set()
+    return canonical({key: shown[key] for key in shown if key in FIELDS - left_out})
+
+
+def check_all(world: World) -> None:
+    """Hold the end of a run against the invariants of the design, section 10."""
+    _check_log(world)
+    for stream, story in world.witness.stories.items():
+        _check_story(world, stream, story)
+    _check_leaks(world)
+    world.witness.check_asked_for(world.nature.removed)
+    require(not world.secret_in_log(), "a secret stands in the log")
+
+
+def _check_log(world: World) -> None:
+    """Invariant 7: nothing is lost, doubled, moved or changed."""
+    stored = world.log.read_after(0, 10**9)
+    positions = [item.position for item in stored]
+    require(positions == list(range(1, len(stored) + 1)), "the log has a gap")
+    for stream in world.witness.stories:
+        records = [item.record for item in world.log.read_stream(stream)]
+        require(first_fault(GENESIS, records) is None, f"the chain of {stream} is broken")
+        versions = [record.version for record in records]
+        require(versions == list(range(1, len(records) + 1)), f"{stream} has a gap")
+        ids = {record.event_id for record in records}
+        require(len(ids) == len(records), f"{stream} holds an event twice")
+
+
+def _check_story(world: World, stream: StreamId, story: Story) -> None:
+    """Invariants 1 to 6 of one job."""
+    differences = compare(world, stream)
+    require(not differences, f"the rows are not what the log says: {differences[:3]}")
+    for replica in world.replicas:
+        slot = replica.slots.held(stream)
+        if slot is not None and slot.tail.version == len(story.history):
+            require(slot.view.state == story.state, f"{replica.actor} holds another state")
+    try:
+        check_retries(story.history)
+        check_effects_and_decisions(story.history)
+        check_one_cluster(story.history)
+        state = RAYJOB.initial
+        for event in story.history:
+            after = RAYJOB.evolve(state, event)
+            check_step(state, event, after)
+            state = after
+    except AssertionError as broken:
+        raise Violation(f"{stream}: {broken}") from broken
+
+
+def _check_leaks(world: World) -> None:
+    """Invariant 8: nothing is left that nobody needs."""
+    jobs = {text(job, "metadata", "uid") for job in world.api.all(RAYJOBS)}
+    for resource in (RAYCLUSTERS, BATCH_JOBS):
+        for item in world.api.all(resource):
+            owner, name = owner_uid(item), text(item, "metadata", "name")
+            if not owner:
+                continue
+            what = f"{resource.kind} {name}"
+            require(owner in jobs, f"{what} is left behind")
+            state = world.witness.stories[world.witness.streams[owner]].state
+            require(state.phase is not Phase.SUSPENDED, f"{what} of a suspended job is there")
+            if resource is RAYCLUSTERS:
+                _check_cluster(state, what, name)
+
+
+def _check_cluster(state: RayJobState, what: str, name: str) -> None:
+    attempt, manifest = state.attempt, state.manifest
+    current = attempt is not None and name == attempt.cluster_name
+    require(current, f"{what} belongs to no present attempt")
+    require(not selects_cluster(state), f"{what} was made for a job that selects one")
+    ends = manifest is not None and manifest.spec.shutdown_after_job_finishes
+    require(state.phase not in FINAL or not ends, f"{what} outlives its job")

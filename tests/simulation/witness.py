@@ -1,0 +1,232 @@
+"""Watches the log and the API server while the service works, and objects to what must not be.
+
+It folds every event as it is appended, so it knows at each moment what every status has been, and
+which phases users are owed.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from core.catalogue import read_event
+from core.jobs.effects import EffectKind
+from core.jobs.events import EffectRequested
+from core.log.chain import canonical
+from core.log.envelope import EventRecord
+from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS
+from core.ports.event_store import AppendOutcome, AppendResult, EventStore, StreamAppend
+from core.rayjob.children import owner_uid
+from core.rayjob.decider import RAYJOB
+from core.rayjob.events import RayJobEvent
+from core.rayjob.names import ATTEMPT_ANNOTATION
+from core.rayjob.phases import FINAL, Phase
+from core.rayjob.state import RayJobState
+from core.rayjob.status import FIELDS, status
+from core.values.documents import Manifest, child, text
+from core.values.ids import StreamId
+from tests.simulation.kubernetes import Change, SimulatedApi
+from tests.simulation.users import SHARED
+
+DELETIONS = {
+    RAYCLUSTERS: EffectKind.DELETE_CLUSTER,
+    BATCH_JOBS: EffectKind.DELETE_SUBMITTER,
+}
+
+
+class Violation(BaseException):
+    """An invariant does not hold. No `except Exception` of the service may swallow it."""
+
+
+def require(holds: bool, sentence: str) -> None:
+    """Object unless something holds."""
+    if not holds:
+        raise Violation(sentence)
+
+
+@dataclass(slots=True)
+class Story:
+    """One job, as its stream tells it."""
+
+    state: RayJobState = RAYJOB.initial
+    history: list[RayJobEvent] = field(default_factory=list)
+    shown: set[bytes] = field(default_factory=set)
+    """Every status that the job has ever had, in canonical form."""
+    phases: list[str] = field(default_factory=list)
+    """The phases one after the other, but for the empty one."""
+    actor: str = ""
+    """Who wrote last."""
+    cursors: dict[str, frozenset[int]] = field(default_factory=dict)
+    """Process -> where in `phases` what it wrote last can stand."""
+
+
+@dataclass
+class Witness:
+    """Sees every append and every change of an object."""
+
+    api: SimulatedApi
+    stories: dict[StreamId, Story] = field(default_factory=dict)
+    streams: dict[str, StreamId] = field(default_factory=dict)
+    """UID of a RayJob -> its stream."""
+    news: list[tuple[str, str]] = field(default_factory=list)
+    """Job and event since somebody last looked."""
+    is_late: bool = False
+    """Whether the write under way was sent long ago: nothing could have held it up."""
+    created: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """(plural, name, owner) -> how often the controller has made it."""
+    late_uids: set[str] = field(default_factory=set)
+    """Objects that came into being by requests that arrived late."""
+
+    def __post_init__(self) -> None:
+        self.api.told.append(self._on_change)
+        self.api.on_status = self._on_status
+
+    def on_appended(self, batch: Sequence[StreamAppend], results: Sequence[AppendResult]) -> None:
+        """Fold what was appended."""
+        for part, result in zip(batch, results, strict=True):
+            if result.outcome is AppendOutcome.APPENDED:
+                for record in part.events:
+                    self._fold(self.stories.setdefault(part.stream_id, Story()), record)
+
+    def on_resumed(self, actor: str, stream: StreamId) -> None:
+        """Take note that a process begins anew with a job: it owes the newest status only."""
+        if stream in self.stories:
+            self.stories[stream].cursors.pop(actor, None)
+
+    def _fold(self, story: Story, record: EventRecord) -> None:
+        event = read_event(record)
+        assert isinstance(event, RayJobEvent)
+        story.state = RAYJOB.evolve(story.state, event)
+        story.history.append(event)
+        identity, phase = story.state.identity, story.state.phase.value
+        assert identity is not None, "the first event names the job"
+        self.streams.setdefault(identity.uid, record.stream_id)
+        story.shown.add(canonical(status(story.state)))
+        if phase and story.phases[-1:] != [phase]:
+            story.phases.append(phase)
+        if record.actor != story.actor:
+            story.cursors.clear()
+            story.actor = record.actor
+        self.news.append((identity.name, type(event).__name__))
+
+    def _on_change(self, change: Change) -> None:
+        if not change.by:
+            return
+        if change.resource not in DELETIONS:
+            return
+        if change.kind == "seen" and change.before is None:
+            self._on_created(change)
+        else:
+            self._on_deleted(change)
+
+    def _on_deleted(self, change: Change) -> None:
+        """Invariants 5 and 6: only the very object that was meant, never the users' own."""
+        name, uid = (text(change.document, "metadata", key) for key in ("name", "uid"))
+        require(name != SHARED, "the RayCluster that jobs select is deleted")
+        owner, kind = owner_uid(change.document), DELETIONS[change.resource]
+        story = self.stories[self.streams[owner]]
+        meant = [
+            event.uid
+            for event in story.history
+            if isinstance(event, EffectRequested) and event.kind is kind and event.name == name
+        ]
+        require(uid in meant or "" in meant, f"{name} is deleted, and was not meant: {meant}")
+
+    def _on_status(self, actor: str, before: Manifest, after: Manifest) -> None:
+        """Invariants 1 and 4: what is shown was so, phases are not left out, the end stays."""
+        name, shown = text(after, "metadata", "name"), child(after, "status")
+        story = self.stories[self.streams[text(after, "metadata", "uid")]]
+        plain = {key: value for key, value in shown.items() if key in FIELDS}
+        require(canonical(plain) in story.shown, f"{name} shows what never was so: {plain}")
+        was, phase = (text(item, "status", "jobDeploymentStatus") for item in (before, after))
+        if was in (Phase.COMPLETE, Phase.FAILED):
+            require(phase == was, f"{name} has ended as {was} and now shows {phase}")
+        if phase and not self.is_late:
+            self._follow(story, actor, name, phase)
+
+    def _follow(self, story: Story, actor: str, name: str, phase: str) -> None:
+        known = story.cursors.get(actor)
+        found = frozenset(
+            index
+            for index, name_of in enumerate(story.phases)
+            if name_of == phase and (known is None or not known.isdisjoint((index, index - 1)))
+        )
+        if not found:
+            raise Violation(
+                f"{actor} shows {phase} of {name} and leaves out what came before it: "
+                f"{story.phases}, at {sorted(known or ())}"
+            )
+        story.cursors[actor] = found
+
+    def _on_created(self, change: Change) -> None:
+        """Invariant 3: nothing of an earlier attempt is there when the next one's is made."""
+        made = change.document
+        uid, owner = text(made, "metadata", "uid"), owner_uid(made)
+        if self.is_late:
+            self.late_uids.add(uid)
+            return
+        self.created[change.resource.plural, text(made, "metadata", "name"), owner] += 1
+        if change.resource is not RAYCLUSTERS:
+            return
+        attempt = text(made, "metadata", "annotations", ATTEMPT_ANNOTATION)
+        for other in self._children_of(owner):
+            its_attempt = text(other, "metadata", "annotations", ATTEMPT_ANNOTATION)
+            what = f"{text(other, 'metadata', 'name')} of attempt {its_attempt}"
+            require(its_attempt == attempt, f"attempt {attempt} begins while {what} is there")
+
+    def _children_of(self, owner: str) -> list[Manifest]:
+        children = [*self.api.all(RAYCLUSTERS), *self.api.all(BATCH_JOBS)]
+        return [
+            item
+            for item in children
+            if owner_uid(item) == owner and text(item, "metadata", "uid") not in self.late_uids
+        ]
+
+    def check_one_cluster(self) -> None:
+        """Invariant 3: a job has at most one RayCluster that is not on its way out."""
+        seen: dict[str, str] = {}
+        for cluster in self.api.all(RAYCLUSTERS):
+            owner, metadata = owner_uid(cluster), child(cluster, "metadata")
+            leaves = metadata.get("deletionTimestamp") or metadata["uid"] in self.late_uids
+            if not owner or leaves:
+                continue
+            name = text(metadata, "name")
+            require(owner not in seen, f"{name} and {seen.get(owner)} are there together")
+            seen[owner] = name
+
+    def check_asked_for(self, removed: dict[tuple[str, str], int]) -> None:
+        """Invariant 5: nothing was made more often than asked for, and removed by others."""
+        plurals = {
+            EffectKind.CREATE_CLUSTER: RAYCLUSTERS.plural,
+            EffectKind.CREATE_SUBMITTER: BATCH_JOBS.plural,
+        }
+        asked: Counter[tuple[str, str, str]] = Counter()
+        for story in self.stories.values():
+            for event in story.history:
+                if isinstance(event, EffectRequested) and event.kind in plurals:
+                    identity = story.state.identity
+                    owner = identity.uid if identity is not None else ""
+                    asked[plurals[event.kind], event.name, owner] += 1
+        for key, count in self.created.items():
+            most = asked[key] + removed.get(key[:2], 0)
+            require(count <= most, f"{key[0]} {key[1]}: made {count} times, asked for {most} times")
+
+
+class WatchedStore:
+    """An event store whose appends are witnessed, whatever the writer gets to hear of them."""
+
+    def __init__(self, store: EventStore, witness: Witness) -> None:
+        self._witness = witness
+        self._store = store
+        self.read_stream = store.read_stream
+        self.read_streams = store.read_streams
+        self.read_after = store.read_after
+        self.last_position = store.last_position
+
+    def append(self, batch: Sequence[StreamAppend]) -> Sequence[AppendResult]:
+        """See `core.ports.event_store.EventStore.append`."""
+        results = self._store.append(batch)
+        self._witness.on_appended(batch, results)
+        return results
+
+
+__all__ = ["FINAL", "Story", "Violation", "WatchedStore", "Witness", "require"]

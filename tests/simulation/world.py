@@ -1,0 +1,194 @@
+"""Everything that one seed makes: time, log, cluster, heads, users, and the processes.
+
+Single-threaded. Whoever waits (the turn, while the ledger is away) lets the others go on meanwhile.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from typing import Any
+
+from adapters.memory.clock import SimulatedClock
+from adapters.memory.event_store import MemoryEventStore
+from adapters.memory.history import MemoryHistory
+from adapters.memory.leases import MemoryLeases
+from adapters.memory.pending import MemoryPendingDecisions
+from adapters.service.sightings import Door, identify
+from core.jobs.policy import Policy
+from core.ports.cluster import KUBERNETES_EVENTS, RAYJOBS
+from core.rayjob.children import owner_uid
+from core.values.documents import Manifest, child, text
+from core.values.ids import shard_of
+from tests.simulation.clocks import SkewedClock
+from tests.simulation.heads import SimulatedHeads
+from tests.simulation.kubernetes import SimulatedApi
+from tests.simulation.nature import Nature
+from tests.simulation.ports import Faults, faulty
+from tests.simulation.profile import Profile, draw
+from tests.simulation.reflectors import Reflectors
+from tests.simulation.replica import Ports, Replica, Surrounding
+from tests.simulation.users import SECRET, Users
+from tests.simulation.witness import Violation, WatchedStore, Witness, require
+from tests.support.records import NOON
+
+CLUSTER = "kind"
+FASTER = Policy(
+    transition_grace_seconds=40,
+    status_check_timeout_seconds=40,
+    submitter_finished_timeout_seconds=30,
+)
+
+
+@dataclass
+class World:
+    """All there is in one run."""
+
+    seed: int
+    on_pause: Callable[[str, float], None]
+    """Called with a process and seconds, when it waits."""
+    replicas: list[Replica] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.dice = Random(self.seed)
+        self.profile: Profile = draw(self.dice)
+        self.clock = SimulatedClock(NOON)
+        self.lease_table = MemoryLeases(self.clock.now)
+        self.log = MemoryEventStore(self.lease_table)
+        self.history = MemoryHistory(self.log)
+        self.api = SimulatedApi(self.clock.now, self.seed)
+        self.heads = SimulatedHeads(self.clock.now)
+        self.witness = Witness(self.api)
+        self.nature = Nature(
+            self.api,
+            self.heads,
+            self.clock.now,
+            self.dice,
+            slow_deletion=self.profile.slow_deletion,
+            success=self.profile.success,
+        )
+        self.users = Users(self.api, self.heads, self.dice, self.profile.jobs)
+        self.faults = Faults(self.profile, self.dice, self.clock.monotonic, self._allow)
+        policy = Policy(
+            transition_grace_seconds=FASTER.transition_grace_seconds,
+            status_check_timeout_seconds=FASTER.status_check_timeout_seconds,
+            submitter_finished_timeout_seconds=FASTER.submitter_finished_timeout_seconds,
+            retry_delay_seconds=self.profile.retry_delay_seconds,
+        )
+        self._door = Door(cluster=CLUSTER, policy=policy, redaction_key=b"a key of the simulation")
+        self._store = WatchedStore(self.log, self.witness)
+        self._runs = 0
+
+    # What `adapters.rebuilding` asks of a ledger.
+    @property
+    def store(self) -> MemoryEventStore:
+        """The log."""
+        return self.log
+
+    @property
+    def projections(self) -> MemoryEventStore:
+        """What replaces rows."""
+        return self.log
+
+    def start_replica(self, name: str) -> Replica:
+        """Start a process."""
+        self._runs += 1
+        actor = f"{name}/{self._runs}"
+        clock, faults = SkewedClock(self.clock), self.faults
+        ports = Ports(
+            store=faulty(self._store, "store", actor, faults, faults.ledger),
+            leases=faulty(self.lease_table, "leases", actor, faults, faults.ledger),
+            pending=faulty(
+                MemoryPendingDecisions(self.log), "pending", actor, faults, faults.ledger
+            ),
+            history=faulty(self.history, "history", actor, faults, faults.ledger),
+            cluster=faulty(self.api, "cluster", actor, faults, partial(self._as_writer)),
+            ray=faulty(self.heads, "ray", actor, faults, faults.ray),
+            watches=Reflectors(self.api, clock.now),
+            clock=clock,
+        )
+        around = Surrounding(
+            actor=actor,
+            door=self._door,
+            pause=partial(self._pause, actor),
+            dice=self.dice.random,
+            resumed=partial(self.witness.on_resumed, actor),
+        )
+        replica = Replica(ports, around)
+        self.replicas.append(replica)
+        return replica
+
+    def end_replica(self, replica: Replica) -> None:
+        """Let a process be gone."""
+        replica.vanish()
+        self.replicas.remove(replica)
+
+    def land_late(self, index: int) -> str:
+        """Let a request that was given up long ago arrive; return what it was."""
+        what, call = self.faults.late.pop(index)
+        self.witness.is_late = True
+        self.api.writer = "(late)"
+        try:
+            call()
+        except Exception as error:  # noqa: BLE001 nobody hears the answer
+            what += f" ({type(error).__name__})"
+        finally:
+            self.api.writer, self.witness.is_late = "", False
+        return what
+
+    def stream_shard(self, uid: str) -> int | None:
+        """Return the shard of a RayJob by its UID, if it is in the log."""
+        stream = self.witness.streams.get(uid)
+        return shard_of(stream) if stream is not None else None
+
+    def secret_in_log(self) -> bool:
+        """Return whether the planted secret stands anywhere in the log (invariant 9)."""
+        return any(SECRET in str(item.record.data) for item in self.log.read_after(0, 10**9))
+
+    def is_in_log(self, job: Manifest) -> bool:
+        """Return whether the log knows a RayJob."""
+        return identify(CLUSTER, job).stream_id in self.witness.stories
+
+    def _pause(self, actor: str, seconds: float) -> bool:
+        self.on_pause(actor, seconds)
+        return False
+
+    def _as_writer(self, actor: str, name: str, call: Callable[[], Any]) -> Any:  # noqa: ANN401 a proxy
+        """Carry a request out in the name of a process, so that the witness can tell."""
+
+        def named() -> Any:  # noqa: ANN401 a proxy
+            before, self.api.writer = self.api.writer, actor
+            try:
+                return call()
+            finally:
+                self.api.writer = before
+
+        return self.faults.cluster(actor, name, named)
+
+    def _allow(
+        self, actor: str, method: str, plural: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """Invariant 9: nothing is written to the cluster without a valid lease."""
+        del kwargs
+        if plural == KUBERNETES_EVENTS.plural:
+            return
+        uid = self._job_of(method, plural, args)
+        shard = self.stream_shard(uid)
+        if shard is None:
+            return
+        lease = self.lease_table.current().get(shard)
+        holds = lease is not None and lease.owner == actor and self.clock.now() <= lease.until
+        require(holds, f"{actor} does {method} on {plural} without the lease on shard {shard}")
+
+    def _job_of(self, method: str, plural: str, args: tuple[Any, ...]) -> str:
+        """Return the UID of the RayJob that a write is about."""
+        if method in ("create", "apply"):
+            manifest: Manifest = args[1]
+            return text(manifest, "metadata", "uid") or owner_uid(manifest)
+        found = self.api.get(args[0], args[1], args[2])
+        if found is None:
+            return ""
+        return text(found, "metadata", "uid") if plural == RAYJOBS.plural else owner_uid(found)
+
+
+__all__ = ["CLUSTER", "Violation", "World", "child"]

@@ -1,0 +1,128 @@
+"""What a real API server is given before any test: users with their roles, and the definitions.
+
+The definitions are upstream's where they are at hand (`JOBLEDGER_UPSTREAM`, by default the folder
+`shared/upstream` beside the clone), as a RayJob that only our own definitions accept proves
+nothing; with `JOBLEDGER_TEST_CRDS=own` they are those of `ops/crds`.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.support.api import Api, api_of_kubeconfig, eventually
+
+ROOT = Path(__file__).resolve().parents[2]
+OWN_CRDS = ROOT / "ops" / "crds"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+
+USERS = {"admin": "system:masters", "controller": "", "user": "", "read-only": ""}
+"""Users and their groups. `controller` may do what `ops/rbac.yaml` allows, and no more."""
+
+Document = dict[str, Any]
+
+
+def upstream() -> Path | None:
+    """Return the folder with upstream's data, or None if it is not at hand."""
+    given = os.environ.get("JOBLEDGER_UPSTREAM")
+    folder = Path(given) if given else ROOT.parent / "shared" / "upstream"
+    return folder if (folder / "crds").is_dir() else None
+
+
+def definitions() -> list[Document]:
+    """Return the definitions of RayJob and RayCluster to install."""
+    found = upstream()
+    own = found is None or os.environ.get("JOBLEDGER_TEST_CRDS") == "own"
+    return _definitions(OWN_CRDS if own or found is None else found / "crds")
+
+
+def own_definitions() -> list[Document]:
+    """Return the definitions that Jobledger brings."""
+    return _definitions(OWN_CRDS)
+
+
+def _definitions(folder: Path) -> list[Document]:
+    return [_parsed(path.read_text())[0] for path in sorted(folder.glob("ray.io_ray*.yaml"))]
+
+
+def _parsed(text: str) -> list[Document]:
+    # the C parser: upstream's definitions are 2 MB
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return [document for document in yaml.load_all(text, loader) if document]
+
+
+def install(kubeconfig: Path) -> None:
+    """Install everything, as an administrator; return once the kinds are served."""
+    api = api_of_kubeconfig(kubeconfig)
+    for definition in definitions():
+        _create(api, DEFINITIONS, definition)
+    _create(api, f"{RBAC}/clusterroles", _controller_role())
+    _create(api, f"{RBAC}/clusterroles", _user_role())
+    _create(api, f"{RBAC}/clusterroles", _reader_role())
+    for user, role in (("controller", "jobledger"), ("user", "user"), ("read-only", "reader")):
+        _create(api, f"{RBAC}/clusterrolebindings", _binding(user, role))
+    eventually(lambda: _is_discovered(api), "discovery tells of the definitions")
+    api.pool.clear()
+
+
+def _is_discovered(api: Api) -> bool:
+    """Return whether discovery names both kinds, in the form that the controller manager reads.
+
+    It does so seconds after they are served; a controller manager that is started earlier looks
+    again half a minute later, and collects no garbage of RayJobs until then.
+    """
+    form = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+    groups = api.request("GET", "/apis", accept=form).body["items"]
+    ours = [group for group in groups if group["metadata"]["name"] == "ray.io"]
+    kinds = [kind["resource"] for group in ours for kind in group["versions"][0]["resources"]]
+    return {"rayjobs", "rayclusters"} <= set(kinds)
+
+
+def _create(api: Api, path: str, document: Document) -> None:
+    reply = api.request("POST", path, document)
+    assert reply.code in (201, 409), reply.message
+
+
+def _controller_role() -> Document:
+    documents = _parsed((ROOT / "ops" / "rbac.yaml").read_text())
+    (role,) = (document for document in documents if document["kind"] == "ClusterRole")
+    return role
+
+
+def _user_role() -> Document:
+    """Return the role of somebody who submits RayJobs and looks at what becomes of them."""
+    return _role(
+        "user",
+        {"apiGroups": ["ray.io"], "resources": ["rayjobs"], "verbs": ["*"]},
+        *_reader_role()["rules"],
+    )
+
+
+def _reader_role() -> Document:
+    """Return the role of somebody who may look at everything that a RayJob has, and no more."""
+    verbs = ["get", "list", "watch"]
+    return _role(
+        "reader",
+        {"apiGroups": ["ray.io"], "resources": ["rayjobs", "rayclusters"], "verbs": verbs},
+        {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": verbs},
+        {"apiGroups": [""], "resources": ["pods", "pods/log", "events"], "verbs": verbs},
+        {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": verbs},
+    )
+
+
+def _role(name: str, *rules: Document) -> Document:
+    head = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+    return {**head, "metadata": {"name": name}, "rules": list(rules)}
+
+
+def _binding(user: str, role: str) -> Document:
+    group = "rbac.authorization.k8s.io"
+    return {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": f"tests-{user}"},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
+    }

@@ -1,0 +1,149 @@
+"""Ledgers for tests: all ports of the log together, in memory or in a Postgres database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import psycopg
+import pytest
+from sqlalchemy import Engine
+
+from adapters.memory.event_store import MemoryEventStore
+from adapters.memory.history import MemoryHistory
+from adapters.memory.leases import MemoryLeases
+from adapters.memory.pending import MemoryPendingDecisions
+from adapters.postgres.embedded import EmbeddedPostgres
+from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
+from adapters.postgres.event_store import PostgresEventStore
+from adapters.postgres.history import PostgresHistory
+from adapters.postgres.leases import PostgresLeases
+from adapters.postgres.pending import PostgresPendingDecisions
+from adapters.postgres.projections import PostgresProjections
+from adapters.postgres.schema_version import upgrade
+from core.ports.event_store import EventStore
+from core.ports.history import History
+from core.ports.leases import Leases
+from core.ports.pending import PendingDecisions
+from core.ports.projections import Projections
+from core.values.ids import SHARDS
+from core.values.instants import Instant
+from tests.support.postgres import fresh_database, plain_url
+from tests.support.records import NOON
+
+TERM = timedelta(minutes=5)
+"""A lease that does not end during a test."""
+
+
+@dataclass
+class TestClock:
+    """A clock that a test sets."""
+
+    __test__ = False
+    now: Instant = NOON
+
+    def __call__(self) -> Instant:
+        """Return the time."""
+        return self.now
+
+
+@dataclass(kw_only=True)
+class Ledger:
+    """The ports of one log. All shards are held by `writer` under epoch 1."""
+
+    store: EventStore
+    leases: Leases
+    pending: PendingDecisions
+    history: History
+    projections: Projections
+    writer: str = field(default="writer")
+
+    def take_all_shards(self) -> None:
+        """Let `writer` hold every shard."""
+        self.leases.acquire(self.writer, TERM, SHARDS)
+
+    def hand_over(self) -> None:
+        """Let another writer take every shard: the epoch of each grows by one."""
+        self.leases.release(self.writer)
+        self.leases.acquire("another writer", TERM, SHARDS)
+
+
+def memory_ledger() -> Ledger:
+    """Return an empty log in memory."""
+    leases = MemoryLeases(TestClock())
+    store = MemoryEventStore(leases)
+    return Ledger(
+        store=store,
+        leases=leases,
+        pending=MemoryPendingDecisions(store),
+        history=MemoryHistory(store),
+        projections=store,
+    )
+
+
+def postgres_ledger(engine: Engine) -> Ledger:
+    """Return the log of a database."""
+    return Ledger(
+        store=PostgresEventStore(engine, TestClock()),
+        leases=PostgresLeases(engine),
+        pending=PostgresPendingDecisions(engine),
+        history=PostgresHistory(engine),
+        projections=PostgresProjections(engine),
+    )
+
+
+@contextmanager
+def app_engine(url: str, *, statement_timeout_seconds: int = 30) -> Iterator[Engine]:
+    """Connect as the service does, with its role."""
+    options = EngineOptions(role=APP_ROLE, statement_timeout_seconds=statement_timeout_seconds)
+    engine = open_engine(url, options)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def ledger_template(postgres_server: EmbeddedPostgres) -> Iterator[str]:
+    """The name of a migrated, empty database to be copied."""
+    with fresh_database(postgres_server) as url:
+        upgrade(url)
+        yield url.rsplit("/", 1)[1]
+
+
+@pytest.fixture
+def ledger_url(postgres_server: EmbeddedPostgres, ledger_template: str) -> Iterator[str]:
+    """A database with an empty log, for one test; the URL is that of a superuser."""
+    with fresh_database(postgres_server, ledger_template) as url:
+        yield url
+
+
+@pytest.fixture
+def engine(ledger_url: str) -> Iterator[Engine]:
+    """The service's connections to an empty log."""
+    with app_engine(ledger_url) as made:
+        yield made
+
+
+@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
+def empty_ledger(request: pytest.FixtureRequest) -> Ledger:
+    """An empty log of each kind; nobody holds a shard."""
+    if request.param == "memory":
+        return memory_ledger()
+    engine: Engine = request.getfixturevalue("engine")
+    return postgres_ledger(engine)
+
+
+@pytest.fixture
+def ledger(empty_ledger: Ledger) -> Ledger:
+    """An empty log of each kind, all of whose shards are held by `writer`."""
+    empty_ledger.take_all_shards()
+    return empty_ledger
+
+
+@contextmanager
+def tampering(url: str) -> Iterator[psycopg.Connection]:
+    """Connect as a superuser for whom no trigger fires."""
+    with psycopg.connect(plain_url(url), autocommit=True) as connection:
+        connection.execute("SET session_replication_role = replica")
+        yield connection

@@ -1,0 +1,210 @@
+"""What a user starts, as processes of their own: single commands, and the controller."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeAlias
+
+import urllib3
+
+COMMAND_SECONDS = 60.0
+"""Limit of one command; most take one second."""
+
+START_SECONDS = 40.0
+"""Limit until a started controller serves HTTP and is ready."""
+
+STOP_SECONDS = 40.0
+"""Limit from SIGTERM to the end; the controller's own limits add up to less."""
+
+HTTP_SECONDS = 10.0
+POLL_SECONDS = 0.02
+LOG_SHOWN_CHARACTERS = 12_000
+"""As much of the end of a controller's log is shown with a failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def everything(self) -> str:
+        """Return both outputs."""
+        return self.out + self.err
+
+
+Runner: TypeAlias = Callable[[Sequence[str], Path, Mapping[str, str]], Finished]
+"""Runs `jobledger` with arguments in a directory and an environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """An environment to type commands in; nothing of the tests' own environment is handed on."""
+
+    directory: Path
+    environment: Mapping[str, str]
+    runner: Runner | None = None
+    """Runs commands quicker than a new interpreter; None: there is no other way."""
+
+    def with_environment(self, **more: str) -> "Terminal":
+        """Return a terminal in which more (or other) variables are set; empty ones are not."""
+        merged = {**self.environment, **more}
+        return replace(self, environment={name: value for name, value in merged.items() if value})
+
+    def jobledger(self, *arguments: str, code: int | None = 0) -> Finished:
+        """Run `jobledger`; fail unless it ends with `code` (None: whatever it ends with)."""
+        if self.runner is None:
+            return self.run([*jobledger_command(), *arguments], code=code)
+        finished = self.runner(arguments, self.directory, self.environment)
+        assert code is None or finished.code == code, f"{arguments} ended with {finished}"
+        return finished
+
+    def run(self, words: Sequence[str], *, code: int | None = 0) -> Finished:
+        """Run a program to its end."""
+        ended = subprocess.run(
+            words,
+            cwd=self.directory,
+            env=dict(self.environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_SECONDS,
+            check=False,
+        )
+        finished = Finished(ended.returncode, ended.stdout, ended.stderr)
+        assert code is None or finished.code == code, f"{words[-3:]} ended with {finished}"
+        return finished
+
+
+def jobledger_command() -> list[str]:
+    """Return the words that stand for `jobledger`: the code under test, by this interpreter."""
+    return [sys.executable, "-m", "adapters.cli.main"]
+
+
+def plain_environment(home: Path, bytecode: Path) -> dict[str, str]:
+    """Return what every process of a test gets.
+
+    Python's bytecode is kept for the session, whatever the tests' own environment says: without
+    it each start takes seconds.
+    """
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "COLUMNS": "200",
+        "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+        "PYTHONPYCACHEPREFIX": str(bytecode),
+    }
+
+
+class Controller:
+    """`jobledger run` as a process; a context manager that leaves nothing running.
+
+    If the body fails, the end of its log stands beside the failure.
+    """
+
+    def __init__(self, terminal: Terminal, replica: str = "controller") -> None:
+        self._terminal = terminal
+        self._replica = replica
+        self._ready_file = terminal.directory / f"{replica}.ready"
+        self._log_file = terminal.directory / f"{replica}.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self.kill()
+        if error is not None:
+            error.add_note(f"log of {self._replica}:\n{self.log[-LOG_SHOWN_CHARACTERS:]}")
+
+    def start(self, *, until_ready: bool = True) -> None:
+        """Start it; return when it serves HTTP, and is ready if that is asked for."""
+        self._ready_file.unlink(missing_ok=True)
+        words = ["run", "--replica", self._replica, "--port", "0"]
+        with self._log_file.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*jobledger_command(), *words, "--ready-file", str(self._ready_file)],
+                cwd=self._terminal.directory,
+                env=dict(self._terminal.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        self._wait(lambda: self.url != "", "the controller serves HTTP")
+        if until_ready:
+            self._wait(lambda: self.get("/readyz")[0] == 200, "the controller is ready")
+
+    def kill(self) -> None:
+        """End it with SIGKILL, if it runs."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def terminate(self) -> int:
+        """Ask it to stop; return its exit code."""
+        assert self._process is not None, "it was started"
+        self._process.send_signal(signal.SIGTERM)
+        code = self._process.wait(STOP_SECONDS)
+        self._process = None
+        return code
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is there."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def url(self) -> str:
+        """The address it serves; empty before that."""
+        try:
+            return self._ready_file.read_text()
+        except FileNotFoundError:
+            return ""
+
+    @property
+    def log(self) -> str:
+        """Everything it wrote, earlier runs included."""
+        return self._log_file.read_text(errors="replace")
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Return status and text of one of its pages."""
+        answer = urllib3.request(
+            "GET", self.url + path, retries=False, timeout=HTTP_SECONDS, redirect=False
+        )
+        return answer.status, answer.data.decode()
+
+    def metric(self, name: str, **labels: str) -> float:
+        """Return the sum of a metric over all series with these labels."""
+        wanted = [f'{label}="{value}"' for label, value in labels.items()]
+        lines = [line for line in self.get("/metrics")[1].splitlines() if line.startswith(name)]
+        found = [line for line in lines if line[len(name)] in "{ "]
+        return sum(
+            float(line.rsplit(" ", 1)[1]) for line in found if all(item in line for item in wanted)
+        )
+
+    def _wait(self, condition: Callable[[], bool], what: str) -> None:
+        until = time.monotonic() + START_SECONDS
+        while not condition():
+            trouble = "it ended" if not self.running else f"{START_SECONDS:.0f} s have passed"
+            if not self.running or time.monotonic() >= until:
+                log = self.log[-LOG_SHOWN_CHARACTERS:]
+                raise AssertionError(f"{trouble} before {what}; log of {self._replica}:\n{log}")
+            time.sleep(POLL_SECONDS)

@@ -1,0 +1,236 @@
+"""Rule tables: a row is a rule in a sentence, held against the decider and against its laws.
+
+A *story* is what had happened before: observations, played through the decider, and events, folded
+as they are. Where a step needs the id of an effect or a decision it is a function of the state.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TypeAlias
+from uuid import UUID
+
+import pytest
+
+from core.catalogue import NAMES, SCHEMA_VERSION, read_event
+from core.decider import Decider
+from core.jobs import events as shared
+from core.log.chain import GENESIS, canonical, first_fault
+from core.log.recording import NamedEvent, Tail, Writer, record
+from core.projections.view import View, advance
+from core.rayjob.events import JobAdopted, RayJobEvent
+from core.rayjob.observations import RayJobObservation
+from core.rayjob.phases import FOLLOWERS
+from core.rayjob.state import RayJobState
+from core.rayjob.status import status
+from core.values.documents import Json
+from core.values.ids import (
+    DecisionId,
+    EffectId,
+    ObservationId,
+    decision_id_of,
+    effect_id_of,
+    observation_id,
+)
+from core.values.instants import Instant
+from tests.support.records import NOON, a_stream
+
+STREAM = a_stream("train")
+
+WHEN: Instant = datetime.min.replace(tzinfo=UTC)
+"""In `then`: the instant of the observation `when`."""
+
+THIS_EFFECT = EffectId(UUID(int=0))
+"""In `then`: the id that follows from the rule of `core.values.ids`, or that of the open effect."""
+
+THIS_DECISION = DecisionId(UUID(int=0))
+"""In `then`: likewise for decisions."""
+
+RayJobDecider: TypeAlias = Decider[RayJobState, RayJobEvent, RayJobObservation]
+Reply: TypeAlias = Callable[[RayJobState], RayJobObservation]
+"""An observation about an effect or decision, whose id the state knows."""
+When: TypeAlias = RayJobObservation | Reply
+Step: TypeAlias = RayJobEvent | When
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A rule: after this story, this observation brings exactly these events."""
+
+    rule: str
+    given: Sequence[Step] = ()
+    when: When
+    then: Sequence[RayJobEvent] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """A rule about where a whole story leads. What is None is not asked."""
+
+    rule: str
+    story: Sequence[Step]
+    status: Mapping[str, Json] | None = None
+    """Fields of the projected status; None as a value: the field is not shown."""
+    under_way: Sequence[str] | None = None
+    """Open effects as `kind name`."""
+    pending: Mapping[str, float] | None = None
+    """Pending decisions: kind -> seconds after noon."""
+    said: Sequence[type] | None = None
+    """Classes of the events that the last step brought."""
+    facts: Mapping[str, object] = field(default_factory=dict)
+    """Fields of the state."""
+
+
+def table(*rows: Row | Outlook) -> pytest.MarkDecorator:
+    """Return the parametrisation of a test by rows, named by their rules."""
+    assert len({row.rule for row in rows}) == len(rows), "two rows state the same rule"
+    return pytest.mark.parametrize("row", rows, ids=[row.rule for row in rows])
+
+
+@dataclass(slots=True)
+class Played:
+    """A story so far."""
+
+    decider: RayJobDecider
+    state: RayJobState
+    history: list[RayJobEvent] = field(default_factory=list)
+    news: tuple[RayJobEvent, ...] = ()
+    """What the last step brought."""
+
+    def take(self, step: Step) -> None:
+        """Play one more step: decide and fold, and hold it against the laws."""
+        if isinstance(step, tuple(NAMES)):
+            self.news = (step,)  # type: ignore[assignment] # NAMES are the classes of RayJobEvent
+            self.history += self.news
+            self.state = self.decider.fold(self.history)
+            return
+        seen = self.observed(step)
+        self.news = self.decider.decide(self.state, seen)
+        self.history += self.news
+        for event in self.news:
+            self.state = self.decider.evolve(self.state, event)
+        again = self.decider.decide(self.state, seen)
+        assert again == (), f"the same observation again brought {again}"
+
+    def observed(self, step: Step) -> RayJobObservation:
+        """Return the observation that a step is in the present state."""
+        return step(self.state) if callable(step) else step  # type: ignore[return-value] # no event
+
+
+def play(decider: RayJobDecider, story: Iterable[Step]) -> Played:
+    """Return what a story leads to."""
+    played = Played(decider, decider.initial)
+    for step in story:
+        played.take(step)
+    return played
+
+
+def check(decider: RayJobDecider, row: Row) -> None:
+    """Hold a row against the decider: equality of all events, and the laws."""
+    played = play(decider, row.given)
+    before, known = played.state, len(played.history)
+    seen = played.observed(row.when)
+    expected = [resolved(event, before, seen.id, seen.at) for event in row.then]
+    played.take(seen)
+    assert list(played.news) == expected
+    check_laws(decider, played.history, known)
+
+
+def check_outlook(decider: RayJobDecider, row: Outlook) -> None:
+    """Hold where a story leads against what the row says of it, and against the laws."""
+    played = play(decider, row.story)
+    state = played.state
+    if row.status is not None:
+        shown = status(state)
+        assert {name: shown.get(name) for name in row.status} == dict(row.status)
+    if row.under_way is not None:
+        under_way = [f"{effect.wanted.kind} {effect.wanted.name}" for effect in state.effects]
+        assert under_way == list(row.under_way)
+    if row.pending is not None:
+        pending = {item.kind.value: item.due_at for item in state.decisions}
+        seconds = {kind: (due - NOON).total_seconds() for kind, due in pending.items()}
+        assert seconds == dict(row.pending)
+    if row.said is not None:
+        assert [type(event) for event in played.news] == list(row.said)
+    assert {name: getattr(state, name) for name in row.facts} == dict(row.facts)
+    check_laws(decider, played.history, 0)
+
+
+def resolved(
+    event: RayJobEvent, before: RayJobState, cause: ObservationId, at: Instant
+) -> RayJobEvent:
+    """Return an event of `then` with the instant and the ids that it leaves to the rules."""
+    if event.at is WHEN:
+        event = replace(event, at=at)
+    if getattr(event, "effect_id", None) == THIS_EFFECT:
+        event = _with_effect(event, before, cause)
+    if getattr(event, "decision_id", None) == THIS_DECISION:
+        event = _with_decision(event, before, cause)
+    return event
+
+
+def _with_effect(event: RayJobEvent, before: RayJobState, cause: ObservationId) -> RayJobEvent:
+    if isinstance(event, shared.EffectRequested):
+        return replace(event, effect_id=effect_id_of(cause, event.kind.value, event.name))
+    kind, name = getattr(event, "kind", None), getattr(event, "name", None)
+    found = [item.effect_id for item in before.effects if item.wanted.key == (kind, name)]
+    assert len(found) == 1, f"the story leaves {len(found)} effects {kind} {name} open"
+    return replace(event, effect_id=found[0])  # type: ignore[arg-type] # it has this field
+
+
+def _with_decision(event: RayJobEvent, before: RayJobState, cause: ObservationId) -> RayJobEvent:
+    if isinstance(event, shared.DecisionScheduled):
+        return replace(event, decision_id=decision_id_of(cause, event.kind.value, event.subject))
+    kind = getattr(event, "kind", None)
+    found = [item.decision_id for item in before.decisions if item.kind is kind]
+    assert len(found) == 1, f"the story leaves {len(found)} decisions {kind} pending"
+    return replace(event, decision_id=found[0])  # type: ignore[arg-type] # it has this field
+
+
+def check_laws(decider: RayJobDecider, history: Sequence[RayJobEvent], known: int) -> None:
+    """Hold a history against what is true of every history; `known` events were there before."""
+    check_phases(decider, history)
+    stored = through_the_log(history)
+    assert stored == list(history), "events do not survive the log"
+    if history and decider.fold(history[:1]).identity is not None:
+        check_projections(decider, history, known)
+
+
+def check_phases(decider: RayJobDecider, history: Iterable[RayJobEvent]) -> None:
+    """Check that phases only step along `FOLLOWERS`; taking over may begin anywhere."""
+    state = decider.initial
+    for event in history:
+        after = decider.evolve(state, event)
+        stepped = after.phase is not state.phase and not isinstance(event, JobAdopted)
+        if stepped:
+            step = f"{state.phase!r} -> {after.phase!r} by {type(event).__name__}"
+            assert after.phase in FOLLOWERS[state.phase], step
+        state = after
+
+
+def through_the_log(history: Sequence[RayJobEvent]) -> list[RayJobEvent]:
+    """Return the events as they come back: recorded, hashed, as JSON, read by the catalogue."""
+    named = [
+        NamedEvent(name=NAMES[type(e)], schema_version=SCHEMA_VERSION, at=e.at, event=e)
+        for e in history
+    ]
+    tail = Tail(stream_id=STREAM, version=0, chain=GENESIS)
+    writer = Writer(actor="jobledger-0", epoch=1, now=NOON)
+    records, _ = record(tail, writer, observation_id(STREAM, "a row"), named)
+    assert first_fault(GENESIS, records) is None
+    return [read_event(replace(item, data=json.loads(canonical(item.data)))) for item in records]
+
+
+def check_projections(decider: RayJobDecider, history: Sequence[RayJobEvent], known: int) -> None:
+    """Check that a writer who goes on from `known` events gets what a rebuild from none gets."""
+    whole, rows = advance(View(), history)
+    assert whole.state == decider.fold(history)
+    if 0 < known < len(history):
+        earlier, _ = advance(View(), history[:known])
+        later, changes = advance(earlier, history[known:])
+        assert later == whole
+        assert changes.job == rows.job
+        assert set(changes.attempts) <= set(rows.attempts)
+        assert set(changes.decisions) <= set(rows.decisions)
+        assert set(changes.effects) <= set(rows.effects)

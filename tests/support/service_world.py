@@ -1,0 +1,332 @@
+"""The whole service in memory, taken step by step: no threads, no waiting, any time of day.
+
+What is real: everything in `adapters/service`, and the job store of the scheduler. What is played:
+the ports (log, leases, cluster, Ray), and KubeRay with the kubelet, by `DataPlane`.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry
+
+from adapters.memory.clock import SimulatedClock
+from adapters.memory.event_store import MemoryEventStore
+from adapters.memory.history import MemoryHistory
+from adapters.memory.leases import MemoryLeases
+from adapters.memory.pending import MemoryPendingDecisions
+from adapters.memory.ray_jobs import MemoryRayJobs
+from adapters.scheduler.job_store import DecisionJobStore
+from adapters.service.acts import World
+from adapters.service.carrying_out import Office
+from adapters.service.confirmations import Confirmations
+from adapters.service.controller import Controller, ControllerParts, SyncedKinds
+from adapters.service.handover import Handover
+from adapters.service.heralding import Herald
+from adapters.service.inbox import Inbox
+from adapters.service.leasing import LeaseKeeper
+from adapters.service.live import LiveObjects
+from adapters.service.polls import PollParts, Polls
+from adapters.service.publishing import Publisher
+from adapters.service.sightings import Door, identify
+from adapters.service.slots import Slots
+from adapters.service.turn import Turn, TurnParts
+from adapters.service.watching import Surroundings
+from adapters.service.workers import Workers
+from adapters.telemetry.metrics import Metrics
+from core.errors import ClusterUnreachable, LedgerUnavailable, RayApiUnreachable
+from core.jobs.policy import Policy
+from core.jobs.rows import DecisionRow
+from core.ports.alarms import Alarms, OnDue
+from core.ports.clock import Clock
+from core.ports.cluster import RAYJOBS, Cluster
+from core.ports.event_store import EventStore
+from core.ports.history import History
+from core.ports.leases import Leases
+from core.ports.pending import PendingDecisions
+from core.ports.ray_jobs import RayJobs
+from core.values.documents import Manifest, child, text
+from core.values.ids import DecisionId, StreamId
+from core.values.instants import Instant
+from tests.support.crash_points import Crash, Fuse, fused
+from tests.support.data_plane import DataPlane
+from tests.support.records import NOON
+from tests.support.stepped_cluster import SteppedCluster
+
+LEASE_SECONDS = 15.0
+IDLE_SECONDS = 0.5
+"""How much time passes when nobody has anything to do."""
+STEPS_MAX = 3000
+DOOR = Door(cluster="kind", policy=Policy(), redaction_key=b"a key of the tests")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ports:
+    """What a service is connected to."""
+
+    store: EventStore
+    leases: Leases
+    pending: PendingDecisions
+    history: History
+    cluster: Cluster
+    ray: RayJobs
+
+
+class SteppedAlarms:
+    """The scheduler's job store without its thread: `run_once` tells what is due."""
+
+    def __init__(self, pending: PendingDecisions, clock: Clock, leases: LeaseKeeper) -> None:
+        self.store = DecisionJobStore(pending, clock, leases.shards, self._tell)
+        self._clock = clock
+        self._on_due: OnDue | None = None
+
+    def start(self, on_due: OnDue) -> None:
+        self._on_due = on_due
+
+    def wake(self, due_at: Instant | None = None) -> None:
+        pass
+
+    def done(self, decision: DecisionId) -> None:
+        self.store.dealt_with(decision)
+
+    def stop(self) -> None:
+        self._on_due = None
+
+    def is_alive(self) -> bool:
+        return self._on_due is not None
+
+    def run_once(self) -> bool:
+        """Tell what is due; return whether anything was."""
+        jobs = self.store.get_due_jobs(self._clock.now())
+        for job in jobs:
+            job.func(*job.args)
+        return bool(jobs)
+
+    def _tell(self, row: DecisionRow) -> None:
+        if self._on_due is not None:
+            self._on_due(row)
+
+
+MakeAlarms = Callable[[PendingDecisions, Clock, LeaseKeeper], Alarms]
+
+
+class Service:
+    """One process of the service, put together as the wiring does."""
+
+    def __init__(
+        self,
+        ports: Ports,
+        watches: SteppedCluster,
+        clock: SimulatedClock,
+        actor: str,
+        make_alarms: MakeAlarms = SteppedAlarms,
+    ) -> None:
+        self.metrics = Metrics(CollectorRegistry())
+        self.inbox, self.live, self.confirmations = Inbox(), LiveObjects(), Confirmations()
+        self.clock, self.slots = clock, Slots(ports.store)
+        self.leases = LeaseKeeper(ports.leases, clock, actor, LEASE_SECONDS)
+        self.alarms = make_alarms(ports.pending, clock, self.leases)
+        self.workers = Workers(clock, 2)
+        self.herald = Herald(ports.cluster, self.metrics, actor)
+        self.polls = Polls(self._poll_parts(ports))
+        self.handover = self._handover(ports)
+        self.turn = Turn(self._turn_parts(ports, actor), self.handover)
+        self.controller = self._controller(ports, watches)
+
+    def start(self) -> None:
+        """Start what needs no thread."""
+        self.alarms.start(self.controller._on_due)  # noqa: SLF001 as `Controller.start` does
+        self.controller.watch()
+
+    def step(self) -> bool:
+        """Let every part do one thing; return whether any did."""
+        moved = len(self.inbox) > 0
+        self.controller.run_once(wait_seconds=0)
+        assert isinstance(self.alarms, SteppedAlarms), "others have threads of their own"
+        parts = (self.workers, self.polls, self.alarms, self.herald)
+        done = [part.run_once() for part in parts]
+        return moved or any(done)
+
+    def _poll_parts(self, ports: Ports) -> PollParts:
+        return PollParts(
+            ray=ports.ray,
+            live=self.live,
+            inbox=self.inbox,
+            confirmations=self.confirmations,
+            clock=self.clock,
+            metrics=self.metrics,
+            interval_seconds=3,
+            threads=2,
+        )
+
+    def _handover(self, ports: Ports) -> Handover:
+        office = Office(
+            world=World(ports.cluster, ports.ray, self.live, DOOR),
+            slots=self.slots,
+            inbox=self.inbox,
+            clock=self.clock,
+            metrics=self.metrics,
+            may_act=self.leases.may_act,
+        )
+        publisher = Publisher(
+            ports.cluster, self.live, self.inbox, self.clock, self.metrics, self.leases.may_act
+        )
+        return Handover(
+            office=office,
+            workers=self.workers,
+            publisher=publisher,
+            polls=self.polls,
+            alarms=self.alarms,
+            herald=self.herald.announce,
+        )
+
+    def _turn_parts(self, ports: Ports, actor: str) -> TurnParts:
+        return TurnParts(
+            store=ports.store,
+            slots=self.slots,
+            inbox=self.inbox,
+            confirmations=self.confirmations,
+            epochs=self.leases,
+            clock=self.clock,
+            metrics=self.metrics,
+            actor=actor,
+            pause=self._pause,
+        )
+
+    def _pause(self, seconds: float) -> bool:
+        self.clock.advance(seconds)
+        return False
+
+    def _controller(self, ports: Ports, watches: SteppedCluster) -> Controller:
+        synced = SyncedKinds(1)
+        return Controller(
+            ControllerParts(
+                turn=self.turn,
+                slots=self.slots,
+                inbox=self.inbox,
+                live=self.live,
+                confirmations=self.confirmations,
+                leases=self.leases,
+                workers=self.workers,
+                polls=self.polls,
+                alarms=self.alarms,
+                herald=self.herald,
+                handover=self.handover,
+                history=ports.history,
+                watches=watches,
+                clock=self.clock,
+                surroundings=Surroundings(
+                    DOOR, self.inbox, self.live, self.confirmations, synced.note
+                ),
+                synced=synced,
+                namespaces=(),
+                stopping=threading.Event(),
+            )
+        )
+
+
+@dataclass
+class ServiceWorld:
+    """A cluster, a log, Ray, and a service that may die and be started again."""
+
+    fuse: Fuse = field(default_factory=Fuse)
+    exit_codes: list[int] = field(default_factory=list)
+    """How the runs of the entrypoint end, one after the other; then successfully."""
+
+    def __post_init__(self) -> None:
+        self.clock = SimulatedClock(NOON)
+        self.lease_table = MemoryLeases(self.clock.now)
+        self.store = MemoryEventStore(self.lease_table)
+        self.projections = self.store
+        self.history = MemoryHistory(self.store)
+        self.cluster = SteppedCluster(self.clock.now)
+        self.ray = MemoryRayJobs(self.clock.now)
+        self.plane = DataPlane(self.cluster, self.ray, self.exit_codes)
+        self.deaths = 0
+        self._runs = 0
+        self.service = self.start_service()
+
+    def start_service(self, replica: str = "a") -> Service:
+        """Start another process; what watched before is gone."""
+        self._runs += 1
+        service = Service(self._ports(), self.cluster, self.clock, f"{replica}/{self._runs}")
+        service.start()
+        return service
+
+    def start_threads(self, make_alarms: MakeAlarms) -> Service:
+        """Start a process with all its threads, of which `pass_by` is the time."""
+        self._runs += 1
+        actor = f"a/{self._runs}"
+        self.service = Service(self._ports(), self.cluster, self.clock, actor, make_alarms)
+        self.service.controller.start()
+        return self.service
+
+    def pass_by(self, seconds: float) -> None:
+        """Let time pass for a process with threads, and let cluster and Ray do what they do."""
+        self.clock.advance(seconds)
+        self.cluster.deliver()
+        self.plane.step()
+        self.service.workers.open_gate()  # whoever waits looks at the clock again
+        self.service.polls.open_gate()
+        self.service.alarms.wake()
+        self._renew()
+
+    def restart(self) -> None:
+        """Let the process die and start another."""
+        self.cluster.disconnect()
+        self.service = self.start_service()
+
+    def create(self, manifest: Manifest) -> StreamId:
+        """Create a RayJob; return its stream."""
+        made = self.cluster.create(RAYJOBS, manifest)
+        return identify(DOOR.cluster, made).stream_id
+
+    def run(self, until: Callable[[], bool], what: str) -> None:
+        """Take steps until the condition holds and nobody has anything left to do."""
+        for _ in range(STEPS_MAX):
+            if not self.step():
+                if until():
+                    return
+                self.clock.advance(IDLE_SECONDS)
+        raise AssertionError(f"after {STEPS_MAX} steps still not: {what}")
+
+    def step(self) -> bool:
+        """Let everybody do one thing; return whether anybody did. A dead process is replaced."""
+        self.clock.advance(0.001)
+        try:
+            told = self.cluster.deliver()
+            moved = self.service.step()
+            self._renew()
+        except Crash:
+            self.deaths += 1
+            self.restart()
+            return True
+        return self.plane.step() or told or moved
+
+    def phase(self, name: str) -> str:
+        """Return the phase that users see."""
+        return text(child(self.job(name), "status"), "jobDeploymentStatus")
+
+    def job(self, name: str) -> Manifest:
+        """Return the RayJob, empty if there is none."""
+        return self.cluster.get(RAYJOBS, "ml", name) or {}
+
+    def _renew(self) -> None:
+        """Carry out the duty of renewing the leases, a few times per lease."""
+        due = self.clock.monotonic() > self._renewed + LEASE_SECONDS / 3
+        if due:
+            self._renewed = self.clock.monotonic()
+            self.service.controller.renew_leases()
+
+    _renewed: float = 0.0
+
+    def _ports(self) -> Ports:
+        fuse = self.fuse
+        return Ports(
+            store=fused(self.store, "store", fuse, LedgerUnavailable),
+            leases=fused(self.lease_table, "leases", fuse, LedgerUnavailable),
+            pending=MemoryPendingDecisions(self.store),
+            history=fused(self.history, "history", fuse, LedgerUnavailable),
+            cluster=fused(self.cluster, "cluster", fuse, ClusterUnreachable),
+            ray=fused(self.ray, "ray", fuse, RayApiUnreachable),
+        )
