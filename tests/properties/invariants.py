@@ -92,8 +92,9 @@ def check_one_cluster(history: Sequence[RayJobEvent]) -> None:
     for event in history:
         if isinstance(event, ClusterObserved | StrayClusterFound):
             there[event.uid] = event.name
-        made = isinstance(event, EffectSucceeded) and event.kind is EffectKind.CREATE_CLUSTER
-        if made and event.uid not in gone:  # a name is free only once its holder is gone
+        is_made = isinstance(event, EffectSucceeded) and event.kind is EffectKind.CREATE_CLUSTER
+        if isinstance(event, EffectSucceeded) and is_made and event.uid not in gone:
+            # a name is free only once its holder is gone
             there = {uid: name for uid, name in there.items() if name != event.name}
             there[event.uid] = event.name
         if isinstance(event, ClusterVanished | StrayClusterVanished):
