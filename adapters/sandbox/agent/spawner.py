@@ -41,8 +41,10 @@ Each sweep finds the children of the one before.
 """
 
 UNSURE_SWEEPS = 50
-"""So often a process without an environment is waited for: it is in the midst of exec, or has
-none at all and belongs to nobody."""
+"""So often a process without an environment is waited for.
+
+It is in the midst of exec, or has just died; one that has none for longer belongs to nobody.
+"""
 
 SWEEP_PAUSE_SECONDS = 0.002
 """Between two sweeps, for the kernel to hand over orphans."""
@@ -193,12 +195,15 @@ def _is_own(pid: int) -> bool:
 
 
 def _mark_of(pid: int) -> str | None:
-    """Return the mark of a process; None while it has no environment, as in the midst of exec."""
+    """Return the mark of a process; None while it has no environment.
+
+    In the midst of exec, and dead but not reaped: its children become ours at that moment.
+    """
     try:
         with open(f"/proc/{pid}/environ", "rb") as environment:  # noqa: PTH123  # as above
             found = environment.read()
     except OSError:
-        return ""
+        return None
     if not found:
         return None
     for entry in found.split(b"\0"):
