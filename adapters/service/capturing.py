@@ -106,7 +106,7 @@ class Capturer:
         self._parts = parts
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="evidence")
         self._lock = threading.Lock()
-        self._occasions: dict[str, None] = {}
+        self._occasions: dict[tuple[StreamId, str], None] = {}
 
     def before(self, stream: StreamId, job: LiveJob, state: JobState, effect: OpenEffect) -> None:
         """Capture what an effect is about to remove; nothing, for an effect that removes nothing.
@@ -118,7 +118,7 @@ class Capturer:
             return
         occasion = f"{effect.wanted.kind}/{effect.effect_id}"
         scene = _scene(stream, job, state, occasion, kind, effect.wanted.name)
-        if scene is not None and self._is_new(state, occasion):
+        if scene is not None and self._is_new(stream, state, occasion):
             self.capture(scene)
 
     def after_failure(self, stream: StreamId, job: LiveJob, state: JobState, attempt: int) -> None:
@@ -129,20 +129,20 @@ class Capturer:
             kind = "RayCluster"
             name = state.attempt.cluster_name if state.attempt is not None else ""
         scene = _scene(stream, job, state, occasion, kind, name)
-        if scene is not None and self._is_new(state, occasion):
+        if scene is not None and self._is_new(stream, state, occasion):
             self.capture(scene)
 
     def stop(self) -> None:
         """End; questions under way are left to their own limits."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _is_new(self, state: JobState, occasion: str) -> bool:
+    def _is_new(self, stream: StreamId, state: JobState, occasion: str) -> bool:
         if occasion in state.captured:
             return False
         with self._lock:
-            if occasion in self._occasions:
+            if (stream, occasion) in self._occasions:
                 return False
-            self._occasions[occasion] = None
+            self._occasions[stream, occasion] = None
             while len(self._occasions) > OCCASIONS_MAX:
                 del self._occasions[next(iter(self._occasions))]
             return True

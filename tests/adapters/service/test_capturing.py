@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -21,6 +22,7 @@ from core.rayjob.events import AttemptFailed
 from core.rayjob.phases import JobStatus
 from core.rayjob.state import Attempt, RayJobState
 from core.values.documents import Manifest, text
+from core.values.ids import StreamId
 from tests.adapters.service.parts import JOB_ID, SECRET, Bench
 from tests.rules.rayjob.jobs import HEAD_ENV
 from tests.support.evidence import MemoryEvidence
@@ -256,6 +258,13 @@ def test_a_failure_without_a_deletion_is_captured_at_once(scene: Scene) -> None:
     (seen,) = scene.bench.said()
     assert isinstance(seen, EvidenceSeen)
     assert seen.occasion == "failure/1"
+
+
+def test_the_same_occasion_of_another_job_is_another(scene: Scene) -> None:
+    streams = (scene.job.identity.stream_id, StreamId(UUID(int=7)))
+    for stream in streams:
+        scene.capturer.after_failure(stream, scene.job, scene.state(), 1)
+    assert len(scene.bench.said()) == len(streams)
 
 
 def test_a_failure_before_a_deletion_is_left_to_it(scene: Scene) -> None:
