@@ -13,12 +13,15 @@ from enum import StrEnum
 from typing import TypeVar
 
 from tests.crash_points.lane import Lane, Led
-from tests.crash_points.lives import Life
-from tests.crash_points.trap import MOMENTS, Moment, Order, give, journal, withdraw
+from tests.crash_points.lives import Act, Life
+from tests.crash_points.trap import MOMENTS, Moment, Order, Passage, give, journal, withdraw
 from tests.support.effectful_steps import wanted_points
 
 TRIES_MAX = 4
 """So often a point is gone for; two steps at once may come in another order."""
+
+SAMPLE_EVERY = 4
+"""A sample has one in so many of a life's points beyond those that no shorter life has."""
 
 TOLD_EVERY = 50
 """After so many deaths somebody who waits is told how far it is."""
@@ -34,7 +37,7 @@ class Thoroughness(StrEnum):
     """How many of the points are gone for."""
 
     SAMPLE = "sample"
-    """Each point of each life before or after, and each point before and after in some life."""
+    """Each point before and after, in the shortest life that passes it; some of each other life."""
     LIVES = "lives"
     """Each point of each life before and after."""
     HITS = "hits"
@@ -52,24 +55,36 @@ class Chapter:
     kills: int = 0
 
     @property
+    def passages(self) -> list[Passage]:
+        """Return what was recorded, without what the clock alone brings: the renewal of leases."""
+        succeeds = any(step.act is Act.SUCCEED for step in self.life.steps)
+        return [
+            passage
+            for passage in self.recorded.passages
+            if succeeds or not passage.points[0].startswith("Leases.")
+        ]
+
+    @property
     def points(self) -> set[str]:
         """Return all points that were recorded."""
-        return {point for passage in self.recorded.passages for point in passage.points}
+        return {point for passage in self.passages for point in passage.points}
+
+    @property
+    def wanted(self) -> set[Spot]:
+        """Return the same, before and after."""
+        return {(point, moment) for point in self.points for moment in MOMENTS}
 
     @property
     def sure(self) -> set[str]:
-        """Return the points that this life passes whatever comes first.
-
-        Leases are renewed by the clock.
-        """
-        return {point for point in self.points & wanted_points() if "Leases." not in point}
+        """Return the points that this life passes whatever comes first."""
+        return self.points & wanted_points()
 
 
-def firsts_of(led: Led) -> list[tuple[str, ...]]:
+def firsts_of(passages: Sequence[Passage]) -> list[tuple[str, ...]]:
     """Return per step of a recording the points that it is the first to hit, if there are any."""
     known: set[str] = set()
     found = []
-    for passage in led.passages:
+    for passage in passages:
         new = tuple(point for point in passage.points if point not in known)
         if new and passage.moment == "before":
             found.append(new)
@@ -77,11 +92,11 @@ def firsts_of(led: Led) -> list[tuple[str, ...]]:
     return found
 
 
-def orders_of(led: Led) -> list[Order]:
+def orders_of(passages: Sequence[Passage]) -> list[Order]:
     """Return an order for every single step of a recording, before and after."""
     orders: list[Order] = []
     hits: Counter[str] = Counter()
-    for passage in led.passages:
+    for passage in passages:
         if passage.moment == "before":
             hits.update(passage.points)
             rarest = min(reversed(passage.points), key=hits.__getitem__)
@@ -92,34 +107,42 @@ def orders_of(led: Led) -> list[Order]:
 def plan(chapters: Sequence[Chapter], thoroughness: Thoroughness) -> list[Task]:
     """Return whom to kill where."""
     if thoroughness is Thoroughness.HITS:
-        return [(item, order) for item in chapters for order in orders_of(item.recorded)]
+        return [(item, order) for item in chapters for order in orders_of(item.passages)]
     tasks: list[Task] = []
-    aimed: set[Spot] = set()
-    for chapter in chapters:
-        for points in firsts_of(chapter.recorded):
-            moments = MOMENTS
-            if thoroughness is Thoroughness.SAMPLE:
-                moments = (min(MOMENTS, key=lambda m: len(aimed & {(p, m) for p in points})),)
-            tasks += [(chapter, Order(point=points[-1], moment=m)) for m in moments]
-            aimed |= {(point, moment) for point in points for moment in moments}
+    aimed: set[str] = set()
+    for chapter in _shortest_first(chapters):
+        known = aimed if thoroughness is Thoroughness.SAMPLE else set()
+        for points in firsts_of(chapter.passages):
+            new = [point for point in points if point not in known]
+            tasks += [(chapter, Order(point=p, moment=m)) for p in new[-1:] for m in MOMENTS]
+        aimed |= chapter.points
+    if thoroughness is Thoroughness.SAMPLE:
+        tasks += [task for chapter in chapters for task in _some(chapter)]
     return tasks
+
+
+def _some(chapter: Chapter) -> Iterator[Task]:
+    """Yield a few tasks from all over a life."""
+    few = firsts_of(chapter.passages)[::SAMPLE_EVERY]
+    for points, moment in zip(few, itertools.cycle(MOMENTS), strict=False):
+        yield chapter, Order(point=points[-1], moment=moment)
 
 
 def missed(chapters: Sequence[Chapter], thoroughness: Thoroughness) -> list[Task]:
     """Return whom to kill where, because nobody has died there yet."""
-    anywhere = {spot for chapter in chapters for spot in chapter.hit}
-    found: dict[tuple[str, str, str], Task] = {}
-    for chapter in reversed(chapters):
-        for point in sorted(chapter.points):
-            died = [moment for moment in MOMENTS if (point, moment) in chapter.hit]
-            for moment in MOMENTS:
-                spot = (point, moment)
-                if thoroughness is not Thoroughness.SAMPLE and moment not in died:
-                    found[chapter.life.name, *spot] = chapter, Order(point=point, moment=moment)
-                elif not died or spot not in anywhere:
-                    where = chapter.life.name if not died else ""
-                    found[where, *spot] = chapter, Order(point=point, moment=moment)
+    hit = {spot for chapter in chapters for spot in chapter.hit}
+    found: dict[tuple[str, ...], Task] = {}
+    for chapter in _shortest_first(chapters):
+        anywhere = thoroughness is Thoroughness.SAMPLE
+        for point, moment in sorted(chapter.wanted - (hit if anywhere else chapter.hit)):
+            where = "" if anywhere else chapter.life.name
+            task = chapter, Order(point=point, moment=moment)
+            found.setdefault((where, point, moment), task)
     return list(found.values())
+
+
+def _shortest_first(chapters: Sequence[Chapter]) -> list[Chapter]:
+    return sorted(chapters, key=lambda chapter: len(chapter.passages))
 
 
 def unhit(

@@ -1,7 +1,7 @@
 """A real controller that dies by SIGKILL, before or after any step that the ports have.
 
-A fair sample: each point of each life before or after, and each point before and after in some
-life. All of them: `python -m tests.crash_points --all`.
+Each point is hit before and after, in the shortest life that passes it, and a few in all others.
+Each point in every life: `python -m tests.crash_points --all`.
 """
 
 import pytest
