@@ -17,17 +17,13 @@ from adapters.wiring import kubernetes_cluster
 from core.errors import ClusterError, ClusterUnreachable, RequestThrottled
 from core.ports.cluster import (
     BATCH_JOBS,
-    CLUSTER_TRAINING_RUNTIMES,
     CONFIGMAPS,
     CRDS,
-    JOBSETS,
     NAMESPACES,
     RAYCLUSTERS,
     RAYJOBS,
     SECRETS,
     SERVICES,
-    TRAINING_RUNTIMES,
-    TRAINJOBS,
     Resource,
 )
 from core.values.documents import Manifest, child, text
@@ -37,10 +33,6 @@ KNOWN = {
     for resource in (
         RAYJOBS,
         RAYCLUSTERS,
-        TRAINJOBS,
-        TRAINING_RUNTIMES,
-        CLUSTER_TRAINING_RUNTIMES,
-        JOBSETS,
         BATCH_JOBS,
         CONFIGMAPS,
         SECRETS,
@@ -49,7 +41,7 @@ KNOWN = {
         CRDS,
     )
 }
-CLUSTER_WIDE = frozenset({"Namespace", "CustomResourceDefinition", "ClusterTrainingRuntime"})
+CLUSTER_WIDE = frozenset({"Namespace", "CustomResourceDefinition"})
 FIELD_MANAGER = "jobledger-apply"
 
 

@@ -4,7 +4,6 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
 from adapters.cli.output import Output, console, show
@@ -24,7 +23,7 @@ def upgrade(
     with database(settings_from(database_url, data_dir)) as address:
         schema_version.upgrade(address, revision)
         found = schema_version.status(address)
-    console.print(Text.assemble("schema ", (str(found.current), "green")))
+    console.print(f"schema [green]{found.current}[/]")
 
 
 @app.command()
@@ -53,7 +52,7 @@ def downgrade(
         typer.confirm(f"Take the ledger back to {revision}?", abort=True)
     with database(settings_from(database_url, data_dir)) as address:
         schema_version.downgrade(address, revision)
-    console.print(Text.assemble("schema ", (str(revision), "yellow")))
+    console.print(f"schema [yellow]{revision}[/]")
 
 
 @app.command()

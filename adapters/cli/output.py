@@ -16,7 +16,6 @@ from rich.text import Text
 
 from adapters.cli.exit_codes import ExitCode
 from core.errors import (
-    BrokenChain,
     ClusterError,
     ClusterUnreachable,
     JobledgerError,
@@ -30,11 +29,10 @@ WIDTH_MIN = 150
 
 
 def _console(*, stderr: bool) -> Console:
-    """Return a console that shows data as it is: nothing in a message is markup."""
-    found = Console(stderr=stderr, markup=False, emoji=False)
+    found = Console(stderr=stderr)
     if found.is_terminal or found.width >= WIDTH_MIN:
         return found
-    return Console(stderr=stderr, width=WIDTH_MIN, markup=False, emoji=False)
+    return Console(stderr=stderr, width=WIDTH_MIN)
 
 
 console = _console(stderr=False)
@@ -49,22 +47,13 @@ class Output(StrEnum):
     YAML = "yaml"
 
 
-def marked(word: str, style: str, rest: str = "") -> Text:
-    """Return a line that begins with a word in a style of its own."""
-    return Text.assemble((word, style), rest)
-
-
-WORDY = frozenset(
-    {"message", "cause", "resolution", "words", "found", "expected", "why", "unknown", "source"}
-)
+WORDY = frozenset({"message", "cause", "resolution", "words", "found", "expected"})
 """Columns that may be wrapped."""
 
 PHASE_STYLES = {
     "Complete": "green",
     "Failed": "red",
     "ValidationFailed": "red",
-    "JobsBuildFailed": "red",
-    "JobsCreationFailed": "red",
     "Retrying": "yellow",
     "Suspended": "magenta",
     "Suspending": "magenta",
@@ -129,8 +118,6 @@ def exit_code(error: JobledgerError) -> ExitCode:
     """Return the exit code of an error of ours."""
     if isinstance(error, LedgerUnavailable | ClusterUnreachable | RequestThrottled):
         return ExitCode.UNAVAILABLE
-    if isinstance(error, BrokenChain):
-        return ExitCode.FOUND_WRONG
     if isinstance(error, LedgerMisconfigured):
         return ExitCode.MISCONFIGURED
     return ExitCode.REFUSED if isinstance(error, ClusterError) else ExitCode.MISCONFIGURED

@@ -1,26 +1,19 @@
 """`jobledger run`: the long-running service."""
 
-import gc
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adapters.cli.options import DatabaseUrl, DataDir, Kubeconfig, settings_from
-from adapters.cli.stopping import StopSignals
 from adapters.telemetry.logging import configure_logging, get_logger
 from adapters.wiring import ledger, service
 
 SWITCH_INTERVAL_SECONDS = 0.0005
 """At Python's default of 5 ms a timer beside a busy thread is up to 200 ms late."""
-
-GC_THRESHOLDS = (50_000, 50, 100)
-"""Objects made until the garbage collector looks at the youngest, and so on.
-
-At Python's default of 700 it takes a sixth of the CPU: it walks again and again over the states of
-all jobs, which hold no cycles.
-"""
 
 log = get_logger(__name__)
 
@@ -59,12 +52,11 @@ def run(
     )
     configure_logging(settings.log_format, settings.log_level)
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
-    stop = StopSignals()
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
     with ledger(settings) as opened:
         running = service(settings, opened)
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(*GC_THRESHOLDS)
         running.start()
         log.info("started", http=running.http.url, cluster=settings.cluster)
         if ready_file is not None:

@@ -1,4 +1,4 @@
-"""The sandbox's data plane: what makes RayClusters, JobSets, batch Jobs and Pods live.
+"""The sandbox's data plane: what makes RayClusters, batch Jobs and Pods of an API server live.
 
 All of it is an ordinary client: the API server may be the sandbox's own or a real one.
 """
@@ -9,15 +9,12 @@ import structlog
 
 from adapters.sandbox.agent.agent import NodeAgent
 from adapters.sandbox.controllers.batch_job import BatchJobController
-from adapters.sandbox.controllers.jobset import JobSetController, JobSetStores
 from adapters.sandbox.controllers.loop import ControllerLoop
 from adapters.sandbox.controllers.raycluster import RayClusterController, RayClusterStores
 from adapters.sandbox.controllers.store import Store
-from adapters.sandbox.pod_names import PodNames
 from adapters.sandbox.service_proxy import ServiceProxy
 from core.ports.cluster import (
     BATCH_JOBS,
-    JOBSETS,
     PODS,
     RAYCLUSTERS,
     SERVICES,
@@ -43,8 +40,6 @@ class DataPlane:
         batch_jobs: whether to play the batch Job controller (not beside a
             kube-controller-manager).
         rayclusters: whether to play the RayCluster controller (not beside KubeRay).
-        jobsets: whether to play the JobSet controller (not beside the real one, nor where the
-            API server does not know JobSets).
     """
 
     def __init__(
@@ -55,7 +50,6 @@ class DataPlane:
         work_dir: Path,
         batch_jobs: bool = True,
         rayclusters: bool = True,
-        jobsets: bool = True,
     ) -> None:
         self._watches = watches
         self._loop = ControllerLoop("sandbox-controllers")
@@ -65,23 +59,16 @@ class DataPlane:
             (PODS, self._pods),
         ]
         self._proxy = ServiceProxy(self._services, self._pods)
-        self._names = PodNames(self._services, self._pods, work_dir.resolve() / "names")
         self.agent = NodeAgent(cluster, self._pods, work_dir.resolve())
-        self._controllers: list[RayClusterController | JobSetController | BatchJobController] = []
+        self._controllers: list[RayClusterController | BatchJobController] = []
         if rayclusters:
             clusters = Store()
             self._watched.append((RAYCLUSTERS, clusters))
             stores = RayClusterStores(clusters=clusters, pods=self._pods, services=self._services)
             self._controllers.append(RayClusterController(cluster, stores, self._loop))
-        jobs = Store()
-        if batch_jobs or jobsets:
-            self._watched.append((BATCH_JOBS, jobs))
-        if jobsets:
-            wanted = Store()
-            self._watched.append((JOBSETS, wanted))
-            sets = JobSetStores(jobsets=wanted, jobs=jobs, services=self._services)
-            self._controllers.append(JobSetController(cluster, sets, self._loop))
         if batch_jobs:
+            jobs = Store()
+            self._watched.append((BATCH_JOBS, jobs))
             self._controllers.append(BatchJobController(cluster, jobs, self._pods, self._loop))
         self._subscriptions: list[Subscription] = []
 
@@ -93,8 +80,7 @@ class DataPlane:
     def start(self) -> None:
         """Watch, and begin to act."""
         self._proxy.begin()
-        self._names.start()
-        self.agent.start(self._proxy.url, self._names.directory)
+        self.agent.start(self._proxy.url)
         for controller in self._controllers:
             controller.start()
         self._loop.start()

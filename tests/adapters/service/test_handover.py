@@ -82,7 +82,7 @@ class Desk:
             publisher=given.publisher,
             polls=given.polls,
             alarms=self.alarms,
-            herald=lambda _, events, __: self.heralded.extend(events),  # type: ignore[arg-type] # RayJobs
+            herald=lambda _, events: self.heralded.extend(events),
         )
         self.service.turn._follower = self.handover  # noqa: SLF001 in place of the wired one
         self.service.leases.renew()
@@ -98,9 +98,7 @@ class Desk:
 
     @property
     def state(self) -> RayJobState:
-        state = self.service.slots.state(STREAM) or RayJobState()
-        assert isinstance(state, RayJobState)
-        return state
+        return self.service.slots.state(STREAM) or RayJobState()
 
     @property
     def slot(self) -> Slot:

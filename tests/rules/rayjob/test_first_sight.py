@@ -86,7 +86,6 @@ CREATED = asked(EffectKind.CREATE_CLUSTER, cluster_of())
             received(manifest(cluster_selector="shared")),
             started(cluster_name="shared"),
             ADDED,
-            asked(EffectKind.FIND_CLUSTER, "shared"),
         ),
     ),
     Row(
@@ -236,7 +235,7 @@ def adopted(status: SeenStatus, **spec: object) -> Story:
             poll("RUNNING", job_id="theirs-1", message="half way"),
         ),
         status={"jobDeploymentStatus": "Running", "message": "half way", "jobId": "theirs-1"},
-        under_way=["create_service train-head-svc"],
+        under_way=[],
     ),
     Outlook(
         rule="an end that others left on a job that goes on is not shown",

@@ -21,8 +21,6 @@ from tests.support.rayjob_builders import (
     submission_of,
 )
 from tests.support.rayjob_events import (
-    HEAD_LOST,
-    SERVICE,
     asked,
     cancelled,
     cluster_is,
@@ -32,7 +30,6 @@ from tests.support.rayjob_events import (
     fired,
     reached_running,
     scheduled,
-    service_asked,
 )
 from tests.support.rayjob_stories import initializing, running, working
 from tests.support.rows import (
@@ -64,7 +61,6 @@ SILENT = "the head does not answer: connection refused"
             cluster_is("ready"),
             reached_running(),
             asked(SUBMIT, submission_of(), address=ADDRESS),
-            service_asked(),
         ),
     ),
     Row(
@@ -91,7 +87,6 @@ SILENT = "the head does not answer: connection refused"
                 "Message: entrypoint_num_cpus must be positive",
                 "backoffLimit is 0",
             ),
-            dropped(EffectKind.CREATE_SERVICE, SERVICE),
         ),
     ),
     Row(
@@ -136,7 +131,6 @@ SILENT = "the head does not answer: connection refused"
                 backoff_limit=2,
             ),
             dropped(SUBMIT, submission_of()),
-            dropped(EffectKind.CREATE_SERVICE, SERVICE),
         ),
     ),
     Row(
@@ -145,7 +139,7 @@ SILENT = "the head does not answer: connection refused"
         when=not_found(30),
         then=(
             EntrypointMissed(at=WHEN, job_id=submission_of()),
-            *failed_for_good("AppFailed", LOST, "backoffLimit is 0", blame=HEAD_LOST),
+            *failed_for_good("AppFailed", LOST, "backoffLimit is 0"),
         ),
     ),
     Row(
@@ -154,9 +148,7 @@ SILENT = "the head does not answer: connection refused"
         when=not_found(40),
         then=(
             EntrypointMissed(at=WHEN, job_id=submission_of()),
-            *failed_for_good(
-                "AppFailed", LOST, "backoffLimit is 0", status="RUNNING", blame=HEAD_LOST
-            ),
+            *failed_for_good("AppFailed", LOST, "backoffLimit is 0", status="RUNNING"),
         ),
     ),
 )
@@ -178,7 +170,7 @@ def test_http_mode(row: Row) -> None:
             manifest(12, generation=2, submission_mode=HTTP, finalizer=True),
             outdated(SUBMIT, 13),
         ),
-        under_way=[f"create_service {SERVICE}", f"submit_entrypoint {submission_of()}"],
+        under_way=[f"submit_entrypoint {submission_of()}"],
         facts={"phase": "Running"},
     ),
 )

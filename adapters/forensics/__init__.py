@@ -1,1 +1,0 @@
-"""What forensics needs of the world: keys, files of seals, bundles."""

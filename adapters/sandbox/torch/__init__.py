@@ -1,1 +1,0 @@
-"""A small `torchrun` for Pods on machines without PyTorch. Needs only the standard library."""

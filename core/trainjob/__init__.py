@@ -1,1 +1,0 @@
-"""TrainJob: its phases, events, rules, and how its objects are built from a runtime."""

@@ -1,1 +1,0 @@
-"""A real Ray head under the sandbox's RayClusters: `make test-ray`."""

@@ -1,1 +1,0 @@
-"""Plugins of TrainJobs, compared field by field."""
