@@ -1,14 +1,13 @@
 """`jobledger run`: the long-running service."""
 
-import signal
 import sys
-import threading
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adapters.cli.options import DatabaseUrl, DataDir, Kubeconfig, settings_from
+from adapters.cli.stopping import StopSignals
 from adapters.telemetry.logging import configure_logging, get_logger
 from adapters.wiring import ledger, service
 
@@ -52,9 +51,7 @@ def run(
     )
     configure_logging(settings.log_format, settings.log_level)
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = StopSignals()
     with ledger(settings) as opened:
         running = service(settings, opened)
         running.start()

@@ -1,14 +1,13 @@
 """`jobledger sandbox`: a local Kubernetes-style API on which RayJobs really run, as processes."""
 
-import signal
 import tempfile
-import threading
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adapters.cli.output import console
+from adapters.cli.stopping import StopSignals
 from adapters.telemetry.logging import configure_logging
 from adapters.wiring import start_sandbox
 
@@ -24,9 +23,7 @@ def sandbox(
 ) -> None:
     """Serve the API, simulated controllers and a node until told to stop (SIGTERM, SIGINT)."""
     configure_logging("console", log_level)
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = StopSignals()
     made = directory or Path(tempfile.mkdtemp(prefix="jobledger-sandbox-"))
     running = start_sandbox(made, host, port)
     environment = made / "environment"

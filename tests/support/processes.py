@@ -172,6 +172,12 @@ class Controller:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._process is not None, "it was started"
+        return self._process.pid
+
+    @property
     def url(self) -> str:
         """The address it serves; empty before that."""
         try:

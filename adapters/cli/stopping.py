@@ -1,0 +1,26 @@
+"""How a long-running command hears that it is to stop: SIGTERM or SIGINT, whenever they come.
+
+An Event that a handler sets is not enough. Python runs handlers in the main thread only, and one
+that is just falling asleep, or whose signal another thread was given, sleeps on.
+"""
+
+import signal
+import socket
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class StopSignals:
+    """Takes the signals from now on. To be made in the main thread, once."""
+
+    def __init__(self) -> None:
+        self._heard, self._told = socket.socketpair()
+        self._told.setblocking(False)
+        signal.set_wakeup_fd(self._told.fileno(), warn_on_full_buffer=False)
+        for number in STOP_SIGNALS:
+            signal.signal(number, lambda *_: None)  # its number has been written to the socket
+
+    def wait(self) -> None:
+        """Return once one of them has come, which may have been before."""
+        while self._heard.recv(1)[0] not in STOP_SIGNALS:
+            pass
