@@ -4,9 +4,12 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed-dev
 BENCH_STAMP := $(VENV)/.installed-bench
+RAY_VENV := $(VENV)/ray
+RAY_STAMP := $(VENV)/.installed-ray
+SDK_STAMP := $(VENV)/sdk/.installed
 WORKERS ?= 2
 
-.PHONY: help demo test check format apiserver bench lock install clean
+.PHONY: help demo test test-ray check format apiserver sdk bench lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -16,6 +19,9 @@ demo: install ## A RayJob fails, is retried on new clusters and succeeds; the co
 
 test: install ## All tests that this machine can run; skipped ones say what is missing
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+test-ray: install $(RAY_STAMP) ## The job API and whole RayJobs on real heads of the `ray` package
+	@$(BIN)/python -m tests.real_ray $(RAY_VENV)/bin $(ARGS)
 
 check: install ## Format, lint, types, import contracts, house rules: fast, no servers
 	$(BIN)/ruff format --check .
@@ -31,8 +37,16 @@ format: install ## Format and mend what can be mended
 bench: install $(BENCH_STAMP) ## The figures, as ratios in one run, with the settings printed
 	@$(BIN)/python -m bench $(ARGS)
 
-apiserver: install ## Build etcd, kube-apiserver, kube-controller-manager, kubectl (once, ten minutes)
+apiserver: install ## Build etcd, kube-apiserver, its controllers, kubectl, JobSet (once, twelve minutes)
 	@$(BIN)/python -m tests.apiserver.build
+
+sdk: $(SDK_STAMP) ## The Kubeflow SDK in an environment of its own, for the tests that drive it
+
+$(SDK_STAMP): requirements/sdk.txt
+	@echo "installing the Kubeflow SDK into $(VENV)/sdk"
+	@$(PYTHON) -m venv $(VENV)/sdk
+	@$(VENV)/sdk/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/sdk.txt
+	@touch $@
 
 lock: install ## Pin the dependencies anew: versions and hashes, no addresses
 	@for group in run dev bench; do \
@@ -40,6 +54,10 @@ lock: install ## Pin the dependencies anew: versions and hashes, no addresses
 	    --no-emit-index-url --no-annotate --no-header --extra embedded \
 	    $$( [ $$group = run ] || echo --group $$group ) pyproject.toml -o requirements/$$group.txt; \
 	done
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+	  --no-emit-index-url --no-annotate --no-header --group ray -o requirements/ray.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+	  --no-emit-index-url --no-annotate --no-header --group sdk -o requirements/sdk.txt
 
 install: $(STAMP) ## A virtual environment with everything pinned by hash
 
@@ -54,6 +72,12 @@ $(STAMP): requirements/dev.txt pyproject.toml
 $(BENCH_STAMP): requirements/bench.txt $(STAMP)
 	@echo "installing what the figures are compared with into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
+	@touch $@
+
+$(RAY_STAMP): requirements/ray.txt $(STAMP)
+	@echo "installing Ray into $(RAY_VENV) (a download of about 110 MB, once)"
+	@$(PYTHON) -m venv $(RAY_VENV)
+	@$(RAY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/ray.txt
 	@touch $@
 
 clean: ## Remove the environment and all caches

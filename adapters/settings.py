@@ -55,7 +55,22 @@ class Settings(BaseSettings):
     context: str = ""
     """Context of the kubeconfig. Empty: its current one."""
     namespaces: tuple[str, ...] = ()
-    """Namespaces whose RayJobs are controlled. Empty: all."""
+    """Namespaces whose jobs are controlled. Empty: all."""
+    job_kinds: tuple[Literal["RayJob", "TrainJob"], ...] = Field(
+        default=("RayJob", "TrainJob"), min_length=1
+    )
+    """Kinds of job that are controlled.
+
+    The first must be served by the API server; the others are taken up once they are.
+    """
+    trainjob_conditions: Literal["seed", "upstream"] = "seed"
+    """Which conditions a TrainJob shows.
+
+    seed: Created comes first. upstream: what Trainer 2.3 writes, without Created; the Kubeflow SDK
+    shows Running only while a job has no conditions.
+    """
+    trainjob_propagate_conditions: bool = False
+    """Whether plugins may show conditions of their own on a TrainJob, as of its JobSet's start."""
     replica: str = Field(default_factory=socket.gethostname)
     """Name of this replica.
 
@@ -65,11 +80,29 @@ class Settings(BaseSettings):
     """How long a lease lasts; a replica that dies is replaced after at most this long."""
     poll_interval_seconds: float = 3.0
     """Pause between two questions to a Ray head about the same job. Upstream: 3."""
+    log_streams_max: int = 2000
+    """Running jobs without a submitter whose logs are followed, so that their ends are noticed at
+    once; others are asked about more often. At most a quarter of the files that may be open.
+    """
     ray_timeout_seconds: float = 2.0
     """Longest time one question to a Ray head may take. Upstream: 2."""
-    status_check_timeout_seconds: int = 300
+    status_check_timeout_seconds: int = Field(
+        default=300,
+        validation_alias=AliasChoices(
+            "JOBLEDGER_STATUS_CHECK_TIMEOUT_SECONDS",
+            "RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS",
+            "status_check_timeout_seconds",
+        ),
+    )
     """How long a head may leave every question unanswered before the attempt has failed."""
-    transition_grace_seconds: int = 300
+    transition_grace_seconds: int = Field(
+        default=300,
+        validation_alias=AliasChoices(
+            "JOBLEDGER_TRANSITION_GRACE_SECONDS",
+            "RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS",
+            "transition_grace_seconds",
+        ),
+    )
     """From the end of the Ray job until the job is concluded without its submitter."""
     submitter_finished_timeout_seconds: int = 30
     """From the end of the submitter until the Ray job must have ended."""
@@ -77,11 +110,48 @@ class Settings(BaseSettings):
     """Pause before the first retry; doubles with each. 0: at once, as upstream."""
     retry_delay_max_seconds: int = 3600
     """Longest pause before a retry."""
+    evidence_timeout_seconds: int = 10
+    """How long a failure waits for a look at its Pods, where a job's retry policy needs one."""
     effect_retry_seconds: int = 10
     """Pause before a request that the API server refused is tried again.
 
     It doubles with every refusal, up to five minutes.
     """
+    cluster_domain: str = Field(
+        default="cluster.local",
+        validation_alias=AliasChoices(
+            "JOBLEDGER_CLUSTER_DOMAIN", "CLUSTER_DOMAIN", "cluster_domain"
+        ),
+    )
+    """DNS domain of the Kubernetes cluster."""
+    login_shell: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("JOBLEDGER_LOGIN_SHELL", "ENABLE_LOGIN_SHELL", "login_shell"),
+    )
+    """Whether submitters run their command in a login shell."""
+    head_cluster_ip: bool = Field(
+        default=False,
+        validation_alias=AliasChoices(
+            "JOBLEDGER_HEAD_CLUSTER_IP", "ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE", "head_cluster_ip"
+        ),
+    )
+    """Whether the Service `<rayjob>-head-svc` gets an address of its own."""
+    sidecar_restarts: bool = False
+    """Whether the submitter of SidecarMode is started again when it fails (Kubernetes 1.35)."""
+    batch_scheduler: Literal["", "volcano", "yunikorn", "kai-scheduler"] = ""
+    """Who places the Pods of a RayJob together; the same as KubeRay's flag --batch-scheduler.
+
+    Empty: nobody. With volcano, a PodGroup is made for every job.
+    """
+    delete_job_after_finish: bool = Field(
+        default=False,
+        validation_alias=AliasChoices(
+            "JOBLEDGER_DELETE_JOB_AFTER_FINISH",
+            "DELETE_RAYJOB_CR_AFTER_JOB_FINISHES",
+            "delete_job_after_finish",
+        ),
+    )
+    """Whether shutdownAfterJobFinishes deletes the RayJob itself, and not only its RayCluster."""
     workers: int = 8
     """Threads that carry out effects and write statuses."""
     pollers: int = 8
@@ -90,6 +160,21 @@ class Settings(BaseSettings):
     """Address for /healthz, /readyz and /metrics."""
     port: int = 8080
     """Port for /healthz, /readyz and /metrics; 0: any free one."""
+    evidence_seconds: float = 3.0
+    """How long capturing evidence may take, before a deletion and after a failure; 0: none is."""
+    api_token_file: Path | None = None
+    """File with the bearer token that readers of the JSON API must send.
+
+    Without it, and without api_token_review, the API is served on a loopback address only.
+    """
+    api_token_review: bool = False
+    """Let Kubernetes judge the tokens of readers of the JSON API: who may get RayJobs may read."""
+    seal_every_seconds: int = 3600
+    """Pause between two seals of what is new in the log; 0: `jobledger run` makes none."""
+    seals_dir: Path | None = None
+    """Directory in which every seal is kept as a file too. Empty: only in the database."""
+    seal_key_file: Path | None = None
+    """Private key (PEM, Ed25519) that seals are signed with. Empty: they are not signed."""
     log_format: Literal["console", "json"] = "console"
     """Form of the log lines."""
     log_level: str = "info"

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Engine
 
+from adapters import forensic_wiring
 from adapters.http.health import health_app
 from adapters.http.server import HttpServer
 from adapters.kube.client import KubernetesCluster
@@ -24,13 +26,17 @@ from adapters.kube.watches import KubernetesWatches
 from adapters.postgres.embedded import EmbeddedPostgres
 from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
 from adapters.postgres.event_store import PostgresEventStore
+from adapters.postgres.evidence import PostgresEvidence
 from adapters.postgres.history import PostgresHistory
+from adapters.postgres.imports import Imports
 from adapters.postgres.leases import PostgresLeases
 from adapters.postgres.partitions import Partitions
 from adapters.postgres.pending import PostgresPendingDecisions
 from adapters.postgres.projections import PostgresProjections
 from adapters.postgres.schema_version import require_current, upgrade
+from adapters.postgres.seals import PostgresSeals
 from adapters.ray.job_api import RayJobApi
+from adapters.ray.log_streams import LogStreams
 from adapters.redaction_key import redaction_key
 from adapters.sandbox.api_server import SandboxApi
 from adapters.sandbox.data_plane import DataPlane
@@ -39,28 +45,34 @@ from adapters.scheduler.alarms import SchedulerAlarms
 from adapters.service.acts import World
 from adapters.service.carrying_out import Office
 from adapters.service.confirmations import Confirmations
-from adapters.service.controller import Controller, ControllerParts, SyncedKinds
+from adapters.service.controller import Controller, ControllerParts
 from adapters.service.handover import Handover
 from adapters.service.heralding import Herald
 from adapters.service.inbox import Inbox
+from adapters.service.kept import count_kept_clusters
+from adapters.service.kind_watches import SyncedKinds
+from adapters.service.kuberay_metrics import KubeRayMetrics, announcing
 from adapters.service.leasing import LeaseKeeper
 from adapters.service.live import LiveObjects
+from adapters.service.plugins import trainjob_plugins
+from adapters.service.policies import installation, policy, train_policy
 from adapters.service.polls import PollParts, Polls
 from adapters.service.publishing import Publisher
 from adapters.service.sightings import Door
 from adapters.service.slots import Slots
+from adapters.service.tokens import Tokens
 from adapters.service.turn import Turn, TurnParts
 from adapters.service.watching import Surroundings
 from adapters.service.workers import Workers
 from adapters.settings import Settings
 from adapters.telemetry.clock import SystemClock
 from adapters.telemetry.metrics import Metrics
-from core.jobs.policy import Policy
 
 PARTITIONS_EVERY = timedelta(hours=6)
 SUM_UP_EVERY = timedelta(seconds=15)
+COUNT_KEPT_EVERY = timedelta(seconds=60)
 LOOK_AROUND_EVERY = timedelta(seconds=60)
-WATCH_KINDS = 3
+WATCH_KINDS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +87,9 @@ class Ledger:
     leases: PostgresLeases
     projections: PostgresProjections
     partitions: Partitions
+    seals: PostgresSeals
+    evidence: PostgresEvidence
+    imports: Imports
 
 
 @contextmanager
@@ -124,6 +139,9 @@ def open_ledger(url: str, engine: Engine) -> Ledger:
         leases=PostgresLeases(engine),
         projections=PostgresProjections(engine),
         partitions=Partitions(engine),
+        seals=PostgresSeals(engine),
+        evidence=PostgresEvidence(engine),
+        imports=Imports(engine),
     )
 
 
@@ -145,18 +163,6 @@ def kubernetes_cluster(settings: Settings) -> KubernetesCluster:
 def kubernetes_watches(settings: Settings) -> KubernetesWatches:
     """Return the watches of the API server, for commands that follow objects."""
     return KubernetesWatches(connect(cluster_connection(settings)))
-
-
-def policy(settings: Settings) -> Policy:
-    """Return what jobs are judged by here."""
-    return Policy(
-        transition_grace_seconds=settings.transition_grace_seconds,
-        status_check_timeout_seconds=settings.status_check_timeout_seconds,
-        submitter_finished_timeout_seconds=settings.submitter_finished_timeout_seconds,
-        retry_delay_seconds=settings.retry_delay_seconds,
-        retry_delay_max_seconds=settings.retry_delay_max_seconds,
-        effect_retry_seconds=settings.effect_retry_seconds,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +226,9 @@ def _basis(settings: Settings, opened: Ledger) -> _Basis:
             cluster=settings.cluster,
             policy=policy(settings),
             redaction_key=redaction_key(settings),
+            installation=installation(settings),
+            train_policy=train_policy(settings),
+            plugins=trainjob_plugins(),
         ),
         stopping=threading.Event(),
     )
@@ -236,6 +245,10 @@ def _polls(basis: _Basis) -> Polls:
             metrics=basis.metrics,
             interval_seconds=basis.settings.poll_interval_seconds,
             threads=basis.settings.pollers,
+            token=Tokens(basis.cluster, basis.live, basis.clock).token,
+            ends=LogStreams(streams_max=basis.settings.log_streams_max)
+            if basis.settings.log_streams_max > 0
+            else None,
         )
     )
 
@@ -248,6 +261,9 @@ def _handover(basis: _Basis, polls: Polls, alarms: SchedulerAlarms, herald: Hera
         clock=basis.clock,
         metrics=basis.metrics,
         may_act=basis.leases.may_act,
+        evidence=forensic_wiring.capturer(
+            basis.settings, basis.opened.evidence, basis.cluster, basis.ray, basis.live, basis.inbox
+        ),
     )
     publisher = Publisher(
         basis.cluster,
@@ -263,7 +279,7 @@ def _handover(basis: _Basis, polls: Polls, alarms: SchedulerAlarms, herald: Hera
         publisher=publisher,
         polls=polls,
         alarms=alarms,
-        herald=herald.announce,
+        herald=announcing(herald.announce, KubeRayMetrics(basis.metrics.registry, basis.live)),
     )
 
 
@@ -286,7 +302,8 @@ def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
     herald = Herald(basis.cluster, basis.metrics, basis.actor)
     polls = _polls(basis)
     handover = _handover(basis, polls, alarms, herald)
-    synced = SyncedKinds(max(1, len(basis.settings.namespaces)))
+    job_kinds = basis.settings.job_kinds
+    synced = SyncedKinds(max(1, len(basis.settings.namespaces)), job_kinds[0])
     return Controller(
         ControllerParts(
             turn=_turn(basis, handover),
@@ -304,12 +321,18 @@ def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
             watches=basis.watches,
             clock=basis.clock,
             surroundings=Surroundings(
-                basis.door, basis.inbox, basis.live, basis.confirmations, synced.note
+                basis.door,
+                basis.inbox,
+                basis.live,
+                basis.confirmations,
+                synced.note,
+                handover.changed_by_others,
             ),
             synced=synced,
             namespaces=basis.settings.namespaces,
             stopping=basis.stopping,
             watch_troubles=basis.watches.troubles,
+            job_kinds=job_kinds,
         )
     )
 
@@ -322,14 +345,21 @@ def service(settings: Settings, opened: Ledger) -> Service:
     renew_every = timedelta(seconds=settings.lease_seconds / 3)
     alarms.add_duty("renew leases", controller.renew_leases, renew_every)
     alarms.add_duty("sum up confirmations", controller.sum_up, SUM_UP_EVERY)
+    count_kept = partial(count_kept_clusters, opened.history, basis.leases, basis.metrics)
+    alarms.add_duty("count kept RayClusters", count_kept, COUNT_KEPT_EVERY)
     alarms.add_duty("look around", controller.look_around, LOOK_AROUND_EVERY)
     alarms.add_duty(
         "make partitions",
         lambda: opened.partitions.ensure_around(basis.clock.now()),
         PARTITIONS_EVERY,
     )
+    if settings.seal_every_seconds:
+        seal_every = timedelta(seconds=settings.seal_every_seconds)
+        seal = partial(forensic_wiring.seal_quietly, settings, opened.engine)
+        alarms.add_duty("seal the log", seal, seal_every)
     told = (controller.is_alive, controller.waits_for)
-    app = health_app(*told, basis.metrics.registry, controller.troubles)
+    health = health_app(*told, basis.metrics.registry, controller.troubles)
+    app = forensic_wiring.with_api_if_allowed(health, opened, settings, lambda: basis.cluster)
     return Service(controller, HttpServer(app, settings.host, settings.port), alarms)
 
 

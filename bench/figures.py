@@ -66,6 +66,21 @@ class Report:
             "seconds": round(time.monotonic() - self.began, 1),
         }
 
+    def markdown(self) -> Iterable[str]:
+        """Return everything as it can stand in a document."""
+        yield f"### {self.claim}"
+        yield ""
+        yield "; ".join(f"{name}: {value}" for name, value in self.settings.items()) + "."
+        yield ""
+        yield "| figure | value |"
+        yield "|---|---|"
+        for item in self.figures:
+            yield f"| {item.name} | {shown(item.value)} {item.unit} |".replace("  |", " |")
+        for text in self.remarks:
+            yield ""
+            yield f"({text})"
+        yield ""
+
     def lines(self) -> Iterable[str]:
         """Return everything as lines of text."""
         yield f"== {self.claim}"

@@ -1,5 +1,6 @@
 """What the figures were measured on, and how CPU time is read there."""
 
+import gc
 import os
 import platform
 import sys
@@ -9,21 +10,31 @@ from pathlib import Path
 
 import psutil
 
-SWITCH_INTERVAL_SECONDS = 0.0005
-"""As `jobledger run` sets it."""
+from adapters.cli.run import GC_THRESHOLDS, SWITCH_INTERVAL_SECONDS
+
+
+def run_as_the_service_does() -> None:
+    """Set this interpreter up as `jobledger run` does."""
+    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 def machine_settings() -> dict[str, str]:
     """Return what the figures depend on."""
-    switch = f"switch interval {sys.getswitchinterval() * 1e3} ms"
+    switch = f"switch interval {sys.getswitchinterval() * 1e3} ms, collector {gc.get_threshold()}"
     return {
-        "cores": str(os.cpu_count()),
+        "cores": f"{os.cpu_count()}, shared by everything that is measured",
         "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GiB",
         "processor": _processor(),
         "system": f"{platform.system()} {platform.release()}",
         "Python": f"{platform.python_version()}, {switch}",
-        "load before": " ".join(f"{load:.1f}" for load in os.getloadavg()),
+        "load before": load(),
     }
+
+
+def load() -> str:
+    """Return the load averages over 1, 5 and 15 minutes."""
+    return " ".join(f"{average:.1f}" for average in os.getloadavg())
 
 
 def _processor() -> str:

@@ -6,6 +6,7 @@ cannot express raises the schema version and adds a step in `core.log.upcasting`
 """
 
 from collections.abc import Mapping
+from typing import TypeAlias
 
 from core.errors import UnknownEventType
 from core.jobs import events as shared
@@ -14,11 +15,16 @@ from core.log.envelope import EventRecord
 from core.log.upcasting import upcast
 from core.rayjob import events as rayjob
 from core.rayjob.events import RayJobEvent
+from core.trainjob import events as trainjob
+from core.trainjob.events import TrainJobEvent
 
 SCHEMA_VERSION = 1
 """Newest version of every type; they are all in their first."""
 
-TYPES: Mapping[str, type[RayJobEvent]] = {
+JobEvent: TypeAlias = RayJobEvent | TrainJobEvent
+"""An event of any kind of job."""
+
+TYPES: Mapping[str, type[JobEvent]] = {
     "EffectRequested": shared.EffectRequested,
     "EffectSucceeded": shared.EffectSucceeded,
     "EffectFaltered": shared.EffectFaltered,
@@ -30,6 +36,7 @@ TYPES: Mapping[str, type[RayJobEvent]] = {
     "ObservationGapFound": shared.ObservationGapFound,
     "ObservationsConfirmed": shared.ObservationsConfirmed,
     "StatusPublished": shared.StatusPublished,
+    "EvidenceCaptured": shared.EvidenceCaptured,
     "JobDiscovered": rayjob.JobDiscovered,
     "JobAdopted": rayjob.JobAdopted,
     "ManifestReceived": rayjob.ManifestReceived,
@@ -61,14 +68,45 @@ TYPES: Mapping[str, type[RayJobEvent]] = {
     "JobFailed": rayjob.JobFailed,
     "DeletionStarted": rayjob.DeletionStarted,
     "JobDeleted": rayjob.JobDeleted,
+    "HeadPodObserved": rayjob.HeadPodObserved,
+    "HeadPodVanished": rayjob.HeadPodVanished,
+    "SidecarFinished": rayjob.SidecarFinished,
+    "SuspensionPostponed": rayjob.SuspensionPostponed,
+    "ClusterKept": rayjob.ClusterKept,
+    "ClusterCovered": rayjob.ClusterCovered,
+    "PodsObserved": rayjob.PodsObserved,
+    "FailureNoticed": rayjob.FailureNoticed,
+    "AnnotationsRejected": rayjob.AnnotationsRejected,
+    "TrainJobDiscovered": trainjob.TrainJobDiscovered,
+    "TrainJobAdopted": trainjob.TrainJobAdopted,
+    "TrainJobReceived": trainjob.TrainJobReceived,
+    "JobsBuildFailed": trainjob.JobsBuildFailed,
+    "JobsCreationFailed": trainjob.JobsCreationFailed,
+    "ObjectsApplied": trainjob.ObjectsApplied,
+    "TrainAttemptStarted": trainjob.TrainAttemptStarted,
+    "TrainAttemptEnded": trainjob.TrainAttemptEnded,
+    "TrainJobSuspended": trainjob.TrainJobSuspended,
+    "TrainJobResumed": trainjob.TrainJobResumed,
+    "TrainJobCompleted": trainjob.TrainJobCompleted,
+    "TrainJobFailed": trainjob.TrainJobFailed,
+    "TrainJobDeletionStarted": trainjob.TrainJobDeletionStarted,
+    "TrainJobDeleted": trainjob.TrainJobDeleted,
+    "RuntimeObserved": trainjob.RuntimeObserved,
+    "BelongingVanished": trainjob.BelongingVanished,
+    "JobSetObserved": trainjob.JobSetObserved,
+    "JobSetVanished": trainjob.JobSetVanished,
 }
 """Stored name -> class of the newest version."""
 
-NAMES: Mapping[type[RayJobEvent], str] = {cls: name for name, cls in TYPES.items()}
+KEPT = "ClusterKept"
+FATES_OF_A_CLUSTER = (KEPT, "ClusterCovered", "ClusterVanished")
+"""What was said last of a job's RayCluster after the end: kept or not."""
+
+NAMES: Mapping[type[JobEvent], str] = {cls: name for name, cls in TYPES.items()}
 """Class -> stored name."""
 
 
-def read_event(record: EventRecord) -> RayJobEvent:
+def read_event(record: EventRecord) -> JobEvent:
     """Return the event a record holds.
 
     Raises:

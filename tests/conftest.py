@@ -3,19 +3,28 @@
 import pytest
 from hypothesis import settings
 
-from tests.support.apiserver import api_server
+from tests.support.apiserver import api_server, jobset_server
 from tests.support.ledgers import empty_ledger, engine, ledger, ledger_template, ledger_url
 from tests.support.postgres import database_url, postgres_server
 
 settings.register_profile("the same examples each time", derandomize=True)
 settings.load_profile("the same examples each time")
-pytest.register_assert_rewrite("tests.support.rows")  # failing rows explain themselves
+# failing rows, rules and stories explain themselves
+pytest.register_assert_rewrite(
+    "tests.support.rows",
+    "tests.contracts.jobsets_admission",
+    "tests.contracts.jobsets_ending",
+    "tests.contracts.jobsets_parts",
+    "tests.contracts.jobsets_starting",
+    "tests.acceptance.trainjob_stories",
+)
 
 __all__ = [
     "api_server",
     "database_url",
     "empty_ledger",
     "engine",
+    "jobset_server",
     "ledger",
     "ledger_template",
     "ledger_url",

@@ -17,13 +17,17 @@ from adapters.wiring import kubernetes_cluster
 from core.errors import ClusterError, ClusterUnreachable, RequestThrottled
 from core.ports.cluster import (
     BATCH_JOBS,
+    CLUSTER_TRAINING_RUNTIMES,
     CONFIGMAPS,
     CRDS,
+    JOBSETS,
     NAMESPACES,
     RAYCLUSTERS,
     RAYJOBS,
     SECRETS,
     SERVICES,
+    TRAINING_RUNTIMES,
+    TRAINJOBS,
     Resource,
 )
 from core.values.documents import Manifest, child, text
@@ -33,6 +37,10 @@ KNOWN = {
     for resource in (
         RAYJOBS,
         RAYCLUSTERS,
+        TRAINJOBS,
+        TRAINING_RUNTIMES,
+        CLUSTER_TRAINING_RUNTIMES,
+        JOBSETS,
         BATCH_JOBS,
         CONFIGMAPS,
         SECRETS,
@@ -41,7 +49,7 @@ KNOWN = {
         CRDS,
     )
 }
-CLUSTER_WIDE = frozenset({"Namespace", "CustomResourceDefinition"})
+CLUSTER_WIDE = frozenset({"Namespace", "CustomResourceDefinition", "ClusterTrainingRuntime"})
 FIELD_MANAGER = "jobledger-apply"
 
 

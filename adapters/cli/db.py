@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
 from adapters.cli.output import Output, console, show
@@ -23,7 +24,7 @@ def upgrade(
     with database(settings_from(database_url, data_dir)) as address:
         schema_version.upgrade(address, revision)
         found = schema_version.status(address)
-    console.print(f"schema [green]{found.current}[/]")
+    console.print(Text.assemble("schema ", (str(found.current), "green")))
 
 
 @app.command()
@@ -52,7 +53,7 @@ def downgrade(
         typer.confirm(f"Take the ledger back to {revision}?", abort=True)
     with database(settings_from(database_url, data_dir)) as address:
         schema_version.downgrade(address, revision)
-    console.print(f"schema [yellow]{revision}[/]")
+    console.print(Text.assemble("schema ", (str(revision), "yellow")))
 
 
 @app.command()

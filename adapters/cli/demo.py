@@ -3,7 +3,7 @@
 from pydantic import SecretStr
 
 from adapters.cli.history import QUIET, print_story, story
-from adapters.cli.output import console
+from adapters.cli.output import console, marked
 from adapters.demo.afterwards import check_ends, prove, tell_by_sql, where_next
 from adapters.demo.play import NAMESPACE, RETRIED, play, stage
 from adapters.telemetry.logging import configure_logging
@@ -11,13 +11,17 @@ from adapters.wiring import ledger
 from core.ports.history import JobFilter
 
 INTRODUCTION = """\
-Five RayJobs on a local Kubernetes-style API, run as real processes; Postgres and the controller
-beside them.
+Five RayJobs and four TrainJobs on a local Kubernetes-style API, run as real processes; Postgres and
+the controller beside them.
   third-time-lucky   fails twice, succeeds on its third RayCluster (backoffLimit 2)
   never-converges    fails on five RayClusters (backoffLimit 4)
   too-slow           passes its deadline of 8 s, and is not retried (backoffLimit 3)
   on-hold            is suspended while it runs, and resumed
   mistaken           is not valid
+  fits-a-line        a TrainJob: two nodes fit a line together, for real
+  too-early          its runtime comes after it
+  cannot-be-built    sets what the torch plugin sets
+  second-wind        both nodes fail, its JobSet restarts them
 """
 
 
@@ -45,4 +49,4 @@ def demo() -> None:
 
 
 def _headline(command: str) -> None:
-    console.print(f"\n[bold]$ {command}[/]", highlight=False)
+    console.print(marked(f"\n$ {command}", "bold"))

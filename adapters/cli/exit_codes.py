@@ -8,7 +8,7 @@ class ExitCode(IntEnum):
 
     OK = 0
     FOUND_WRONG = 1
-    """The command worked, and what it checked is not right (verify, rebuild --check)."""
+    """The command worked, and what it checked is not right (verify, replay, import)."""
     USAGE = 2
     """The command line itself is wrong."""
     NOT_FOUND = 3

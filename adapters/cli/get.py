@@ -19,6 +19,7 @@ from core.ports.history import JobFilter
 
 COLUMNS = (
     "namespace",
+    "kind",
     "name",
     "job_status",
     "phase",
@@ -40,6 +41,14 @@ def get(
     open_only: Annotated[
         bool, typer.Option("--open", help="Only jobs in which something is left to do.")
     ] = False,
+    kept_only: Annotated[
+        bool,
+        typer.Option(
+            "--kept",
+            help="Only ended jobs whose RayCluster stays because no rule of their "
+            "deletionStrategy covers it.",
+        ),
+    ] = False,
     limit: Annotated[int, typer.Option(help="At most so many jobs.", min=1)] = 200,
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",
@@ -50,6 +59,8 @@ def get(
         if job:
             rows = [find_job(opened.history, job, namespace)]
         else:
-            wanted = JobFilter(namespace=namespace, phase=phase, open_only=open_only)
+            wanted = JobFilter(
+                namespace=namespace, phase=phase, open_only=open_only, kept_only=kept_only
+            )
             rows = list(opened.history.jobs(wanted, limit))
     show(output, [asdict(row) for row in rows], COLUMNS)

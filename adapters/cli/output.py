@@ -16,6 +16,7 @@ from rich.text import Text
 
 from adapters.cli.exit_codes import ExitCode
 from core.errors import (
+    BrokenChain,
     ClusterError,
     ClusterUnreachable,
     JobledgerError,
@@ -29,10 +30,11 @@ WIDTH_MIN = 150
 
 
 def _console(*, stderr: bool) -> Console:
-    found = Console(stderr=stderr)
+    """Return a console that shows data as it is: nothing in a message is markup."""
+    found = Console(stderr=stderr, markup=False, emoji=False)
     if found.is_terminal or found.width >= WIDTH_MIN:
         return found
-    return Console(stderr=stderr, width=WIDTH_MIN)
+    return Console(stderr=stderr, width=WIDTH_MIN, markup=False, emoji=False)
 
 
 console = _console(stderr=False)
@@ -47,13 +49,22 @@ class Output(StrEnum):
     YAML = "yaml"
 
 
-WORDY = frozenset({"message", "cause", "resolution", "words", "found", "expected"})
+def marked(word: str, style: str, rest: str = "") -> Text:
+    """Return a line that begins with a word in a style of its own."""
+    return Text.assemble((word, style), rest)
+
+
+WORDY = frozenset(
+    {"message", "cause", "resolution", "words", "found", "expected", "why", "unknown", "source"}
+)
 """Columns that may be wrapped."""
 
 PHASE_STYLES = {
     "Complete": "green",
     "Failed": "red",
     "ValidationFailed": "red",
+    "JobsBuildFailed": "red",
+    "JobsCreationFailed": "red",
     "Retrying": "yellow",
     "Suspended": "magenta",
     "Suspending": "magenta",
@@ -118,6 +129,8 @@ def exit_code(error: JobledgerError) -> ExitCode:
     """Return the exit code of an error of ours."""
     if isinstance(error, LedgerUnavailable | ClusterUnreachable | RequestThrottled):
         return ExitCode.UNAVAILABLE
+    if isinstance(error, BrokenChain):
+        return ExitCode.FOUND_WRONG
     if isinstance(error, LedgerMisconfigured):
         return ExitCode.MISCONFIGURED
     return ExitCode.REFUSED if isinstance(error, ClusterError) else ExitCode.MISCONFIGURED

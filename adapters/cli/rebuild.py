@@ -9,7 +9,7 @@ from rich.progress import track
 
 from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
-from adapters.cli.output import Output, console, errors, show
+from adapters.cli.output import Output, console, errors, marked, show
 from adapters.rebuilding import Difference, compare, replace
 from adapters.wiring import ledger
 
@@ -32,7 +32,8 @@ def rebuild(
         show(output, [asdict(item) for item in found], ())
     elif not found:
         done = "equal the fold of the log" if check else "are the fold of the log again"
-        console.print(f"[green]rebuilt[/] {len(streams)} jobs: all rows and columns {done}")
+        told = f" {len(streams)} jobs: all rows and columns {done}"
+        console.print(marked("rebuilt", "green", told))
     else:
         show(output, [asdict(item) for item in found], COLUMNS)
     if found and check:

@@ -1,5 +1,6 @@
 """`jobledger run`: the long-running service."""
 
+import gc
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,13 @@ from adapters.wiring import ledger, service
 
 SWITCH_INTERVAL_SECONDS = 0.0005
 """At Python's default of 5 ms a timer beside a busy thread is up to 200 ms late."""
+
+GC_THRESHOLDS = (50_000, 50, 100)
+"""Objects made until the garbage collector looks at the youngest, and so on.
+
+At Python's default of 700 it takes a sixth of the CPU: it walks again and again over the states of
+all jobs, which hold no cycles.
+"""
 
 log = get_logger(__name__)
 
@@ -54,6 +62,9 @@ def run(
     stop = StopSignals()
     with ledger(settings) as opened:
         running = service(settings, opened)
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*GC_THRESHOLDS)
         running.start()
         log.info("started", http=running.http.url, cluster=settings.cluster)
         if ready_file is not None:

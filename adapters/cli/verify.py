@@ -1,47 +1,109 @@
 """`jobledger verify`: is the log as it was written? Names the first row that is not."""
 
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.progress import Progress
 
 from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
-from adapters.cli.output import Output, console, errors, show
-from adapters.postgres.verify import VerifyReport
+from adapters.cli.output import Output, console, errors, marked, show
+from adapters.cli.seal import SealsDir
+from adapters.forensics.sealed import SealReport, check_seals
+from adapters.forensics.signing import judge
+from adapters.postgres.verify import WHOLE, Extent, VerifyReport
 from adapters.postgres.verify import verify as walk
-from adapters.wiring import ledger
+from adapters.wiring import Ledger, ledger
 
 
 def verify(
+    first: Annotated[int, typer.Option("--from", help="First position.", min=1)] = WHOLE.first,
+    last: Annotated[
+        int | None, typer.Option("--to", help="Last position. Without it: the end.", min=1)
+    ] = None,
+    seals: SealsDir = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(help="Public key that every seal must be signed by (PEM, Ed25519)."),
+    ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(help="Processes that share a large log. Without it: one per CPU.", min=1),
+    ] = None,
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
-    """Check every hash, link, version and position of the log."""
+    """Check every hash, link, version and position of the log, and hold it against its seals."""
     settings = settings_from(database_url, data_dir)
+    extent = Extent(
+        first=first, last=last or WHOLE.last, processes=processes or os.cpu_count() or 1
+    )
+    public = judge(key) if key is not None else None
     with ledger(settings) as opened, Progress(console=errors, transient=True) as progress:
-        task = progress.add_task("verify", total=None)
-
-        def advance(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
-
-        report = walk(opened.engine, advance)
-    _tell(report, output)
-    if report.faults:
+        report = _walked(opened, extent, progress)
+        task = progress.add_task("seals", total=opened.seals.last_position())
+        sealed = check_seals(
+            opened.seals, seals, public, lambda done: progress.update(task, completed=done)
+        )
+        kept = list(opened.evidence.changed()) if extent.is_all else []
+    faults = [asdict(fault) for fault in report.faults]
+    faults += [_of_evidence(digest, what) for digest, what in kept]
+    faults += [{**asdict(fault), "stream_id": fault.stream} for fault in sealed.faults]
+    _tell(report, sealed, faults, output)
+    if faults:
         raise typer.Exit(ExitCode.FOUND_WRONG)
 
 
-def _tell(report: VerifyReport, output: Output) -> None:
+def _of_evidence(digest: str, what: str) -> dict[str, object]:
+    nowhere = {"position": 0, "stream_id": None, "version": 0}
+    return {"kind": "evidence", **nowhere, "what": f"{digest}: {what}"}
+
+
+def _walked(opened: Ledger, extent: Extent, progress: Progress) -> VerifyReport:
+    task = progress.add_task("events", total=None)
+
+    def advance(done: int, total: int) -> None:
+        progress.update(task, completed=done, total=total)
+
+    return walk(opened.engine, advance, extent)
+
+
+def _tell(
+    report: VerifyReport,
+    sealed: SealReport,
+    faults: Sequence[Mapping[str, object]],
+    output: Output,
+) -> None:
     if output is not Output.TABLE:
-        show(output, [asdict(report)], ())
+        found = {"events": report.events, "streams": report.streams, "faults": faults}
+        kept = {"seals": sealed.seals, "sealed_to": sealed.sealed_to, "key": sealed.signed_by}
+        show(output, [{**found, **kept}], ())
         return
-    if not report.faults:
+    if not faults:
         console.print(
-            f"[green]verified[/] {report.events} events of {report.streams} jobs: "
-            "every hash, link, version and position is as written"
+            marked(
+                "verified",
+                "green",
+                f" {report.events} events of {report.streams} jobs: "
+                "every hash, link, version and position is as written",
+            )
         )
-        return
-    for fault in report.faults:
-        place = f"position {fault.position}, stream {fault.stream_id}, version {fault.version}"
-        console.print(f"[red]{fault.kind}[/] at {place}: {fault.what}", soft_wrap=True)
+    for fault in faults:
+        place = (
+            f"position {fault['position']}, stream {fault['stream_id']}, version {fault['version']}"
+        )
+        told = f" at {place}: {fault['what']}"
+        console.print(marked(str(fault["kind"]), "red", told), soft_wrap=True)
+    console.print(_of_seals(sealed), style="dim")
+
+
+def _of_seals(sealed: SealReport) -> str:
+    if not sealed.seals:
+        return "no seals: `jobledger seal add` makes one"
+    signed = f", signed by {sealed.signed_by}" if sealed.signed_by else ", signatures not asked for"
+    return f"held against {sealed.seals} seals up to position {sealed.sealed_to}{signed}"

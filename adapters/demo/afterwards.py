@@ -6,9 +6,11 @@ One job's story, the same from one query, and the proof that nothing was changed
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
+from rich.text import Text
 from sqlalchemy import text as sql
 
 from adapters.demo.play import NAMESPACE, RETRIED, DemoFailed, Stage
+from adapters.demo.trainings import ENDS
 from adapters.postgres.verify import verify
 from adapters.rebuilding import compare
 from adapters.wiring import Ledger
@@ -51,14 +53,18 @@ def prove(console: Console, opened: Ledger) -> None:
     if report.fault is not None:
         raise DemoFailed(f"verify found: {report.fault}")
     console.print(
-        f"[green]verified[/]  {report.events} events of {report.streams} jobs: "
-        "every hash, link, version and position is as written"
+        Text.assemble(
+            ("verified", "green"),
+            f"  {report.events} events of {report.streams} jobs: "
+            "every hash, link, version and position is as written",
+        )
     )
     streams = opened.history.streams()
     differences = [found for stream in streams for found in compare(opened, stream)]
     if differences:
         raise DemoFailed(f"the tables differ from the log: {differences[0]}")
-    console.print(f"[green]rebuilt[/]   {len(streams)} jobs: all rows equal the fold of the log")
+    told = f"   {len(streams)} jobs: all rows equal the fold of the log"
+    console.print(Text.assemble(("rebuilt", "green"), told))
 
 
 def check_ends(opened: Ledger) -> None:
@@ -73,6 +79,7 @@ def check_ends(opened: Ledger) -> None:
         "too-slow": ("Failed", 1, 1),
         "on-hold": ("Complete", 2, 0),
         "mistaken": ("ValidationFailed", 0, 0),
+        **ENDS,
     }
     for row in opened.history.jobs(JobFilter(namespace=NAMESPACE), 100):
         found = (row.phase, row.attempt, row.failed)
@@ -83,7 +90,7 @@ def check_ends(opened: Ledger) -> None:
 def where_next(console: Console, on: Stage) -> None:
     """Say how to go on."""
     del on
-    console.print("\n[bold]Where next[/]", highlight=False)
+    console.print(Text("\nWhere next", "bold"))
     for line in (
         "jobledger sandbox        a local API to try your own manifests on; says how to go on",
         "jobledger run            control the RayJobs of the cluster in your kubeconfig",

@@ -1,4 +1,4 @@
-"""The play: five RayJobs, and a controller that is killed with SIGKILL."""
+"""The play: five RayJobs, four TrainJobs, and a controller that is killed with SIGKILL."""
 
 import os
 import shutil
@@ -13,12 +13,13 @@ from rich.console import Console
 
 from adapters.demo.controller_process import ControllerProcess
 from adapters.demo.samples import samples
+from adapters.demo.trainings import EARLY, Trainings
 from adapters.demo.watching import LiveTable
 from adapters.postgres.schema_version import upgrade
 from adapters.settings import Settings
 from adapters.wiring import Sandbox, database, kubernetes_cluster, kubernetes_watches, start_sandbox
 from core.errors import JobledgerError
-from core.ports.cluster import RAYJOBS, Cluster
+from core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster
 from core.values.documents import Manifest, child
 
 STEP_SECONDS_MAX = 60.0
@@ -42,6 +43,7 @@ class Stage:
     controller: ControllerProcess
     cluster: Cluster
     table: LiveTable
+    trainings: Trainings
 
 
 @contextmanager
@@ -64,11 +66,15 @@ def stage(console: Console) -> Iterator[Stage]:
             }
             controller = ControllerProcess(directory, environment)
             table = LiveTable(console)
-            watch = kubernetes_watches(local).watch(RAYJOBS, table, namespace=NAMESPACE)
+            cluster, watches = kubernetes_cluster(local), kubernetes_watches(local)
+            trainings = Trainings(table, cluster, NAMESPACE)
+            watch = watches.watch(RAYJOBS, table, namespace=NAMESPACE)
+            another = watches.watch(TRAINJOBS, trainings, namespace=NAMESPACE)
             try:
-                yield Stage(settings, plain, sandbox, controller, kubernetes_cluster(local), table)
+                yield Stage(settings, plain, sandbox, controller, cluster, table, trainings)
             finally:
                 watch.stop()
+                another.stop()
                 controller.stop()
     finally:
         shutil.rmtree(directory, ignore_errors=True)
@@ -99,6 +105,7 @@ def play(on: Stage) -> None:
     table.header()
     for manifest in samples():
         on.cluster.create(RAYJOBS, _placed(manifest))
+    on.trainings.begin()
     _wait(on, lambda: table.clusters(RETRIED) > 1, "the first retry")
     _wait(on, lambda: _phase_is(table, SUSPENDED, "Running"), f"{SUSPENDED} to run")
     table.say(f"kubectl patch rayjob {SUSPENDED}: suspend: true", "bold magenta")
@@ -110,6 +117,10 @@ def play(on: Stage) -> None:
     _wait(on, lambda: _phase_is(table, SUSPENDED, "Suspended"), f"{SUSPENDED} to be suspended")
     table.say(f"kubectl patch rayjob {SUSPENDED}: suspend: false", "bold magenta")
     _suspend(on, suspend=False)
+    _wait(on, lambda: on.trainings.has(EARLY, "Created=False"), f"{EARLY} to say what it misses")
+    table.say("kubectl create: the runtime that too-early names", "bold magenta")
+    on.trainings.bring_the_runtime()
+    _wait(on, on.trainings.have_ended, "the end of every TrainJob")
     wanted = len(samples())
     _wait(on, lambda: table.ended() == wanted, "the end of every job")
 

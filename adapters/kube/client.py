@@ -1,12 +1,15 @@
 """The API server as an ordinary client sees it: reads and writes of any kind of object."""
 
 from adapters.kube import paths
-from adapters.kube.decoding import read_object, with_kind
+from adapters.kube.decoding import read_object, read_page, with_kind
 from adapters.kube.listing import PAGE_LIMIT, Selection, pages
 from adapters.kube.transport import APPLY_TYPE, MERGE_PATCH_TYPE, Request, Transport
 from core.errors import ObjectNotFound, VersionExpired
-from core.ports.cluster import PODS, ObjectList, Propagation, Resource
+from core.ports.cluster import CORE_EVENTS, PODS, ObjectList, Propagation, Resource
 from core.values.documents import Json, Manifest, text
+
+ABOUT_LIMIT = 100
+"""Kubernetes Events about one object that are read at most."""
 
 LOG_LIMIT_BYTES = 1024 * 1024
 """Of a pod's log at most this much is read unless the caller says otherwise."""
@@ -167,6 +170,18 @@ class KubernetesCluster:
             about=_about(PODS, namespace, name, "log"),
         )
         return self._transport.send(request, max_bytes=limit_bytes).decode(errors="replace")
+
+    def events_about(self, namespace: str, kind: str, name: str) -> tuple[Manifest, ...]:
+        """Return the Kubernetes Events about an object, `ABOUT_LIMIT` at most."""
+        selector = f"involvedObject.kind={kind},involvedObject.name={name}"
+        request = Request(
+            method="GET",
+            path=paths.collection_path(CORE_EVENTS, namespace),
+            query=(("fieldSelector", selector), ("limit", str(ABOUT_LIMIT))),
+            about=f"events about {kind} {namespace}/{name}",
+        )
+        page = read_page(request.what, self._transport.send(request))
+        return tuple(read_object(request.what, raw) for raw in page.items or ())
 
     def _object(self, request: Request) -> Manifest:
         return read_object(request.what, self._transport.send(request))

@@ -22,7 +22,12 @@ from kubernetes.config import ConfigException, load_kube_config
 from kubernetes.config.incluster_config import InClusterConfigLoader
 from yaml import YAMLError
 
-from adapters.kube.transport import CONNECT_TIMEOUT_SECONDS, READ_TIMEOUT_SECONDS, Transport
+from adapters.kube.transport import (
+    CONNECT_TIMEOUT_SECONDS,
+    CREDENTIALS_SECONDS,
+    READ_TIMEOUT_SECONDS,
+    Transport,
+)
 from core.errors import ClusterUnreachable
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -54,6 +59,8 @@ class ConnectionSettings:
     """Connections kept open: one for each thread that asks, and one for each watch."""
     connect_timeout_seconds: float = CONNECT_TIMEOUT_SECONDS
     read_timeout_seconds: float = READ_TIMEOUT_SECONDS
+    credentials_seconds: float = CREDENTIALS_SECONDS
+    """How long a token is used before its file or plug-in is asked again."""
     user_agent: str = "jobledger"
 
 
@@ -72,6 +79,7 @@ def connect(settings: ConnectionSettings, environment: Mapping[str, str] = os.en
         api,
         connect_timeout_seconds=settings.connect_timeout_seconds,
         read_timeout_seconds=settings.read_timeout_seconds,
+        credentials_seconds=settings.credentials_seconds,
     )
 
 

@@ -14,8 +14,8 @@ import msgspec
 from core import errors
 from core.values.documents import Manifest
 
-MAX_MESSAGE = 256
-"""Characters; enough for what Kubernetes says of one field, too few for a manifest."""
+MAX_MESSAGE = 800
+"""Characters; enough for what a webhook says of one object, too few for a manifest."""
 
 MAX_RETRY_AFTER_SECONDS = 300.0
 """No server may silence us for longer than this."""

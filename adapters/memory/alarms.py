@@ -65,7 +65,8 @@ class MemoryAlarms:
         self._told = {key: since for key, since in self._told.items() if since >= lost_before}
         room = TOLD_AT_ONCE_MAX - len(self._told)
         try:
-            rows = self._pending.due(self._clock.now(), self._shards(), room, tuple(self._told))
+            now_here = self._clock.now()
+            rows = self._pending.look(now_here, self._shards(), room, tuple(self._told)).due
         except LedgerUnavailable:
             return ()
         for row in rows:

@@ -3,9 +3,10 @@
 from collections.abc import Collection, Sequence
 
 from adapters.memory.event_store import MemoryEventStore
+from core.catalogue import FATES_OF_A_CLUSTER, KEPT
 from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
 from core.ports.history import FinishedJob, JobFilter
-from core.values.ids import StreamId
+from core.values.ids import StreamId, first_stream_at
 
 
 class MemoryHistory:
@@ -18,7 +19,18 @@ class MemoryHistory:
         """See `core.ports.history.History.jobs`."""
         with self._store.lock:
             rows = [row for row in self._store.rows.jobs.values() if _matches(row, wanted)]
+            if wanted.kept_only:
+                rows = [row for row in rows if self._keeps_its_cluster(row)]
         return sorted(rows, key=lambda row: row.stream_id, reverse=True)[:limit]
+
+    def _keeps_its_cluster(self, row: JobRow) -> bool:
+        told = [
+            item.record.type
+            for item in self._store.read_stream(row.stream_id)
+            if item.record.type in FATES_OF_A_CLUSTER
+        ]
+        ended = row.phase in ("Complete", "Failed") and row.deleted_at is None
+        return ended and told[-1:] == [KEPT]
 
     def streams(self) -> Sequence[StreamId]:
         """See `core.ports.history.History.streams`."""
@@ -30,13 +42,9 @@ class MemoryHistory:
         with self._store.lock:
             rows = list(self._store.rows.jobs.values())
         return [
-            FinishedJob(
-                stream_id=row.stream_id,
-                generation=row.generation,
-                deleted=row.deleted_at is not None,
-            )
+            FinishedJob(stream_id=row.stream_id, generation=row.generation)
             for row in rows
-            if not row.open and row.shard in shards
+            if not row.open and row.deleted_at is None and row.shard in shards
         ]
 
     def open_streams(self, shards: Collection[int]) -> Sequence[StreamId]:
@@ -64,6 +72,15 @@ class MemoryHistory:
         return sorted(rows, key=lambda row: (row.requested_at, row.effect_id))
 
 
+def _is_in_order(row: JobRow, wanted: JobFilter) -> bool:
+    stream = row.stream_id
+    if wanted.older_than is not None and stream >= wanted.older_than:
+        return False
+    if wanted.created_from is not None and stream < first_stream_at(wanted.created_from):
+        return False
+    return wanted.created_until is None or stream < first_stream_at(wanted.created_until)
+
+
 def _matches(row: JobRow, wanted: JobFilter) -> bool:
     restrictions = (
         (wanted.cluster, row.cluster),
@@ -72,7 +89,10 @@ def _matches(row: JobRow, wanted: JobFilter) -> bool:
         (wanted.kind, row.kind),
         (wanted.uid, row.uid),
         (wanted.phase, row.phase),
+        (wanted.reason, row.reason),
     )
+    if not _is_in_order(row, wanted):
+        return False
     if wanted.open_only and not row.open:
         return False
     if wanted.stream_id is not None and row.stream_id != wanted.stream_id:

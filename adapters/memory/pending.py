@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 from adapters.memory.event_store import MemoryEventStore
 from core.jobs.rows import DecisionRow
+from core.ports.pending import Look
 from core.values.ids import DecisionId
 from core.values.instants import Instant
 
@@ -14,19 +15,14 @@ class MemoryPendingDecisions:
     def __init__(self, store: MemoryEventStore) -> None:
         self._store = store
 
-    def due(
+    def look(
         self, now: Instant, shards: Collection[int], limit: int, besides: Collection[DecisionId]
-    ) -> Sequence[DecisionRow]:
-        """See `core.ports.pending.PendingDecisions.due`."""
+    ) -> Look:
+        """See `core.ports.pending.PendingDecisions.look`."""
         rows = self._earliest_first(shards, besides)
-        return [row for row in rows if row.due_at <= now][:limit]
-
-    def next_due_at(
-        self, shards: Collection[int], besides: Collection[DecisionId]
-    ) -> Instant | None:
-        """See `core.ports.pending.PendingDecisions.next_due_at`."""
-        rows = self._earliest_first(shards, besides)
-        return rows[0].due_at if rows else None
+        due = [row for row in rows if row.due_at <= now][:limit]
+        others = rows[len(due) :]
+        return Look(due=due, next_due_at=others[0].due_at if others else None)
 
     def pending(self, shards: Collection[int], limit: int) -> Sequence[DecisionRow]:
         """See `core.ports.pending.PendingDecisions.pending`."""

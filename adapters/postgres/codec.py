@@ -156,6 +156,8 @@ def _require(holds: bool, otherwise: str) -> None:  # noqa: FBT001  # reads as a
 
 
 def _payload(record: EventRecord) -> bytes:
+    if record.payload:
+        return record.payload
     try:
         return canonical(record.data)
     except ValueError as error:

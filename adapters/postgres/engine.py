@@ -8,6 +8,7 @@ from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event, make
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from adapters.postgres.answer_limit import GRACE_SECONDS, AnswerLimit, limited_cursor
 from adapters.postgres.codec import register
 from core.errors import LedgerMisconfigured
 
@@ -44,6 +45,8 @@ class EngineOptions:
     connect_timeout_seconds: int = 5
     statement_timeout_seconds: int = 30
     """Limit of one statement, waiting for locks included; 0 for none."""
+    grace_seconds: float = GRACE_SECONDS
+    """How long after that limit an answer is still waited for before the connection is cut."""
     application_name: str = "jobledger"
 
 
@@ -86,6 +89,7 @@ def open_engine(url: str, options: EngineOptions | None = None) -> Engine:
             "connect_timeout": chosen.connect_timeout_seconds,
             "application_name": chosen.application_name,
             **_KEEPALIVES,
+            **_limits(chosen),
         },
     )
 
@@ -95,6 +99,14 @@ def open_engine(url: str, options: EngineOptions | None = None) -> Engine:
     event.listen(engine, "connect", prepare)
     event.listen(engine, "handle_error", _leave_read_only_server)
     return engine
+
+
+def _limits(options: EngineOptions) -> dict[str, Any]:
+    """Return what keeps a connection from waiting for ever for a server that is gone."""
+    if not options.statement_timeout_seconds:
+        return {}
+    limit = AnswerLimit(options.statement_timeout_seconds + options.grace_seconds)
+    return {"cursor_factory": limited_cursor(limit)}
 
 
 def _leave_read_only_server(context: ExceptionContext) -> None:

@@ -1,20 +1,55 @@
 """What people and commands ask: the port `core.ports.history` over the inline projections."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Engine, Select, SmallInteger, any_, literal, select
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Engine,
+    Select,
+    SmallInteger,
+    and_,
+    any_,
+    literal,
+    select,
+)
 
 from adapters.postgres.errors import ledger_errors
-from adapters.postgres.tables import attempt, decision, effect, job
+from adapters.postgres.tables import attempt, decision, effect, event, job
 from adapters.postgres.tables import stream as heads
+from core.catalogue import FATES_OF_A_CLUSTER, KEPT
 from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
 from core.ports.history import FinishedJob, JobFilter
-from core.values.ids import StreamId
+from core.values.ids import StreamId, first_stream_at
 
 
 def _in_shards(shards: Collection[int]) -> ColumnElement[bool]:
     return job.c.shard == any_(literal(list(shards), ARRAY(SmallInteger)))
+
+
+def _keeps_its_cluster() -> ColumnElement[bool]:
+    """Return the condition that the last word about a job's RayCluster is that it is kept."""
+    last_word = (
+        select(event.c.type)
+        .where(event.c.stream_id == job.c.stream_id, event.c.type.in_(FATES_OF_A_CLUSTER))
+        .order_by(event.c.version.desc())
+        .limit(1)
+        .correlate(job)
+        .scalar_subquery()
+    )
+    ended = and_(job.c.phase.in_(("Complete", "Failed")), job.c.deleted_at.is_(None))
+    return and_(ended, last_word == KEPT)
+
+
+def _of_order(wanted: JobFilter) -> Iterator[ColumnElement[bool]]:
+    """Yield what bounds the streams: they sort by the creation of their jobs."""
+    if wanted.older_than is not None:
+        yield job.c.stream_id < wanted.older_than
+    if wanted.created_from is not None:
+        yield job.c.stream_id >= first_stream_at(wanted.created_from)
+    if wanted.created_until is not None:
+        yield job.c.stream_id < first_stream_at(wanted.created_until)
 
 
 class PostgresHistory:
@@ -26,7 +61,7 @@ class PostgresHistory:
     def jobs(self, wanted: JobFilter, limit: int) -> Sequence[JobRow]:
         """See `core.ports.history.History.jobs`."""
         query = select(job).order_by(job.c.stream_id.desc()).limit(limit)
-        for field in ("cluster", "namespace", "name", "kind", "uid", "phase"):
+        for field in ("cluster", "namespace", "name", "kind", "uid", "phase", "reason"):
             value = getattr(wanted, field)
             if value:
                 query = query.where(job.c[field] == value)
@@ -34,6 +69,10 @@ class PostgresHistory:
             query = query.where(job.c.stream_id == wanted.stream_id)
         if wanted.open_only:
             query = query.where(job.c.open)
+        for condition in _of_order(wanted):
+            query = query.where(condition)
+        if wanted.kept_only:
+            query = query.where(_keeps_its_cluster())
         return [JobRow(**row) for row in self._rows(query)]
 
     def streams(self) -> Sequence[StreamId]:
@@ -43,8 +82,9 @@ class PostgresHistory:
 
     def finished(self, shards: Collection[int]) -> Sequence[FinishedJob]:
         """See `core.ports.history.History.finished`."""
-        columns = job.c.stream_id, job.c.generation, job.c.deleted_at.is_not(None).label("deleted")
-        query = select(*columns).where(~job.c.open, _in_shards(shards))
+        is_there = job.c.deleted_at.is_(None)  # of a long log, few are: they have an index
+        columns = job.c.stream_id, job.c.generation
+        query = select(*columns).where(~job.c.open, is_there, _in_shards(shards))
         return [FinishedJob(**row) for row in self._rows(query)]
 
     def open_streams(self, shards: Collection[int]) -> Sequence[StreamId]:

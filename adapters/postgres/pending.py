@@ -1,17 +1,50 @@
 """Which decisions are due: the port `core.ports.pending` over the table `decision`."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
-from sqlalchemy import ARRAY, Engine, SmallInteger, Uuid, all_, any_, literal, select
-from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy import (
+    ARRAY,
+    DateTime,
+    Engine,
+    Integer,
+    Select,
+    SmallInteger,
+    Uuid,
+    all_,
+    any_,
+    bindparam,
+    literal_column,
+    select,
+    union_all,
+)
 
 from adapters.postgres.errors import ledger_errors
 from adapters.postgres.tables import decision
 from core.jobs.rows import DecisionRow
+from core.ports.pending import Look
 from core.values.ids import DecisionId
 from core.values.instants import Instant
 
-_EARLIEST_FIRST = (decision.c.due_at, decision.c.decision_id)
+_NOW = bindparam("now", type_=DateTime(timezone=True))
+_SHARDS = bindparam("shards", type_=ARRAY(SmallInteger))
+_BESIDES = bindparam("besides", type_=ARRAY(Uuid))
+_LIMIT = bindparam("limit", type_=Integer)
+
+_EARLIEST_FIRST = (
+    select(decision)
+    # literal, as a plan for any state would not use the index of the pending ones
+    .where(decision.c.state == literal_column("'pending'"), decision.c.shard == any_(_SHARDS))
+    .order_by(decision.c.due_at, decision.c.decision_id)
+)
+_OTHERS = _EARLIEST_FIRST.where(decision.c.decision_id != all_(_BESIDES))
+_LOOK: Select[Any] = select(
+    union_all(
+        _OTHERS.where(decision.c.due_at <= _NOW).limit(_LIMIT).subquery("due").select(),
+        _OTHERS.where(decision.c.due_at > _NOW).limit(1).subquery("later").select(),
+    ).subquery("look")
+)
+_PENDING = _EARLIEST_FIRST.limit(_LIMIT)
 
 
 class PostgresPendingDecisions:
@@ -20,39 +53,21 @@ class PostgresPendingDecisions:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def due(
+    def look(
         self, now: Instant, shards: Collection[int], limit: int, besides: Collection[DecisionId]
-    ) -> Sequence[DecisionRow]:
-        """See `core.ports.pending.PendingDecisions.due`."""
-        return self._rows(limit, decision.c.due_at <= now, _in_shards(shards), *_none_of(besides))
-
-    def next_due_at(
-        self, shards: Collection[int], besides: Collection[DecisionId]
-    ) -> Instant | None:
-        """See `core.ports.pending.PendingDecisions.next_due_at`."""
-        earliest = self._rows(1, _in_shards(shards), *_none_of(besides))
-        return earliest[0].due_at if earliest else None
+    ) -> Look:
+        """See `core.ports.pending.PendingDecisions.look`."""
+        rows = self._rows(
+            _LOOK, now=now, shards=list(shards), besides=list(besides), limit=limit + 1
+        )
+        due = [row for row in rows if row.due_at <= now][:limit]
+        others = rows[len(due) :]
+        return Look(due=due, next_due_at=others[0].due_at if others else None)
 
     def pending(self, shards: Collection[int], limit: int) -> Sequence[DecisionRow]:
         """See `core.ports.pending.PendingDecisions.pending`."""
-        return self._rows(limit, _in_shards(shards))
+        return self._rows(_PENDING, shards=list(shards), limit=limit)
 
-    def _rows(self, limit: int, *conditions: ColumnElement[bool]) -> Sequence[DecisionRow]:
-        query = (
-            select(decision)
-            .where(decision.c.state == literal("pending", literal_execute=True), *conditions)
-            .order_by(*_EARLIEST_FIRST)
-            .limit(limit)
-        )
+    def _rows(self, query: Select[Any], **parameters: object) -> Sequence[DecisionRow]:
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            return [DecisionRow(**row) for row in connection.execute(query).mappings()]
-
-
-def _in_shards(shards: Collection[int]) -> ColumnElement[bool]:
-    return decision.c.shard == any_(literal(list(shards), ARRAY(SmallInteger)))
-
-
-def _none_of(besides: Collection[DecisionId]) -> tuple[ColumnElement[bool], ...]:
-    if not besides:
-        return ()
-    return (decision.c.decision_id != all_(literal(list(besides), ARRAY(Uuid))),)
+            return [DecisionRow(**row) for row in connection.execute(query, parameters).mappings()]

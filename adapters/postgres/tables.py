@@ -95,6 +95,44 @@ log_head = Table(
     comment="Where the whole log ends",
 )
 
+seal = Table(
+    "seal",
+    metadata,
+    _column("number", BigInteger, "From 1, without gaps"),
+    _column("first_position", BigInteger, "First position that it covers"),
+    _column("last_position", BigInteger, "Last position that it covers"),
+    _column("document", Text, "The seal as it is kept in files too: JSON, with its signature"),
+    PrimaryKeyConstraint("number", name="seal_pkey"),
+    comment="What the log looked like when a range of positions was sealed; append only",
+)
+
+evidence = Table(
+    "evidence",
+    metadata,
+    _column("digest", LargeBinary, "SHA-256 of the content: the name that events give it"),
+    _column("size", Integer, "Bytes of the content"),
+    _column("packed", LargeBinary, "The content, redacted, compressed with zlib"),
+    _column("stored_at", _INSTANT, "When it was stored first"),
+    PrimaryKeyConstraint("digest", name="evidence_pkey"),
+    comment="What was captured before it disappeared, named by events; append only",
+)
+
+imported_job = Table(
+    "imported_job",
+    metadata,
+    _column("stream_id", Uuid, "The job's stream in the ledger that it comes from"),
+    _column("cluster", Text, "Kubernetes cluster, as that ledger calls it"),
+    _column("namespace", Text, "Namespace of the object"),
+    _column("name", Text, "Name of the object"),
+    _column("uid", Text, "UID of the object"),
+    _column("events", Integer, "Version of its last event"),
+    _column("imported_at", _INSTANT, "When it was imported"),
+    _column("document", Text, "The bundle, as `jobledger export` wrote it"),
+    PrimaryKeyConstraint("stream_id", name="imported_job_pkey"),
+    Index("imported_job_name", "namespace", "name"),
+    comment="Jobs of other ledgers, to be read; nothing here belongs to this log",
+)
+
 job = Table(
     "job",
     metadata,
@@ -126,6 +164,7 @@ job = Table(
     _column("last_event_at", _INSTANT, "When its last event occurred"),
     PrimaryKeyConstraint("stream_id", name="job_pkey"),
     Index("job_open", "stream_id", postgresql_where=text("open")),
+    Index("job_there", "stream_id", postgresql_where=text("NOT open AND deleted_at IS NULL")),
     Index("job_name", "namespace", "name"),
     comment="Current state of each job; follows from the log",
     postgresql_with={"fillfactor": 70},

@@ -3,30 +3,39 @@
 Faults that this finds: a changed payload or envelope, a missing, inserted or swapped row, a stream
 cut off at its end, a stream that is gone, positions that are not 1, 2, 3 …. What it cannot find
 alone: two events of different streams that swapped positions, and a stream removed together with
-its head, with all positions after it renumbered. The seals find those.
+its head, with all positions after it renumbered, or computed anew from link to link. The seals find
+those: `core.forensics.sealing`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import multiprocessing
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Engine, Row, Select, func, select, text, tuple_
+import psycopg
+from sqlalchemy import Connection, Engine, Row, Select, func, select, text
 
 from adapters.postgres.codec import stored_event
+from adapters.postgres.engine import EngineOptions, open_engine
 from adapters.postgres.errors import ledger_errors
 from adapters.postgres.tables import event, log_head
+from adapters.postgres.verify_rows import Counted, Range, Suspect, split, suspects
 from core.log.chain import GENESIS, data_sha, link
 from core.log.envelope import StoredEvent
 from core.values.ids import StreamId
 
-_CHUNK_EVENTS = 2000
-"""Events that are read at a time; bounds the memory."""
+PROCESS_EVENTS = 100_000
+"""A process of its own is worth its start from so many events on."""
+
+_LAST = (1 << 63) - 1
 
 _POSITIONS = text("""
     SELECT position, before FROM (
-        SELECT position, lag(position, 1, 0::bigint) OVER (ORDER BY position) AS before FROM event
+        SELECT position, lag(position, 1, CAST(:first - 1 AS bigint)) OVER (ORDER BY position)
+            AS before FROM event WHERE position BETWEEN :first AND :last
     ) AS steps
     WHERE position <> before + 1 ORDER BY position LIMIT 1
 """)
@@ -70,8 +79,28 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How much is walked."""
+
+    first: int = 1
+    """First position."""
+    last: int = _LAST
+    """Last position."""
+    processes: int = 1
+    """At most so many processes share the work."""
+
+    @property
+    def is_all(self) -> bool:
+        """Return whether it is the whole log."""
+        return self.first <= 1 and self.last == _LAST
+
+
+WHOLE = Extent()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport:
-    """What a walk over the whole log found."""
+    """What a walk over the log, or a part of it, found."""
 
     events: int
     streams: int
@@ -84,74 +113,89 @@ class VerifyReport:
         return self.faults[0] if self.faults else None
 
 
-def verify(engine: Engine, progress: Callable[[int, int], None]) -> VerifyReport:
-    """Walk the whole log as it is at this moment and tell what is wrong with it.
+Progress = Callable[[int, int], None]
 
-    `progress` is told how many events were checked, of how many, after each chunk.
+
+def verify(engine: Engine, progress: Progress, extent: Extent = WHOLE) -> VerifyReport:
+    """Walk the log as it is at this moment and tell what is wrong with it.
+
+    `progress` is told how many events were checked, of how many.
     """
     with ledger_errors(engine.url), engine.connect() as pooled:
         connection = pooled.execution_options(isolation_level="REPEATABLE READ")
         with connection.begin():
             connection.execute(text("SET TRANSACTION READ ONLY"))
             connection.execute(text("SET LOCAL statement_timeout = 0"))
-            return _Walk(connection, progress).run()
+            return _Walk(connection, progress, extent).run()
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one part of a walk found."""
+
+    counted: Counted
+    faults: list[Fault] = field(default_factory=list)
 
 
 class _Walk:
     """One walk: what was seen so far."""
 
-    def __init__(self, connection: Connection, progress: Callable[[int, int], None]) -> None:
+    def __init__(self, connection: Connection, progress: Progress, extent: Extent) -> None:
         self._connection = connection
         self._progress = progress
+        self._extent = extent
         self._faults: dict[FaultKind, Fault] = {}
 
     def run(self) -> VerifyReport:
-        total: int = self._one(select(func.count()).select_from(event))[0]
-        events = streams = 0
-        before: StoredEvent | None = None
-        for chunk in self._chunks():
-            for stored in chunk:
-                if before is None or before.record.stream_id != stored.record.stream_id:
-                    streams += 1
-                    before = None
-                self._check(stored, before)
-                before = stored
-            events += len(chunk)
-            self._progress(events, total)
-        self._check_heads()
+        between = event.c.position.between(self._extent.first, self._extent.last)
+        total: int = self._one(select(func.count()).select_from(event).where(between))[0]
+        found = self._in_processes(total) if self._shares(total) > 1 else self._here(total)
+        for fault in found.faults:
+            self._faults.setdefault(fault.kind, fault)
+        if self._extent.is_all:
+            self._check_heads()
         self._check_positions(total)
-        return VerifyReport(events=events, streams=streams, faults=tuple(self._faults.values()))
-
-    def _chunks(self) -> Iterator[Sequence[StoredEvent]]:
-        place = (UUID(int=0), 0)
-        while True:
-            query = (
-                select(event)
-                .where(tuple_(event.c.stream_id, event.c.version) > tuple_(*place))
-                .order_by(event.c.stream_id, event.c.version)
-                .limit(_CHUNK_EVENTS)
-            )
-            rows = self._connection.execute(query).mappings().all()
-            if not rows:
-                return
-            yield [stored_event(row) for row in rows]
-            place = (rows[-1]["stream_id"], rows[-1]["version"])
-
-    def _check(self, stored: StoredEvent, before: StoredEvent | None) -> None:
-        record = stored.record
-        last_version, last_chain = (
-            (before.record.version, before.record.chain) if before else (0, GENESIS)
+        return VerifyReport(
+            events=found.counted.events,
+            streams=found.counted.streams,
+            faults=tuple(self._faults.values()),
         )
-        if record.version != last_version + 1:
-            what = f"version {record.version} follows version {last_version}"
-            self._found(FaultKind.VERSION, stored, what)
-        elif link(last_chain, record) != record.chain:
-            self._found(FaultKind.LINK, stored, "the link does not continue the chain")
-        if data_sha(record.data) != record.data_sha:
-            self._found(FaultKind.PAYLOAD, stored, "the payload does not have the recorded hash")
-        if before and stored.position <= before.position:
-            what = f"its position is not after {before.position}, where its predecessor is"
-            self._found(FaultKind.ORDER, stored, what)
+
+    def _shares(self, total: int) -> int:
+        return max(1, min(self._extent.processes, total // PROCESS_EVENTS))
+
+    def _here(self, total: int) -> _Found:
+        everything = split((), 1)[0]
+        return _walk_part(
+            self._connection, self._range(everything), lambda done: self._progress(done, total)
+        )
+
+    def _range(self, streams: tuple[UUID, UUID]) -> Range:
+        after, until = streams
+        extent = self._extent
+        return Range(after=after, until=until, first=extent.first, last=extent.last)
+
+    def _in_processes(self, total: int) -> _Found:
+        """Let processes walk parts of the streams, all in the snapshot of this transaction."""
+        shares = self._shares(total)
+        snapshot = self._connection.execute(text("SELECT pg_export_snapshot()")).scalar_one()
+        heads = select(text("stream_id")).select_from(text("stream")).order_by(text("1"))
+        parts = split([row[0] for row in self._connection.execute(heads)], shares)
+        url = self._connection.engine.url.render_as_string(hide_password=False)
+        whole, context = _Found(Counted(told=_silent)), multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(shares, mp_context=context) as pool:
+            started = {
+                pool.submit(_walk_apart, url, snapshot, self._range(part)): number
+                for number, part in enumerate(parts)
+            }
+            ended: dict[int, _Found] = {}
+            for future in as_completed(started):
+                found = ended[started[future]] = future.result()
+                whole.counted.events += found.counted.events
+                whole.counted.streams += found.counted.streams
+                self._progress(whole.counted.events, total)
+        whole.faults = [fault for number in sorted(ended) for fault in ended[number].faults]
+        return whole
 
     def _check_heads(self) -> None:
         row = self._connection.execute(_HEADS).mappings().first()
@@ -172,32 +216,98 @@ class _Walk:
             )
 
     def _check_positions(self, total: int) -> None:
-        row = self._connection.execute(_POSITIONS).mappings().first()
+        extent = self._extent
+        between = {"first": extent.first, "last": extent.last}
+        row = self._connection.execute(_POSITIONS, between).mappings().first()
         if row is not None:
             what = f"position {row['position']} follows position {row['before']}"
             self._add(_in_no_stream(FaultKind.POSITION, row["before"] + 1, what))
         head: int = self._one(select(log_head.c.position))[0]
-        if head != total:
-            what = f"the log should have {head} events and has {total}"
-            self._add(_in_no_stream(FaultKind.LOG_HEAD, min(head, total) + 1, what))
-
-    def _found(self, kind: FaultKind, stored: StoredEvent, what: str) -> None:
-        record = stored.record
-        self._add(
-            Fault(
-                kind=kind,
-                position=stored.position,
-                stream_id=record.stream_id,
-                version=record.version,
-                what=what,
+        expected = max(0, min(head, extent.last) - extent.first + 1)
+        if expected != total:
+            whole = extent.is_all
+            what = (
+                f"the log should have {expected} events {'' if whole else 'here '}and has {total}"
             )
-        )
+            place = extent.first + min(expected, total)
+            self._add(_in_no_stream(FaultKind.LOG_HEAD, place, what))
 
     def _add(self, fault: Fault) -> None:
         self._faults.setdefault(fault.kind, fault)
 
     def _one(self, query: Select[Any]) -> Row[Any]:
         return self._connection.execute(query).one()
+
+
+def _walk_apart(url: str, snapshot: str, wanted: Range) -> _Found:
+    """Walk a part in a process of its own."""
+    engine = open_engine(url, EngineOptions(pool_size=1, statement_timeout_seconds=0))
+    try:
+        with ledger_errors(engine.url), engine.connect() as pooled:
+            connection = pooled.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                connection.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+                return _walk_part(connection, wanted, _silent)
+    finally:
+        engine.dispose()
+
+
+def _walk_part(connection: Connection, wanted: Range, told: Callable[[int], None]) -> _Found:
+    found = _Found(Counted(told=told))
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, psycopg.Connection)
+    noted = list(suspects(raw, wanted, found.counted))
+    kinds: set[FaultKind] = set()
+    for suspect in noted:
+        for fault in _judge(connection, suspect):
+            if fault.kind not in kinds:
+                kinds.add(fault.kind)
+                found.faults.append(fault)
+    told(found.counted.events)
+    found.counted.told = _silent
+    return found
+
+
+def _silent(_: int) -> None:
+    """Tell nobody: what a process hands back must not hold on to who was told."""
+
+
+def _judge(connection: Connection, suspect: Suspect) -> Iterator[Fault]:
+    """Yield what is wrong with a row, by the rules of `core.log.chain`."""
+    query = (
+        select(event)
+        .where(event.c.stream_id == suspect.stream, event.c.version <= suspect.version)
+        .order_by(event.c.version.desc())
+        .limit(2)
+    )
+    stored, *rest = [stored_event(row) for row in connection.execute(query).mappings()]
+    before = rest[0] if rest else None
+    record = stored.record
+    last_version, last_chain = (
+        (before.record.version, before.record.chain) if before else (0, GENESIS)
+    )
+    if record.version != last_version + 1:
+        what = f"version {record.version} follows version {last_version}"
+        yield _fault(FaultKind.VERSION, stored, what)
+    elif link(last_chain, record) != record.chain:
+        yield _fault(FaultKind.LINK, stored, "the link does not continue the chain")
+    if data_sha(record.data) != record.data_sha:
+        what = "the payload does not have the recorded hash"
+        yield _fault(FaultKind.PAYLOAD, stored, what)
+    if before and stored.position <= before.position:
+        what = f"its position is not after {before.position}, where its predecessor is"
+        yield _fault(FaultKind.ORDER, stored, what)
+
+
+def _fault(kind: FaultKind, stored: StoredEvent, what: str) -> Fault:
+    record = stored.record
+    return Fault(
+        kind=kind,
+        position=stored.position,
+        stream_id=record.stream_id,
+        version=record.version,
+        what=what,
+    )
 
 
 def _in_no_stream(kind: FaultKind, position: int, what: str) -> Fault:

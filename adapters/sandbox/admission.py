@@ -2,11 +2,12 @@
 
 from typing import Final
 
+from adapters.sandbox import jobset_webhook
 from adapters.sandbox.builtin_rules import complete_and_check
 from adapters.sandbox.documents import Document, JsonValue
 from adapters.sandbox.kinds import Kind
 from adapters.sandbox.names import check_labels
-from adapters.sandbox.refusals import FieldError, bad_request, invalid, wrong
+from adapters.sandbox.refusals import FieldError, Refusal, bad_request, invalid, wrong
 from adapters.sandbox.schemas import apply_defaults, drop_nulls, json_type, prune, validate
 from adapters.sandbox.write_options import WriteOptions
 
@@ -29,6 +30,10 @@ _METADATA_TYPES: Final = {
 }
 
 _GO_TYPES: Final = {dict: "map[string]string", list: "[]string", str: "string", int: "int64"}
+
+
+_JOBSETS: Final = ("jobset.x-k8s.io", "jobsets")
+"""The one kind that has webhooks."""
 
 
 def check_readable(kind: Kind, document: JsonValue) -> Document:
@@ -87,6 +92,9 @@ def admit(kind: Kind, new: Document, old: Document | None, options: WriteOptions
             strict about them.
     """
     errors = _check_metadata(new["metadata"])
+    has_webhook = (kind.group, kind.plural) == _JOBSETS
+    if has_webhook and old is None:
+        jobset_webhook.complete(new)
     if kind.custom and kind.schema is not None:
         unknown = prune(new, kind.schema)
         _tell_unknown(unknown, options)
@@ -98,8 +106,18 @@ def admit(kind: Kind, new: Document, old: Document | None, options: WriteOptions
         errors += complete_and_check(kind, new, old)
     if errors:
         raise invalid(kind, new["metadata"].get("name", ""), errors)
+    if has_webhook:
+        _ask_webhook(kind, new, old)
     if kind.deprecation_warning:
         options.warnings.append(kind.deprecation_warning)
+
+
+def _ask_webhook(kind: Kind, new: Document, old: Document | None) -> None:
+    errors = jobset_webhook.check(new, old)
+    if errors:
+        found = invalid(kind, new["metadata"].get("name", ""), errors)
+        said = f'admission webhook "{jobset_webhook.NAME}" denied the request: {found.message}'
+        raise Refusal(found.code, found.reason, said, found.details)
 
 
 def _tell_unknown(unknown: list[str], options: WriteOptions) -> None:

@@ -69,6 +69,14 @@ BUILTIN_KINDS = (
     Kind(group="", version="v1", plural="configmaps", kind="ConfigMap", short_names=("cm",)),
     Kind(group="", version="v1", plural="secrets", kind="Secret"),
     Kind(
+        group="",
+        version="v1",
+        plural="persistentvolumeclaims",
+        kind="PersistentVolumeClaim",
+        short_names=("pvc",),
+        has_status=True,
+    ),
+    Kind(
         group="", version="v1", plural="serviceaccounts", kind="ServiceAccount", short_names=("sa",)
     ),
     Kind(group="", version="v1", plural="events", kind="Event", short_names=("ev",)),

@@ -85,9 +85,10 @@ def _complete_container(container: Document) -> None:
 
 def _batch_job(new: Document, old: Document | None) -> list[FieldError]:
     spec = new.setdefault("spec", {})
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = 1
     for field, value in (
         ("parallelism", 1),
-        ("completions", 1),
         ("backoffLimit", 6),
         ("completionMode", "NonIndexed"),
         ("suspend", False),
@@ -105,6 +106,8 @@ def _batch_job(new: Document, old: Document | None) -> list[FieldError]:
         for field in ("parallelism", "completions", "backoffLimit", "ttlSecondsAfterFinished")
         if isinstance(spec.get(field), int) and spec[field] < 0
     ]
+    if spec["completionMode"] == "Indexed" and spec.get("completions") is None:
+        errors.append(required("spec.completions", "when completion mode is Indexed"))
     asked = pod.get("restartPolicy")
     errors += _pod_spec(pod, "spec.template.spec")
     if asked not in ("OnFailure", "Never"):

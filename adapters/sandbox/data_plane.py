@@ -1,4 +1,4 @@
-"""The sandbox's data plane: what makes RayClusters, batch Jobs and Pods of an API server live.
+"""The sandbox's data plane: what makes RayClusters, JobSets, batch Jobs and Pods live.
 
 All of it is an ordinary client: the API server may be the sandbox's own or a real one.
 """
@@ -9,12 +9,15 @@ import structlog
 
 from adapters.sandbox.agent.agent import NodeAgent
 from adapters.sandbox.controllers.batch_job import BatchJobController
+from adapters.sandbox.controllers.jobset import JobSetController, JobSetStores
 from adapters.sandbox.controllers.loop import ControllerLoop
 from adapters.sandbox.controllers.raycluster import RayClusterController, RayClusterStores
 from adapters.sandbox.controllers.store import Store
+from adapters.sandbox.pod_names import PodNames
 from adapters.sandbox.service_proxy import ServiceProxy
 from core.ports.cluster import (
     BATCH_JOBS,
+    JOBSETS,
     PODS,
     RAYCLUSTERS,
     SERVICES,
@@ -40,6 +43,8 @@ class DataPlane:
         batch_jobs: whether to play the batch Job controller (not beside a
             kube-controller-manager).
         rayclusters: whether to play the RayCluster controller (not beside KubeRay).
+        jobsets: whether to play the JobSet controller (not beside the real one, nor where the
+            API server does not know JobSets).
     """
 
     def __init__(
@@ -50,6 +55,7 @@ class DataPlane:
         work_dir: Path,
         batch_jobs: bool = True,
         rayclusters: bool = True,
+        jobsets: bool = True,
     ) -> None:
         self._watches = watches
         self._loop = ControllerLoop("sandbox-controllers")
@@ -59,16 +65,23 @@ class DataPlane:
             (PODS, self._pods),
         ]
         self._proxy = ServiceProxy(self._services, self._pods)
+        self._names = PodNames(self._services, self._pods, work_dir.resolve() / "names")
         self.agent = NodeAgent(cluster, self._pods, work_dir.resolve())
-        self._controllers: list[RayClusterController | BatchJobController] = []
+        self._controllers: list[RayClusterController | JobSetController | BatchJobController] = []
         if rayclusters:
             clusters = Store()
             self._watched.append((RAYCLUSTERS, clusters))
             stores = RayClusterStores(clusters=clusters, pods=self._pods, services=self._services)
             self._controllers.append(RayClusterController(cluster, stores, self._loop))
-        if batch_jobs:
-            jobs = Store()
+        jobs = Store()
+        if batch_jobs or jobsets:
             self._watched.append((BATCH_JOBS, jobs))
+        if jobsets:
+            wanted = Store()
+            self._watched.append((JOBSETS, wanted))
+            sets = JobSetStores(jobsets=wanted, jobs=jobs, services=self._services)
+            self._controllers.append(JobSetController(cluster, sets, self._loop))
+        if batch_jobs:
             self._controllers.append(BatchJobController(cluster, jobs, self._pods, self._loop))
         self._subscriptions: list[Subscription] = []
 
@@ -80,7 +93,8 @@ class DataPlane:
     def start(self) -> None:
         """Watch, and begin to act."""
         self._proxy.begin()
-        self.agent.start(self._proxy.url)
+        self._names.start()
+        self.agent.start(self._proxy.url, self._names.directory)
         for controller in self._controllers:
             controller.start()
         self._loop.start()

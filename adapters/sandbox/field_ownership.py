@@ -113,9 +113,13 @@ def leaves(
     return found
 
 
-def item_step(item: JsonValue, keys: tuple[str, ...]) -> str:
-    """Return the step to a list item that is known by its keys."""
-    return "k:" + encode({key: item.get(key) for key in keys}).decode()
+def item_step(item: JsonValue, shape: Shape) -> str:
+    """Return the step to an item of a list of that shape: it is known by its keys.
+
+    A key that is left out has its default.
+    """
+    defaults = shape.key_defaults
+    return "k:" + encode({key: item.get(key, defaults.get(key)) for key in shape.keys}).decode()
 
 
 def _collect(value: JsonValue, shape: Shape, path: Path, found: dict[Path, JsonValue]) -> None:
@@ -124,7 +128,7 @@ def _collect(value: JsonValue, shape: Shape, path: Path, found: dict[Path, JsonV
             _collect(inner, shape.inside(key), (*path, f"f:{key}"), found)
     elif isinstance(value, list) and value and shape.keys and all(_is_object(v) for v in value):
         for item in value:
-            here = (*path, item_step(item, shape.keys))
+            here = (*path, item_step(item, shape))
             found[here] = True
             _collect(item, shape.item, here, found)
     elif isinstance(value, list) and value and shape.is_set:

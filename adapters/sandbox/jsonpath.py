@@ -1,4 +1,4 @@
-"""The JSONPath of printer columns: fields, indexes, `[*]`, and `[?(@.field=="value")]`.
+"""The JSONPath of printer columns: fields, indexes, slices, `[*]` and `[?(@.field=="value")]`.
 
 Source: Kubernetes documentation, "JSONPath support"; only what additionalPrinterColumns use.
 """
@@ -11,7 +11,8 @@ from adapters.sandbox.documents import JsonValue, at
 
 _STEP: Final = re.compile(
     r"\.(?P<field>(?:[^.\[\\]|\\.)+)"
-    r"|\[(?P<index>\d+|\*)\]"
+    r"|\[(?P<index>-?\d+|\*)\]"
+    r"|\[(?P<first>-?\d*):(?P<end>-?\d*)\]"
     r"|\['(?P<quoted>[^']+)'\]"
     r"|\[\?\(@\.(?P<key>[^=\s]+)\s*==\s*['\"](?P<value>[^'\"]*)['\"]\s*\)\]"
 )
@@ -41,4 +42,8 @@ def _follow(here: JsonValue, step: dict[str, str | None]) -> list[JsonValue]:
         return [item for item in here if at(item, *path) == step["value"]]
     if step["index"] == "*":
         return list(here)
-    return here[int(step["index"] or 0) :][:1]
+    if step["index"] is None:
+        first, end = step["first"], step["end"]
+        return here[int(first) if first else None : int(end) if end else None]
+    index = int(step["index"])
+    return here[index:][:1] if index >= -len(here) else []

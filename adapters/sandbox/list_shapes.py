@@ -7,7 +7,7 @@ Source: `x-kubernetes-list-type` in a custom kind's schema; for built-in kinds t
 from dataclasses import dataclass
 from typing import Final
 
-from adapters.sandbox.documents import Document
+from adapters.sandbox.documents import Document, JsonValue
 from adapters.sandbox.kinds import Kind
 
 _MAP_LISTS: Final[dict[str, tuple[str, ...]]] = {
@@ -43,6 +43,14 @@ class Shape:
         if self.schema.get("x-kubernetes-list-type") != "map":
             return ()
         return tuple(self.schema.get("x-kubernetes-list-map-keys") or ())
+
+    @property
+    def key_defaults(self) -> dict[str, JsonValue]:
+        """Return the defaults of the keys that have one."""
+        fields = ((self.schema or {}).get("items") or {}).get("properties") or {}
+        return {
+            key: fields[key]["default"] for key in self.keys if "default" in fields.get(key, {})
+        }
 
     @property
     def is_set(self) -> bool:

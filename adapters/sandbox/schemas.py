@@ -296,9 +296,23 @@ def _check_rules(value: JsonValue, schema: Document, path: str, old: JsonValue) 
                 here = f"{path}.{key}" if path else key
                 errors += _check_rules(inner, part, here, was.get(key, MISSING))
     if isinstance(value, list) and isinstance(schema.get("items"), dict):
+        known_items = _by_key(old, schema)
         for index, item in enumerate(value):
-            errors += _check_rules(item, schema["items"], f"{path}[{index}]", MISSING)
+            was_item = known_items.get(_key_of(item, schema), MISSING)
+            errors += _check_rules(item, schema["items"], f"{path}[{index}]", was_item)
     return errors
+
+
+def _by_key(old: JsonValue, schema: Document) -> dict[str, JsonValue]:
+    """Return the items of a map list by their keys: only these have an `oldSelf`."""
+    if not isinstance(old, list) or schema.get("x-kubernetes-list-type") != "map":
+        return {}
+    return {_key_of(item, schema): item for item in old}
+
+
+def _key_of(item: JsonValue, schema: Document) -> str:
+    keys = schema.get("x-kubernetes-list-map-keys") or ()
+    return repr([at(item, name) for name in keys])
 
 
 def _has_rules(schema: JsonValue) -> bool:

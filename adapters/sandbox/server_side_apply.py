@@ -78,10 +78,10 @@ def _merge(old: JsonValue, new: JsonValue, shape: Shape) -> JsonValue:
     if isinstance(old, list) and isinstance(new, list) and shape.is_set:
         return [*old, *(item for item in new if item not in old)]
     if isinstance(old, list) and isinstance(new, list) and shape.keys:
-        places = {item_step(item, shape.keys): i for i, item in enumerate(old)}
+        places = {item_step(item, shape): i for i, item in enumerate(old)}
         items = list(old)
         for item in new:
-            place = places.get(item_step(item, shape.keys))
+            place = places.get(item_step(item, shape))
             if place is None:
                 items.append(copy_of(item))
             else:

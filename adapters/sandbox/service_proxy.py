@@ -1,8 +1,9 @@
 """The service proxy: an HTTP forward proxy through which Service names resolve.
 
 `http://SERVICE.NAMESPACE.svc[.cluster.local]:PORT` leads to a Pod behind the Service (a ready one
-if there is one), `http://POD-IP:PORT` to that Pod. Everything else is refused with 403, what
-cannot be reached with 502. One request per connection; bodies are streamed both ways.
+if there is one), `http://HOSTNAME.SUBDOMAIN[.NAMESPACE.svc[.cluster.local]]:PORT` to the Pod that
+has this name, `http://POD-IP:PORT` to that Pod. Everything else is refused with 403, what cannot be
+reached with 502. One request per connection; bodies are streamed both ways.
 """
 
 import re
@@ -24,6 +25,7 @@ IDLE_LIMIT_SECONDS = 3600.0
 """A connection over which nothing has gone for so long is given up."""
 
 _SERVICE = re.compile(r"([a-z0-9-]+)\.([a-z0-9-]+)\.svc(?:\.cluster\.local)?\.?")
+_POD = re.compile(r"([a-z0-9-]+)\.([a-z0-9-]+)(?:\.([a-z0-9-]+)\.svc(?:\.cluster\.local)?\.?)?")
 _DROPPED = frozenset({"proxy-connection", "proxy-authorization", "connection", "keep-alive"})
 
 
@@ -51,7 +53,24 @@ class ServiceProxy(ThreadedServer):
             if any(text(pod, "status", "podIP") == host for pod in self._pods.all()):
                 return host, port
             return Refusal(502, f"no Pod has the address {host}")
+        pod_name = _POD.fullmatch(host)
+        address = self._address_of(*pod_name.groups("")) if pod_name else ""
+        if address:
+            return address, port
         return Refusal(403, f"{host} is no Service and no Pod of this cluster")
+
+    def _address_of(self, hostname: str, subdomain: str, namespace: str) -> str:
+        """Return the address of a Pod by its name; empty if none or more than one has it."""
+        found = {
+            text(pod, "status", "podIP")
+            for pod in self._pods.all()
+            if text(pod, "spec", "hostname") == hostname
+            and text(pod, "spec", "subdomain") == subdomain
+            and namespace in ("", text(pod, "metadata", "namespace"))
+            and text(pod, "status", "phase") not in ("Succeeded", "Failed")
+            and not is_being_deleted(pod)
+        } - {""}
+        return found.pop() if len(found) == 1 else ""
 
     def _resolve_service(self, name: str, namespace: str, port: int) -> tuple[str, int] | Refusal:
         service = self._services.get(namespace, name)

@@ -24,7 +24,7 @@ from core.values.instants import Instant
 SILENT_SECONDS_MAX = 90.0
 """An engine that has not looked at the ledger for this long counts as dead."""
 
-DUTY_THREADS = 2
+DUTY_THREADS = 3
 
 
 class SchedulerAlarms:

@@ -22,7 +22,7 @@ from adapters.telemetry.logging import get_logger
 from core.errors import LedgerError
 from core.jobs.rows import DecisionRow
 from core.ports.clock import Clock
-from core.ports.pending import PendingDecisions
+from core.ports.pending import Look, PendingDecisions
 from core.values.ids import DecisionId
 from core.values.instants import Instant
 
@@ -38,6 +38,12 @@ SLEEP_MAX = timedelta(seconds=30)
 """Longest sleep, so that a stepped clock or a lost wake-up cannot hurt for long."""
 
 ERROR_PAUSE = timedelta(seconds=1)
+
+
+def _armed(look: Look, now: Instant) -> Instant:
+    """Return until when one may sleep after a look."""
+    latest = now + SLEEP_MAX
+    return latest if look.next_due_at is None else min(look.next_due_at, latest)
 
 
 class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has no types
@@ -77,8 +83,9 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
         self._looked = self._clock.monotonic()
         if room <= 0:
             return []
+        now_here = self._clock.now()
         try:
-            rows = self._pending.due(self._clock.now(), self._shards(), room, besides)
+            look = self._pending.look(now_here, self._shards(), room, besides)
         except LedgerError as error:
             log.warning("decisions_not_read", error=str(error))
             return []
@@ -86,9 +93,11 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
             log.exception("decisions_not_read")
             return []
         with self._lock:
-            for row in rows:
+            for row in look.due:
                 self._handed_out[row.decision_id] = self._looked
-        return [self._job(row, now) for row in rows]
+            if len(look.due) < room:
+                self._armed_at = _armed(look, now_here)
+        return [self._job(row, now) for row in look.due]
 
     def get_next_run_time(self) -> datetime | None:
         """Return when to look again.
@@ -123,9 +132,7 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
             besides = self._besides()
             if len(besides) >= IN_FLIGHT_MAX:
                 return SLEEP_MAX
-            due_at = self._pending.next_due_at(self._shards(), besides)
-            latest = now + SLEEP_MAX
-            armed_at = latest if due_at is None else min(due_at, latest)
+            armed_at = _armed(self._pending.look(now, self._shards(), 0, besides), now)
             self._armed_at = armed_at
         return min(max(armed_at - now, timedelta()), SLEEP_MAX)
 

@@ -7,18 +7,30 @@ created a RayCluster a moment ago), and a job must not fail because of that.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from adapters.service.trainjob_watching import tell_belonging_gone, tell_trainjob_gone
 from adapters.service.watching import (
     ChildKind,
     Surroundings,
+    tell_child,
     tell_child_gone,
     tell_job_gone,
 )
 from adapters.telemetry.logging import get_logger
 from core.errors import ClusterError
+from core.kinds import JobState
 from core.ports.clock import Clock
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Cluster, Resource
+from core.ports.cluster import (
+    BATCH_JOBS,
+    JOBSETS,
+    PODS,
+    RAYCLUSTERS,
+    RAYJOBS,
+    TRAINJOBS,
+    Cluster,
+    Resource,
+)
 from core.rayjob.observations import JobIdentity
-from core.rayjob.state import RayJobState
+from core.trainjob.state import TrainJobState
 from core.values.documents import text
 from core.values.ids import StreamId
 from core.values.instants import Instant
@@ -28,7 +40,11 @@ log = get_logger(__name__)
 PAUSE_SECONDS = 5.0
 """Pause after a question that the API server did not answer."""
 
-_RESOURCES: dict[ChildKind, Resource] = {"RayCluster": RAYCLUSTERS, "Job": BATCH_JOBS}
+_RESOURCES: dict[ChildKind, Resource] = {
+    "RayCluster": RAYCLUSTERS,
+    "Job": BATCH_JOBS,
+    "Pod": PODS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +79,13 @@ class Absence:
         return None
 
 
-def absences(lookout: Lookout, stream: StreamId, state: RayJobState) -> Iterator[Absence]:
+def absences(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Absence]:
     """Yield what a job's state names and the watches do not show."""
     identity, around = state.identity, lookout.around
     if identity is None:
+        return
+    if isinstance(state, TrainJobState):
+        yield from _of_trainjob(lookout, stream, identity, state)
         return
     if around.live.job(identity.uid) is None:
         yield _of_job(lookout, stream, identity)
@@ -75,11 +94,33 @@ def absences(lookout: Lookout, stream: StreamId, state: RayJobState) -> Iterator
         ("RayCluster", item.name, item.uid)
         for item in (*([state.cluster] if state.cluster else []), *state.strays)
     ]
-    if state.submitter is not None:
-        known.append(("Job", state.submitter.name, state.submitter.uid))
+    submitters = (state.submitter, state.stray_submitter)
+    known += [("Job", item.name, item.uid) for item in submitters if item is not None]
+    if state.head is not None:
+        known.append(("Pod", state.head.name, state.head.uid))
     for kind, name, uid in known:
         if uid and not around.live.has_child(kind, uid):
             yield _of_child(lookout, stream, identity, kind, (name, uid))
+
+
+def _of_trainjob(
+    lookout: Lookout, stream: StreamId, identity: JobIdentity, state: TrainJobState
+) -> Iterator[Absence]:
+    around, jobset = lookout.around, state.jobset
+    where, name = identity.namespace, identity.name
+    if around.live.job(identity.uid) is None:
+
+        def gone(at: Instant) -> None:
+            tell_trainjob_gone(around, stream, at)
+
+        yield Absence(lookout, TRAINJOBS, where, name, identity.uid, gone)
+    elif jobset is not None and jobset.uid and not around.live.has_child("JobSet", jobset.uid):
+        belonging = ("JobSet", jobset.name, jobset.uid)
+
+        def vanished(at: Instant) -> None:
+            tell_belonging_gone(around, stream, belonging, at)
+
+        yield Absence(lookout, JOBSETS, where, jobset.name, jobset.uid, vanished)
 
 
 def _of_job(lookout: Lookout, stream: StreamId, identity: JobIdentity) -> Absence:
@@ -100,5 +141,9 @@ def _of_child(
 
     def tell(at: Instant) -> None:
         tell_child_gone(lookout.around, kind, stream, name, uid, at)
+        job = lookout.around.live.job(identity.uid)
+        other = lookout.around.live.child_named(kind, identity.namespace, name)
+        if job is not None and other is not None:  # it has taken the place
+            tell_child(lookout.around, kind, job, other.manifest, at)
 
     return Absence(lookout, _RESOURCES[kind], identity.namespace, name, uid, tell)

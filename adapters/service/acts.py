@@ -12,14 +12,17 @@ from dataclasses import dataclass, field
 from adapters.service.live import LiveJob, LiveObjects
 from adapters.service.runtime_env import parse_runtime_env
 from adapters.service.sightings import Door
+from adapters.service.tokens import read_token
 from core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RayJobNotFound
 from core.jobs.effects import BUILT_FROM_SPEC, EffectKind, OpenEffect
 from core.log.redaction import digest
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Cluster, Resource
+from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, SERVICES, Cluster, Resource
 from core.ports.ray_jobs import RayJobs
-from core.rayjob.children import owner_uid
+from core.rayjob.children import attempt_of, owner_uid
+from core.rayjob.gang import POD_GROUPS, build_pod_group
+from core.rayjob.head_service import build_head_service, leads_to
 from core.rayjob.manifests import build_cluster, build_submitter
-from core.rayjob.names import FINALIZER
+from core.rayjob.names import FINALIZER, cluster_name
 from core.rayjob.submission import build_submission
 from core.values.documents import Json, Manifest, child, items, text
 
@@ -32,6 +35,8 @@ class Done:
     gone: bool = False
     already: bool = False
     sent: Manifest = field(default_factory=dict)
+    details: Manifest = field(default_factory=dict)
+    """What else is told, in the words of the kind of job."""
 
 
 class SupersededEffect(Exception):
@@ -108,7 +113,7 @@ def _set_finalizers(world: World, job: LiveJob, finalizers: list[str]) -> Done:
         }
     }
     try:
-        world.cluster.merge_patch(RAYJOBS, identity.namespace, identity.name, patch)
+        answer = world.cluster.merge_patch(RAYJOBS, identity.namespace, identity.name, patch)
     except ObjectChanged:
         fresh = world.cluster.get(RAYJOBS, identity.namespace, identity.name)
         if fresh is None or text(fresh, "metadata", "uid") != identity.uid:
@@ -124,7 +129,9 @@ def _set_finalizers(world: World, job: LiveJob, finalizers: list[str]) -> Done:
                 "finalizers": wanted,
             }
         }
-        world.cluster.merge_patch(RAYJOBS, identity.namespace, identity.name, again)
+        answer = world.cluster.merge_patch(RAYJOBS, identity.namespace, identity.name, again)
+    # The status is written next, on the version that this made.
+    world.live.note_version(identity.uid, text(answer, "metadata", "resourceVersion"))
     return Done()
 
 
@@ -137,6 +144,7 @@ def _create_cluster(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: 
         effect.attempt,
         job_id=ray_job_id,
         runtime_env=runtime_env or None,
+        installation=world.door.installation,
     )
     return _create(world, job, RAYCLUSTERS, manifest)
 
@@ -151,6 +159,7 @@ def _create_submitter(world: World, job: LiveJob, effect: OpenEffect, ray_job_id
         job_id=ray_job_id,
         runtime_env=runtime_env or None,
         attempt=effect.attempt,
+        installation=world.door.installation,
     )
     return _create(world, job, BATCH_JOBS, manifest)
 
@@ -168,6 +177,8 @@ def _create(world: World, job: LiveJob, resource: Resource, manifest: Manifest) 
         if owner_uid(found) != job.identity.uid:
             message = f"{resource.kind} {name} is there and does not belong to this RayJob"
             raise SomebodyElses(message) from None
+        if attempt_of(found) not in (0, attempt_of(manifest)):
+            raise  # it was made late for an attempt that is over, and will be deleted
         return Done(uid=text(found, "metadata", "uid"), already=True, sent=sent)
     return Done(uid=text(made, "metadata", "uid"), sent=sent)
 
@@ -209,7 +220,7 @@ def _submit_entrypoint(world: World, job: LiveJob, effect: OpenEffect, ray_job_i
     del ray_job_id
     runtime_env, _ = parse_runtime_env(text(job.manifest, "spec", "runtimeEnvYAML"))
     submission = build_submission(job.manifest, effect.wanted.name, runtime_env)
-    world.ray.submit(effect.wanted.address, submission)
+    world.ray.submit(effect.wanted.address, submission, _token(world, job, effect))
     sent: Json = job.redactor.document(
         {
             "entrypoint": submission.entrypoint,
@@ -221,12 +232,124 @@ def _submit_entrypoint(world: World, job: LiveJob, effect: OpenEffect, ray_job_i
 
 
 def _stop_entrypoint(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
-    del job, ray_job_id
+    del ray_job_id
+    token = _token(world, job, effect)
     try:
-        stopped = world.ray.stop(effect.wanted.address, effect.wanted.name)
+        stopped = world.ray.stop(effect.wanted.address, effect.wanted.name, token)
     except RayJobNotFound:
         return Done(already=True)
     return Done(already=not stopped)
+
+
+def _token(world: World, job: LiveJob, effect: OpenEffect) -> str:
+    return read_token(world.cluster, world.live, job, effect.wanted.address)
+
+
+def _find_cluster(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
+    del ray_job_id
+    namespace, name = job.identity.namespace, effect.wanted.name
+    found = world.cluster.get(RAYCLUSTERS, namespace, name)
+    if found is None:
+        message = f"clusterSelector mode is enabled, but RayCluster {namespace}/{name} is not found"
+        raise ObjectNotFound(message)
+    return Done(uid=text(found, "metadata", "uid"), already=True)
+
+
+def _put_service(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
+    """Create the Service of the job's head, or let it lead to the attempt's RayCluster."""
+    del ray_job_id
+    identity, name = job.identity, effect.wanted.name
+    derived = cluster_name(identity.name, identity.uid, effect.attempt)
+    adopted = text(job.manifest, "status", "rayClusterName")
+    is_derived = world.live.child_named("RayCluster", identity.namespace, derived) is not None
+    target = derived if is_derived else adopted or derived
+    wanted = build_head_service(job.manifest, target, world.door.installation)
+    sent: Manifest = {"leads to": target}
+    found = world.cluster.get(SERVICES, identity.namespace, name) if _is_update(effect) else None
+    if found is None:
+        try:
+            made = world.cluster.create(SERVICES, wanted)
+        except ObjectExists:
+            found = world.cluster.get(SERVICES, identity.namespace, name)
+            if found is None:
+                raise
+        else:
+            return Done(uid=text(made, "metadata", "uid"), sent=sent)
+    if owner_uid(found) != identity.uid:
+        raise SomebodyElses(f"Service {name} is there and does not belong to this RayJob")
+    uid = text(found, "metadata", "uid")
+    if leads_to(found) == target:
+        return Done(uid=uid, already=True)
+    world.cluster.merge_patch(
+        SERVICES, identity.namespace, name, {**_exactly(found), "spec": _leading(wanted)}
+    )
+    return Done(uid=uid, sent=sent)
+
+
+def _is_update(effect: OpenEffect) -> bool:
+    return effect.wanted.kind is EffectKind.UPDATE_SERVICE
+
+
+def _exactly(found: Manifest) -> dict[str, Json]:
+    """Return the part of a patch that makes it hold for this very version of an object."""
+    metadata = child(found, "metadata")
+    return {"metadata": {key: text(metadata, key) for key in ("uid", "resourceVersion")}}
+
+
+def _leading(service: Manifest) -> Json:
+    """Return what of a Service may change: its address is its own."""
+    spec = child(service, "spec")
+    return {key: spec[key] for key in ("selector", "ports", "type") if key in spec}
+
+
+def _put_pod_group(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
+    """Let the PodGroup of the job say who is to be placed together; in the end, nobody."""
+    del ray_job_id
+    identity, name = job.identity, effect.wanted.name
+    is_over = effect.wanted.kind is EffectKind.CLEAR_POD_GROUP
+    wanted = build_pod_group(job.manifest, is_over=is_over)
+    found = world.cluster.get(POD_GROUPS, identity.namespace, name)
+    if found is None:
+        if is_over:
+            return Done(gone=True, already=True)
+        made = world.cluster.create(POD_GROUPS, wanted)
+        return Done(uid=text(made, "metadata", "uid"))
+    if owner_uid(found) != identity.uid:
+        raise SomebodyElses(f"PodGroup {name} is there and does not belong to this RayJob")
+    uid, spec = text(found, "metadata", "uid"), child(wanted, "spec")
+    if all(child(found, "spec").get(key) == value for key, value in spec.items()):
+        return Done(uid=uid, already=True)
+    before = child(found, "spec", "minResources")
+    resources = {**dict.fromkeys(before), **child(spec, "minResources")}
+    patch: dict[str, Json] = {**_exactly(found), "spec": {**spec, "minResources": resources}}
+    world.cluster.merge_patch(POD_GROUPS, identity.namespace, name, patch)
+    return Done(uid=uid)
+
+
+def _suspend_workers(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
+    del ray_job_id
+    namespace, name = job.identity.namespace, effect.wanted.name
+    found = world.cluster.get(RAYCLUSTERS, namespace, name)
+    if found is None or owner_uid(found) != job.identity.uid:
+        return Done(uid=effect.wanted.uid, gone=True, already=True)
+    uid = text(found, "metadata", "uid")
+    groups = [child(group) for group in items(found, "spec", "workerGroupSpecs")]
+    if all(group.get("suspend") is True for group in groups):
+        return Done(uid=uid, already=True)
+    suspended: Json = [{**group, "suspend": True} for group in groups]
+    patch: dict[str, Json] = {**_exactly(found), "spec": {"workerGroupSpecs": suspended}}
+    world.cluster.merge_patch(RAYCLUSTERS, namespace, name, patch)
+    return Done(uid=uid)
+
+
+def _delete_job(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
+    del effect, ray_job_id
+    identity = job.identity
+    try:
+        world.cluster.delete(RAYJOBS, identity.namespace, identity.name, uid=identity.uid)
+    except ObjectChanged:
+        return Done(uid=identity.uid, gone=True, already=True)
+    return Done(uid=identity.uid)
 
 
 _Act = Callable[[World, LiveJob, OpenEffect, str], Done]
@@ -240,4 +363,11 @@ _ACTS: Mapping[EffectKind, _Act] = {
     EffectKind.DELETE_SUBMITTER: _delete_submitter,
     EffectKind.SUBMIT_ENTRYPOINT: _submit_entrypoint,
     EffectKind.STOP_ENTRYPOINT: _stop_entrypoint,
+    EffectKind.FIND_CLUSTER: _find_cluster,
+    EffectKind.CREATE_SERVICE: _put_service,
+    EffectKind.UPDATE_SERVICE: _put_service,
+    EffectKind.APPLY_POD_GROUP: _put_pod_group,
+    EffectKind.CLEAR_POD_GROUP: _put_pod_group,
+    EffectKind.SUSPEND_WORKERS: _suspend_workers,
+    EffectKind.DELETE_JOB: _delete_job,
 }

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from adapters.service.acts import Done, SomebodyElses, SupersededEffect, World, act
+from adapters.service.capturing import Capturer
 from adapters.service.inbox import Inbox
 from adapters.service.live import LiveJob
 from adapters.service.slots import Slots
+from adapters.service.trainjob_acts import CAUSE_CHARACTERS_MAX, ApplyFailed, act_trainjob
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
 from core.errors import (
@@ -25,9 +27,11 @@ from core.errors import (
 )
 from core.jobs.effects import EffectKind, OpenEffect, Outcome
 from core.jobs.observations import EffectEnded
+from core.kinds import JobState
 from core.log.redaction import Redactor
 from core.ports.clock import Clock
-from core.rayjob.state import RayJobState
+from core.trainjob.outcomes import write_outcome
+from core.trainjob.state import TrainJobState
 from core.values.ids import StreamId, observation_id
 
 log = get_logger(__name__)
@@ -36,6 +40,9 @@ TROUBLE_CHARACTERS_MAX = 500
 PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 0.25, 30.0
 STOP_TRIES_MAX = 1
 """The stop before an object goes is tried once, as upstream does: a dead head must not hold it."""
+
+QUICK_TRIES_MAX = 3
+"""How often objects are applied before an error that mostly passes within moments is told."""
 
 LEASE_PAUSE_SECONDS = 1.0
 """Pause while this process does not trust its lease; it may be renewed, or found lost."""
@@ -55,6 +62,8 @@ class Office:
     may_act: Callable[[StreamId], bool]
     """Whether this process still holds the job's shard, by its own clock."""
     dice: Callable[[], float] = random.random
+    evidence: Capturer | None = None
+    """Captures what is about to disappear; None: nothing is captured."""
 
 
 class _Broken(Exception):
@@ -95,13 +104,14 @@ class Errand:
             return PAUSE_MAX_SECONDS
         return self._try(job, state)
 
-    def _try(self, job: LiveJob, state: RayJobState) -> float | None:
+    def _try(self, job: LiveJob, state: JobState) -> float | None:
         office, kind = self.office, self.effect.wanted.kind
         self.tries += 1
-        ray_job_id = state.attempt.job_id if state.attempt is not None else ""
         try:
             with office.metrics.effect_seconds.labels(kind.value).time():
-                done = act(office.world, job, self.effect, ray_job_id)
+                done = self._act(job, state)
+        except ApplyFailed as failure:
+            return self._judge_apply(failure, job.redactor)
         except SupersededEffect as reason:
             self._tell(Outcome.SUPERSEDED, str(reason))
         except (JobledgerError, SomebodyElses) as error:
@@ -111,6 +121,23 @@ class Errand:
             return self._judge(_Broken(type(error).__name__), job.redactor)
         else:
             self._put(Outcome.SUCCEEDED, str(self.tries), "", done)
+        return None
+
+    def _act(self, job: LiveJob, state: JobState) -> Done:
+        if self.office.evidence is not None:
+            self.office.evidence.before(self.stream, job, state, self.effect)
+        if isinstance(state, TrainJobState):
+            return act_trainjob(self.office.world, job, self.effect, state)
+        ray_job_id = state.attempt.job_id if state.attempt is not None else ""
+        return act(self.office.world, job, self.effect, ray_job_id)
+
+    def _judge_apply(self, failure: ApplyFailed, redactor: Redactor) -> float | None:
+        """Tell that objects were not built or not applied; what passes at once is tried again."""
+        if failure.is_quick and failure.error is not None and self.tries < QUICK_TRIES_MAX:
+            return self._judge(failure.error, redactor)
+        trouble = redactor.text(failure.cause, CAUSE_CHARACTERS_MAX)
+        done = Done(details=write_outcome(failure.outcome))
+        self._tell(Outcome.FAILED, trouble, done)
         return None
 
     def _judge(self, error: Exception, redactor: Redactor) -> float | None:
@@ -135,7 +162,7 @@ class Errand:
             doubled = min(doubled, 3.0)
         return doubled * (0.5 + self.office.dice() / 2)
 
-    def _tell(self, outcome: Outcome, trouble: str) -> None:
+    def _tell(self, outcome: Outcome, trouble: str, done: Done | None = None) -> None:
         log.info(
             "effect_not_done",
             stream=str(self.stream),
@@ -145,7 +172,7 @@ class Errand:
             trouble=trouble,
         )
         mark = f"{outcome.value} {self.office.clock.now().isoformat()} {trouble}"
-        self._put(outcome, mark, trouble, Done())
+        self._put(outcome, mark, trouble, done or Done())
 
     def _put(self, outcome: Outcome, mark: str, trouble: str, done: Done) -> None:
         effect = self.effect
@@ -160,5 +187,6 @@ class Errand:
             gone=done.gone,
             already=done.already,
             sent=done.sent,
+            details=done.details,
         )
         self.office.inbox.put(self.stream, ended)

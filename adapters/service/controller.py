@@ -16,30 +16,33 @@ from adapters.service.confirmations import Confirmations
 from adapters.service.handover import Handover
 from adapters.service.heralding import Herald
 from adapters.service.inbox import Inbox
+from adapters.service.jobset_looks import JobSetLook
+from adapters.service.kind_watches import KindWatches, SyncedKinds
 from adapters.service.leasing import LeaseKeeper
 from adapters.service.live import LiveObjects
 from adapters.service.polls import Polls
+from adapters.service.retelling import retell_job
 from adapters.service.slots import Slot, Slots
 from adapters.service.turn import WAIT_SECONDS, Turn
-from adapters.service.watching import ChildListener, JobListener, Surroundings, retell
+from adapters.service.watching import Surroundings
 from adapters.service.workers import Workers
 from adapters.telemetry.logging import get_logger
 from core.errors import LedgerError
 from core.jobs.decisions import LOOK_FIRST, DecisionKind
 from core.jobs.observations import DecisionDue
 from core.jobs.rows import DecisionRow
+from core.kinds import kind_of
 from core.ports.alarms import Alarms
 from core.ports.clock import Clock
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Subscription, Watches
+from core.ports.cluster import Watches
 from core.ports.history import History
-from core.rayjob.names import CREATED_BY, LABEL_CREATED_BY
 from core.rayjob.observations import JobIdentity
 from core.rayjob.phases import FINAL
+from core.trainjob.state import TrainJobState
 from core.values.ids import StreamId, observation_id, shard_of
 
 log = get_logger(__name__)
 
-WATCHED = frozenset({"RayJob", "RayCluster", "Job"})
 CONFIRMATIONS_EVERY = timedelta(minutes=3)
 """The latest that unchanged observations of a job are summed up in the log."""
 
@@ -63,33 +66,15 @@ class ControllerParts:
     watches: Watches
     clock: Clock
     surroundings: Surroundings
-    synced: "SyncedKinds"
+    synced: SyncedKinds
     namespaces: tuple[str, ...]
     """Namespaces to watch; none: all."""
     stopping: threading.Event
     """Set once the service is to stop; the turn waits on it."""
     watch_troubles: Callable[[], list[str]] = list
     """Why watches do not run at the moment; empty if all do."""
-
-
-class SyncedKinds:
-    """Which kinds have been listed completely, in every namespace that is watched."""
-
-    def __init__(self, lists_per_kind: int) -> None:
-        self._lock = threading.Lock()
-        self._left = dict.fromkeys(WATCHED, lists_per_kind)
-        self.all = threading.Event()
-
-    def note(self, kind: str) -> None:
-        """Take note of one complete list of a kind."""
-        with self._lock:
-            self._left[kind] -= 1
-            if all(left <= 0 for left in self._left.values()):
-                self.all.set()
-
-    def missing(self) -> list[str]:
-        """Return the kinds that are not listed yet."""
-        return sorted(kind for kind, left in self._left.items() if left > 0)
+    job_kinds: tuple[str, ...] = ("RayJob",)
+    """Kinds of job that are controlled. All but the first need not be served."""
 
 
 class Controller:
@@ -98,7 +83,15 @@ class Controller:
     def __init__(self, parts: ControllerParts) -> None:
         self._parts = parts
         self._stopping = parts.stopping
-        self._subscriptions: list[Subscription] = []
+        self._kinds = KindWatches(
+            cluster=parts.handover.office.world.cluster,
+            watches=parts.watches,
+            around=parts.surroundings,
+            synced=parts.synced,
+            namespaces=parts.namespaces,
+            job_kinds=parts.job_kinds,
+            stopping=parts.stopping,
+        )
         self._starting = threading.Lock()
         self._succeeded = False
         self._worked_on: Mapping[int, int] = {}
@@ -127,8 +120,7 @@ class Controller:
         self._stopping.set()
         with self._starting:
             parts.alarms.stop()
-            for subscription in self._subscriptions:
-                subscription.stop()
+            self._kinds.stop()
             parts.polls.stop()
             parts.workers.stop()
             parts.inbox.close()
@@ -168,22 +160,7 @@ class Controller:
 
     def watch(self) -> None:
         """Start the watches."""
-        parts = self._parts
-        listeners = (
-            (RAYJOBS, JobListener(parts.surroundings), ""),
-            (RAYCLUSTERS, ChildListener(parts.surroundings, "RayCluster"), ""),
-            (
-                BATCH_JOBS,
-                ChildListener(parts.surroundings, "Job"),
-                f"{LABEL_CREATED_BY}={CREATED_BY}",
-            ),
-        )
-        for namespace in parts.namespaces or ("",):
-            for resource, listener, selector in listeners:
-                subscription = parts.watches.watch(
-                    resource, listener, namespace=namespace, selector=selector
-                )
-                self._subscriptions.append(subscription)
+        self._kinds.start()
 
     def _run(self) -> None:
         inbox = self._parts.inbox
@@ -199,7 +176,9 @@ class Controller:
         if not self._succeeded and not self._succeed():
             return
         self._follow_leases()
+        self._kinds.ask_once()
         self._open_gates()
+        self._mend_overwritten()
         self._parts.turn.run_once(wait_seconds)
 
     def _succeed(self) -> bool:
@@ -231,6 +210,9 @@ class Controller:
             self._worked_on = kept
             log.info("shards_lost", shards=len(lost), open_jobs=len(parts.slots))
         gained = frozenset(held) - frozenset(kept)
+        # A turn may have read jobs of them before, under an epoch that has passed.
+        parts.handover.abandon(gained)
+        parts.slots.drop_shards(gained)
         try:
             parts.slots.load(parts.history.open_streams(gained))
             parts.slots.note_finished(parts.history.finished(gained))
@@ -251,7 +233,8 @@ class Controller:
     def _open_gates(self) -> None:
         """Once everything has been listed and the open jobs are loaded, begin to act."""
         parts = self._parts
-        ready = parts.synced.all.is_set() and self._worked_on and not self._stopping.is_set()
+        listed = self._kinds.is_settled and parts.synced.all.is_set()
+        ready = listed and self._worked_on and not self._stopping.is_set()
         if self._gates_open or not ready:
             return
         try:
@@ -270,7 +253,7 @@ class Controller:
         unheard = shards & parts.turn.unheard
         for job in parts.live.jobs():
             if shard_of(job.identity.stream_id) in unheard:
-                retell(parts.surroundings, job.identity.uid, parts.clock.now())
+                retell_job(parts.surroundings, job.identity.uid, parts.clock.now())
         parts.turn.unheard -= unheard
         self._hear_out()
         self._take_up_finished(shards)
@@ -294,7 +277,7 @@ class Controller:
         shown = {
             job.identity.stream_id: job.observed_generation
             for job in parts.live.jobs()
-            if job.phase in FINAL
+            if job.phase in FINAL and not parts.live.is_copy_outdated(job)
         }
         streams = [
             stream
@@ -303,6 +286,25 @@ class Controller:
             and (finished := parts.slots.finished(stream)) is not None
             and shown.get(stream) != finished.generation
         ]
+        self._look_again(streams)
+
+    def _mend_overwritten(self) -> None:
+        """Publish anew what others have written over after its job had ended."""
+        parts = self._parts
+        publisher = parts.handover.publisher
+        due = publisher.take_overwritten() if self._gates_open else []
+        for stream in due:
+            if parts.slots.finished(stream) is None and parts.slots.held(stream) is None:
+                publisher.forget(stream)  # none of ours
+        try:
+            self._look_again([stream for stream in due if parts.slots.finished(stream) is not None])
+        except LedgerError as error:
+            publisher.give_back(due)
+            self._wait_for_ledger(error, 0.5)
+
+    def _look_again(self, streams: list[StreamId]) -> None:
+        """Read jobs that had ended, and do what is left to do; raises as slots."""
+        parts = self._parts
         parts.slots.load(streams)
         for stream in streams:
             slot = parts.slots.held(stream)
@@ -317,6 +319,8 @@ class Controller:
         parts, identity = self._parts, slot.view.state.identity
         if identity is None or not self._is_watched(identity):
             return
+        if not parts.synced.has_listed(kind_of(slot.view.state).name):
+            return
         lookout = Lookout(parts.handover.office.world.cluster, parts.surroundings, parts.clock)
         for absence in absences(lookout, slot.stream_id, slot.view.state):
             parts.workers.submit(slot.stream_id, absence)
@@ -330,13 +334,23 @@ class Controller:
     def _on_due(self, row: DecisionRow) -> None:
         """Pass a due decision on.
 
-        One that would end an attempt is told only after a look at the Ray job.
+        One that would end an attempt is told only after a look at the Ray job, or at the JobSet.
         """
-        stream = row.stream_id
-        if DecisionKind(row.kind) in LOOK_FIRST and self._parts.polls.look(
-            stream, lambda: self._tell_due(stream, row, looked=True)
-        ):
-            return
+        stream, parts = row.stream_id, self._parts
+        if DecisionKind(row.kind) in LOOK_FIRST:
+            state = parts.slots.state(stream)
+
+            def looked() -> None:
+                self._tell_due(stream, row, looked=True)
+
+            if isinstance(state, TrainJobState) and state.identity is not None:
+                cluster = parts.handover.office.world.cluster
+                around, clock = parts.surroundings, parts.clock
+                look = JobSetLook(cluster, around, clock, state.identity, looked)
+                parts.workers.submit(stream, look)
+                return
+            if parts.polls.look(stream, looked):
+                return
         self._tell_due(stream, row, looked=False)
 
     def _tell_due(self, stream: StreamId, row: DecisionRow, *, looked: bool) -> None:
@@ -359,6 +373,7 @@ class Controller:
         What was made and went within a gap of a watch is told by nobody.
         """
         if self._gates_open and not self._stopping.is_set():
+            self._kinds.ask()
             for slot in self._parts.slots:
                 self._seek_absent(slot)
 

@@ -9,11 +9,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from adapters.service.carrying_out import Errand, Office
+from adapters.service.failures_seen import failure_capture
+from adapters.service.pod_looks import PodLooks
 from adapters.service.polls import Polls
 from adapters.service.publishing import Publisher
 from adapters.service.slots import Slot
 from adapters.service.turn import Prepared
 from adapters.service.workers import Workers
+from core.catalogue import JobEvent
 from core.jobs.effects import EffectKind
 from core.jobs.events import (
     DecisionCancelled,
@@ -23,16 +26,14 @@ from core.jobs.events import (
     EffectSucceeded,
     EffectSuperseded,
 )
+from core.jobs.identity import JobIdentity
+from core.kinds import JobKind, JobState, evolve, kind_of, status
 from core.ports.alarms import Alarms
-from core.rayjob.events import RayJobEvent
-from core.rayjob.evolve import evolve
-from core.rayjob.observations import JobIdentity
 from core.rayjob.state import RayJobState
-from core.rayjob.status import status
 from core.values.documents import Manifest
 from core.values.ids import EffectId, StreamId, shard_of
 
-Herald = Callable[[JobIdentity, Sequence[RayJobEvent]], None]
+Herald = Callable[[JobIdentity, Sequence[JobEvent], JobKind], None]
 """Sends the Kubernetes Events that follow from events."""
 
 
@@ -48,6 +49,11 @@ class Handover:
     herald: Herald
     under_way: dict[StreamId, dict[EffectId, Errand]] = field(default_factory=dict)
     """Effects that were handed to the workers and have not ended. The turn's thread only."""
+    pod_looks: PodLooks = field(init=False)
+
+    def __post_init__(self) -> None:
+        # frozen: there is no other way to set what follows from another field
+        object.__setattr__(self, "pod_looks", PodLooks(self.office))
 
     def after_append(self, prepared: Prepared) -> None:
         """Pass on what follows from the events that were just appended."""
@@ -59,7 +65,14 @@ class Handover:
         self._pass_on(stream, state, identity, statuses(prepared.before.state, prepared.events))
         if any(isinstance(event, DecisionScheduled) for event in prepared.events):
             self._wake(state)
-        self.herald(identity, prepared.events)
+        if task := failure_capture(self.office, stream, state, prepared.events):
+            self.workers.submit(stream, task)
+        self.herald(identity, prepared.events, kind_of(state))
+
+    def changed_by_others(self, stream: StreamId, version: str, shown: Manifest) -> None:
+        """Have a status written anew that others have changed. Called from any thread."""
+        if task := self.publisher.seen(stream, version, shown):
+            self.workers.submit(stream, task)
 
     def retired(self, stream: StreamId) -> None:
         """Drop the errands of a job in which nothing is left to do; its status still goes out."""
@@ -68,11 +81,13 @@ class Handover:
 
     def abandon(self, shards: Collection[int]) -> None:
         """Drop everything about the jobs of shards that another replica works on now."""
-        known = {*self.under_way, *self.polls.streams(), *self.publisher.streams()}
+        known = {*self.under_way, *self.polls.streams(), *self.publisher.remembered()}
+        known |= self.pod_looks.under_way
         for stream in known:
             if shard_of(stream) in shards:
                 self._drop_errands(stream)
                 self.polls.forget(stream)
+                self.pod_looks.forget(stream)
                 self.publisher.forget(stream)
 
     def resume(self, slot: Slot) -> None:
@@ -84,7 +99,7 @@ class Handover:
     def _pass_on(
         self,
         stream: StreamId,
-        state: RayJobState,
+        state: JobState,
         identity: JobIdentity,
         shown: list[Manifest],
     ) -> None:
@@ -96,15 +111,20 @@ class Handover:
         if state.deleted_at is not None:
             self._drop_errands(stream)
             self.polls.forget(stream)
+            self.pod_looks.forget(stream)
             self.publisher.forget(stream)
             return
         self._errands(stream, state, first=True)
-        if task := self.publisher.offer(identity, shown):
+        if task := self.publisher.offer(identity, shown, kind_of(state).name):
             self.workers.submit(stream, task)
         self._errands(stream, state, first=False)
+        if not isinstance(state, RayJobState):
+            return
         self.polls.update(stream, state)
+        if look := self.pod_looks.offer(stream, state):
+            self.workers.submit(stream, look)
 
-    def _errands(self, stream: StreamId, state: RayJobState, *, first: bool) -> None:
+    def _errands(self, stream: StreamId, state: JobState, *, first: bool) -> None:
         for effect in state.effects:
             is_first = effect.wanted.kind is EffectKind.ADD_FINALIZER
             under_way = self.under_way.setdefault(stream, {})
@@ -117,15 +137,17 @@ class Handover:
         for errand in self.under_way.pop(stream, {}).values():
             errand.is_dropped = True
 
-    def _wake(self, state: RayJobState) -> None:
+    def _wake(self, state: JobState) -> None:
         if state.decisions:
             self.alarms.wake(min(decision.due_at for decision in state.decisions))
 
-    def _settle_accounts(self, stream: StreamId, events: Sequence[RayJobEvent]) -> None:
+    def _settle_accounts(self, stream: StreamId, events: Sequence[JobEvent]) -> None:
         under_way = self.under_way.get(stream, {})
         for event in events:
             if isinstance(event, EffectSucceeded | EffectFailed | EffectSuperseded):
-                under_way.pop(event.effect_id, None)
+                errand = under_way.pop(event.effect_id, None)
+                if errand is not None:
+                    errand.is_dropped = True
             if isinstance(event, DecisionFired | DecisionCancelled):
                 self.alarms.done(event.decision_id)
             if isinstance(event, DecisionFired):
@@ -133,19 +155,22 @@ class Handover:
                 self.office.metrics.lateness_seconds.labels(event.kind.value).observe(late)
 
 
-def statuses(state: RayJobState, events: Sequence[RayJobEvent]) -> list[Manifest]:
-    """Return the statuses that `events` lead through: one per phase, and the last.
+def statuses(state: JobState, events: Sequence[JobEvent]) -> list[Manifest]:
+    """Return the statuses that `events` lead through: one per milestone, and the last.
 
-    The phase they begin in was shown before; if they come back to it, it is shown again.
+    The milestone they begin in was shown before; if they come back to it, it is shown again. A
+    status in which there is nothing to see is left out.
     """
     shown: list[Manifest] = []
     is_left = False
+    before = kind_of(state).milestone(state)
     for event in events:
         after = evolve(state, event)
-        if after.phase is not state.phase:
+        milestone = kind_of(after).milestone(after)
+        if milestone != before:
             if is_left:
                 shown.append(status(state))
             is_left = True
-        state = after
+        state, before = after, milestone
     shown.append(status(state))
-    return shown
+    return [item for item in shown if item]

@@ -13,23 +13,23 @@ from dataclasses import dataclass
 
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
+from core.catalogue import JobEvent
 from core.errors import ClusterError, ObjectExists
-from core.ports.cluster import KUBERNETES_EVENTS, RAYJOBS, Cluster
-from core.rayjob.events import RayJobEvent
-from core.rayjob.kubernetes_events import KubernetesEvent, kubernetes_events
-from core.rayjob.observations import JobIdentity
+from core.jobs.identity import JobIdentity
+from core.jobs.shown_events import KubernetesEvent
+from core.kinds import RAYJOB_KIND, JobKind
+from core.ports.cluster import CORE_EVENTS, KUBERNETES_EVENTS, Cluster
 from core.values.documents import Json
-from core.values.instants import Instant
+from core.values.instants import Instant, rfc3339
 
 log = get_logger(__name__)
 
 QUEUE_MAX = 10_000
-REPORTING_CONTROLLER = "rayjob-controller"
-"""As upstream names itself, so that dashboards and filters keep working."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Message:
+    kind: JobKind
     identity: JobIdentity
     at: Instant
     told: KubernetesEvent
@@ -54,12 +54,14 @@ class Herald:
                 self._thread = threading.Thread(target=self._run, name="herald", daemon=True)
                 self._thread.start()
 
-    def announce(self, identity: JobIdentity, events: Sequence[RayJobEvent]) -> None:
+    def announce(
+        self, identity: JobIdentity, events: Sequence[JobEvent], kind: JobKind = RAYJOB_KIND
+    ) -> None:
         """Send what users are told of events; never waits."""
         for event in events:
-            for told in kubernetes_events(identity, event):
+            for told in kind.kubernetes_events(identity, event):
                 try:
-                    self._queue.put_nowait(_Message(identity, event.at, told))
+                    self._queue.put_nowait(_Message(kind, identity, event.at, told))
                 except queue.Full:
                     self._metrics.kubernetes_events.labels("dropped").inc()
 
@@ -101,7 +103,10 @@ class Herald:
 
     def _send(self, message: _Message) -> None:
         try:
-            self._cluster.create(KUBERNETES_EVENTS, self._manifest(message))
+            if message.kind.is_told_in_core_events:
+                self._cluster.create(CORE_EVENTS, self._core_manifest(message))
+            else:
+                self._cluster.create(KUBERNETES_EVENTS, self._manifest(message))
         except ObjectExists:
             self._metrics.kubernetes_events.labels("already").inc()
         except ClusterError as error:
@@ -114,26 +119,64 @@ class Herald:
             self._metrics.kubernetes_events.labels("sent").inc()
 
     def _manifest(self, message: _Message) -> dict[str, Json]:
-        identity, told = message.identity, message.told
-        at = message.at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        mark = f"{identity.uid}\x1f{told.reason}\x1f{told.note}\x1f{at}"
-        suffix = hashlib.sha256(mark.encode()).hexdigest()[:16]
+        told = message.told
         return {
             "apiVersion": KUBERNETES_EVENTS.api_version,
             "kind": "Event",
-            "metadata": {"namespace": identity.namespace, "name": f"{identity.name}.{suffix}"},
-            "eventTime": at,
-            "reportingController": REPORTING_CONTROLLER,
+            "metadata": _metadata(message),
+            "eventTime": _micro(message.at),
+            "reportingController": message.kind.reporting_controller,
             "reportingInstance": self._instance[:128],
             "action": told.action,
             "reason": told.reason,
             "type": told.type,
             "note": told.note,
-            "regarding": {
-                "apiVersion": RAYJOBS.api_version,
-                "kind": RAYJOBS.kind,
-                "namespace": identity.namespace,
-                "name": identity.name,
-                "uid": identity.uid,
-            },
+            "regarding": _regarding(message),
         }
+
+    def _core_manifest(self, message: _Message) -> dict[str, Json]:
+        """Return the event in the older form, with first and last instant.
+
+        The Kubeflow SDK passes over those without.
+        """
+        told = message.told
+        return {
+            "apiVersion": CORE_EVENTS.api_version,
+            "kind": "Event",
+            "metadata": _metadata(message),
+            "involvedObject": _regarding(message),
+            "type": told.type,
+            "reason": told.reason,
+            "message": told.note,
+            "action": told.action,
+            "count": 1,
+            "firstTimestamp": rfc3339(message.at),
+            "lastTimestamp": rfc3339(message.at),
+            "eventTime": _micro(message.at),
+            "source": {"component": message.kind.reporting_controller},
+            "reportingComponent": message.kind.reporting_controller,
+            "reportingInstance": self._instance[:128],
+        }
+
+
+def _micro(at: Instant) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _metadata(message: _Message) -> dict[str, Json]:
+    """Return namespace and name; the name follows from what is said, so nothing is told twice."""
+    identity, told = message.identity, message.told
+    mark = f"{identity.uid}\x1f{told.reason}\x1f{told.note}\x1f{_micro(message.at)}"
+    suffix = hashlib.sha256(mark.encode()).hexdigest()[:16]
+    return {"namespace": identity.namespace, "name": f"{identity.name}.{suffix}"}
+
+
+def _regarding(message: _Message) -> dict[str, Json]:
+    identity, resource = message.identity, message.kind.resource
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "namespace": identity.namespace,
+        "name": identity.name,
+        "uid": identity.uid,
+    }

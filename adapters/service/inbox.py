@@ -4,10 +4,10 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 
-from core.rayjob.observations import RayJobObservation
+from core.kinds import JobObservation
 from core.values.ids import StreamId
 
-Arrival = tuple[StreamId, RayJobObservation]
+Arrival = tuple[StreamId, JobObservation]
 
 
 class Inbox:
@@ -21,7 +21,7 @@ class Inbox:
         self._ready = threading.Condition()
         self._closed = False
 
-    def put(self, stream: StreamId, observation: RayJobObservation) -> None:
+    def put(self, stream: StreamId, observation: JobObservation) -> None:
         """Add an observation; one that comes after `close` is dropped (it will be seen again)."""
         with self._ready:
             if not self._closed:

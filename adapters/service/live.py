@@ -7,7 +7,8 @@ needed to tell them again. Safe to use from many threads.
 
 import threading
 import zlib
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -38,19 +39,28 @@ class LiveJob:
     phase: str
     """status.jobDeploymentStatus, as it was last seen."""
     packed: bytes
-    guarded: bool = False
-    """Whether our finalizer holds it, and nobody has asked for its deletion.
-
-    As long as that is so, no other object can have its name.
-    """
+    copied: str = ""
+    """Name of the RayCluster of which its status shows a copy, as it was last seen."""
     observed_generation: int = 0
     """status.observedGeneration, as it was last seen."""
+    kind: str = "RayJob"
+    """The kind of job."""
+    runtime: tuple[str, str, str] = ("", "", "")
+    """TrainJob: kind, namespace (empty: none) and name of the runtime it names."""
 
     @property
     def manifest(self) -> Manifest:
         """Return the whole object."""
         unpacked: Manifest = msgspec.json.decode(zlib.decompress(self.packed))
         return unpacked
+
+
+def version_is_older(version: str, than: str) -> bool:
+    """Return whether a resourceVersion is older; what cannot be compared counts as newer.
+
+    Source: KEP-5504, resourceVersions of one resource are comparable as whole numbers.
+    """
+    return version.isdigit() and than.isdigit() and int(version) < int(than)
 
 
 def pack(manifest: Manifest) -> bytes:
@@ -69,10 +79,30 @@ class LiveChild:
     """resourceVersion."""
     owner_uid: str
     packed: bytes
+    address: str = ""
+    """`host:port` of the dashboard of a RayCluster."""
+    token_secret: str = ""
+    """Secret with the token that the head of a RayCluster asks for."""
 
     @property
     def manifest(self) -> Manifest:
         """Return the part of the object that is kept."""
+        unpacked: Manifest = msgspec.json.decode(zlib.decompress(self.packed))
+        return unpacked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveRuntime:
+    """A TrainingRuntime or ClusterTrainingRuntime that is there."""
+
+    version: str
+    digest: str
+    """Keyed digest of what decides about a build."""
+    packed: bytes
+
+    @property
+    def manifest(self) -> Manifest:
+        """Return the whole object."""
         unpacked: Manifest = msgspec.json.decode(zlib.decompress(self.packed))
         return unpacked
 
@@ -111,15 +141,26 @@ class LiveObjects:
         self._lock = threading.Lock()
         self._jobs: dict[str, LiveJob] = {}
         self._selecting: dict[tuple[str, str], set[str]] = {}
-        self._children = {"RayCluster": _Children(), "Job": _Children()}
+        self._children: defaultdict[str, _Children] = defaultdict(_Children)
+        self._runtimes: dict[tuple[str, str, str], LiveRuntime] = {}
 
     def put_job(self, job: LiveJob) -> None:
         """Keep a RayJob in place of its older form."""
         with self._lock:
+            known = self._jobs.get(job.identity.uid)
+            if known is not None and version_is_older(job.version, known.version):
+                job = replace(job, version=known.version)  # a write of our own was quicker
             self._jobs[job.identity.uid] = job
             if job.selected:
                 selected = (job.identity.namespace, job.selected)
                 self._selecting.setdefault(selected, set()).add(job.identity.uid)
+
+    def note_version(self, uid: str, version: str) -> None:
+        """Take note of the version that a write of our own made; the watch tells the rest."""
+        with self._lock:
+            job = self._jobs.get(uid)
+            if job is not None and version_is_older(job.version, version):
+                self._jobs[uid] = replace(job, version=version)
 
     def drop_job(self, uid: str) -> LiveJob | None:
         """Forget a RayJob and return it."""
@@ -137,13 +178,18 @@ class LiveObjects:
         """Return a RayJob by its UID."""
         return self._jobs.get(uid)
 
+    def is_copy_outdated(self, job: LiveJob) -> bool:
+        """Return whether a RayJob shows the copy of a RayCluster that is not there."""
+        name = (job.identity.namespace, job.copied)
+        return job.copied != "" and name not in self._children["RayCluster"].by_name
+
     def jobs(self) -> list[LiveJob]:
         """Return all RayJobs."""
         with self._lock:
             return list(self._jobs.values())
 
     def put_child(self, kind: str, child: LiveChild) -> None:
-        """Keep a RayCluster (`RayCluster`) or submitter (`Job`)."""
+        """Keep a RayCluster (`RayCluster`), submitter (`Job`) or head's Pod (`Pod`)."""
         with self._lock:
             self._children[kind].put(child)
 
@@ -161,7 +207,16 @@ class LiveObjects:
         return uid in self._children[kind].by_uid
 
     def children_of(self, kind: str, job: LiveJob) -> list[LiveChild]:
-        """Return the children that a RayJob owns, and the RayCluster it selects."""
+        """Return the children that a RayJob owns, and the RayCluster it selects.
+
+        Pods are those of the heads of its RayClusters.
+        """
+        if kind == "Pod":
+            return [
+                pod
+                for cluster in self.children_of("RayCluster", job)
+                for pod in self.heads_of(cluster.uid)
+            ]
         with self._lock:
             found = dict(self._children[kind].by_owner.get(job.identity.uid, {}))
             named = self._children[kind].by_name.get((job.identity.namespace, job.selected))
@@ -169,8 +224,19 @@ class LiveObjects:
                 found[named.uid] = named
             return list(found.values())
 
+    def heads_of(self, cluster_uid: str) -> list[LiveChild]:
+        """Return the Pods of a RayCluster's head: one, but for a moment two."""
+        with self._lock:
+            return list(self._children["Pod"].by_owner.get(cluster_uid, {}).values())
+
     def jobs_of(self, kind: str, child: LiveChild) -> list[LiveJob]:
-        """Return the RayJobs that a child concerns: its owner, and those that select it."""
+        """Return the RayJobs that a child concerns: its owner, and those that select it.
+
+        A Pod concerns those whom its RayCluster concerns; none, while that is not known.
+        """
+        if kind == "Pod":
+            cluster = self.child("RayCluster", child.owner_uid)
+            return [] if cluster is None else self.jobs_of("RayCluster", cluster)
         with self._lock:
             uids = {child.owner_uid}
             if kind == "RayCluster":
@@ -180,3 +246,21 @@ class LiveObjects:
     def child_named(self, kind: str, namespace: str, name: str) -> LiveChild | None:
         """Return the child of that name, or None."""
         return self._children[kind].by_name.get((namespace, name))
+
+    def put_runtime(self, key: tuple[str, str, str], runtime: LiveRuntime) -> None:
+        """Keep a runtime, by kind, namespace and name."""
+        with self._lock:
+            self._runtimes[key] = runtime
+
+    def drop_runtime(self, key: tuple[str, str, str]) -> None:
+        """Forget a runtime."""
+        with self._lock:
+            self._runtimes.pop(key, None)
+
+    def runtime(self, key: tuple[str, str, str]) -> LiveRuntime | None:
+        """Return a runtime."""
+        return self._runtimes.get(key)
+
+    def jobs_on(self, key: tuple[str, str, str]) -> list[LiveJob]:
+        """Return the TrainJobs that name a runtime."""
+        return [job for job in self.jobs() if job.runtime == key]

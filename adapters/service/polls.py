@@ -14,17 +14,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from adapters.service.confirmations import Confirmations
+from adapters.service.following import Follower
 from adapters.service.inbox import Inbox
-from adapters.service.live import LiveObjects
+from adapters.service.live import LiveJob, LiveObjects
+from adapters.service.poll_pace import Pace
 from adapters.service.sightings import see_answer
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
 from core.errors import RayApiError, RayJobNotFound
 from core.log.redaction import Redactor
 from core.ports.clock import Clock
+from core.ports.job_ends import JobEnds
 from core.ports.ray_jobs import RayJobInfo, RayJobs
 from core.rayjob.observations import PollNotFound, PollUnanswered
-from core.rayjob.state import RayJobState, wants_poll
+from core.rayjob.phases import JobStatus
+from core.rayjob.state import RayJobState, awaits_submitter, wants_poll
 from core.values.ids import StreamId, observation_id
 
 log = get_logger(__name__)
@@ -34,6 +38,9 @@ TROUBLE_CHARACTERS_MAX = 300
 TOLD_AGAIN_AFTER = 20
 """After so many answers that said the same, it is told once more: should the first have been lost
 on its way, the job would wait for ever."""
+
+SPREAD_MAX = 3.0
+"""The first question comes within a quarter of so many seconds, whatever the interval."""
 
 Afterwards = Callable[[], None]
 
@@ -53,6 +60,8 @@ class _Target:
     look: bool = False
     """Somebody waits for the next answer, even if it is the same as before."""
     afterwards: list[Afterwards] = field(default_factory=list)
+    pace: Pace = field(default_factory=Pace)
+    follower: Follower | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,10 @@ class PollParts:
     metrics: Metrics
     interval_seconds: float
     threads: int
+    token: Callable[[LiveJob, str], str] = lambda _job, _address: ""
+    """Returns the token that the head at an address asks for; raises `RayApiError`."""
+    ends: JobEnds | None = None
+    """Follows the logs of jobs whose end nobody else tells; None: they are only asked about."""
     dice: Callable[[], float] = random.random
     """Spreads the first questions, so that not all are asked at once."""
 
@@ -105,9 +118,12 @@ class Polls:
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
-            threads = list(self._threads)
+            threads, targets = list(self._threads), list(self._targets.values())
         for thread in threads:
             thread.join(timeout_seconds)
+        for target in targets:
+            if target.follower is not None:
+                target.follower.stop()
 
     def run_once(self) -> bool:
         """Ask one head whose turn it is; return whether there was one."""
@@ -127,7 +143,7 @@ class Polls:
             target = self._targets.get(stream)
             asked = (attempt.job_id, attempt.address)
             if target is None or (target.job_id, target.address) != asked:
-                spread = self._parts.interval_seconds * self._parts.dice() / 4
+                spread = min(self._parts.interval_seconds, SPREAD_MAX) * self._parts.dice() / 4
                 waiting = target.afterwards if target is not None else []
                 target = _Target(
                     uid=identity.uid,
@@ -136,7 +152,12 @@ class Polls:
                     due=self._parts.clock.monotonic() + (0 if waiting else spread),
                     look=bool(waiting),
                     afterwards=waiting,
+                    pace=Pace(is_hinted=not awaits_submitter(state)),
                 )
+                target.follower = self._follower(stream, target)
+                replaced = self._targets.get(stream)
+                if replaced is not None and replaced.follower is not None:
+                    replaced.follower.stop()
                 self._targets[stream] = target
                 self._push(stream, target)
             if attempt.look_wanted and not target.look:
@@ -168,8 +189,25 @@ class Polls:
         with self._changed:
             target = self._targets.pop(stream, None)
         if target is not None:
+            if target.follower is not None:
+                target.follower.stop()
             for afterwards in target.afterwards:
                 afterwards()
+
+    def _follower(self, stream: StreamId, target: _Target) -> Follower | None:
+        """Return what follows a job, if nobody but Ray tells of its end."""
+        parts = self._parts
+        if parts.ends is None or not target.pace.is_hinted:
+            return None
+        return Follower(parts.ends, parts.clock, lambda: self._hinted(stream, target))
+
+    def _hinted(self, stream: StreamId, target: _Target) -> None:
+        """Ask at once: the job may have ended."""
+        self._parts.metrics.hints.inc()
+        with self._changed:
+            target.pace.hint()
+            if self._targets.get(stream) is target:
+                self._hurry(stream, target)
 
     def __len__(self) -> int:
         return len(self._targets)
@@ -221,18 +259,22 @@ class Polls:
             target.look, target.afterwards = False, []
         job = self._parts.live.job(target.uid)
         if job is not None:  # what is said of an object that is gone could not be redacted
-            self._inquire(stream, target, job.redactor, looked=looked)
+            self._inquire(stream, target, job, looked=looked)
         for afterwards in waiting:
             afterwards()
 
-    def _inquire(
-        self, stream: StreamId, target: _Target, redactor: Redactor, *, looked: bool
-    ) -> None:
+    def _inquire(self, stream: StreamId, target: _Target, job: LiveJob, *, looked: bool) -> None:
         """Ask, and tell what came back; what came back before is only counted, mostly."""
-        parts = self._parts
+        parts, redactor = self._parts, job.redactor
         try:
-            info = parts.ray.info(target.address, target.job_id)
+            token = parts.token(job, target.address)
+            info = parts.ray.info(target.address, target.job_id, token)
             self._answered(stream, target, info, redactor, looked)
+            if target.follower is not None and info.status == JobStatus.RUNNING:
+                target.follower.begin(target.address, target.job_id, token)
+                is_gone = self._targets.get(stream) is not target
+                if is_gone:
+                    target.follower.stop()
         except RayJobNotFound:
             target.last = None
             parts.metrics.polls.labels("not_found").inc()
@@ -283,6 +325,8 @@ class Polls:
             target.in_flight = False
             if self._targets.get(stream) is not target:
                 return
-            now = self._parts.clock.monotonic()
-            target.due = now if target.look else now + self._parts.interval_seconds
+            now, interval = self._parts.clock.monotonic(), self._parts.interval_seconds
+            is_followed = target.follower is not None and target.follower.is_on
+            pause = target.pace.pause(now, interval, is_followed=is_followed)
+            target.due = now if target.look else now + pause
             self._push(stream, target)

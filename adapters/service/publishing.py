@@ -6,48 +6,47 @@ differs from the last one written; what an older CRD prunes is noticed in the an
 again. A refusal is final only once the watch says that the object is gone: until then it is tried
 again, because
 what an API server answers while it restarts means nothing.
+
+Each write names the resourceVersion it is made for. So one that was held up on its way cannot undo
+a newer one, and none reaches another object of the same name: an API server takes no notice of the
+UID in what is applied to a status.
 """
 
 import functools
 import itertools
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from adapters.service.inbox import Inbox
 from adapters.service.leftovers import patch_of_leftovers
 from adapters.service.live import LiveJob, LiveObjects
+from adapters.service.overwritten import Ends, Kept
+from adapters.service.status_faces import FACES, StatusFace
 from adapters.service.workers import Task
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
-from core.errors import ClusterError, RequestInvalid, RequestThrottled
+from core.errors import ClusterError, ObjectChanged, RequestInvalid, RequestThrottled
 from core.jobs.observations import StatusWritten
 from core.log.chain import canonical, data_sha
 from core.ports.clock import Clock
-from core.ports.cluster import RAYJOBS, Cluster
+from core.ports.cluster import Cluster
 from core.rayjob.observations import JobIdentity
-from core.rayjob.status import FIELDS
 from core.values.documents import Json, Manifest, child, text
 from core.values.ids import StreamId, observation_id
 
 log = get_logger(__name__)
 
 FIELD_MANAGER = "jobledger"
-COPY_DELAY_SECONDS = 1.0
-"""How long a change of nothing but the copied RayCluster status waits to go out with another."""
+PROGRESS_DELAY_SECONDS = 1.0
+"""How long mere progress within a phase waits to go out with another change."""
 
 PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 0.25, 30.0
+CONFLICT_PAUSE_SECONDS = 0.02
+"""Pause after a conflict, at first: the watch tells of the newer version within moments."""
 LEASE_PAUSE_SECONDS = 1.0
 """Pause while this process does not trust its lease; it may be renewed, or found lost."""
-
-
-class _AnotherObject(Exception):
-    """A status was written to an object that has the job's name and another UID."""
-
-    def __init__(self, answer: Manifest) -> None:
-        self.answer = answer
-        super().__init__(text(answer, "metadata", "uid"))
 
 
 @dataclass(slots=True)
@@ -55,17 +54,17 @@ class _Outbox:
     """What is still to be written for one job."""
 
     identity: JobIdentity
+    face: StatusFace = FACES["RayJob"]
     waiting: deque[Manifest] = field(default_factory=deque)
     not_before: float = 0.0
-    """Monotonic instant before which the last of them, a mere copy, need not be written."""
+    """Monotonic instant before which the last of them, mere progress, need not be written."""
     offered: Manifest | None = None
     """The newest status that was offered."""
     shown: Manifest | None = None
     """The last status written by this process."""
     written: bytes = b""
-    """Its canonical form."""
-    version: str = ""
-    """The resourceVersion it made."""
+    """Its canonical form; empty: it is to be written, whatever it is."""
+    kept: Kept = field(default_factory=Kept)
     failures: int = 0
     task: int = 0
     """Number of the task that is under way; 0: none."""
@@ -86,17 +85,20 @@ class Publisher:
     metrics: Metrics
     may_act: Callable[[StreamId], bool]
     outboxes: dict[StreamId, _Outbox] = field(default_factory=dict)
+    ends: Ends = field(default_factory=Ends)
     lock: threading.Lock = field(default_factory=threading.Lock)
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def offer(self, identity: JobIdentity, statuses: list[Manifest]) -> Task | None:
+    def offer(
+        self, identity: JobIdentity, statuses: list[Manifest], kind: str = "RayJob"
+    ) -> Task | None:
         """Take statuses to be written, in order; return a task for the workers that does it.
 
         None, if nothing is to be written or an earlier task will do: it is under way, or waits
         after a failure.
         """
         with self.lock:
-            box = self.outboxes.setdefault(identity.stream_id, _Outbox(identity))
+            box = self._box(identity, kind)
             box.retired = False
             for status in statuses:
                 self._time(box, status)
@@ -111,15 +113,60 @@ class Publisher:
             box.task, box.resting = next(self.numbers), False  # one that rests is not waited for
             return functools.partial(self._publish, identity.stream_id, box.task)
 
+    def _box(self, identity: JobIdentity, kind: str) -> _Outbox:
+        box = self.outboxes.get(identity.stream_id)
+        if box is None:
+            kept = self.ends.take_out(identity.stream_id)
+            box = self.outboxes[identity.stream_id] = _Outbox(identity, FACES[kind], kept=kept)
+        return box
+
+    def seen(self, stream: StreamId, version: str, status: Manifest) -> Task | None:
+        """Take note of a version that others may have made.
+
+        Returns a task for the workers that writes the status anew, if they have changed it.
+        """
+        with self.lock:
+            box = self.outboxes.get(stream)
+            if box is None:
+                self.ends.see(stream, version, status, self.clock.monotonic())
+                return None
+            box.kept.see(version, status)
+            if box.task or not self._written_anew(box):  # what is under way looks when it is done
+                return None
+            box.task = next(self.numbers)
+            return functools.partial(self._publish, stream, box.task)
+
+    def take_overwritten(self) -> list[StreamId]:
+        """Take the jobs without an outbox whose status is to be looked at, and may be now."""
+        with self.lock:
+            return self.ends.take_due(self.clock.monotonic())
+
+    def give_back(self, streams: Iterable[StreamId]) -> None:
+        """Let jobs that were taken be looked at later: it was not possible now."""
+        with self.lock:
+            self.ends.give_back(streams, self.clock.monotonic())
+
+    def _written_anew(self, box: _Outbox) -> bool:
+        """Let the newest status wait to be written again, if others have changed it."""
+        if box.offered is None or box.waiting or not box.kept.is_overwritten():
+            return False
+        now = self.clock.monotonic()
+        box.not_before = now + box.kept.pause(now)
+        box.waiting.append(box.offered)
+        box.written, box.shown = b"", None
+        self.metrics.status_writes.labels("overwritten").inc()
+        log.warning("status_overwritten", job=f"{box.identity.namespace}/{box.identity.name}")
+        return True
+
     def _may_skip(self, box: _Outbox, last: Manifest, status: Manifest) -> bool:
         """Return whether `last` need not be written, because `status` comes right after it.
 
-        It is of the same phase, or differs from what users see by the copy only.
+        It is of the same phase, or differs from what users see by mere progress only.
         """
-        if _phase(last) in ("", _phase(status)):
+        if box.face.milestone(last) in ("", box.face.milestone(status)):
             return True
         shown = box.shown if not box.failures else None
-        return shown is not None and _without_copy(shown) == _without_copy(last)
+        return shown is not None and _without_progress(shown) == _without_progress(last)
 
     def _drop_written(self, box: _Outbox) -> None:
         """Drop what is there already; after a failure nobody knows what is."""
@@ -127,24 +174,27 @@ class Publisher:
             box.waiting.popleft()
 
     def _early(self, box: _Outbox) -> float:
-        """Return for how many seconds a mere copy may still wait for company."""
+        """Return for how many seconds mere progress may still wait for company."""
         early = box.not_before - self.clock.monotonic()
         return early if len(box.waiting) == 1 and early > 0 else 0.0
 
     def _time(self, box: _Outbox, status: Manifest) -> None:
-        """Let what only copies the RayCluster's status wait a moment for company."""
-        only_copy = box.offered is not None and _without_copy(box.offered) == _without_copy(status)
+        """Let mere progress wait a moment for company."""
+        only_progress = box.offered is not None and _without_progress(
+            box.offered
+        ) == _without_progress(status)
         idle = not box.waiting
-        if not only_copy:
+        if not only_progress:
             box.not_before = 0.0
         elif idle:
-            box.not_before = self.clock.monotonic() + COPY_DELAY_SECONDS
+            box.not_before = self.clock.monotonic() + PROGRESS_DELAY_SECONDS
         box.offered = status
 
     def forget(self, stream: StreamId) -> None:
-        """Drop the outbox of a job that is gone."""
+        """Drop all that is known of a job that is gone, or somebody else's now."""
         with self.lock:
             self.outboxes.pop(stream, None)
+            self.ends.forget(stream)
 
     def retire(self, stream: StreamId) -> None:
         """Drop the outbox of a job in which nothing is left to do, once it is empty."""
@@ -159,6 +209,11 @@ class Publisher:
         with self.lock:
             return list(self.outboxes)
 
+    def remembered(self) -> list[StreamId]:
+        """Return all jobs of which anything is known here."""
+        with self.lock:
+            return [*self.outboxes, *self.ends.streams()]
+
     def _publish(self, stream: StreamId, task: int) -> float | None:
         """Write what waits.
 
@@ -170,7 +225,7 @@ class Publisher:
                 if box is None or box.task != task:
                     return None
                 self._drop_written(box)
-                if not box.waiting:
+                if not box.waiting and not self._written_anew(box):
                     box.task = 0
                     self._drop_if_done(box)
                     return None
@@ -189,21 +244,20 @@ class Publisher:
         stream = box.identity.stream_id
         if box.retired and not box.waiting and self.outboxes.get(stream) is box:
             del self.outboxes[stream]
+            self.ends.put(stream, box.kept)
 
     def _write(self, box: _Outbox, status: Manifest) -> float | None:
         job = self.live.job(box.identity.uid)
         if job is None:
             self._over(box, "object_gone")
             return None
-        if not box.written and not box.failures and _shows(job, status):
+        is_known = not box.failures and not box.kept.is_overwritten()
+        if not box.written and is_known and _shows(box.face, job, status):
             self._note_written(box, status)
+            box.kept.note(job.version, status)
             return None
         try:
             answer = self._apply(box, job, status)
-        except _AnotherObject as error:
-            self._take_back(error.answer)
-            self._over(box, "object_gone")
-            return None
         except RequestInvalid as error:
             return None if self._passed_over(box, status) else self._failed(box, error)
         except ClusterError as error:
@@ -212,12 +266,15 @@ class Publisher:
             log.exception("status_broken", stream=str(box.identity.stream_id))
             return self._failed(box, error)
         self.metrics.status_writes.labels("written").inc()
+        version = text(answer, "metadata", "resourceVersion")
+        self.live.note_version(box.identity.uid, version)
+        with self.lock:
+            box.kept.note(version, child(answer, "status"))
         self._note_written(box, status)
-        version = box.version = text(answer, "metadata", "resourceVersion")
         written = StatusWritten(
             id=observation_id(box.identity.stream_id, "status written", version),
             at=self.clock.now(),
-            phase=_phase(status),
+            phase=box.face.words(status),
             resource_version=version,
             status_sha=data_sha(status).hex(),
         )
@@ -231,60 +288,47 @@ class Publisher:
                 box.waiting.popleft()
 
     def _apply(self, box: _Outbox, job: LiveJob, status: Manifest) -> Manifest:
-        """Apply the status.
+        """Apply the status to the version that is known.
 
         Fields of other writers that should be empty are then cleared by a patch.
-
-        Raises:
-            _AnotherObject: by now another object has the name, and got the status.
         """
         identity = box.identity
-        metadata: dict[str, Json] = {"name": identity.name, "namespace": identity.namespace}
-        if box.written and not job.guarded:
-            metadata["resourceVersion"] = _newer(job.version, box.version)
+        metadata: dict[str, Json] = {
+            "name": identity.name,
+            "namespace": identity.namespace,
+            "uid": identity.uid,
+            "resourceVersion": job.version,
+        }
+        resource = box.face.resource
+        if box.face.is_merged:
+            merged: dict[str, Json] = {
+                "metadata": {"resourceVersion": job.version},
+                "status": status,
+            }
+            return self.cluster.merge_patch(
+                resource, identity.namespace, identity.name, merged, subresource="status"
+            )
         manifest: dict[str, Json] = {
-            "apiVersion": RAYJOBS.api_version,
-            "kind": RAYJOBS.kind,
-            "metadata": {**metadata, "uid": identity.uid},
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": metadata,
             "status": status,
         }
         answer = self.cluster.apply(
-            RAYJOBS, manifest, field_manager=FIELD_MANAGER, subresource="status"
+            resource, manifest, field_manager=FIELD_MANAGER, subresource="status"
         )
-        if text(answer, "metadata", "uid") != identity.uid:
-            raise _AnotherObject(answer)
-        shown = {key: value for key, value in child(answer, "status").items() if key in FIELDS}
+        shown = {
+            key: value for key, value in child(answer, "status").items() if key in box.face.fields
+        }
         left = patch_of_leftovers(shown, status)
         if not left:
             return answer
-        patch: dict[str, Json] = {
-            "metadata": {"resourceVersion": text(answer, "metadata", "resourceVersion")},
-            "status": left,
-        }
+        version = text(answer, "metadata", "resourceVersion")
+        self.live.note_version(identity.uid, version)
+        patch: dict[str, Json] = {"metadata": {"resourceVersion": version}, "status": left}
         return self.cluster.merge_patch(
-            RAYJOBS, identity.namespace, identity.name, patch, subresource="status"
+            resource, identity.namespace, identity.name, patch, subresource="status"
         )
-
-    def _take_back(self, answer: Manifest) -> None:
-        """Empty the status of an object that got the one of its predecessor of the same name.
-
-        Source: an API server takes no notice of a UID in what is applied to a status.
-        """
-        uid, version = text(answer, "metadata", "uid"), text(answer, "metadata", "resourceVersion")
-        namespace, name = text(answer, "metadata", "namespace"), text(answer, "metadata", "name")
-        log.warning("status_on_another_object", job=f"{namespace}/{name}", uid=uid)
-        patch: dict[str, Json] = {
-            "metadata": {"resourceVersion": version},
-            "status": dict.fromkeys(child(answer, "status")),
-        }
-        with self.lock:
-            for box in self.outboxes.values():
-                if box.identity.uid == uid:
-                    box.written, box.shown = b"", None
-        try:
-            self.cluster.merge_patch(RAYJOBS, namespace, name, patch, subresource="status")
-        except ClusterError as error:
-            log.warning("status_not_taken_back", job=f"{namespace}/{name}", error=str(error))
 
     def _passed_over(self, box: _Outbox, status: Manifest) -> bool:
         """Drop a status that the API server will never take, if a newer one waits behind it."""
@@ -304,7 +348,8 @@ class Publisher:
             error=str(error),
             failures=box.failures,
         )
-        pause = min(PAUSE_FIRST_SECONDS * (1 << min(box.failures, 16)), PAUSE_MAX_SECONDS)
+        first = CONFLICT_PAUSE_SECONDS if isinstance(error, ObjectChanged) else PAUSE_FIRST_SECONDS
+        pause = min(first * (1 << min(box.failures, 16)), PAUSE_MAX_SECONDS)
         if isinstance(error, RequestThrottled) and error.retry_after_seconds is not None:
             return max(pause, error.retry_after_seconds)
         return pause
@@ -315,11 +360,18 @@ class Publisher:
             box.waiting.clear()
 
 
-def _without_copy(status: Manifest) -> dict[str, Json]:
-    return {key: value for key, value in status.items() if key != "rayClusterStatus"}
+_PROGRESS = frozenset({"rayClusterStatus", "jobStatus", "rayJobInfo", "message"})
+"""What may change again and again while a phase lasts; nobody acts on it."""
 
 
-def _shows(job: LiveJob, status: Manifest) -> bool:
+def _without_progress(status: Manifest) -> dict[str, Json]:
+    """Return what users must see at once: all of it, once the Ray job has ended."""
+    ended = text(status, "jobStatus") not in ("", "PENDING", "RUNNING")
+    progress = {"rayClusterStatus"} if ended else _PROGRESS
+    return {key: value for key, value in status.items() if key not in progress}
+
+
+def _shows(face: StatusFace, job: LiveJob, status: Manifest) -> bool:
     """Return whether an object already shows a status: after a start most do.
 
     Asked of the object as the watch last told it whole; later versions are not kept.
@@ -328,14 +380,4 @@ def _shows(job: LiveJob, status: Manifest) -> bool:
     if text(manifest, "metadata", "resourceVersion") != job.version:
         return False
     shown = child(manifest, "status")
-    return all(shown.get(name) == status.get(name) for name in FIELDS)
-
-
-def _newer(one: str, other: str) -> str:
-    """Return the newer of two resourceVersions; the first if they cannot be compared."""
-    comparable = one.isdigit() and other.isdigit()
-    return other if comparable and int(other) > int(one) else one
-
-
-def _phase(status: Manifest) -> str:
-    return text(status, "jobDeploymentStatus")
+    return all(shown.get(name) == status.get(name) for name in face.fields)

@@ -6,7 +6,7 @@ Nothing gets past here unredacted: whatever leaves this file for the core has go
 `Redactor`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import msgspec
@@ -15,10 +15,24 @@ from adapters.service.runtime_env import parse_runtime_env
 from core.jobs.policy import Policy
 from core.log.redaction import Redactor, digest, secrets_in
 from core.ports.ray_jobs import RayJobInfo
-from core.rayjob.children import dashboard_address, mirrored_status, owner_uid, submitter_end
-from core.rayjob.names import FINALIZER
+from core.rayjob.children import (
+    attempt_of,
+    cluster_owner_uid,
+    dashboard_address,
+    head_restarts,
+    head_taken,
+    is_over,
+    keeps_jobs,
+    mirrored_status,
+    owner_uid,
+    sidecar_end,
+    submitter_end,
+)
+from core.rayjob.installation import UPSTREAMS, Installation
+from core.rayjob.names import FINALIZER, LABEL_CLUSTER
 from core.rayjob.observations import (
     ClusterSeen,
+    HeadPodSeen,
     JobIdentity,
     ManifestSeen,
     PollAnswered,
@@ -27,8 +41,12 @@ from core.rayjob.observations import (
     SubmitterSeen,
 )
 from core.rayjob.phases import JobStatus
+from core.rayjob.retry_annotations import read_retry_options
 from core.rayjob.spec import read_spec
 from core.rayjob.validation import validate
+from core.trainjob.framework import Plugin
+from core.trainjob.plugins import all_plugins
+from core.trainjob.policy import TrainPolicy
 from core.values.documents import Json, Manifest, child, items, number, text
 from core.values.ids import StreamId, observation_id, stream_id
 from core.values.instants import EPOCH, Instant, parse_rfc3339
@@ -48,6 +66,10 @@ class Door:
     """Name of the Kubernetes cluster in the ledger."""
     policy: Policy
     redaction_key: bytes
+    train_policy: TrainPolicy = field(default_factory=TrainPolicy)
+    plugins: tuple[Plugin, ...] = field(default_factory=all_plugins)
+    """What builds the objects of TrainJobs, in the order in which they are asked."""
+    installation: Installation = UPSTREAMS
 
 
 def identify(cluster: str, manifest: Manifest) -> JobIdentity:
@@ -82,6 +104,7 @@ def see_manifest(
     finalizer = FINALIZER in items(metadata, "finalizers")
     version = text(metadata, "resourceVersion")
     policy_mark = str(hash_of(door.policy))
+    asked = read_retry_options(manifest)
     redacted = redactor.manifest(manifest, runtime_env if not problem else None)
     document: dict[str, Json] = {
         "spec": child(redacted, "spec"),
@@ -101,6 +124,8 @@ def see_manifest(
         deleting_at=deleting_at,
         status=_seen_status(child(manifest, "status"), redactor),
         document={key: value for key, value in document.items() if value},
+        options=asked.options,
+        option_problems=tuple(redactor.text(one, MESSAGE_CHARACTERS_MAX) for one in asked.problems),
     )
 
 
@@ -139,7 +164,12 @@ def _seen_status(status: Manifest, redactor: Redactor) -> SeenStatus:
 
 
 def see_cluster(
-    stream: StreamId, job_uid: str, manifest: Manifest, redactor: Redactor, at: Instant
+    stream: StreamId,
+    job_uid: str,
+    manifest: Manifest,
+    redactor: Redactor,
+    at: Instant,
+    domain: str = UPSTREAMS.cluster_domain,
 ) -> ClusterSeen:
     """Return the sighting of a RayCluster."""
     metadata = child(manifest, "metadata")
@@ -152,7 +182,7 @@ def see_cluster(
         uid=uid,
         owned=owner_uid(manifest) == job_uid,
         state=text(manifest, "status", "state"),
-        address=dashboard_address(manifest),
+        address=dashboard_address(manifest, domain),
         deleting=text(metadata, "deletionTimestamp") != "",
         status=mirrored if isinstance(mirrored, dict) else {},
     )
@@ -176,6 +206,38 @@ def see_submitter(
         reason=redactor.text(end.reason, REASON_CHARACTERS_MAX),
         message=redactor.text(end.message, MESSAGE_CHARACTERS_MAX),
         deleting=text(metadata, "deletionTimestamp") != "",
+        attempt=attempt_of(manifest),
+    )
+
+
+def see_head_pod(
+    stream: StreamId, manifest: Manifest, redactor: Redactor, at: Instant
+) -> HeadPodSeen:
+    """Return the sighting of the Pod of a head."""
+    metadata = child(manifest, "metadata")
+    uid, end = text(metadata, "uid"), sidecar_end(manifest)
+    leaving = text(metadata, "deletionTimestamp")
+    taken, over = redactor.text(head_taken(manifest), MESSAGE_CHARACTERS_MAX), is_over(manifest)
+    restarts, ended = head_restarts(manifest)
+    # Not its version: of most changes of a Pod nothing is seen here.
+    return HeadPodSeen(
+        id=observation_id(
+            stream, "head", uid, leaving, end.outcome, taken, str(over), str(restarts)
+        ),
+        at=at,
+        cluster=text(metadata, "labels", LABEL_CLUSTER),
+        cluster_uid=cluster_owner_uid(manifest),
+        name=text(metadata, "name"),
+        uid=uid,
+        deleting=leaving != "",
+        finished=end.outcome,
+        finished_at=end.finished_at,
+        message=redactor.text(end.message, MESSAGE_CHARACTERS_MAX),
+        taken=taken,
+        over=over,
+        restarts=restarts,
+        ended=redactor.text(ended, REASON_CHARACTERS_MAX),
+        keeps_jobs=keeps_jobs(manifest),
     )
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from adapters.telemetry.logging import get_logger
 from core.catalogue import read_event
+from core.kinds import JobState, is_open
 from core.log.chain import GENESIS
 from core.log.envelope import StoredEvent
 from core.log.recording import Tail
 from core.ports.event_store import EventStore
 from core.ports.history import FinishedJob
 from core.projections.view import View, advance
-from core.rayjob.state import RayJobState, is_open
 from core.values.ids import StreamId, shard_of
 
 log = get_logger(__name__)
@@ -101,7 +101,7 @@ class Slots:
         """Return a job that is held."""
         return self._held.get(stream)
 
-    def state(self, stream: StreamId) -> RayJobState | None:
+    def state(self, stream: StreamId) -> JobState | None:
         """Return the state of a job that is held."""
         slot = self._held.get(stream)
         return slot.view.state if slot is not None else None
@@ -139,9 +139,8 @@ class Slots:
     def note_finished(self, jobs: Iterable[FinishedJob]) -> None:
         """Take note of jobs in which nothing was left to do when they were last written."""
         for job in jobs:
-            if not job.deleted:
-                glance = Finished(generation=job.generation, leaving=False)
-                self._finished.setdefault(job.stream_id, glance)
+            glance = Finished(generation=job.generation, leaving=False)
+            self._finished.setdefault(job.stream_id, glance)
 
     def all_finished(self) -> list[StreamId]:
         """Return the jobs of which only a glance is kept."""

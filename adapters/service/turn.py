@@ -15,26 +15,24 @@ from adapters.service.inbox import Arrival, Inbox
 from adapters.service.slots import Finished, Slot, Slots
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
-from core.catalogue import NAMES, SCHEMA_VERSION
+from core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
 from core.errors import BrokenChain, LedgerError
-from core.jobs.observations import DecisionDue, EffectEnded
+from core.jobs.observations import DecisionDue, EffectEnded, EvidenceSeen
+from core.kinds import JobObservation, JobState, decide, evolve
 from core.log.envelope import EventRecord
 from core.log.recording import NamedEvent, Tail, Writer, record
 from core.ports.clock import Clock
 from core.ports.event_store import AppendOutcome, AppendResult, EventStore, StreamAppend
 from core.projections.view import View, advance
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import RayJobEvent
 from core.rayjob.observations import (
     ClusterGone,
     ClusterSeen,
     ManifestGone,
     ManifestSeen,
     PollAnswered,
-    RayJobObservation,
     SubmitterSeen,
 )
-from core.rayjob.state import RayJobState
+from core.trainjob.observations import TrainJobGone, TrainJobSeen
 from core.values.ids import StreamId, shard_of
 
 log = get_logger(__name__)
@@ -72,9 +70,9 @@ class Prepared:
     """What one job's observations brought, before and after the append."""
 
     slot: Slot
-    arrivals: list[RayJobObservation]
+    arrivals: list[JobObservation]
     before: View
-    events: list[RayJobEvent]
+    events: list[JobEvent]
     view: View
     tail: Tail
     part: StreamAppend
@@ -134,7 +132,7 @@ class Turn:
         return len(arrivals)
 
     def _take(self, arrivals: Sequence[Arrival]) -> None:
-        grouped: dict[StreamId, list[RayJobObservation]] = {}
+        grouped: dict[StreamId, list[JobObservation]] = {}
         for stream, observation in arrivals:
             if self._concerns_us(stream, observation):
                 grouped.setdefault(stream, []).append(observation)
@@ -154,7 +152,7 @@ class Turn:
             self._parts.inbox.put_back(left)
             self._parts.pause(PAUSE_FIRST_SECONDS)
 
-    def _add_confirmations(self, grouped: dict[StreamId, list[RayJobObservation]]) -> None:
+    def _add_confirmations(self, grouped: dict[StreamId, list[JobObservation]]) -> None:
         """Let what was seen unchanged go out with news of a job, before that news may end it."""
         for stream, observations in grouped.items():
             if not any(isinstance(item, _TURNING_POINTS) for item in observations):
@@ -162,7 +160,7 @@ class Turn:
             if (total := self._parts.confirmations.take(stream)) is not None:
                 observations.insert(0, total)
 
-    def _concerns_us(self, stream: StreamId, observation: RayJobObservation) -> bool:
+    def _concerns_us(self, stream: StreamId, observation: JobObservation) -> bool:
         """Return whether an observation could bring news to a job that this process works on."""
         if self._parts.epochs.epoch(shard_of(stream)) is None:
             self.unheard.add(shard_of(stream))
@@ -187,7 +185,7 @@ class Turn:
                 self._note_ledger()
                 return True
 
-    def _prepare(self, stream: StreamId, observations: list[RayJobObservation]) -> Prepared | None:
+    def _prepare(self, stream: StreamId, observations: list[JobObservation]) -> Prepared | None:
         slot = self._parts.slots.held(stream)
         if slot is None:  # its stream cannot be read
             return None
@@ -205,20 +203,18 @@ class Turn:
             self._let_go(slot)
         return prepared
 
-    def _news(
-        self, slot: Slot, epoch: int, observations: list[RayJobObservation]
-    ) -> Prepared | None:
+    def _news(self, slot: Slot, epoch: int, observations: list[JobObservation]) -> Prepared | None:
         """Return what observations bring, ready to be appended; None if they bring no news."""
         writer = Writer(actor=self._parts.actor, epoch=epoch, now=self._parts.clock.now())
         state, tail = slot.view.state, slot.tail
-        events: list[RayJobEvent] = []
+        events: list[JobEvent] = []
         records: list[EventRecord] = []
         for observation in observations:
             try:
                 news = self._decide(state, observation)
                 after = state
                 for event in news:
-                    after = RAYJOB.evolve(after, event)
+                    after = evolve(after, event)
                 made, tail = record(tail, writer, observation.id, [_named(item) for item in news])
             except Exception:  # the job goes on without what poisons it; the line names it
                 self._parts.metrics.poisoned.inc()
@@ -240,15 +236,13 @@ class Turn:
         )
         return Prepared(slot, observations, slot.view, events, view, tail, part)
 
-    def _decide(
-        self, state: RayJobState, observation: RayJobObservation
-    ) -> tuple[RayJobEvent, ...]:
-        news = RAYJOB.decide(state, observation)
+    def _decide(self, state: JobState, observation: JobObservation) -> tuple[JobEvent, ...]:
+        news = decide(state, observation)
         kind = type(observation).__name__
         self._parts.metrics.observations.labels(kind, "yes" if news else "no").inc()
         return news
 
-    def _append(self, prepared: list[Prepared]) -> dict[StreamId, list[RayJobObservation]]:
+    def _append(self, prepared: list[Prepared]) -> dict[StreamId, list[JobObservation]]:
         """Append and hand over; return what has to be decided anew, after a conflict."""
         if not prepared:
             return {}
@@ -257,7 +251,7 @@ class Turn:
         except BrokenChain as error:
             return self._one_by_one(prepared, error)
         by_stream = {result.stream_id: result.outcome for result in results}
-        again: dict[StreamId, list[RayJobObservation]] = {}
+        again: dict[StreamId, list[JobObservation]] = {}
         for item in prepared:
             stream, outcome = item.slot.stream_id, by_stream.get(item.slot.stream_id)
             if outcome in (AppendOutcome.APPENDED, AppendOutcome.DUPLICATE):
@@ -316,13 +310,13 @@ class Turn:
 
     def _one_by_one(
         self, prepared: list[Prepared], error: BrokenChain
-    ) -> dict[StreamId, list[RayJobObservation]]:
+    ) -> dict[StreamId, list[JobObservation]]:
         """Append each job, and of a broken one each observation, by itself.
 
         So what cannot be appended stands alone: an observation whose events are in the log already
         (it was taken in before, and decided about otherwise), or a job whose chain is broken.
         """
-        again: dict[StreamId, list[RayJobObservation]] = {}
+        again: dict[StreamId, list[JobObservation]] = {}
         if len(prepared) > 1:
             for item in prepared:
                 again |= self._append([item])
@@ -361,20 +355,34 @@ class Turn:
         self._parts.metrics.jobs.set(len(self._parts.slots))
 
 
-_TURNING_POINTS = (PollAnswered, SubmitterSeen, DecisionDue, ManifestGone)
+_TURNING_POINTS = (
+    PollAnswered,
+    SubmitterSeen,
+    DecisionDue,
+    ManifestGone,
+    TrainJobGone,
+)
 """Observations that may end an attempt or a job, and so the sums of what was seen until then."""
 
-_REOPENING = (ManifestGone, ClusterSeen, ClusterGone, EffectEnded, DecisionDue)
+_REOPENING = (
+    ManifestGone,
+    ClusterSeen,
+    ClusterGone,
+    EffectEnded,
+    DecisionDue,
+    TrainJobGone,
+    EvidenceSeen,
+)
 """Observations besides the manifest that can mean something to a finished job."""
 
 
-def _named(event: RayJobEvent) -> NamedEvent:
+def _named(event: JobEvent) -> NamedEvent:
     name = NAMES[type(event)]
     return NamedEvent(name=name, schema_version=SCHEMA_VERSION, at=event.at, event=event)
 
 
-def _may_reopen(finished: Finished, observation: RayJobObservation) -> bool:
-    if isinstance(observation, ManifestSeen):
+def _may_reopen(finished: Finished, observation: JobObservation) -> bool:
+    if isinstance(observation, ManifestSeen | TrainJobSeen):
         leaving = observation.deleting_at is not None
         return observation.generation > finished.generation or leaving != finished.leaving
     return isinstance(observation, _REOPENING)

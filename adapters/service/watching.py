@@ -1,10 +1,10 @@
-"""What the three watches tell, turned into observations of the jobs concerned.
+"""What the watches tell, turned into observations of the jobs concerned.
 
 A listener does no more than decode, redact and put into the inbox; it decides nothing.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -12,26 +12,35 @@ import msgspec
 
 from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Inbox
-from adapters.service.live import LiveChild, LiveJob, LiveObjects, pack
+from adapters.service.live import LiveChild, LiveJob, LiveObjects, pack, version_is_older
 from adapters.service.sightings import (
     Door,
     identify,
     secrets_of,
     see_cluster,
+    see_head_pod,
     see_manifest,
     see_submitter,
 )
+from adapters.telemetry.logging import get_logger
 from core.jobs.observations import WatchInterrupted
 from core.log.redaction import Redactor
-from core.rayjob.children import owner_uid
-from core.rayjob.names import FINALIZER
-from core.rayjob.observations import ClusterGone, ManifestGone, SubmitterGone
+from core.rayjob.children import (
+    cluster_owner_uid,
+    dashboard_address,
+    head_pod_glance,
+    owner_uid,
+)
+from core.rayjob.observations import ClusterGone, HeadPodGone, ManifestGone, SubmitterGone
+from core.rayjob.submitter_container import token_secret
 from core.values.documents import Manifest, child, items, number, text
 from core.values.ids import StreamId, observation_id
 from core.values.instants import Instant
 
-ChildKind = Literal["RayCluster", "Job"]
-CHILD_KINDS: tuple[ChildKind, ...] = ("RayCluster", "Job")
+log = get_logger(__name__)
+
+ChildKind = Literal["RayCluster", "Job", "Pod"]
+CHILD_KINDS: tuple[ChildKind, ...] = ("RayCluster", "Job", "Pod")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +53,13 @@ class Surroundings:
     confirmations: Confirmations
     synced: Callable[[str], None]
     """Called with the kind after each complete list."""
+    changed: Callable[[StreamId, str, Manifest], None] = lambda *_: None
+    """Called with stream, resourceVersion and status of a RayJob that others may have written."""
     telling: threading.RLock = field(default_factory=threading.RLock)
     """Held from taking note of an object until the jobs concerned have been told.
 
     Else two watches could tell the same job of the same child, the older form last.
     """
-
-
-def version_is_older(version: str, than: str) -> bool:
-    """Return whether a resourceVersion is older; what cannot be compared counts as newer.
-
-    Source: KEP-5504, resourceVersions of one resource are comparable as whole numbers.
-    """
-    return version.isdigit() and than.isdigit() and int(version) < int(than)
 
 
 class JobListener:
@@ -77,16 +80,31 @@ class JobListener:
         version = text(metadata, "resourceVersion")
         if known is not None and version_is_older(version, known.version):
             return
+        self._take_in(known, manifest, at)
+        if known is not None and version != known.version:
+            around.changed(known.identity.stream_id, version, child(manifest, "status"))
+
+    def _take_in(self, known: LiveJob | None, manifest: Manifest, at: Instant) -> None:
+        around, metadata = self._around, child(manifest, "metadata")
+        version = text(metadata, "resourceVersion")
         glance = _glance(metadata)
         phase = text(manifest, "status", "jobDeploymentStatus")
         observed = number(manifest, "status", "observedGeneration") or 0
+        is_copied = "rayClusterStatus" in child(manifest, "status")
+        copied = text(manifest, "status", "rayClusterName") if is_copied else ""
         if known is not None and known.glance == glance:
-            now = replace(known, version=version, phase=phase, observed_generation=observed)
+            now = replace(
+                known, version=version, phase=phase, observed_generation=observed, copied=copied
+            )
             around.live.put_job(now)
             around.confirmations.count(known.identity.stream_id, "RayJob", at)
             return
         secrets = secrets_of(manifest) | (known.secrets if known is not None else frozenset())
-        redactor = Redactor(around.door.redaction_key, secrets)
+        redactor = (
+            known.redactor
+            if known is not None and known.secrets == secrets
+            else Redactor(around.door.redaction_key, secrets)
+        )
         identity = identify(around.door.cluster, manifest)
         job = LiveJob(
             identity=identity,
@@ -97,12 +115,14 @@ class JobListener:
             selected=text(manifest, "spec", "clusterSelector", "ray.io/cluster"),
             phase=phase,
             packed=pack(manifest),
-            guarded=FINALIZER in items(metadata, "finalizers")
-            and not text(metadata, "deletionTimestamp"),
+            copied=copied,
             observed_generation=observed,
         )
         around.live.put_job(job)
         sighting = see_manifest(around.door, identity, manifest, redactor, at)
+        for problem in sighting.option_problems:
+            name = f"{identity.namespace}/{identity.name}"
+            log.warning("annotation_left_out", job=name, problem=problem)
         around.inbox.put(identity.stream_id, sighting)
         if known is None:
             _tell_children(around, job, at)
@@ -164,16 +184,30 @@ def tell_child(
     """Tell a job of one of its children."""
     stream, uid = job.identity.stream_id, job.identity.uid
     if kind == "RayCluster":
-        around.inbox.put(stream, see_cluster(stream, uid, manifest, job.redactor, at))
-    else:
+        around.inbox.put(
+            stream,
+            see_cluster(
+                stream, uid, manifest, job.redactor, at, around.door.installation.cluster_domain
+            ),
+        )
+    elif kind == "Job":
         around.inbox.put(stream, see_submitter(stream, uid, manifest, job.redactor, at))
+    else:
+        around.inbox.put(stream, see_head_pod(stream, manifest, job.redactor, at))
 
 
 def tell_gap(
-    around: Surroundings, source: str, since: Instant, until: Instant, reason: str
+    around: Surroundings,
+    source: str,
+    since: Instant,
+    until: Instant,
+    reason: str,
+    kind: str = "RayJob",
 ) -> None:
-    """Tell every job that changes of a kind of object may have been missed."""
+    """Tell every job of a kind that changes of a kind of object may have been missed."""
     for job in around.live.jobs():
+        if job.kind != kind:
+            continue
         stream = job.identity.stream_id
         gap = WatchInterrupted(
             id=observation_id(stream, "gap", source, until.isoformat()),
@@ -186,8 +220,16 @@ def tell_gap(
         around.inbox.put(stream, gap)
 
 
+_TAKERS: Mapping[ChildKind, tuple[Callable[[Manifest], str], Callable[[Manifest], Manifest]]] = {
+    "RayCluster": (owner_uid, lambda manifest: manifest),
+    "Job": (owner_uid, lambda manifest: manifest),
+    "Pod": (cluster_owner_uid, head_pod_glance),
+}
+"""Kind -> who owns such a child, and what of it is kept."""
+
+
 class ChildListener:
-    """Takes in RayClusters, or submitters."""
+    """Takes in RayClusters, or submitters, or the Pods of heads."""
 
     def __init__(self, around: Surroundings, kind: ChildKind) -> None:
         self._around = around
@@ -196,23 +238,45 @@ class ChildListener:
     def seen(self, manifest: Manifest, at: Instant) -> None:
         """Tell the jobs concerned of a child."""
         around, metadata = self._around, child(manifest, "metadata")
+        owner_of, glance_at = _TAKERS[self._kind]
         item = LiveChild(
             namespace=text(metadata, "namespace"),
             name=text(metadata, "name"),
             uid=text(metadata, "uid"),
             version=text(metadata, "resourceVersion"),
-            owner_uid=owner_uid(manifest),
-            packed=pack(manifest),
+            owner_uid=owner_of(manifest),
+            packed=pack(glance_at(manifest)),
         )
-        if self._kind == "Job" and not item.owner_uid:
+        if self._kind == "RayCluster":
+            domain = around.door.installation.cluster_domain
+            item = replace(
+                item,
+                address=dashboard_address(manifest, domain),
+                token_secret=token_secret(child(manifest, "spec"), item.name),
+            )
+        if self._kind != "RayCluster" and not item.owner_uid:
             return
         with around.telling:
             known = around.live.child(self._kind, item.uid)
             if known is not None and version_is_older(item.version, known.version):
                 return
+            self._make_way(item, at)
             around.live.put_child(self._kind, item)
+            if known is not None and known.packed == item.packed:
+                return  # nothing of what is looked at has changed
             for job in around.live.jobs_of(self._kind, item):
                 tell_child(around, self._kind, job, manifest, at)
+                if self._kind == "RayCluster" and known is None:
+                    for pod in around.live.heads_of(item.uid):
+                        tell_child(around, "Pod", job, pod.manifest, at)
+
+    def _make_way(self, item: LiveChild, at: Instant) -> None:
+        """Tell that another of its name is gone, if nobody has: a name is free only then."""
+        other = self._around.live.child_named(self._kind, item.namespace, item.name)
+        if other is None or other.uid == item.uid:
+            return
+        if version_is_older(other.version, item.version):
+            self.gone({"metadata": {"uid": other.uid}}, at)
 
     def gone(self, manifest: Manifest, at: Instant) -> None:
         """Tell the jobs concerned that a child is gone."""
@@ -242,5 +306,7 @@ def tell_child_gone(
     mark = observation_id(stream, kind, "gone", uid)
     if kind == "RayCluster":
         around.inbox.put(stream, ClusterGone(id=mark, at=at, name=name, uid=uid))
-    else:
+    elif kind == "Job":
         around.inbox.put(stream, SubmitterGone(id=mark, at=at, name=name, uid=uid))
+    else:
+        around.inbox.put(stream, HeadPodGone(id=mark, at=at, name=name, uid=uid))

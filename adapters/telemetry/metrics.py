@@ -98,6 +98,16 @@ class Metrics:
             ["answer"],
             registry=registry,
         )
+        self.kept_clusters = Gauge(
+            "jobledger_kept_rayclusters",
+            "RayClusters of ended jobs that stay: no rule of a deletionStrategy covers them.",
+            registry=registry,
+        )
+        self.hints = Counter(
+            "jobledger_ray_hints_total",
+            "Hints that a Ray job may have ended, before it was asked about.",
+            registry=registry,
+        )
         self.status_writes = Counter(
             "jobledger_status_writes_total",
             "Writes of .status, by outcome.",

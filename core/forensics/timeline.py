@@ -4,10 +4,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-from core.catalogue import NAMES
+from core.catalogue import NAMES, JobEvent
+from core.forensics.trainjob_words import trainjob_words
 from core.jobs import events as shared
+from core.jobs.failures import FailureClass
 from core.rayjob import events as rayjob
-from core.rayjob.events import FactEvent, LifeEvent, RayJobEvent
+from core.rayjob.events import FactEvent, LifeEvent
+from core.rayjob.pods import PodLook
+from core.trainjob import events as trainjob
 from core.values.instants import Instant, rfc3339
 
 
@@ -24,11 +28,11 @@ class Line:
     words: str
 
 
-def timeline(events: Iterable[tuple[int, RayJobEvent]]) -> Iterator[Line]:
+def timeline(events: Iterable[tuple[int, JobEvent]]) -> Iterator[Line]:
     """Yield the story of a stream, from pairs of version and event."""
     attempt = 0
     for version, event in events:
-        if isinstance(event, rayjob.AttemptStarted):
+        if isinstance(event, rayjob.AttemptStarted | trainjob.TrainAttemptStarted):
             attempt = event.attempt
         yield Line(
             version=version,
@@ -39,16 +43,18 @@ def timeline(events: Iterable[tuple[int, RayJobEvent]]) -> Iterator[Line]:
         )
 
 
-def in_words(event: RayJobEvent) -> str:
+def in_words(event: JobEvent) -> str:
     """Return what an event says, in a sentence or less."""
     if isinstance(event, FactEvent):
         return _fact(event)
     if isinstance(event, shared.SharedEvent):
         return _shared(event)
-    return _life(event)
+    if isinstance(event, LifeEvent):
+        return _life(event)
+    return trainjob_words(event)
 
 
-def _shared(event: shared.SharedEvent) -> str:  # noqa: C901, PLR0911 one case per event
+def _shared(event: shared.SharedEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per event
     match event:
         case shared.EffectRequested():
             return f"{_effect(event.kind, event.name)} is asked for"
@@ -74,17 +80,30 @@ def _shared(event: shared.SharedEvent) -> str:  # noqa: C901, PLR0911 one case p
         case shared.ObservationsConfirmed():
             sums = (f"{item.source} {item.count}x" for item in event.sources)
             return f"seen unchanged: {', '.join(sums)}"
+        case shared.EvidenceCaptured():
+            return _evidence_captured(event)
         case shared.StatusPublished():
             return f"status {event.phase or 'New'} is published"
         case _:
             assert_never(event)
 
 
+def _evidence_captured(event: shared.EvidenceCaptured) -> str:
+    parts = [
+        f"{len(event.logs)} logs",
+        f"{len(event.pods)} Pods",
+        f"{len(event.kubernetes_events)} Kubernetes Events",
+    ]
+    missing = f"; not to be had: {', '.join(item.what for item in event.missing)}"
+    why = event.occasion.partition("/")[0].replace("_", " ")
+    return f"evidence is kept ({why}): {', '.join(parts)}{missing if event.missing else ''}"
+
+
 def _effect(kind: str, name: str) -> str:
     return f"{kind.replace('_', ' ')} {name}"
 
 
-def _fact(event: FactEvent) -> str:  # noqa: C901, PLR0911 one case per event
+def _fact(event: FactEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per event
     match event:
         case rayjob.EntrypointObserved():
             code = "" if event.exit_code is None else f", exit code {event.exit_code}"
@@ -111,6 +130,15 @@ def _fact(event: FactEvent) -> str:  # noqa: C901, PLR0911 one case per event
             return f"the head does not answer: {event.trouble}"
         case rayjob.StatusCheckRecovered():
             return "the head answers again"
+        case rayjob.HeadPodObserved():
+            return _head(event)
+        case rayjob.HeadPodVanished():
+            return f"head Pod {event.name} is gone"
+        case rayjob.PodsObserved():
+            return _pods(event)
+        case rayjob.SidecarFinished():
+            why = f" ({_short(event.message)})" if event.message else ""
+            return f"submitter beside the head ended: {event.outcome}{why}"
         case _:
             assert_never(event)
 
@@ -128,7 +156,8 @@ def _life(event: LifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
         case rayjob.ManifestAccepted():
             return "manifest is valid again"
         case rayjob.AttemptStarted():
-            return f"attempt {event.attempt} began on RayCluster {event.cluster_name}"
+            job = f", its Ray job is {event.job_id}" if event.job_id else ""
+            return f"attempt {event.attempt} began on RayCluster {event.cluster_name}{job}"
         case rayjob.AttemptReachedRunning():
             return f"attempt {event.attempt} is running"
         case rayjob.AttemptReachedWaiting():
@@ -137,14 +166,24 @@ def _life(event: LifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
             return f"the user named submission {event.job_id}"
         case rayjob.AttemptFailed():
             return f"attempt {event.attempt} failed: {event.reason}: {_short(event.message)}"
+        case rayjob.FailureNoticed():
+            return f"attempt {event.attempt} has failed ({event.reason}); its Pods are looked at"
         case rayjob.RetryGranted():
-            return f"retry granted: {event.rule}"
+            return f"retry granted: {event.rule}{_evidence(event)}"
         case rayjob.RetryRefused():
-            return f"retry refused: {event.rule}"
+            return f"retry refused: {event.rule}{_evidence(event)}"
+        case rayjob.AnnotationsRejected():
+            return _short("; ".join(event.problems))
         case rayjob.AttemptCleared():
             return f"nothing of attempt {event.attempt} is left"
         case rayjob.SuspensionStarted():
             return "the job is being suspended"
+        case rayjob.SuspensionPostponed():
+            return f"suspension takes effect later: {event.phase} does not honour it"
+        case rayjob.ClusterKept():
+            return f"RayCluster {event.name} stays: {event.cause}"
+        case rayjob.ClusterCovered():
+            return f"RayCluster {event.name} is covered by deletionStrategy now"
         case rayjob.JobSuspended():
             return "the job is suspended"
         case rayjob.JobResumed():
@@ -159,6 +198,32 @@ def _life(event: LifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
             return "the RayJob is gone"
         case _:
             assert_never(event)
+
+
+def _evidence(event: rayjob.RetryGranted | rayjob.RetryRefused) -> str:
+    """Return the class that a failure was judged by, and what showed it."""
+    if event.evidence:
+        return f" ({event.failure}: {_short(event.evidence)})"
+    return f" ({event.failure})" if event.failure is not FailureClass.OTHER else ""
+
+
+def _head(event: rayjob.HeadPodObserved) -> str:
+    if event.taken:
+        return f"head Pod {event.name} is taken away: {_short(event.taken)}"
+    if event.restarts:
+        times = f"for the {event.restarts}. time" if event.restarts > 1 else "again"
+        return f"head Pod {event.name} was started {times}: {event.ended or 'nobody knows why'}"
+    return f"head Pod {event.name} is there"
+
+
+def _pods(event: rayjob.PodsObserved) -> str:
+    if event.trouble:
+        return f"the Pods of attempt {event.attempt} cannot be looked at: {event.trouble}"
+    if not event.total:
+        return f"no Pod of attempt {event.attempt} is left"
+    left = " left" if event.purpose is PodLook.CLEARING else ""
+    named = "; ".join(pod.words for pod in event.pods)
+    return _short(f"{event.total} Pods of attempt {event.attempt}{left}: {named}")
 
 
 _WORDS_MAX = 160

@@ -1,5 +1,6 @@
-"""The pause before the next try: doubling, capped."""
+"""The pause before the next try: constant or doubling, capped, and spread without dice."""
 
+import hashlib
 from datetime import timedelta
 
 EFFECT_RETRY_MAX = timedelta(minutes=5)
@@ -8,7 +9,24 @@ EFFECT_RETRY_MAX = timedelta(minutes=5)
 _DOUBLINGS_MAX = 30
 
 
+def constant(pause: timedelta, longest: timedelta) -> timedelta:
+    """Return `pause`, at most `longest`."""
+    return min(pause, longest)
+
+
 def doubled(first: timedelta, times: int, longest: timedelta) -> timedelta:
     """Return `first` after `times` doublings, at most `longest`."""
     factor = 1 << min(times, _DOUBLINGS_MAX)
     return min(first * factor, longest)
+
+
+def shortened(pause: timedelta, percent: int, seed: str) -> timedelta:
+    """Return `pause` shortened by a share of up to `percent` of it, in whole milliseconds.
+
+    The share follows from `seed` alone and is spread evenly over seeds.
+    """
+    if percent <= 0:
+        return pause
+    share = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4]) / (1 << 32)
+    milliseconds = pause / timedelta(milliseconds=1) * (1 - share * percent / 100)
+    return timedelta(milliseconds=round(milliseconds))

@@ -30,6 +30,10 @@ class DecisionKind(StrEnum):
     """The head has left every status check unanswered for too long."""
     TTL_SHUTDOWN = "ttl_shutdown"
     """spec.ttlSecondsAfterFinished has passed: the RayCluster may go."""
+    EVIDENCE = "evidence"
+    """A failure has waited long enough for evidence of its class: it is judged without."""
+    DELETION_RULE = "deletion_rule"
+    """A rule of spec.deletionStrategy is due; the subject names its policy and where it stands."""
     EFFECT_RETRY = "effect_retry"
     """Something the API server refused is tried again."""
 

@@ -27,10 +27,33 @@ class EffectKind(StrEnum):
     DELETE_SUBMITTER = "delete_submitter"
     SUBMIT_ENTRYPOINT = "submit_entrypoint"
     STOP_ENTRYPOINT = "stop_entrypoint"
+    FIND_CLUSTER = "find_cluster"
+    """Look for the RayCluster that the job selects, so that its absence is told."""
+    CREATE_SERVICE = "create_service"
+    UPDATE_SERVICE = "update_service"
+    """Let the Service of the job's head lead to the RayCluster of another attempt."""
+    SUSPEND_WORKERS = "suspend_workers"
+    """Let the worker groups of a RayCluster go, and keep its head."""
+    APPLY_POD_GROUP = "apply_pod_group"
+    """Tell Volcano which Pods are to be placed together."""
+    CLEAR_POD_GROUP = "clear_pod_group"
+    """Tell it that there are none any more."""
+    DELETE_JOB = "delete_job"
+    """Delete the RayJob itself, and so everything that it owns."""
+    APPLY_OBJECTS = "apply_objects"
+    DELETE_JOBSET = "delete_jobset"
 
 
 BUILT_FROM_SPEC = frozenset(
-    {EffectKind.CREATE_CLUSTER, EffectKind.CREATE_SUBMITTER, EffectKind.SUBMIT_ENTRYPOINT}
+    {
+        EffectKind.CREATE_CLUSTER,
+        EffectKind.CREATE_SUBMITTER,
+        EffectKind.SUBMIT_ENTRYPOINT,
+        EffectKind.CREATE_SERVICE,
+        EffectKind.UPDATE_SERVICE,
+        EffectKind.APPLY_POD_GROUP,
+        EffectKind.APPLY_OBJECTS,
+    }
 )
 """Kinds that are superseded if the live specification is no longer the one they were decided on."""
 

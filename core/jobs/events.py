@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from core.jobs.decisions import DecisionKind
 from core.jobs.effects import EffectKind
+from core.jobs.evidence import KeptLog, Missing, PodEvidence, RayEvidence, SeenKubernetesEvent
 from core.values.documents import Manifest
 from core.values.ids import DecisionId, EffectId
 from core.values.instants import Instant
@@ -167,6 +168,28 @@ class StatusPublished:
     """SHA-256 of the canonical status that was written."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceCaptured:
+    """Evidence of an attempt was captured, before it could disappear."""
+
+    at: Instant
+    attempt: int
+    occasion: str
+    """Why just then: `failure/…`, or the effect it preceded: `delete_cluster/…`."""
+    pods: tuple[PodEvidence, ...] = ()
+    """The Pods of the attempt, as they were."""
+    logs: tuple[KeptLog, ...] = ()
+    """Whose last lines were kept, and under which digest."""
+    kubernetes_events: tuple[SeenKubernetesEvent, ...] = ()
+    """What Kubernetes had said of the attempt's objects."""
+    ray: RayEvidence | None = None
+    """What Ray said of the entrypoint when it was asked last."""
+    missing: tuple[Missing, ...] = ()
+    """What could not be had, and why."""
+    took_milliseconds: int = 0
+    """How long the capture took."""
+
+
 SharedEvent: TypeAlias = (
     EffectRequested
     | EffectSucceeded
@@ -179,4 +202,5 @@ SharedEvent: TypeAlias = (
     | ObservationGapFound
     | ObservationsConfirmed
     | StatusPublished
+    | EvidenceCaptured
 )

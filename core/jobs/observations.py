@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from core.jobs.effects import Outcome
-from core.jobs.events import Confirmation
+from core.jobs.events import Confirmation, EvidenceCaptured
+from core.jobs.evidence import KeptLog, Missing, PodEvidence, RayEvidence, SeenKubernetesEvent
 from core.values.documents import Manifest
 from core.values.ids import DecisionId, EffectId, ObservationId
 from core.values.instants import Instant
@@ -24,6 +25,8 @@ class EffectEnded:
     gone: bool = False
     already: bool = False
     sent: Manifest = field(default_factory=dict)
+    details: Manifest = field(default_factory=dict)
+    """What else the act tells, in the words of its kind of job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +72,52 @@ class StatusWritten:
     status_sha: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceSeen:
+    """What was captured of an attempt."""
+
+    id: ObservationId
+    at: Instant
+    attempt: int
+    occasion: str
+    pods: tuple[PodEvidence, ...] = ()
+    logs: tuple[KeptLog, ...] = ()
+    kubernetes_events: tuple[SeenKubernetesEvent, ...] = ()
+    ray: RayEvidence | None = None
+    missing: tuple[Missing, ...] = ()
+    took_milliseconds: int = 0
+
+
 SharedObservation: TypeAlias = (
-    EffectEnded | DecisionDue | WatchInterrupted | NothingNew | StatusWritten
+    EffectEnded | DecisionDue | WatchInterrupted | NothingNew | StatusWritten | EvidenceSeen
 )
+
+
+OCCASIONS_REMEMBERED_MAX = 8
+"""Captures that are remembered, so that one told again is no news."""
+
+
+def evidence_of(
+    seen: EvidenceSeen, captured: tuple[str, ...], attempt: int | None
+) -> tuple[EvidenceCaptured, ...]:
+    """Return what was captured, unless it was told before or no attempt has begun yet."""
+    if attempt is None or seen.occasion in captured:
+        return ()
+    return (
+        EvidenceCaptured(
+            at=seen.at,
+            attempt=seen.attempt,
+            occasion=seen.occasion,
+            pods=seen.pods,
+            logs=seen.logs,
+            kubernetes_events=seen.kubernetes_events,
+            ray=seen.ray,
+            missing=seen.missing,
+            took_milliseconds=seen.took_milliseconds,
+        ),
+    )
+
+
+def remember_occasion(captured: tuple[str, ...], occasion: str) -> tuple[str, ...]:
+    """Return the remembered captures with one more."""
+    return (*captured, occasion)[-OCCASIONS_REMEMBERED_MAX:]

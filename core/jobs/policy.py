@@ -10,7 +10,7 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What is not in the job's specification but decides about it. All whole seconds."""
+    """What is not in the job's specification but decides about it. Times are whole seconds."""
 
     transition_grace_seconds: int = 300
     """From the end of the Ray job until the job is concluded without its submitter.
@@ -32,14 +32,30 @@ class Policy:
     """Pause before the first retry; it doubles with every further one. 0: at once, as upstream."""
     retry_delay_max_seconds: int = 3600
     """Longest pause before a retry."""
+    evidence_timeout_seconds: int = 10
+    """How long a failure waits for a look at its Pods, where a retry policy needs one."""
     effect_retry_seconds: int = 10
     """Pause before something that the API server refused is tried again; doubles, up to 5 minutes.
     """
+
+    delete_job_after_finish: bool = False
+    """Whether shutdownAfterJobFinishes deletes the RayJob itself, and not only its RayCluster.
+
+    Source: KubeRay, DELETE_RAYJOB_CR_AFTER_JOB_FINISHES.
+    """
+
+    batch_scheduler: str = ""
+    """Who places the Pods of a job together. Source: KubeRay, `--batch-scheduler`."""
 
     @property
     def transition_grace(self) -> timedelta:
         """Return the grace after the end of the Ray job."""
         return timedelta(seconds=self.transition_grace_seconds)
+
+    @property
+    def evidence_timeout(self) -> timedelta:
+        """Return how long a failure waits for a look at its Pods."""
+        return timedelta(seconds=self.evidence_timeout_seconds)
 
     @property
     def status_check_timeout(self) -> timedelta:

@@ -1,6 +1,7 @@
 """Events to JSON payloads and back, by the fields of their classes.
 
-`at` is left out (it is the envelope's `occurred_at`), and so is every field that has its default
+An event's own `at` is left out (it is the envelope's `occurred_at`), and so is every field that
+has its default
 value, which keeps
 the log small and lets a field be added with a default without a new schema version. Instants keep
 microseconds.
@@ -11,7 +12,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from types import UnionType
-from typing import TypeVar, get_args, get_origin
+from typing import TypeVar, cast, get_args, get_origin
 from uuid import UUID
 
 from core.errors import BrokenChain
@@ -36,7 +37,11 @@ def encode(event: object) -> Manifest:
 def decode(cls: type[Event], data: Manifest, at: Instant) -> Event:
     """Return the event that a payload holds; raise `BrokenChain` if it holds none of that class."""
     try:
-        values = {name: read(data[name]) for name, read in _readers(cls) if name in data}
+        values = {
+            name: read(data[name])
+            for name, read in _readers(cls)
+            if name in data and name != IN_ENVELOPE
+        }
         if any(name == IN_ENVELOPE for name, _ in _defaults(cls)):
             values[IN_ENVELOPE] = at
         return cls(**values)
@@ -76,8 +81,7 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 def _plain(value: object) -> Json:
     if type(value) in _PLAIN:  # most values by far, and quicker than asking what they are a kind of
-        assert value is None or isinstance(value, bool | int | float | str)
-        return value
+        return cast("Json", value)
     if isinstance(value, Enum):
         plain: Json = str(value.value)
     elif value is None or isinstance(value, bool | int | float | str):
@@ -91,7 +95,11 @@ def _plain(value: object) -> Json:
     elif isinstance(value, Sequence):
         plain = [_plain(item) for item in value]
     else:
-        plain = encode(value)
+        plain = {
+            name: _plain(item)
+            for name, default in _defaults(type(value))
+            if (item := getattr(value, name)) != default
+        }
     return plain
 
 
@@ -104,9 +112,7 @@ _READERS: dict[type, tuple[tuple[str, Reader], ...]] = {}
 def _readers(cls: type) -> tuple[tuple[str, Reader], ...]:
     if (known := _READERS.get(cls)) is not None:
         return known
-    _READERS[cls] = tuple(
-        (field.name, _reader(field.type)) for field in _fields(cls) if field.name != IN_ENVELOPE
-    )
+    _READERS[cls] = tuple((field.name, _reader(field.type)) for field in _fields(cls))
     return _READERS[cls]
 
 

@@ -1,6 +1,6 @@
 """An event as it is stored: who, when, why and what, whatever the kind of job."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from core.values.documents import Manifest
@@ -37,6 +37,8 @@ class EventRecord:
     """SHA-256 of the canonical payload."""
     chain: bytes
     """SHA-256 over the previous link of the stream, this envelope and `data_sha`."""
+    payload: bytes = field(default=b"", compare=False, repr=False)
+    """The canonical payload, where it is at hand: it is costly to compute twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,11 @@
 """Events to records: ids, hashes and links, for the events that one observation brought."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from hashlib import sha256
 from uuid import UUID
 
-from core.log.chain import data_sha, link
+from core.log.chain import canonical, link
 from core.log.codec import encode
 from core.log.envelope import EventRecord
 from core.values.ids import ObservationId, StreamId, event_id
@@ -47,7 +48,8 @@ def record(
     chain = tail.chain
     for ordinal, named in enumerate(events):
         data = encode(named.event)
-        unlinked = EventRecord(
+        payload = canonical(data)
+        made = EventRecord(
             stream_id=tail.stream_id,
             version=tail.version + ordinal + 1,
             event_id=event_id(cause, ordinal),
@@ -60,11 +62,13 @@ def record(
             causation_id=cause,
             correlation_id=_correlation(tail.stream_id, named.event),
             data=data,
-            data_sha=data_sha(data),
+            data_sha=sha256(payload).digest(),
             chain=b"",
+            payload=payload,
         )
-        chain = link(chain, unlinked)
-        records.append(replace(unlinked, chain=chain))
+        chain = link(chain, made)
+        object.__setattr__(made, "chain", chain)  # nobody has seen it yet; a copy costs as much
+        records.append(made)
     end = Tail(stream_id=tail.stream_id, version=tail.version + len(records), chain=chain)
     return tuple(records), end
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
 from core.values.ids import StreamId
+from core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,16 +20,23 @@ class JobFilter:
     uid: str = ""
     stream_id: StreamId | None = None
     phase: str = ""
+    reason: str = ""
     open_only: bool = False
+    created_from: Instant | None = None
+    created_until: Instant | None = None
+    """Before this instant."""
+    older_than: StreamId | None = None
+    """Jobs that come after this one in the order of `History.jobs`: for the next page."""
+    kept_only: bool = False
+    """Ended jobs whose RayCluster stays because nothing in their deletionStrategy covers it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedJob:
-    """A glance at a job in which nothing is left to do."""
+    """A glance at a job in which nothing is left to do, and whose object is still there."""
 
     stream_id: StreamId
     generation: int
-    deleted: bool
 
 
 class History(Protocol):
@@ -47,7 +55,7 @@ class History(Protocol):
         ...
 
     def finished(self, shards: Collection[int]) -> Sequence[FinishedJob]:
-        """Return all jobs in which nothing is left to do."""
+        """Return the jobs in which nothing is left to do and whose object is still there."""
         ...
 
     def attempts(self, stream: StreamId) -> Sequence[AttemptRow]:

@@ -1,6 +1,7 @@
 """Decisions that have not ended yet, read by the scheduler. Reading claims and changes nothing."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from core.jobs.rows import DecisionRow
@@ -8,22 +9,23 @@ from core.values.ids import DecisionId
 from core.values.instants import Instant
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What one look at the pending decisions shows."""
+
+    due: Sequence[DecisionRow]
+    """Those that are due, earliest first, as many as were asked for."""
+    next_due_at: Instant | None
+    """The earliest `due_at` of the others, be it past; None if there are no others."""
+
+
 class PendingDecisions(Protocol):
     """The pending rows of the `decision` projection. May raise `LedgerUnavailable`."""
 
-    def due(
+    def look(
         self, now: Instant, shards: Collection[int], limit: int, besides: Collection[DecisionId]
-    ) -> Sequence[DecisionRow]:
-        """Return up to `limit` pending decisions with `due_at` <= now, earliest first.
-
-        Those in `besides` are left out.
-        """
-        ...
-
-    def next_due_at(
-        self, shards: Collection[int], besides: Collection[DecisionId]
-    ) -> Instant | None:
-        """Return the earliest `due_at` of the pending decisions, or None if there is none.
+    ) -> Look:
+        """Return up to `limit` pending decisions with `due_at` <= now, and when the next is due.
 
         Those in `besides` are left out.
         """

@@ -1,4 +1,4 @@
-"""All that a writer holds of one RayJob.
+"""All that a writer holds of one job.
 
 Its state, the rows that may still change, and how both go on.
 
@@ -10,15 +10,14 @@ simulator, so there is no second way to compute a row.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from core.catalogue import JobEvent
 from core.jobs import events as shared
 from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
-from core.projections import attempt as attempts
+from core.kinds import NOTHING, JobState, evolve
 from core.projections import decision as decision_rows
 from core.projections import effect as effect_rows
+from core.projections.executions import attempt_row
 from core.projections.job import job_row
-from core.rayjob.events import RayJobEvent
-from core.rayjob.evolve import evolve
-from core.rayjob.state import RayJobState
 from core.values.ids import DecisionId, EffectId, StreamId
 
 
@@ -26,7 +25,7 @@ class View(NamedTuple):
     """What is held of a stream at a version."""
 
     version: int = 0
-    state: RayJobState = RayJobState()
+    state: JobState = NOTHING
     job: JobRow | None = None
     attempt: AttemptRow | None = None
     """The row of the current or last attempt."""
@@ -36,7 +35,7 @@ class View(NamedTuple):
     """Rows that are requested."""
 
 
-def advance(view: View, events: Iterable[RayJobEvent]) -> tuple[View, RowChanges]:
+def advance(view: View, events: Iterable[JobEvent]) -> tuple[View, RowChanges]:
     """Return the view after `events` and the rows that they changed; the job's is always one."""
     state, attempt, told = view.state, view.attempt, tuple(events)
     decisions = {row.decision_id: row for row in view.decisions}
@@ -48,7 +47,7 @@ def advance(view: View, events: Iterable[RayJobEvent]) -> tuple[View, RowChanges
         state = evolve(state, event)
         assert state.identity is not None, "a stream begins with who the job is"
         stream, before = state.identity.stream_id, attempt
-        attempt = _attempt(before, state, event, stream)
+        attempt = attempt_row(before, state, event, stream)
         if attempt is not None and attempt is not before:
             changed_attempts[attempt.number] = attempt
         if (decision := _decision(decisions, event, stream)) is not None:
@@ -67,18 +66,8 @@ def advance(view: View, events: Iterable[RayJobEvent]) -> tuple[View, RowChanges
     return after, changes
 
 
-def _attempt(
-    row: AttemptRow | None, state: RayJobState, event: RayJobEvent, stream: StreamId
-) -> AttemptRow | None:
-    if state.attempt is None:
-        return None
-    if row is None or row.number != state.attempt.number:
-        row = attempts.begun(stream, state.attempt)
-    return attempts.project_attempt(row, event)
-
-
 def _decision(
-    pending: dict[DecisionId, DecisionRow], event: RayJobEvent, stream: StreamId
+    pending: dict[DecisionId, DecisionRow], event: JobEvent, stream: StreamId
 ) -> DecisionRow | None:
     """Return the row that an event changes, if any; `pending` is brought up to date."""
     if isinstance(event, shared.DecisionScheduled):
@@ -91,7 +80,7 @@ def _decision(
 
 
 def _effect(
-    requested: dict[EffectId, EffectRow], event: RayJobEvent, stream: StreamId
+    requested: dict[EffectId, EffectRow], event: JobEvent, stream: StreamId
 ) -> EffectRow | None:
     """Return the row that an event changes, if any; `requested` is brought up to date."""
     if isinstance(event, shared.EffectRequested):

@@ -19,6 +19,7 @@ from core.rayjob.seen_children import (
     on_submitter_seen,
 )
 from core.rayjob.seen_entrypoint import on_poll_answered, on_poll_not_found, on_poll_unanswered
+from core.rayjob.seen_head import on_head_pod_gone, on_head_pod_seen
 from core.rayjob.seen_manifest import on_manifest_gone, on_manifest_seen
 from core.rayjob.seen_outcomes import (
     on_decision_due,
@@ -27,6 +28,7 @@ from core.rayjob.seen_outcomes import (
     on_status_written,
     on_watch_interrupted,
 )
+from core.rayjob.seen_pods import on_pods_seen
 from core.rayjob.settle import settle
 from core.rayjob.state import RayJobState
 
@@ -57,6 +59,9 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_effect_ended(state, observation)
         case shared.DecisionDue():
             return on_decision_due(state, observation)
+        case shared.EvidenceSeen():
+            attempt = state.attempt.number if state.attempt is not None else None
+            return shared.evidence_of(observation, state.captured, attempt)
         case shared.StatusWritten():
             return on_status_written(state, observation)
         case shared.NothingNew():
@@ -71,6 +76,12 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_submitter_gone(state, observation)
         case seen.ManifestGone():
             return on_manifest_gone(state, observation)
+        case seen.HeadPodSeen():
+            return on_head_pod_seen(state, observation)
+        case seen.HeadPodGone():
+            return on_head_pod_gone(state, observation)
+        case seen.PodsSeen():
+            return on_pods_seen(state, observation)
         case shared.WatchInterrupted():
             return on_watch_interrupted(state, observation)
         case _:

@@ -7,23 +7,29 @@ Source: KubeRay's rayjob_controller.go and rayjob_types.go (JobFailedReason).
 
 from datetime import timedelta
 
-from core.jobs.retry import delay, judge
+from core.jobs.failures import FailureClass
+from core.jobs.retry import NEVER_RETRIED, Blame, delay, judge
 from core.rayjob.events import (
     AttemptFailed,
+    FailureNoticed,
     JobCompleted,
     JobFailed,
     RayJobEvent,
     RetryGranted,
     RetryRefused,
 )
+from core.rayjob.failure_class import by_evidence, by_reason
 from core.rayjob.phases import JobStatus, Phase
 from core.rayjob.state import (
     Attempt,
+    Failing,
     KnownManifest,
     KnownSubmitter,
     RayJobState,
-    has_submitter,
+    awaits_submitter,
+    is_sidecar,
     standing,
+    submitter_of,
 )
 from core.values.instants import Instant, go_date_time, go_time
 
@@ -38,6 +44,7 @@ GRACE_PERIOD_MESSAGE = (
     "JobDeploymentStatus does not transition to Complete or Failed within the grace period "
     "after JobStatus reaches a terminal state."
 )
+HEAD_GONE_MESSAGE = "Ray head pod not found."
 NOT_FOUND_MESSAGE = "Submitter completed but Ray job not found in RayCluster."
 
 
@@ -84,39 +91,106 @@ def fail(
     reason: str,
     message: str,
     job_status: JobStatus | None = None,
+    *,
+    failure: FailureClass | None = None,
 ) -> tuple[RayJobEvent, ...]:
-    """Return the end of the attempt in failure, and the verdict on another."""
-    attempt, manifest = state.attempt, state.manifest
-    assert attempt is not None, "only a job with an attempt can fail"
-    assert manifest is not None, "an attempt has a manifest"
-    verdict = judge(reason, state.failed + 1, manifest.spec.backoff_limit)
-    failed = AttemptFailed(
-        at=at,
-        attempt=attempt.number,
+    """Return the end of the attempt in failure, and the verdict on another.
+
+    Where a retry policy needs evidence, the verdict waits for a look at the Pods. `failure` is the
+    class where more is known of it than the reason says.
+    """
+    assert state.attempt is not None, "only a job with an attempt can fail"
+    assert state.manifest is not None, "an attempt has a manifest"
+    failing = Failing(
         reason=reason,
         message=message,
-        failed=verdict.failed,
         job_status=state.entrypoint.status if job_status is None else job_status,
+        failure=by_reason(reason) if failure is None else failure,
+        since=at,
     )
-    numbers = {"attempt": attempt.number, "backoff_limit": verdict.backoff_limit}
-    if verdict.granted:
-        due_at = at + delay(manifest.policy, verdict.failed)
-        granted = RetryGranted(
-            at=at,
-            **numbers,
-            failed=verdict.failed,
-            reason=reason,
-            rule=verdict.rule,
-            due_at=due_at,
-        )
-        return failed, granted
-    refused = RetryRefused(
-        at=at, **numbers, failed=verdict.failed, reason=reason, rule=verdict.rule
-    )
+    if not state.manifest.options.rules or reason in NEVER_RETRIED:
+        return _judged(state, failing, at)
     return (
-        failed,
-        refused,
-        JobFailed(at=at, attempt=attempt.number, reason=reason, message=message),
+        FailureNoticed(
+            at=at,
+            attempt=state.attempt.number,
+            reason=reason,
+            message=message,
+            job_status=failing.job_status,
+            failure=failing.failure,
+        ),
+    )
+
+
+def judge_failing(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+    """Return the verdict on a failure that waited for evidence; nothing while it still does."""
+    failing = state.attempt.failing if state.attempt is not None else None
+    if failing is None or not failing.looked:
+        return ()
+    return _judged(state, failing, at)
+
+
+def _judged(state: RayJobState, failing: Failing, at: Instant) -> tuple[RayJobEvent, ...]:
+    """Return the failure, what the retry rule says to it, and what it was judged by."""
+    attempt, manifest, identity = state.attempt, state.manifest, state.identity
+    assert attempt is not None, "only a job with an attempt can fail"
+    assert manifest is not None, "an attempt has a manifest"
+    options, exit_code = manifest.options, state.entrypoint.exit_code
+    failure, evidence = by_evidence(failing.failure, exit_code, failing.pods, attempt.head_taken)
+    verdict = judge(
+        failing.reason,
+        state.failed + 1,
+        manifest.spec.backoff_limit,
+        blame=Blame(failure, exit_code),
+        uncounted=state.uncounted,
+        options=options,
+    )
+    number, reason = attempt.number, failing.reason
+    failed = AttemptFailed(
+        at=at,
+        attempt=number,
+        reason=reason,
+        message=failing.message,
+        failed=verdict.failed,
+        job_status=failing.job_status,
+    )
+    refused = RetryRefused(
+        at=at,
+        attempt=number,
+        backoff_limit=verdict.backoff_limit,
+        failed=verdict.failed,
+        reason=reason,
+        rule=verdict.rule,
+        failure=failure,
+        exit_code=exit_code,
+        evidence=evidence or failing.trouble,
+        uncounted=verdict.uncounted,
+        uncounted_max=options.uncounted_max if options.rules else 0,
+    )
+    if not verdict.granted:
+        ended = JobFailed(at=at, attempt=number, reason=reason, message=failing.message)
+        return failed, refused, ended
+    seed = f"{identity.uid if identity is not None else ''}/{number}"
+    pause = delay(manifest.policy, verdict.failed + verdict.uncounted, options, seed)
+    return failed, _granted(refused, at + pause, counted=verdict.counted)
+
+
+def _granted(judged: RetryRefused, due_at: Instant, *, counted: bool) -> RetryGranted:
+    """Return a grant judged by the same numbers."""
+    return RetryGranted(
+        at=judged.at,
+        attempt=judged.attempt,
+        backoff_limit=judged.backoff_limit,
+        failed=judged.failed,
+        reason=judged.reason,
+        rule=judged.rule,
+        due_at=due_at,
+        counted=counted,
+        failure=judged.failure,
+        exit_code=judged.exit_code,
+        evidence=judged.evidence,
+        uncounted=judged.uncounted,
+        uncounted_max=judged.uncounted_max,
     )
 
 
@@ -160,20 +234,20 @@ def conclude(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     if attempt.submit_refused:
         message = submission_failed_message("Refused", attempt.submit_refused)
         return fail(state, at, SUBMISSION_FAILED, message)
-    submitter = state.submitter if has_submitter(state) else None
+    submitter = submitter_of(state)
     if submitter is not None and submitter.outcome == "Failed":
         return _by_failed_submitter(state, submitter, at)
     if state.entrypoint.has_ended:
-        submitter_ended = submitter is None or submitter.outcome != ""
-        lost = attempt.cluster_lost or not has_submitter(state)
+        submitter_ended = not is_sidecar(state) if submitter is None else submitter.outcome != ""
+        lost = attempt.cluster_lost or attempt.head_lost or not awaits_submitter(state)
         return by_ray_status(state, at) if submitter_ended or lost else ()
     return _by_loss(state, attempt, manifest, submitter, at)
 
 
 def _may_end(state: RayJobState, attempt: Attempt) -> bool:
     """Return whether the attempt can end: it is running, or waits on a cluster that was lost."""
-    phase = standing(state)
-    return phase is Phase.RUNNING or (phase is Phase.WAITING and attempt.cluster_lost)
+    phase, lost = standing(state), attempt.cluster_lost or attempt.head_lost
+    return phase is Phase.RUNNING or (phase is Phase.WAITING and lost)
 
 
 def _by_failed_submitter(
@@ -181,12 +255,17 @@ def _by_failed_submitter(
 ) -> tuple[RayJobEvent, ...]:
     """Return the failure that a failed submitter is, once the Ray job was asked a last time."""
     attempt, entrypoint = state.attempt, state.entrypoint
-    waiting = attempt is not None and attempt.look_wanted and not attempt.cluster_lost
+    lost = attempt is not None and (attempt.cluster_lost or attempt.head_lost)
+    waiting = attempt is not None and attempt.look_wanted and not lost
     if waiting and not entrypoint.has_ended:
         return ()
+    forgiving = state.manifest is not None and state.manifest.spec.ray_success_wins
+    if forgiving and entrypoint.status is JobStatus.SUCCEEDED:
+        return complete(state, at)
     if entrypoint.status is JobStatus.FAILED:
         return fail(state, at, APP_FAILED, entrypoint.message)
-    message = submission_failed_message(submitter.reason, submitter.message)
+    told = submission_failed_message(submitter.reason, submitter.message)
+    message = submitter.message if is_sidecar(state) else told
     return fail(state, at, SUBMISSION_FAILED, message)
 
 
@@ -200,16 +279,27 @@ def _by_loss(
     """Return the failure that the loss of the RayCluster or of the Ray job is."""
     if attempt.cluster_lost:
         message = f"RayCluster {attempt.cluster_name} was deleted while the job was running on it."
-        return fail(state, at, APP_FAILED, message)
+        return fail(state, at, APP_FAILED, message, failure=FailureClass.HEAD_LOST)
+    if attempt.head_restarted:
+        name = attempt.cluster_name or manifest.spec.cluster_selector
+        message = (
+            f"The head of RayCluster {name} was restarted ({attempt.head_restarted}) and has lost "
+            "its jobs."
+        )
+        return fail(state, at, APP_FAILED, message, failure=FailureClass.HEAD_LOST)
+    if attempt.head_lost:
+        return fail(state, at, APP_FAILED, HEAD_GONE_MESSAGE, failure=FailureClass.HEAD_LOST)
     if not state.entrypoint.missed:
         return ()
     if submitter is not None and submitter.outcome != "":
-        return fail(state, at, APP_FAILED, NOT_FOUND_MESSAGE)
+        known = state.entrypoint.status is not JobStatus.NEW
+        failure = FailureClass.HEAD_LOST if known else FailureClass.SUBMISSION
+        return fail(state, at, APP_FAILED, NOT_FOUND_MESSAGE, failure=failure)
     if state.entrypoint.status is not JobStatus.NEW or attempt.submitted:
         message = (
             f"Ray job {attempt.job_id} is no longer known to the head of RayCluster "
             f"{attempt.cluster_name or manifest.spec.cluster_selector}: the head was restarted "
             "and has lost its jobs."
         )
-        return fail(state, at, APP_FAILED, message)
+        return fail(state, at, APP_FAILED, message, failure=FailureClass.HEAD_LOST)
     return ()

@@ -9,12 +9,53 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from core.jobs.events import SharedEvent
+from core.jobs.failures import FailureClass
 from core.jobs.policy import Policy
+from core.jobs.retry_options import NOTHING_ASKED, RetryOptions
+from core.rayjob.fact_events import (
+    ClusterObserved,
+    ClusterVanished,
+    EntrypointMissed,
+    EntrypointObserved,
+    FactEvent,
+    HeadPodObserved,
+    HeadPodVanished,
+    SidecarFinished,
+    StatusCheckFailed,
+    StatusCheckRecovered,
+    StrayClusterFound,
+    StrayClusterVanished,
+    SubmitterFinished,
+    SubmitterObserved,
+    SubmitterVanished,
+)
 from core.rayjob.observations import JobIdentity, Problem, SeenStatus
 from core.rayjob.phases import JobStatus
+from core.rayjob.pod_events import AnnotationsRejected, FailureNoticed, PodsObserved
 from core.rayjob.spec import RayJobSpec
 from core.values.documents import Manifest
 from core.values.instants import Instant
+
+__all__ = [
+    "AnnotationsRejected",
+    "ClusterObserved",
+    "ClusterVanished",
+    "EntrypointMissed",
+    "EntrypointObserved",
+    "FactEvent",
+    "FailureNoticed",
+    "HeadPodObserved",
+    "HeadPodVanished",
+    "PodsObserved",
+    "SidecarFinished",
+    "StatusCheckFailed",
+    "StatusCheckRecovered",
+    "StrayClusterFound",
+    "StrayClusterVanished",
+    "SubmitterFinished",
+    "SubmitterObserved",
+    "SubmitterVanished",
+]  # found here by everybody, defined beside this file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +94,10 @@ class ManifestReceived:
 
     It is empty if the specification did not change.
     """
+    options: RetryOptions = NOTHING_ASKED
+    """What its annotations ask for."""
+    option_problems: tuple[str, ...] = ()
+    """Annotations of ours that are left out, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,84 +132,6 @@ class AttemptStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterObserved:
-    """The attempt's RayCluster is there, in this state."""
-
-    at: Instant
-    name: str
-    uid: str
-    state: str
-    address: str
-    deleting: bool = False
-    status: Manifest = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterVanished:
-    """The attempt's RayCluster is no longer there."""
-
-    at: Instant
-    name: str
-    uid: str
-    asked: bool
-    """Whether its deletion had been asked for here."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrayClusterFound:
-    """A RayCluster of this job that belongs to no present attempt; it is deleted."""
-
-    at: Instant
-    name: str
-    uid: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrayClusterVanished:
-    """Such a RayCluster is gone."""
-
-    at: Instant
-    name: str
-    uid: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmitterObserved:
-    """The attempt's submitter is there."""
-
-    at: Instant
-    name: str
-    uid: str
-    deleting: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmitterFinished:
-    """The submitter ended."""
-
-    at: Instant
-    name: str
-    uid: str
-    outcome: str
-    """Complete or Failed."""
-    finished_at: Instant
-    """By the cluster's clock."""
-    reason: str = ""
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmitterVanished:
-    """The submitter is no longer there."""
-
-    at: Instant
-    name: str
-    uid: str
-    asked: bool
-    """Whether its deletion had been asked for here."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptReachedRunning:
     """The RayCluster is ready and the entrypoint is on its way."""
 
@@ -195,47 +162,6 @@ class SubmissionNamed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntrypointObserved:
-    """Ray's account of the entrypoint is now this."""
-
-    at: Instant
-    job_id: str
-    status: JobStatus
-    message: str = ""
-    started_at: Instant | None = None
-    """By the head's clock."""
-    ended_at: Instant | None = None
-    """By the head's clock."""
-    error_type: str = ""
-    exit_code: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntrypointMissed:
-    """The head answered that it does not know the submission."""
-
-    at: Instant
-    job_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusCheckFailed:
-    """The head gave no answer that makes sense (the first time, or a new kind of trouble)."""
-
-    at: Instant
-    job_id: str
-    trouble: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusCheckRecovered:
-    """The head answers again."""
-
-    at: Instant
-    job_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptFailed:
     """The attempt ended in failure."""
 
@@ -245,7 +171,7 @@ class AttemptFailed:
     """One of upstream's failure reasons."""
     message: str
     failed: int
-    """Failed attempts so far, this one included."""
+    """Failed attempts so far, this one included unless it is not counted."""
     job_status: JobStatus
     """What is published as Ray's status: the last known, or FAILED where upstream forces it."""
 
@@ -262,6 +188,18 @@ class RetryGranted:
     rule: str
     due_at: Instant
     """Not before this instant."""
+    counted: bool = True
+    """Whether the failure uses up backoffLimit."""
+    failure: FailureClass = FailureClass.OTHER
+    """The class it was judged by."""
+    exit_code: int | None = None
+    """The application's, if it is known."""
+    evidence: str = ""
+    """What a Pod said that decided about the class, or why none could be asked."""
+    uncounted: int = 0
+    """Retries granted without counting so far."""
+    uncounted_max: int = 0
+    """How many the job allows; 0 where no policy speaks of any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +212,16 @@ class RetryRefused:
     failed: int
     reason: str
     rule: str
+    failure: FailureClass = FailureClass.OTHER
+    """The class it was judged by."""
+    exit_code: int | None = None
+    """The application's, if it is known."""
+    evidence: str = ""
+    """What a Pod said that decided about the class, or why none could be asked."""
+    uncounted: int = 0
+    """Retries granted without counting so far."""
+    uncounted_max: int = 0
+    """How many the job allows; 0 where no policy speaks of any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,20 +293,35 @@ class JobDeleted:
     at: Instant
 
 
-FactEvent: TypeAlias = (
-    EntrypointObserved
-    | ClusterObserved
-    | ClusterVanished
-    | StrayClusterFound
-    | StrayClusterVanished
-    | SubmitterObserved
-    | SubmitterFinished
-    | SubmitterVanished
-    | EntrypointMissed
-    | StatusCheckFailed
-    | StatusCheckRecovered
-)
-"""What was seen of the RayCluster, the submitter and the Ray job."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspensionPostponed:
+    """The job is to be suspended, in a phase that does not honour it.
+
+    It takes effect in the next phase that does. Source: KubeRay honours `spec.suspend` in
+    Initializing and Running only.
+    """
+
+    at: Instant
+    phase: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterKept:
+    """The job has ended, and nothing in its deletionStrategy covers how: its RayCluster stays."""
+
+    at: Instant
+    name: str
+    uid: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterCovered:
+    """The manifest was changed so that a RayCluster that was kept is covered now."""
+
+    at: Instant
+    name: str
+
 
 LifeEvent: TypeAlias = (
     JobDiscovered
@@ -381,6 +344,11 @@ LifeEvent: TypeAlias = (
     | JobFailed
     | DeletionStarted
     | JobDeleted
+    | SuspensionPostponed
+    | ClusterKept
+    | ClusterCovered
+    | FailureNoticed
+    | AnnotationsRejected
 )
 """What became of the job itself."""
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from core.jobs import events as shared
+from core.jobs.observations import remember_occasion
 from core.rayjob import events
 from core.rayjob.evolve_decisions import decision_cancelled, decision_fired, decision_scheduled
 from core.rayjob.evolve_effects import (
@@ -17,6 +18,7 @@ from core.rayjob.evolve_effects import (
     effect_superseded,
 )
 from core.rayjob.evolve_facts import evolve_fact
+from core.rayjob.evolve_pods import failure_noticed
 from core.rayjob.observations import SeenStatus
 from core.rayjob.phases import FINAL, JobStatus, Phase
 from core.rayjob.state import (
@@ -39,7 +41,7 @@ def evolve(state: RayJobState, event: events.RayJobEvent) -> RayJobState:
     return _evolve_life(state, event)
 
 
-def _evolve_shared(state: RayJobState, event: shared.SharedEvent) -> RayJobState:  # noqa: C901, PLR0911 one case per event
+def _evolve_shared(state: RayJobState, event: shared.SharedEvent) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per event
     match event:
         case shared.EffectRequested():
             return effect_requested(state, event)
@@ -61,6 +63,8 @@ def _evolve_shared(state: RayJobState, event: shared.SharedEvent) -> RayJobState
             return state._replace(gap_until=event.until)
         case shared.ObservationsConfirmed():
             return state._replace(confirmed_at=event.at)
+        case shared.EvidenceCaptured():
+            return state._replace(captured=remember_occasion(state.captured, event.occasion))
         case shared.StatusPublished():
             return state._replace(published=event.resource_version)
         case _:
@@ -95,7 +99,7 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
         case events.AttemptCleared():
             return _cleared(state, Phase.NEW)
         case events.SuspensionStarted():
-            return state._replace(phase=Phase.SUSPENDING, refused=())
+            return state._replace(phase=Phase.SUSPENDING, refused=(), suspension_postponed=False)
         case events.JobSuspended():
             return _cleared(state, Phase.SUSPENDED)
         case events.JobResumed():
@@ -106,7 +110,13 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
             return state._replace(phase=Phase.FAILED, paused=None, ended_at=event.at, refused=())
         case events.JobDeleted():
             return state._replace(deleted_at=event.at)
-        case events.RetryRefused() | events.DeletionStarted():
+        case events.SuspensionPostponed():
+            return state._replace(suspension_postponed=True)
+        case events.ClusterKept() | events.ClusterCovered():
+            return state._replace(kept=isinstance(event, events.ClusterKept))
+        case events.FailureNoticed():
+            return failure_noticed(state, event)
+        case events.RetryRefused() | events.DeletionStarted() | events.AnnotationsRejected():
             return state
         case _:
             assert_never(event)
@@ -122,7 +132,9 @@ def _rejected(state: RayJobState, event: events.ManifestRejected) -> RayJobState
 
 
 def _failed(state: RayJobState, event: events.AttemptFailed) -> RayJobState:
+    attempt = replace(state.attempt, failing=None) if state.attempt is not None else None
     return state._replace(
+        attempt=attempt,
         failed=event.failed,
         reason=event.reason,
         message=event.message,
@@ -133,8 +145,13 @@ def _failed(state: RayJobState, event: events.AttemptFailed) -> RayJobState:
 def _retrying(state: RayJobState, event: events.RetryGranted) -> RayJobState:
     """Return the state that waits for the next attempt; what was refused belonged to the last."""
     granted = _with_attempt(state, retry_at=event.due_at)
-    retries = state.retries + 1
-    return granted._replace(phase=Phase.RETRYING, paused=None, retries=retries, refused=())
+    return granted._replace(
+        phase=Phase.RETRYING,
+        paused=None,
+        retries=state.retries + 1,
+        uncounted=event.uncounted,
+        refused=(),
+    )
 
 
 def _completed(state: RayJobState, event: events.JobCompleted) -> RayJobState:
@@ -173,9 +190,15 @@ def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> Ra
         finalizer=event.finalizer,
         problem=event.problem,
         deleting_at=event.deleting_at,
+        options=event.options,
+        option_problems=event.option_problems,
     )
     changed = state.manifest is None or state.manifest.digest != event.digest
-    return state._replace(manifest=manifest, refused=() if changed else state.refused)
+    return state._replace(
+        manifest=manifest,
+        refused=() if changed else state.refused,
+        suspension_postponed=state.suspension_postponed and event.spec.suspend,
+    )
 
 
 def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJobState:
@@ -190,6 +213,8 @@ def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJob
         ),
         cluster=_shared(state),
         submitter=None,
+        head=None,
+        sidecar=None,
         entrypoint=Entrypoint(),
         refused=(),
         reason="",
@@ -212,6 +237,8 @@ def _cleared(state: RayJobState, phase: Phase) -> RayJobState:
         attempt=attempt,
         cluster=_shared(state),
         submitter=None,
+        head=None,
+        sidecar=None,
         entrypoint=Entrypoint(),
         refused=(),
         reason="",

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from core.jobs.decisions import DecisionKind, PendingDecision
 from core.jobs.events import DecisionCancelled, DecisionFired, DecisionScheduled
+from core.rayjob.evolve_pods import evidence_given_up
 from core.rayjob.state import RayJobState
 from core.values.ids import DecisionId
 
@@ -30,8 +31,13 @@ def decision_fired(state: RayJobState, event: DecisionFired) -> RayJobState:
     state = _ended(state, event.decision_id)
     if event.kind is DecisionKind.RETRY and state.attempt is not None:
         return state._replace(attempt=replace(state.attempt, retry_due=True))
+    if event.kind is DecisionKind.EVIDENCE:
+        return evidence_given_up(state)
     if event.kind is DecisionKind.TTL_SHUTDOWN:
         return state._replace(shutdown_due=True)
+    if event.kind is DecisionKind.DELETION_RULE:
+        policy = event.subject.partition(" ")[0]
+        return state._replace(deletions_due=(*state.deletions_due, policy))
     if event.kind is DecisionKind.EFFECT_RETRY:
         refused = tuple(
             replace(item, waiting=False) if f"{item.kind}/{item.name}" == event.subject else item

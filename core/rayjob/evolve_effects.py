@@ -60,6 +60,8 @@ def effect_failed(state: RayJobState, event: EffectFailed) -> RayJobState:
         refused = replace(attempt, submit_refused=event.trouble) if attempt is not None else None
         return state._replace(attempt=refused)
     key = (event.kind, event.name)
+    if event.kind is EffectKind.FIND_CLUSTER and state.cluster is not None:
+        return state  # it has come meanwhile
     times = next((item.times for item in state.refused if item.key == key), 0)
     others = tuple(item for item in state.refused if item.key != key)
     refusal = RefusedEffect(
@@ -90,7 +92,7 @@ def effect_superseded(state: RayJobState, event: EffectSuperseded) -> RayJobStat
     return state
 
 
-def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
+def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per kind
     """Return the state with what the effect brought about."""
     state = _closed(state, event.effect_id)
     key = (event.kind, event.name)
@@ -121,6 +123,25 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
         case EffectKind.STOP_ENTRYPOINT:
             tried = replace(attempt, stop_tried=True) if attempt is not None else None
             return state._replace(attempt=tried)
+        case EffectKind.FIND_CLUSTER:
+            found = KnownCluster(name=event.name, uid=event.uid)
+            return state if state.cluster is not None else state._replace(cluster=found)
+        case EffectKind.CREATE_SERVICE | EffectKind.UPDATE_SERVICE:
+            there = attempt.cluster_name if attempt is not None else ""
+            return state._replace(service_leads_to=there)
+        case EffectKind.APPLY_POD_GROUP:
+            grouped = replace(attempt, pod_group=True) if attempt is not None else None
+            return state._replace(attempt=grouped, pod_group_held=True)
+        case EffectKind.CLEAR_POD_GROUP:
+            return state._replace(pod_group_held=False)
+        case EffectKind.SUSPEND_WORKERS:
+            if event.gone:
+                return remember_gone(state._replace(cluster=None), event.uid)
+            return state._replace(workers_suspended=True)
+        case EffectKind.DELETE_JOB:
+            return state._replace(job_delete_asked=True)
+        case EffectKind.APPLY_OBJECTS | EffectKind.DELETE_JOBSET:
+            return state  # of TrainJobs
         case _:
             assert_never(event.kind)
 
@@ -157,24 +178,30 @@ def _submitter_created(state: RayJobState, event: EffectSucceeded) -> RayJobStat
 def _cluster_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     known = state.cluster
     is_gone = event.gone or event.uid in state.gone  # the watch may have been quicker
-    if known is not None and known.name == event.name:
+    is_stray = any(stray.uid == event.uid for stray in state.strays)
+    if known is not None and known.name == event.name and not is_stray:
         if is_gone:
             return remember_gone(state._replace(cluster=None), known.uid)
         return state._replace(cluster=replace(known, uid=known.uid or event.uid, delete_asked=True))
     if is_gone:
-        left = tuple(stray for stray in state.strays if stray.name != event.name)
+        left = tuple(stray for stray in state.strays if stray.uid != event.uid)
         return remember_gone(state._replace(strays=left), event.uid)
     asked = tuple(
-        replace(stray, delete_asked=True) if stray.name == event.name else stray
+        replace(stray, delete_asked=True) if stray.uid == event.uid else stray
         for stray in state.strays
     )
     return state._replace(strays=asked)
 
 
 def _submitter_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
-    known = state.submitter
+    known, stray = state.submitter, state.stray_submitter
+    is_gone = event.gone or event.uid in state.gone
+    if stray is not None and stray.uid == event.uid:
+        if is_gone:
+            return remember_gone(state._replace(stray_submitter=None), stray.uid)
+        return state._replace(stray_submitter=replace(stray, delete_asked=True))
     if known is None:
         return state
-    if event.gone or event.uid in state.gone:
+    if is_gone:
         return remember_gone(state._replace(submitter=None), known.uid)
     return state._replace(submitter=replace(known, uid=known.uid or event.uid, delete_asked=True))

@@ -3,19 +3,23 @@
 from dataclasses import replace
 from typing import assert_never
 
+from core.jobs.effects import EffectKind
 from core.rayjob import events
-from core.rayjob.phases import ENDED, Phase
+from core.rayjob.evolve_pods import pods_observed
+from core.rayjob.phases import ENDED, JobStatus, Phase
 from core.rayjob.state import (
     Entrypoint,
     KnownCluster,
+    KnownHead,
     KnownSubmitter,
     RayJobState,
+    awaits_submitter,
     remember_gone,
     standing,
 )
 
 
-def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # noqa: C901, PLR0911 one case per event
+def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per event
     """Return the state after a fact."""
     match event:
         case events.EntrypointObserved():
@@ -36,8 +40,7 @@ def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # 
         case events.SubmitterVanished():
             return _submitter_vanished(state, event)
         case events.EntrypointMissed():
-            entrypoint = replace(state.entrypoint, missed=True)
-            return _looked(state)._replace(entrypoint=entrypoint)
+            return _entrypoint_missed(state, event)
         case events.StatusCheckFailed():
             since = state.entrypoint.silent_since or event.at
             entrypoint = replace(state.entrypoint, silent_since=since, trouble=event.trouble)
@@ -45,8 +48,78 @@ def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # 
         case events.StatusCheckRecovered():
             entrypoint = replace(state.entrypoint, silent_since=None, trouble="")
             return state._replace(entrypoint=entrypoint)
+        case events.HeadPodObserved():
+            return _head_observed(state, event)
+        case events.HeadPodVanished():
+            return _head_vanished(state, event)
+        case events.SidecarFinished():
+            return _sidecar_finished(state, event)
+        case events.PodsObserved():
+            return pods_observed(state, event)
         case _:
             assert_never(event)
+
+
+def _head_observed(state: RayJobState, event: events.HeadPodObserved) -> RayJobState:
+    """Return the state with the head; one that was started again has lost the Ray job it had."""
+    attempt, before = state.attempt, state.head
+    head = KnownHead(
+        name=event.name,
+        uid=event.uid,
+        taken=event.taken,
+        restarts=event.restarts,
+        keeps_jobs=event.keeps_jobs,
+    )
+    restarted = before is not None and before.uid == event.uid and event.restarts > before.restarts
+    had_it = state.entrypoint.status is not JobStatus.NEW or (
+        attempt is not None and attempt.submitted
+    )
+    running = standing(state) is Phase.RUNNING and not event.keeps_jobs
+    if attempt is not None and restarted and had_it and running:
+        why = event.ended or "nobody knows why"
+        attempt = replace(attempt, head_lost=True, head_restarted=why)
+    return state._replace(head=head, attempt=attempt)
+
+
+def _entrypoint_missed(state: RayJobState, event: events.EntrypointMissed) -> RayJobState:
+    """Return the state in which the head does not know the job.
+
+    Where nobody submits for the user, that is said: the job might wait for ever.
+    """
+    attempt = state.attempt
+    by_hand = attempt is not None and not attempt.submitted and not awaits_submitter(state)
+    unseen = state.entrypoint.status is JobStatus.NEW and state.phase is Phase.RUNNING
+    message = state.message
+    if by_hand and unseen:
+        message = (
+            f"The head does not know Ray job {event.job_id} yet, and in this submissionMode it is "
+            "not submitted for you."
+        )
+    entrypoint = replace(state.entrypoint, missed=True)
+    return _looked(state)._replace(entrypoint=entrypoint, message=message)
+
+
+def _head_vanished(state: RayJobState, event: events.HeadPodVanished) -> RayJobState:
+    """Return the state without the head; a job that needed it has lost it."""
+    attempt, cluster = state.attempt, state.cluster
+    asked = cluster is not None and (cluster.delete_asked or cluster.deleting)
+    asked = asked or (state.head is not None and state.head.keeps_jobs)
+    if attempt is not None and standing(state) in {Phase.WAITING, Phase.RUNNING} and not asked:
+        attempt = replace(attempt, head_lost=True, head_taken=event.taken)
+    return remember_gone(state._replace(head=None, attempt=attempt), event.uid)
+
+
+def _sidecar_finished(state: RayJobState, event: events.SidecarFinished) -> RayJobState:
+    attempt = replace(state.attempt, look_wanted=True) if state.attempt is not None else None
+    sidecar = KnownSubmitter(
+        name=event.name,
+        uid=event.uid,
+        outcome=event.outcome,
+        finished_at=event.finished_at,
+        seen_finished_at=event.at,
+        message=event.message,
+    )
+    return state._replace(attempt=attempt, sidecar=sidecar)
 
 
 def _without_stray(state: RayJobState, uid: str) -> RayJobState:
@@ -63,7 +136,11 @@ def _looked(state: RayJobState) -> RayJobState:
 
 def _cluster_observed(state: RayJobState, event: events.ClusterObserved) -> RayJobState:
     known = state.cluster
+    missing = [item for item in state.refused if item.kind is EffectKind.FIND_CLUSTER]
+    told = any(item.trouble == state.message for item in missing)
     return state._replace(
+        refused=tuple(item for item in state.refused if item not in missing),
+        message="" if told else state.message,
         cluster=KnownCluster(
             name=event.name,
             uid=event.uid,
@@ -72,7 +149,7 @@ def _cluster_observed(state: RayJobState, event: events.ClusterObserved) -> RayJ
             deleting=event.deleting,
             delete_asked=known.delete_asked if known is not None else False,
             status=event.status,
-        )
+        ),
     )
 
 
@@ -81,12 +158,14 @@ def _cluster_vanished(state: RayJobState, event: events.ClusterVanished) -> RayJ
     in_use = standing(state) in {Phase.WAITING, Phase.RUNNING}
     if attempt is not None and in_use and not event.asked:
         attempt = replace(attempt, cluster_lost=True)
-    return remember_gone(state._replace(cluster=None, attempt=attempt), event.uid)
+    return remember_gone(state._replace(cluster=None, attempt=attempt, kept=False), event.uid)
 
 
 def _submitter_observed(state: RayJobState, event: events.SubmitterObserved) -> RayJobState:
     known = state.submitter
     fresh = KnownSubmitter(name=event.name, uid=event.uid, deleting=event.deleting)
+    if event.stray:
+        return state._replace(stray_submitter=fresh)
     if known is not None and known.uid in ("", event.uid):
         fresh = replace(known, uid=event.uid, deleting=event.deleting)
     return state._replace(submitter=fresh)
@@ -112,8 +191,10 @@ def _submitter_finished(state: RayJobState, event: events.SubmitterFinished) -> 
 
 
 def _submitter_vanished(state: RayJobState, event: events.SubmitterVanished) -> RayJobState:
-    known = state.submitter
+    known, stray = state.submitter, state.stray_submitter
     state = remember_gone(state, event.uid)
+    if stray is not None and stray.uid == event.uid:
+        return state._replace(stray_submitter=None)
     if known is None:
         return state
     if event.asked or standing(state) is not Phase.RUNNING:
@@ -121,9 +202,22 @@ def _submitter_vanished(state: RayJobState, event: events.SubmitterVanished) -> 
     if known.outcome:  # how it ended still matters; one made in its place is found by name
         ended = replace(known, uid="", deleting=False, delete_asked=False)
         return state._replace(submitter=ended)
-    lost = replace(known, outcome="Vanished", finished_at=event.at)
+    lost = replace(known, outcome="Vanished", finished_at=event.at, deleting=False)
     attempt = replace(state.attempt, look_wanted=True) if state.attempt is not None else None
     return state._replace(submitter=lost, attempt=attempt)
+
+
+def _began_anew(before: Entrypoint, event: events.EntrypointObserved) -> bool:
+    """Return whether another run goes on under the id of one that was running.
+
+    The head was started again and a submitter has handed the entrypoint in once more; the run that
+    this attempt is about is not known any more.
+    """
+    if before.status is not JobStatus.RUNNING or event.status in ENDED:
+        return False
+    if before.started_at is None or event.started_at is None:
+        return event.status is JobStatus.PENDING
+    return event.started_at > before.started_at
 
 
 def _entrypoint_observed(state: RayJobState, event: events.EntrypointObserved) -> RayJobState:
@@ -139,6 +233,7 @@ def _entrypoint_observed(state: RayJobState, event: events.EntrypointObserved) -
         ended_seen_at=ended_seen_at,
         error_type=event.error_type,
         exit_code=event.exit_code,
+        missed=_began_anew(before, event),
     )
     paused = state.phase is Phase.VALIDATION_FAILED
     message = state.message if paused else event.message

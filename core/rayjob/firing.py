@@ -21,7 +21,7 @@ from core.rayjob.ending import (
 )
 from core.rayjob.events import RayJobEvent
 from core.rayjob.phases import JobStatus
-from core.rayjob.state import RayJobState
+from core.rayjob.state import RayJobState, submitter_of
 from core.values.instants import Instant
 
 Consequence: TypeAlias = Callable[[RayJobState, Instant], tuple[RayJobEvent, ...]]
@@ -62,7 +62,13 @@ def _consequence(kind: DecisionKind) -> Consequence:
             return _submitter_finished
         case DecisionKind.STATUS_CHECK:
             return _status_check
-        case DecisionKind.RETRY | DecisionKind.TTL_SHUTDOWN | DecisionKind.EFFECT_RETRY:
+        case (
+            DecisionKind.RETRY
+            | DecisionKind.TTL_SHUTDOWN
+            | DecisionKind.DELETION_RULE
+            | DecisionKind.EVIDENCE
+            | DecisionKind.EFFECT_RETRY
+        ):
             return _nothing_at_once
         case _:
             assert_never(kind)
@@ -97,10 +103,11 @@ def _transition_grace(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...
 
 
 def _submitter_finished(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
-    if state.submitter is None or state.manifest is None:
+    submitter = submitter_of(state)
+    if submitter is None or state.manifest is None:
         return ()
     timeout: timedelta = state.manifest.policy.submitter_finished_timeout
-    message = submitter_timeout_message(state.submitter.finished_at or at, timeout)
+    message = submitter_timeout_message(submitter.finished_at or at, timeout)
     return fail(state, at, GRACE_PERIOD_EXCEEDED, message, JobStatus.FAILED)
 
 

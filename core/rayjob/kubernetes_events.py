@@ -9,26 +9,18 @@ Source: the Recorder calls of KubeRay's rayjob_controller.go.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import assert_never
 
 from core.jobs import events as shared
 from core.jobs.effects import EffectKind
+from core.jobs.shown_events import KubernetesEvent as KubernetesEvent  # noqa: PLC0414 asked for here
 from core.rayjob import events as facts
 from core.rayjob.observations import JobIdentity
+from core.rayjob.pods import PodLook
 from core.values.instants import rfc3339
 
 NOTE_MAX_BYTES = 1024
 """Longer notes are refused by the API server."""
-
-
-@dataclass(frozen=True, slots=True)
-class KubernetesEvent:
-    """What a KubernetesEvent about the RayJob says."""
-
-    type: Literal["Normal", "Warning"]
-    reason: str
-    action: str
-    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +31,8 @@ class _Told:
     action: str
     done: str
     failed: str
+    colon: str = ": "
+    """What parts a failure from its cause."""
 
 
 _EFFECTS: Mapping[EffectKind, _Told] = {
@@ -60,6 +54,24 @@ _EFFECTS: Mapping[EffectKind, _Told] = {
         "Deleted submitter K8s Job {}",
         "Failed to delete submitter K8s Job {}",
     ),
+    EffectKind.CREATE_SERVICE: _Told(
+        "Service", "Create", "Created the service {}", "Failed to create the service {}", ", "
+    ),
+    EffectKind.UPDATE_SERVICE: _Told(
+        "Service", "Update", "Updated the service {}", "Failed to update the service {}", ", "
+    ),
+    EffectKind.CLEAR_POD_GROUP: _Told(
+        "BatchScheduler",
+        "Cleanup",
+        "Cleaned up batch scheduler resources for RayJob {}",
+        "Failed to cleanup batch scheduler resources for RayJob {}",
+    ),
+    EffectKind.SUSPEND_WORKERS: _Told(
+        "RayCluster",
+        "Update",
+        "Set the `suspend` field to true for all worker groups in cluster {}",
+        "Failed to suspend worker groups in cluster {}",
+    ),
 }
 """Effects that upstream tells of; the others it does in silence."""
 
@@ -72,12 +84,15 @@ def kubernetes_events(
         case shared.EffectSucceeded() | shared.EffectFaltered() | shared.EffectFailed():
             told = _effect(identity, event)
         case facts.ManifestRejected():
-            note = f"{identity.namespace}/{identity.name}: {event.message}"
-            told = KubernetesEvent("Warning", event.kind, "Validate", note)
+            told = _rejection(identity, event)
+        case facts.AnnotationsRejected() | facts.PodsObserved():
+            told = _remark(identity, event)
         case facts.RetryGranted() | facts.RetryRefused():
             told = _verdict(event)
         case facts.ClusterVanished() | facts.StrayClusterFound() | facts.StatusCheckFailed():
             told = _trouble(identity, event)
+        case facts.HeadPodVanished() | facts.ClusterKept() | facts.SuspensionPostponed():
+            told = _notice(identity, event)
         case facts.JobCompleted() | facts.JobSuspended() | facts.JobResumed():
             told = _transition(event)
         case (
@@ -103,6 +118,10 @@ def kubernetes_events(
             | facts.JobFailed()
             | facts.DeletionStarted()
             | facts.JobDeleted()
+            | facts.HeadPodObserved()
+            | facts.SidecarFinished()
+            | facts.ClusterCovered()
+            | facts.FailureNoticed()
             | shared.EffectRequested()
             | shared.EffectSuperseded()
             | shared.DecisionScheduled()
@@ -111,6 +130,7 @@ def kubernetes_events(
             | shared.ObservationGapFound()
             | shared.ObservationsConfirmed()
             | shared.StatusPublished()
+            | shared.EvidenceCaptured()
         ):
             told = None
         case _:
@@ -127,12 +147,23 @@ def _effect(
     identity: JobIdentity,
     event: shared.EffectSucceeded | shared.EffectFaltered | shared.EffectFailed,
 ) -> KubernetesEvent | None:
+    target = f"{identity.namespace}/{event.name}"
+    if event.kind is EffectKind.FIND_CLUSTER and isinstance(event, shared.EffectFailed):
+        note = (
+            f"RayCluster {target} set in the clusterSelector is not found. "
+            "It must be created manually"
+        )
+        return KubernetesEvent("Warning", "RayClusterNotFound", "Validate", note)
     told = _EFFECTS.get(event.kind)
     if told is None:
         return None
-    target = f"{identity.namespace}/{event.name}"
+    if event.kind is EffectKind.CLEAR_POD_GROUP:  # told of the RayJob, in words of its own
+        target = f"{identity.namespace}/{identity.name}"
+        if isinstance(event, shared.EffectSucceeded):
+            done = told.done.format(target)
+            return KubernetesEvent("Normal", "BatchSchedulerCleanedUp", told.action, done)
     if not isinstance(event, shared.EffectSucceeded):
-        note = f"{told.failed.format(target)}: {event.trouble}"
+        note = f"{told.failed.format(target)}{told.colon}{event.trouble}"
         reason = f"FailedTo{told.action}{told.reason}"
         return KubernetesEvent("Warning", reason, told.action, note)
     if event.already:
@@ -141,13 +172,39 @@ def _effect(
     return KubernetesEvent("Normal", reason, told.action, told.done.format(target))
 
 
+def _rejection(identity: JobIdentity, event: facts.ManifestRejected) -> KubernetesEvent:
+    note = f"{identity.namespace}/{identity.name}: {event.message}"
+    return KubernetesEvent("Warning", event.kind, "Validate", note)
+
+
 def _verdict(event: facts.RetryGranted | facts.RetryRefused) -> KubernetesEvent:
     """Return how a failed attempt is told: with the verdict, which comes in the same breath."""
-    failed = f"Attempt {event.attempt} failed ({event.reason}); {event.rule}"
+    shown = f" ({event.evidence})" if event.evidence else ""
+    failed = f"Attempt {event.attempt} failed ({event.reason}){shown}; {event.rule}"
     if isinstance(event, facts.RetryRefused):
         return KubernetesEvent("Warning", "AttemptFailed", "Fail", f"{failed}: not retrying")
     later = f" not before {rfc3339(event.due_at)}" if event.due_at > event.at else ""
     return KubernetesEvent("Warning", "AttemptFailed", "Retry", f"{failed}: retrying{later}")
+
+
+def _remark(
+    identity: JobIdentity, event: facts.AnnotationsRejected | facts.PodsObserved
+) -> KubernetesEvent | None:
+    """Return how it is told that annotations are left out, or that Pods hold up the next attempt.
+
+    Evidence is told with the verdict.
+    """
+    if isinstance(event, facts.AnnotationsRejected):
+        note = f"{identity.namespace}/{identity.name}: {'; '.join(event.problems)}"
+        return KubernetesEvent("Warning", "InvalidAnnotation", "Validate", note)
+    if event.purpose is not PodLook.CLEARING or not (event.total or event.trouble):
+        return None
+    if event.trouble:
+        note = f"Pods of attempt {event.attempt} may be left: {event.trouble}"
+        return KubernetesEvent("Warning", "WaitingForPods", "Wait", note)
+    names = ", ".join(pod.name for pod in event.pods)
+    note = f"{event.total} Pods of attempt {event.attempt} are left: {names}"
+    return KubernetesEvent("Normal", "WaitingForPods", "Wait", note)
 
 
 def _trouble(
@@ -165,6 +222,20 @@ def _trouble(
         return None
     note = f"{target} is gone, and its deletion was not asked for here"
     return KubernetesEvent("Warning", "RayClusterLost", "Watch", note)
+
+
+def _notice(
+    identity: JobIdentity,
+    event: facts.HeadPodVanished | facts.ClusterKept | facts.SuspensionPostponed,
+) -> KubernetesEvent:
+    if isinstance(event, facts.HeadPodVanished):
+        note = f"Head Pod {identity.namespace}/{event.name} is gone while the job needs it"
+        return KubernetesEvent("Warning", "RayHeadPodLost", "Watch", note)
+    if isinstance(event, facts.SuspensionPostponed):
+        note = f"{event.phase} does not honour spec.suspend; it takes effect after that"
+        return KubernetesEvent("Normal", "SuspensionPostponed", "Suspend", note)
+    note = f"RayCluster {identity.namespace}/{event.name} is kept: {event.cause}"
+    return KubernetesEvent("Warning", "RayClusterKept", "Keep", note)
 
 
 def _transition(

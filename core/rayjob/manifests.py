@@ -7,6 +7,9 @@ Source: KubeRay's constructRayClusterForRayJob and createNewK8sJob.
 """
 
 from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
+from core.rayjob.attempt_labels import attempt_labels, with_pod_labels
+from core.rayjob.gang import SUBMITTER_GROUP, GangMetadata, gang_metadata
+from core.rayjob.installation import UPSTREAMS, Installation
 from core.rayjob.names import (
     ATTEMPT_ANNOTATION,
     CREATED_BY,
@@ -17,6 +20,7 @@ from core.rayjob.names import (
     NO_HEAD_RESTART_ANNOTATION,
     submitter_name,
 )
+from core.rayjob.owning import owner_reference
 from core.rayjob.submit_command import sidecar_command, submit_command
 from core.rayjob.submitter_container import (
     TOKEN_VOLUME,
@@ -39,6 +43,7 @@ def build_cluster(
     *,
     job_id: str = "",
     runtime_env: Manifest | None = None,
+    installation: Installation = UPSTREAMS,
 ) -> Manifest:
     """Return the RayCluster of an attempt.
 
@@ -51,14 +56,18 @@ def build_cluster(
     cluster_spec = child(spec, "rayClusterSpec")
     annotations = dict(texts(child(job, "metadata", "annotations")))
     annotations[ATTEMPT_ANNOTATION] = str(attempt)
+    labels = attempt_labels(job, attempt)
     if mode == "SidecarMode":
         annotations[NO_HEAD_RESTART_ANNOTATION] = "true"
         around = Surroundings(
             address="", job_id=job_id, cluster_name=name, cluster_spec=cluster_spec
         )
-        command = sidecar_command(job, job_id=job_id, runtime_env=runtime_env)
+        restarts = installation.sidecar_restarts
+        command = sidecar_command(job, job_id=job_id, runtime_env=runtime_env, restarts=restarts)
         submitter = configured(default_container(cluster_spec), command, around)
+        submitter = {**submitter, "restartPolicy": "OnFailure"} if restarts else submitter
         cluster_spec = _beside_the_head(cluster_spec, submitter)
+    gang = gang_metadata(job, installation.batch_scheduler if mode == "K8sJobMode" else "")
     return {
         "apiVersion": RAYCLUSTERS.api_version,
         "kind": RAYCLUSTERS.kind,
@@ -69,27 +78,18 @@ def build_cluster(
                 **texts(child(job, "metadata", "labels")),
                 **_origin(job),
                 LABEL_SUBMISSION_MODE: mode,
+                **gang.labels,
+                **labels,
             },
-            "annotations": annotations,
-            "ownerReferences": [_owner(job)],
+            "annotations": {**annotations, **gang.annotations},
+            "ownerReferences": [owner_reference(job)],
         },
-        "spec": cluster_spec,
+        "spec": with_pod_labels(cluster_spec, labels),
     }
 
 
 def _origin(job: Manifest) -> dict[str, str]:
     return {LABEL_ORIGIN_NAME: text(job, "metadata", "name"), LABEL_ORIGIN_KIND: RAYJOBS.kind}
-
-
-def _owner(job: Manifest) -> Manifest:
-    return {
-        "apiVersion": RAYJOBS.api_version,
-        "kind": RAYJOBS.kind,
-        "name": text(job, "metadata", "name"),
-        "uid": text(job, "metadata", "uid"),
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
 
 
 def _beside_the_head(cluster_spec: Manifest, submitter: Manifest) -> Manifest:
@@ -104,7 +104,7 @@ def _beside_the_head(cluster_spec: Manifest, submitter: Manifest) -> Manifest:
     return {**cluster_spec, "headGroupSpec": {**head, "template": {**template, "spec": pod}}}
 
 
-def build_submitter(
+def build_submitter(  # noqa: PLR0913 what upstream's operator knows of an attempt
     job: Manifest,
     *,
     cluster: Manifest | None,
@@ -112,6 +112,7 @@ def build_submitter(
     job_id: str,
     runtime_env: Manifest | None,
     attempt: int,
+    installation: Installation = UPSTREAMS,
 ) -> Manifest:
     """Return the batch Job that hands in the entrypoint (K8sJobMode).
 
@@ -125,10 +126,15 @@ def build_submitter(
         job_id=job_id,
         cluster_name=text(cluster, "metadata", "name") or text(job, "status", "rayClusterName"),
         cluster_spec=child(spec, "rayClusterSpec") if cluster is None else child(cluster, "spec"),
+        login_shell=installation.login_shell,
     )
     command = submit_command(job, address=address, job_id=job_id, runtime_env=runtime_env)
     limit = number(spec, "submitterConfig", "backoffLimit")
-    labels = {**_origin(job), LABEL_CREATED_BY: CREATED_BY}
+    labels = {
+        **_origin(job),
+        LABEL_CREATED_BY: CREATED_BY,
+        **attempt_labels(job, attempt),
+    }
     return {
         "apiVersion": BATCH_JOBS.api_version,
         "kind": BATCH_JOBS.kind,
@@ -137,12 +143,31 @@ def build_submitter(
             "namespace": text(job, "metadata", "namespace"),
             "labels": labels,
             "annotations": {ATTEMPT_ANNOTATION: str(attempt)},
-            "ownerReferences": [_owner(job)],
+            "ownerReferences": [owner_reference(job)],
         },
         "spec": {
             "backoffLimit": SUBMITTER_BACKOFF_LIMIT if limit is None else limit,
-            "template": _pod_template(spec, labels, command, around),
+            "template": _in_gang(
+                _pod_template(spec, labels, command, around),
+                gang_metadata(job, installation.batch_scheduler, SUBMITTER_GROUP),
+            ),
         },
+    }
+
+
+def _in_gang(template: Manifest, gang: GangMetadata) -> Manifest:
+    """Return a Pod template with what the batch scheduler needs, if there is one."""
+    if not gang.scheduler:
+        return template
+    metadata = child(template, "metadata")
+    return {
+        **template,
+        "metadata": {
+            **metadata,
+            "labels": {**texts(child(metadata, "labels")), **gang.labels},
+            "annotations": {**texts(child(metadata, "annotations")), **gang.annotations},
+        },
+        "spec": {**child(template, "spec"), "schedulerName": gang.scheduler},
     }
 
 

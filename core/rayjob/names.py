@@ -20,10 +20,26 @@ CREATED_BY = "kuberay-operator"
 """Kept from upstream, whose cache sees only submitters with this label: it may have to take over.
 """
 
-ATTEMPT_ANNOTATION = "jobledger.dev/attempt"
-"""Number of the attempt that a RayCluster or submitter was made for; ours, upstream has none."""
+OUR_PREFIX = "jobledger.dev/"
+"""Of labels and annotations that are ours; upstream has none of them."""
+
+ATTEMPT_ANNOTATION = f"{OUR_PREFIX}attempt"
+"""Number of the attempt that a RayCluster or submitter was made for."""
+ATTEMPT_LABEL = f"{OUR_PREFIX}attempt"
+"""The same as a label, where the job asks for it: on everything that is made, Pods included."""
 NO_HEAD_RESTART_ANNOTATION = "ray.io/disable-provisioned-head-restart"
 """SidecarMode: KubeRay must not replace a lost head, whose submitter has gone with it."""
+
+RAY_SUCCESS_WINS_ANNOTATION = "jobledger.dev/ray-success-wins"
+"""`"true"`: a Ray job that succeeded is a success, even if its submitter ended Failed; ours."""
+
+LABEL_CLUSTER = "ray.io/cluster"
+LABEL_NODE_TYPE = "ray.io/node-type"
+LABEL_IDENTIFIER = "ray.io/identifier"
+LABEL_APPLICATION = "app.kubernetes.io/name"
+APPLICATION = "kuberay"
+HEAD = "head"
+"""Value of `ray.io/node-type` for the Pod of a head."""
 
 DASHBOARD_PORT_NAME = "dashboard"
 DASHBOARD_PORT = 8265

@@ -3,26 +3,16 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from core.jobs.identity import JobIdentity as JobIdentity  # noqa: PLC0414 asked for here as well
 from core.jobs.observations import SharedObservation
 from core.jobs.policy import Policy
+from core.jobs.retry_options import NOTHING_ASKED, RetryOptions
 from core.rayjob.phases import JobStatus
+from core.rayjob.pods import PodFact, PodLook
 from core.rayjob.spec import RayJobSpec
 from core.values.documents import Manifest
-from core.values.ids import ObservationId, StreamId
+from core.values.ids import ObservationId
 from core.values.instants import Instant
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobIdentity:
-    """Which object this is. It never changes during a stream."""
-
-    stream_id: StreamId
-    cluster: str
-    """Name of the Kubernetes cluster, as this installation calls it."""
-    namespace: str
-    name: str
-    uid: str
-    created_at: Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +66,10 @@ class ManifestSeen:
     status: SeenStatus
     document: Manifest = field(default_factory=dict)
     """The redacted specification, labels and annotations."""
+    options: RetryOptions = NOTHING_ASKED
+    """What its annotations ask for."""
+    option_problems: tuple[str, ...] = ()
+    """Annotations of ours that are left out, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +124,8 @@ class SubmitterSeen:
     reason: str
     message: str
     deleting: bool
+    attempt: int = 0
+    """The attempt it was made for; 0: it does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +172,61 @@ class PollUnanswered:
     trouble: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadPodSeen:
+    """The Pod of the head of a RayCluster."""
+
+    id: ObservationId
+    at: Instant
+    cluster: str
+    """Name of its RayCluster."""
+    cluster_uid: str
+    name: str
+    uid: str
+    deleting: bool
+    finished: str = ""
+    """SidecarMode: how the submitter beside the head ended, Complete or Failed.
+
+    Empty while it goes on, and where there is none.
+    """
+    finished_at: Instant | None = None
+    message: str = ""
+    taken: str = ""
+    """Why Kubernetes or the node takes it away (evicted, preempted), in words; empty if not."""
+    over: bool = False
+    """None of its containers will run again."""
+    restarts: int = 0
+    """How often its Ray container was started again."""
+    ended: str = ""
+    """How that container ended before its last restart, in words."""
+    keeps_jobs: bool = False
+    """A restart of the head loses no jobs (fault tolerance of the GCS)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadPodGone:
+    """The Pod of a head is no longer there."""
+
+    id: ObservationId
+    at: Instant
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodsSeen:
+    """The Pods of an attempt were listed; or could not be, and `trouble` says why."""
+
+    id: ObservationId
+    at: Instant
+    attempt: int
+    purpose: PodLook
+    total: int
+    pods: tuple[PodFact, ...] = ()
+    """The most telling of them."""
+    trouble: str = ""
+
+
 RayJobObservation: TypeAlias = (
     ManifestSeen
     | ManifestGone
@@ -186,5 +237,8 @@ RayJobObservation: TypeAlias = (
     | PollAnswered
     | PollNotFound
     | PollUnanswered
+    | PodsSeen
+    | HeadPodSeen
+    | HeadPodGone
     | SharedObservation
 )

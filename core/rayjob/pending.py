@@ -5,17 +5,17 @@ from datetime import timedelta
 
 from core.jobs.backoff import EFFECT_RETRY_MAX, doubled
 from core.jobs.decisions import DecisionKind, WantedDecision
+from core.rayjob.deletion import wanted_deletions
 from core.rayjob.phases import Phase
 from core.rayjob.state import (
     Attempt,
+    Failing,
     KnownManifest,
     RayJobState,
-    has_submitter,
     is_dormant,
-    is_final,
     is_leaving,
-    selects_cluster,
     standing,
+    submitter_of,
 )
 
 ACTIVE = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
@@ -35,11 +35,13 @@ def wanted_decisions(state: RayJobState) -> tuple[WantedDecision, ...]:
     if is_leaving(state):
         return tuple(_tries(state, manifest))
     wanted = list(_tries(state, manifest))
-    if state.attempt is not None:
+    if state.attempt is not None and state.attempt.failing is not None:
+        wanted += _evidence(manifest, state.attempt.failing)
+    elif state.attempt is not None:
         wanted += _deadlines(state, manifest, state.attempt)
         wanted += _time_outs(state, manifest)
         wanted += _retry(state, state.attempt)
-    wanted += _shutdown(state, manifest)
+    wanted += wanted_deletions(state, manifest)
     return tuple(wanted)
 
 
@@ -62,7 +64,7 @@ def _time_outs(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedDe
     if standing(state) is not Phase.RUNNING:
         return
     entrypoint, policy = state.entrypoint, manifest.policy
-    submitter = state.submitter if has_submitter(state) else None
+    submitter = submitter_of(state)
     if entrypoint.has_ended and entrypoint.ended_seen_at is not None:
         due_at = entrypoint.ended_seen_at + policy.transition_grace
         cause = f"the Ray job is {entrypoint.status}, its submitter has not ended"
@@ -79,23 +81,20 @@ def _time_outs(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedDe
         yield WantedDecision(kind=DecisionKind.STATUS_CHECK, due_at=due_at, cause=cause)
 
 
+def _evidence(manifest: KnownManifest, failing: Failing) -> Iterator[WantedDecision]:
+    if not failing.looked:
+        due_at = failing.since + manifest.policy.evidence_timeout
+        trouble = f" ({failing.trouble})" if failing.trouble else ""
+        cause = f"{failing.reason}: the retry policy waits for a look at the Pods{trouble}"
+        yield WantedDecision(kind=DecisionKind.EVIDENCE, due_at=due_at, cause=cause)
+
+
 def _retry(state: RayJobState, attempt: Attempt) -> Iterator[WantedDecision]:
     waiting = standing(state) is Phase.RETRYING and not attempt.retry_due
     if waiting and attempt.retry_at is not None:
         why = f" ({state.reason})" if state.phase is Phase.RETRYING else ""
         cause = f"attempt {attempt.number} failed{why}"
         yield WantedDecision(kind=DecisionKind.RETRY, due_at=attempt.retry_at, cause=cause)
-
-
-def _shutdown(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedDecision]:
-    spec, ended_at = manifest.spec, state.ended_at
-    if not is_final(state) or not spec.shutdown_after_job_finishes or ended_at is None:
-        return
-    if selects_cluster(state) or state.cluster is None or state.shutdown_due:
-        return
-    due_at = ended_at + timedelta(seconds=spec.ttl_seconds_after_finished)
-    cause = f"ttlSecondsAfterFinished {spec.ttl_seconds_after_finished}"
-    yield WantedDecision(kind=DecisionKind.TTL_SHUTDOWN, due_at=due_at, cause=cause)
 
 
 def _tries(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedDecision]:

@@ -3,7 +3,7 @@
 News of a child that is known to be gone is late news and ignored. A RayCluster that carries the
 job's UID but belongs
 to no present attempt (a create request that arrived after its attempt had ended) is a stray, and
-deleted.
+deleted; so is one that has the place of another, and a submitter of an earlier attempt.
 """
 
 from core.rayjob.events import (
@@ -27,12 +27,20 @@ def on_cluster_seen(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent,
     if is_dormant(state) or seen.uid in state.gone:
         return ()
     current = attempt is not None and seen.name == attempt.cluster_name and not attempt.cleared
-    if current or _is_selected(state, seen):
+    if _is_in_its_place(state, seen):
+        current = False  # until somebody tells that the known one is gone
+    elif current or _is_selected(state, seen):
         return _current_cluster(state, seen)
     known_stray = any(stray.uid == seen.uid for stray in state.strays)
     if seen.owned and not seen.deleting and not known_stray:
         return (StrayClusterFound(at=seen.at, name=seen.name, uid=seen.uid),)
     return ()
+
+
+def _is_in_its_place(state: RayJobState, seen: ClusterSeen) -> bool:
+    """Return whether it has the name of the known RayCluster and is another, newer or older."""
+    known = state.cluster
+    return known is not None and known.name == seen.name and known.uid not in ("", seen.uid)
 
 
 def _is_selected(state: RayJobState, seen: ClusterSeen) -> bool:
@@ -86,10 +94,14 @@ def on_cluster_gone(state: RayJobState, gone: ClusterGone) -> tuple[RayJobEvent,
 def on_submitter_seen(state: RayJobState, seen: SubmitterSeen) -> tuple[RayJobEvent, ...]:
     """Return what is new about the submitter."""
     attempt, identity, known = state.attempt, state.identity, state.submitter
-    if is_dormant(state) or attempt is None or identity is None or attempt.cleared:
+    if is_dormant(state) or attempt is None or identity is None:
         return ()
     stale = seen.uid in state.gone or not seen.owned or is_final(state)
     if stale or seen.name != submitter_name(identity.name):
+        return ()
+    if seen.attempt and (attempt.cleared or seen.attempt != attempt.number):
+        return _stray_submitter(state, seen)
+    if attempt.cleared:
         return ()
     events: list[RayJobEvent] = []
     if known is None or known.uid != seen.uid or known.deleting != seen.deleting:
@@ -112,9 +124,20 @@ def on_submitter_seen(state: RayJobState, seen: SubmitterSeen) -> tuple[RayJobEv
     return tuple(events)
 
 
+def _stray_submitter(state: RayJobState, seen: SubmitterSeen) -> tuple[RayJobEvent, ...]:
+    """Return that a submitter belongs to no present attempt, but has the name that all have."""
+    known = {item.uid for item in (state.submitter, state.stray_submitter) if item is not None}
+    if seen.deleting or seen.uid in known:
+        return ()
+    return (SubmitterObserved(at=seen.at, name=seen.name, uid=seen.uid, stray=True),)
+
+
 def on_submitter_gone(state: RayJobState, gone: SubmitterGone) -> tuple[RayJobEvent, ...]:
-    """Return that the submitter is gone."""
-    known = state.submitter
+    """Return that the submitter, or a stray one, is gone."""
+    known, stray = state.submitter, state.stray_submitter
+    if stray is not None and stray.uid == gone.uid and not is_dormant(state):
+        vanished = SubmitterVanished(at=gone.at, name=gone.name, uid=gone.uid, asked=True)
+        return (vanished,)
     if is_dormant(state) or known is None or gone.uid in state.gone:
         return ()
     if known.uid not in ("", gone.uid):

@@ -14,7 +14,7 @@ from core.rayjob.events import (
 )
 from core.rayjob.observations import PollAnswered, PollNotFound, PollUnanswered
 from core.rayjob.phases import JobStatus
-from core.rayjob.state import RayJobState, wants_poll
+from core.rayjob.state import RayJobState, awaits_submitter, submitter_of, wants_poll
 
 
 def on_poll_answered(state: RayJobState, seen: PollAnswered) -> tuple[RayJobEvent, ...]:
@@ -53,10 +53,11 @@ def on_poll_not_found(state: RayJobState, seen: PollNotFound) -> tuple[RayJobEve
     if attempt is None or not wants_poll(state) or seen.job_id != attempt.job_id:
         return ()
     recovered = _recovered(state, seen)
-    submitter = state.submitter
+    submitter = submitter_of(state)
     expected = (
         attempt.submitted
         or attempt.look_wanted
+        or not awaits_submitter(state)
         or state.entrypoint.status is not JobStatus.NEW
         or (submitter is not None and submitter.outcome != "")
     )

@@ -1,6 +1,7 @@
 """What a look at the RayJob object itself brings."""
 
 from core.rayjob.events import (
+    AnnotationsRejected,
     DeletionStarted,
     JobAdopted,
     JobDeleted,
@@ -23,9 +24,10 @@ def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEven
         return ()
     same_spec = seen.digest == known.digest
     received = _received(seen, with_document=not same_spec)
+    rejected = _rejected(seen, known.option_problems)
     if seen.deleting_at is not None and known.deleting_at is None:
-        return received, DeletionStarted(at=seen.deleting_at)
-    return (received,)
+        return received, *rejected, DeletionStarted(at=seen.deleting_at)
+    return received, *rejected
 
 
 def on_manifest_gone(state: RayJobState, gone: ManifestGone) -> tuple[RayJobEvent, ...]:
@@ -39,6 +41,7 @@ def _first_sight(seen: ManifestSeen) -> tuple[RayJobEvent, ...]:
     discovered = JobDiscovered(at=seen.at, identity=seen.identity)
     received = _received(seen, with_document=True)
     leaving = () if seen.deleting_at is None else (DeletionStarted(at=seen.deleting_at),)
+    leaving = *_rejected(seen, ()), *leaving
     if seen.status.phase or seen.status.failed or seen.status.succeeded:
         return discovered, received, JobAdopted(at=seen.at, status=seen.status), *leaving
     return discovered, received, *leaving
@@ -55,7 +58,15 @@ def _received(seen: ManifestSeen, *, with_document: bool) -> ManifestReceived:
         problem=seen.problem,
         deleting_at=seen.deleting_at,
         document=seen.document if with_document else {},
+        options=seen.options,
+        option_problems=seen.option_problems,
     )
+
+
+def _rejected(seen: ManifestSeen, told: tuple[str, ...]) -> tuple[RayJobEvent, ...]:
+    """Return what is to be told of annotations that are left out; nothing twice."""
+    news = tuple(problem for problem in seen.option_problems if problem not in told)
+    return (AnnotationsRejected(at=seen.at, problems=news),) if news else ()
 
 
 def _known(seen: ManifestSeen) -> KnownManifest:
@@ -67,4 +78,6 @@ def _known(seen: ManifestSeen) -> KnownManifest:
         finalizer=seen.finalizer,
         problem=seen.problem,
         deleting_at=seen.deleting_at,
+        options=seen.options,
+        option_problems=seen.option_problems,
     )

@@ -20,6 +20,7 @@ from core.jobs.observations import (
     StatusWritten,
     WatchInterrupted,
 )
+from core.rayjob.deletion import furthest_due
 from core.rayjob.events import RayJobEvent
 from core.rayjob.firing import fire
 from core.rayjob.state import RayJobState, is_final, wants_poll
@@ -92,7 +93,7 @@ def on_decision_due(state: RayJobState, due: DecisionDue) -> tuple[RayJobEvent, 
         return ()
     if decision.kind in LOOK_FIRST and wants_poll(state) and not due.looked:
         return ()
-    return fire(state, decision, due.at)
+    return fire(state, furthest_due(state, decision, due.at), due.at)
 
 
 def on_watch_interrupted(state: RayJobState, gap: WatchInterrupted) -> tuple[RayJobEvent, ...]:

@@ -12,6 +12,7 @@ cancel them.
 from collections.abc import Callable
 from typing import TypeAlias
 
+from core.jobs.decisions import DecisionKind, PendingDecision
 from core.jobs.effects import EffectKind, OpenEffect
 from core.jobs.events import (
     DecisionCancelled,
@@ -20,23 +21,28 @@ from core.jobs.events import (
     EffectSuperseded,
 )
 from core.rayjob import names
-from core.rayjob.ending import conclude
+from core.rayjob.deletion import uncovered_because, why_not_deleted
+from core.rayjob.ending import conclude, judge_failing
 from core.rayjob.events import (
     AttemptCleared,
     AttemptReachedRunning,
     AttemptReachedWaiting,
     AttemptStarted,
+    ClusterCovered,
+    ClusterKept,
     JobResumed,
     JobSuspended,
     ManifestAccepted,
     ManifestRejected,
     RayJobEvent,
     SubmissionNamed,
+    SuspensionPostponed,
     SuspensionStarted,
 )
 from core.rayjob.evolve import evolve
 from core.rayjob.pending import wanted_decisions
 from core.rayjob.phases import FINAL, Phase
+from core.rayjob.pod_looks import waits_for_pods
 from core.rayjob.spec import SubmissionMode
 from core.rayjob.state import (
     RayJobState,
@@ -44,6 +50,7 @@ from core.rayjob.state import (
     is_dormant,
     is_leaving,
     selects_cluster,
+    standing,
 )
 from core.rayjob.wanted import wanted_effects
 from core.values.ids import ObservationId, decision_id_of, effect_id_of
@@ -58,7 +65,11 @@ Reaching it is a bug in the rules, found by the properties.
 SUSPENDABLE = frozenset({Phase.INITIALIZING, Phase.RUNNING})
 """Phases that honour spec.suspend at once; the others get there, or need not. Source: KubeRay."""
 
+POSTPONING = frozenset({Phase.WAITING, Phase.RETRYING})
+"""Phases in which a wish to be suspended is heard, and honoured later."""
+
 _CREATIONS = frozenset({EffectKind.CREATE_CLUSTER, EffectKind.CREATE_SUBMITTER})
+_GOING_ON = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
 
 Rule: TypeAlias = Callable[[RayJobState, Instant], tuple[RayJobEvent, ...]]
 
@@ -111,13 +122,17 @@ def _validity(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
 
 def _conclusion(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     """A running attempt ends when what is known of it amounts to an end."""
+    if state.attempt is not None and state.attempt.failing is not None:
+        return judge_failing(state, at)
     return () if state.paused is not None else conclude(state, at)
 
 
 def _suspension(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     if state.manifest is None or state.attempt is None or not state.manifest.spec.suspend:
         return ()
-    if state.phase not in SUSPENDABLE:
+    if state.phase in POSTPONING and not state.suspension_postponed:
+        return (SuspensionPostponed(at=at, phase=state.phase.value),)
+    if state.phase not in SUSPENDABLE or state.attempt.failing is not None:
         return ()
     return (SuspensionStarted(at=at, attempt=state.attempt.number),)
 
@@ -125,7 +140,7 @@ def _suspension(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
 def _progress(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     """Leave Initializing when the cluster is ready, Waiting when a submission was named."""
     attempt, manifest, cluster = state.attempt, state.manifest, state.cluster
-    if attempt is None or manifest is None:
+    if attempt is None or manifest is None or attempt.failing is not None:
         return ()
     if state.phase is Phase.WAITING and manifest.spec.job_id:
         return (
@@ -134,7 +149,9 @@ def _progress(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
         )
     if state.phase is not Phase.INITIALIZING or cluster is None:
         return ()
-    if cluster.state != "ready" or not cluster.address:
+    # Beside an ended submitter the head's Pod is not ready any more, nor ever its RayCluster.
+    ready = cluster.state == "ready" or state.sidecar is not None
+    if not ready or not cluster.address:
         return ()
     if manifest.spec.submission_mode is SubmissionMode.INTERACTIVE:
         waiting = AttemptReachedWaiting(at=at, attempt=attempt.number, address=cluster.address)
@@ -152,6 +169,10 @@ def _clean_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     creating = any(effect.wanted.kind in _CREATIONS for effect in state.effects)
     own_cluster = state.cluster is not None and not selects_cluster(state)
     if creating or own_cluster or state.submitter is not None or state.strays:
+        return ()
+    if state.stray_submitter is not None:
+        return ()
+    if waits_for_pods(state):
         return ()
     if state.phase is Phase.SUSPENDING:
         return (JobSuspended(at=at, attempt=attempt.number),)
@@ -183,6 +204,16 @@ def _beginning(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     )
 
 
+def _keeping(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+    """A RayCluster that deletionStrategy does not cover stays, and users are told."""
+    cluster, cause = state.cluster, uncovered_because(state)
+    if cluster is None or state.kept is (cause != ""):
+        return ()
+    if state.kept:
+        return (ClusterCovered(at=at, name=cluster.name),)
+    return (ClusterKept(at=at, name=cluster.name, uid=cluster.uid, cause=cause),)
+
+
 RULES: tuple[Rule, ...] = (
     _validity,
     _conclusion,
@@ -190,6 +221,7 @@ RULES: tuple[Rule, ...] = (
     _progress,
     _clean_up,
     _beginning,
+    _keeping,
 )
 """In order of priority. What is known to have ended has ended, even if it is to be suspended."""
 
@@ -230,37 +262,54 @@ def _effects(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[Ray
 
 def _why_dropped(effect: OpenEffect) -> str:
     """Return why an open effect is not wanted any more."""
-    deletions = (EffectKind.DELETE_CLUSTER, EffectKind.DELETE_SUBMITTER)
+    deletions = (EffectKind.DELETE_CLUSTER, EffectKind.DELETE_SUBMITTER, EffectKind.DELETE_JOB)
+    if effect.wanted.kind is EffectKind.FIND_CLUSTER:
+        return "the watch tells of it"
     return "it is gone already" if effect.wanted.kind in deletions else "no longer wanted"
 
 
 def _is_done(state: RayJobState, effect: OpenEffect) -> bool:
-    """Return whether the watch told that an effect has worked before its outcome came back."""
+    """Return whether the watch told that an effect has worked before its outcome came back.
+
+    A creation that nobody needs any more does not wait for it: tried again, it would make anew
+    what has been deleted meanwhile.
+    """
     kind, name, manifest = effect.wanted.kind, effect.wanted.name, state.manifest
     if is_dormant(state) or manifest is None:
+        return False
+    if kind in _CREATIONS and not _is_for_now(state, effect):
         return False
     cluster = state.cluster if state.cluster and state.cluster.name == name else None
     submitter = state.submitter
     done = {
-        EffectKind.ADD_FINALIZER: manifest.finalizer,
+        EffectKind.ADD_FINALIZER: manifest.finalizer and not is_leaving(state),
         EffectKind.REMOVE_FINALIZER: not manifest.finalizer,
         EffectKind.CREATE_CLUSTER: cluster is not None and cluster.uid != "",
         EffectKind.DELETE_CLUSTER: cluster is not None and cluster.deleting,
         EffectKind.CREATE_SUBMITTER: submitter is not None and submitter.uid != "",
         EffectKind.DELETE_SUBMITTER: submitter is not None and submitter.deleting,
+        EffectKind.DELETE_JOB: is_leaving(state),
     }
     return done.get(kind, False)
+
+
+def _is_for_now(state: RayJobState, effect: OpenEffect) -> bool:
+    """Return whether an effect belongs to an attempt that goes on."""
+    attempt = state.attempt
+    goes_on = standing(state) in _GOING_ON and not is_leaving(state)
+    return goes_on and attempt is not None and effect.attempt == attempt.number
 
 
 def _decisions(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[RayJobEvent, ...]:
     wanted = {(item.kind, item.subject, item.due_at): item for item in wanted_decisions(state)}
     pending = {(item.kind, item.subject, item.due_at) for item in state.decisions}
+    kinds = {key[:2] for key in wanted}
     cancelled = tuple(
         DecisionCancelled(
             at=at,
             decision_id=item.decision_id,
             kind=item.kind,
-            cause=_why_cancelled(state, any(item.kind is key[0] for key in wanted)),
+            cause=_why_cancelled(state, item, replaced=(item.kind, item.subject) in kinds),
         )
         for item in state.decisions
         if (item.kind, item.subject, item.due_at) not in wanted
@@ -281,11 +330,13 @@ def _decisions(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[R
     return cancelled + scheduled
 
 
-def _why_cancelled(state: RayJobState, replaced: bool) -> str:  # noqa: FBT001 private, one caller
+def _why_cancelled(state: RayJobState, decision: PendingDecision, *, replaced: bool) -> str:
     if replaced:
         return "its instant has changed"
     if state.deleted_at is not None or is_leaving(state):
         return "the RayJob is being deleted"
+    if decision.kind is DecisionKind.DELETION_RULE:
+        return why_not_deleted(state, decision.subject)
     if state.phase in FINAL or state.phase is Phase.RETRYING:
         return f"attempt {state.attempt.number if state.attempt else 0} has ended"
     return (

@@ -5,10 +5,12 @@ live object when
 something is built. Source: KubeRay's rayjob_types.go; the defaults are those of the CRD.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.values.documents import Manifest, child, number, text
+from core.rayjob.names import RAY_SUCCESS_WINS_ANNOTATION
+from core.values.documents import Manifest, child, items, number, text
 
 
 class SubmissionMode(StrEnum):
@@ -24,6 +26,30 @@ class SubmissionMode(StrEnum):
 
 OURS = frozenset({"", "ray.io/kuberay-operator"})
 """Values of spec.managedBy that leave the job to this controller."""
+
+
+class DeletionPolicy(StrEnum):
+    """What is deleted after the end; by and by more of it."""
+
+    WORKERS = "DeleteWorkers"
+    CLUSTER = "DeleteCluster"
+    SELF = "DeleteSelf"
+    NONE = "DeleteNone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletionRule:
+    """One rule of `spec.deletionStrategy`."""
+
+    policy: DeletionPolicy
+    job_status: str = ""
+    """It holds for a job of which Ray says this."""
+    phase: str = ""
+    """Or for a job in this phase."""
+    ttl_seconds: int = 0
+    """Counted from the end of the job."""
+    source: str = ""
+    """Where in the manifest it stands: `deletionRules[0]`, `onSuccess`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +69,11 @@ class RayJobSpec:
     cluster_selector: str = ""
     """Name of an existing RayCluster to run on; empty: one is created per attempt."""
     managed_by: str = ""
+    ray_success_wins: bool = False
+    """A Ray job that succeeded is a success, even if its submitter ended Failed. Ours."""
+    deletion_rules: tuple[DeletionRule, ...] = ()
+    """What deletionStrategy has done after the end; the two old policies are rules as well."""
+    has_deletion_strategy: bool = False
 
     @property
     def is_ours(self) -> bool:
@@ -80,4 +111,28 @@ def read_spec(manifest: Manifest) -> RayJobSpec:
         job_id=text(spec, "jobId"),
         cluster_selector=text(spec, "clusterSelector", "ray.io/cluster"),
         managed_by=text(spec, "managedBy"),
+        ray_success_wins=text(manifest, "metadata", "annotations", RAY_SUCCESS_WINS_ANNOTATION)
+        == "true",
+        deletion_rules=tuple(_deletion_rules(spec)),
+        has_deletion_strategy=len(child(spec, "deletionStrategy")) > 0,
     )
+
+
+def _deletion_rules(spec: Manifest) -> Iterator[DeletionRule]:
+    """Yield the rules of deletionStrategy; the old policies count from the job's own delay."""
+    strategy, ttl = child(spec, "deletionStrategy"), number(spec, "ttlSecondsAfterFinished") or 0
+    known = {policy.value: policy for policy in DeletionPolicy}
+    for index, rule in enumerate(items(strategy, "deletionRules")):
+        policy = known.get(text(rule, "policy"))
+        if policy is not None:
+            yield DeletionRule(
+                policy=policy,
+                job_status=text(rule, "condition", "jobStatus"),
+                phase=text(rule, "condition", "jobDeploymentStatus"),
+                ttl_seconds=number(rule, "condition", "ttlSeconds") or 0,
+                source=f"deletionRules[{index}]",
+            )
+    for field, job_status in (("onSuccess", "SUCCEEDED"), ("onFailure", "FAILED")):
+        policy = known.get(text(strategy, field, "policy"))
+        if policy is not None:
+            yield DeletionRule(policy=policy, job_status=job_status, ttl_seconds=ttl, source=field)

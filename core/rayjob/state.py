@@ -5,9 +5,12 @@ from typing import NamedTuple
 
 from core.jobs.decisions import PendingDecision
 from core.jobs.effects import OpenEffect, RefusedEffect
+from core.jobs.failures import FailureClass
 from core.jobs.policy import Policy
+from core.jobs.retry_options import NOTHING_ASKED, RetryOptions
 from core.rayjob.observations import JobIdentity, Problem
 from core.rayjob.phases import ENDED, FINAL, JobStatus, Phase
+from core.rayjob.pods import PodFact
 from core.rayjob.spec import RayJobSpec
 from core.values.documents import Manifest
 from core.values.instants import Instant
@@ -24,6 +27,9 @@ class KnownManifest:
     finalizer: bool
     problem: Problem | None
     deleting_at: Instant | None
+    options: RetryOptions = NOTHING_ASKED
+    option_problems: tuple[str, ...] = ()
+    """Annotations of ours that are left out, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +90,23 @@ class Entrypoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Failing:
+    """A failure whose verdict waits for evidence of its class."""
+
+    reason: str
+    message: str
+    job_status: JobStatus
+    failure: FailureClass
+    """Its class, as far as it is known without the Pods."""
+    since: Instant
+    looked: bool = False
+    """The Pods were looked at, or it was waited long enough."""
+    pods: tuple[PodFact, ...] = ()
+    trouble: str = ""
+    """Why they could not be looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """The current or last execution."""
 
@@ -108,6 +131,36 @@ class Attempt:
     """Nothing of it is left, its names are no longer shown."""
     cluster_lost: bool = False
     """Its RayCluster went without having been asked to."""
+    pod_group: bool = False
+    """Volcano: the PodGroup says what this attempt needs."""
+    head_lost: bool = False
+    """The Pod of its head went while it was running (waiting)."""
+    head_taken: str = ""
+    """Why Kubernetes or the node took that Pod away; empty if nothing was said."""
+    head_restarted: str = ""
+    """How the head ended, if it was started again in its Pod and has lost the Ray job."""
+    failing: Failing | None = None
+    """It has failed, and the retry rule waits for evidence."""
+    pods_gone: bool = False
+    """No Pod of it is left, seen once RayCluster and submitter were gone."""
+    pods_told: bool = False
+    """It was told that Pods are left."""
+    pods_trouble: str = ""
+    """Why the Pods that may be left could not be looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownHead:
+    """The Pod of the attempt's head."""
+
+    name: str
+    uid: str
+    taken: str = ""
+    """Why Kubernetes or the node takes it away."""
+    restarts: int = 0
+    """How often its Ray container was started again."""
+    keeps_jobs: bool = False
+    """A restart loses no jobs."""
 
 
 class RayJobState(NamedTuple):
@@ -121,8 +174,13 @@ class RayJobState(NamedTuple):
     attempt: Attempt | None = None
     cluster: KnownCluster | None = None
     submitter: KnownSubmitter | None = None
+    head: KnownHead | None = None
+    sidecar: KnownSubmitter | None = None
+    """SidecarMode: the submitter beside the head, once it has ended; its name is the Pod's."""
     entrypoint: Entrypoint = Entrypoint()
     strays: tuple[KnownCluster, ...] = ()
+    stray_submitter: KnownSubmitter | None = None
+    """One that was made for an attempt that is over; it has the name that all submitters have."""
     gone: tuple[str, ...] = ()
     """UIDs of children that are known to be gone: late news of them is no news."""
     reason: str = ""
@@ -132,7 +190,23 @@ class RayJobState(NamedTuple):
     succeeded: int = 0
     failed: int = 0
     retries: int = 0
+    uncounted: int = 0
+    """Retries that a policy granted without counting the failure."""
     shutdown_due: bool = False
+    deletions_due: tuple[str, ...] = ()
+    """Policies of deletionStrategy whose instant has come, in that order."""
+    job_delete_asked: bool = False
+    """The deletion of the RayJob itself was asked for here, after its end."""
+    service_leads_to: str = ""
+    """RayCluster to which the Service of the job's head leads; empty while there is none."""
+    pod_group_held: bool = False
+    """Volcano: a PodGroup asks for Pods to be placed together."""
+    workers_suspended: bool = False
+    """The RayCluster's worker groups were suspended at the end."""
+    kept: bool = False
+    """It was told that the RayCluster stays because nothing covers it."""
+    suspension_postponed: bool = False
+    """It was told that a wish to be suspended takes effect later."""
     deleted_at: Instant | None = None
     effects: tuple[OpenEffect, ...] = ()
     refused: tuple[RefusedEffect, ...] = ()
@@ -143,6 +217,8 @@ class RayJobState(NamedTuple):
     """Instant of the last sum of observations without news."""
     gap_until: Instant | None = None
     """End of the last known gap in what was seen."""
+    captured: tuple[str, ...] = ()
+    """Occasions on which evidence was captured, the last few."""
 
 
 GONE_REMEMBERED_MAX = 8
@@ -186,10 +262,27 @@ def has_submitter(state: RayJobState) -> bool:
     return state.manifest is not None and state.manifest.spec.has_submitter
 
 
+def awaits_submitter(state: RayJobState) -> bool:
+    """Return whether the job ends only with its submitter: a batch Job's, or beside the head."""
+    return has_submitter(state) or is_sidecar(state)
+
+
+def is_sidecar(state: RayJobState) -> bool:
+    """Return whether the submitter runs beside the head."""
+    return state.manifest is not None and state.manifest.spec.submission_mode == "SidecarMode"
+
+
+def submitter_of(state: RayJobState) -> KnownSubmitter | None:
+    """Return the attempt's submitter, wherever it runs; None if there is none, or none is known."""
+    if is_sidecar(state):
+        return state.sidecar
+    return state.submitter if has_submitter(state) else None
+
+
 def wants_poll(state: RayJobState) -> bool:
     """Return whether the head is to be asked about the entrypoint."""
     attempt = state.attempt
-    if is_dormant(state) or is_leaving(state) or attempt is None:
+    if is_dormant(state) or is_leaving(state) or attempt is None or attempt.failing is not None:
         return False
     waits_for_submission = not has_submitter(state) and _is_http(state) and not attempt.submitted
     return (
@@ -208,6 +301,8 @@ def is_open(state: RayJobState) -> bool:
     """Return whether anything is left to do or to wait for."""
     if state.deleted_at is not None or state.manifest is None:
         return False
-    unfinished = bool(state.effects or state.decisions or state.strays or state.refused)
-    shutting_down = state.shutdown_due and state.cluster is not None
-    return not is_final(state) or unfinished or shutting_down or is_leaving(state)
+    # What was refused waits for a decision, or is asked for again, or is not called for any more.
+    unfinished = bool(state.effects or state.decisions or state.strays or state.stray_submitter)
+    shutdown = state.shutdown_due or "DeleteCluster" in state.deletions_due
+    going = (shutdown and state.cluster is not None) or state.job_delete_asked
+    return not is_final(state) or unfinished or going or is_leaving(state)

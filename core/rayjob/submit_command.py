@@ -32,27 +32,43 @@ def submit_command(
     return " ".join(
         (
             *_wait(f"{url}/{HEALTH_PATH}", url),
-            *("if", "!", "ray", "job", "status", "--address", url, job_id, ">/dev/null", "2>&1"),
-            *(";", "then", "ray", "job", "submit", "--address", url, "--no-wait"),
-            *_options(job, job_id, runtime_env),
-            *("--", _entrypoint(job), ";", "fi", ";"),
-            *("ray", "job", "logs", "--address", url, "--follow", job_id),
+            *_guarded(job, url, job_id, runtime_env),
         )
     )
 
 
-def sidecar_command(job: Manifest, *, job_id: str, runtime_env: Manifest | None) -> str:
-    """Return the command of the submitter beside the head (SidecarMode)."""
+def sidecar_command(
+    job: Manifest, *, job_id: str, runtime_env: Manifest | None, restarts: bool = False
+) -> str:
+    """Return the command of the submitter beside the head (SidecarMode).
+
+    `restarts`: whether it is started again when it fails; then it must not submit twice.
+    """
     port = _dashboard_port(ray_container(child(job, "spec", "rayClusterSpec", "headGroupSpec")))
     url = f"http://127.0.0.1:{port}"
     return " ".join(
         (
             *_wait(f"http://localhost:{port}/{HEALTH_PATH}", url),
-            *("ray", "job", "submit", "--address", url),
-            *_options(job, job_id, runtime_env),
-            *("--", _entrypoint(job), ";"),
+            *(
+                _guarded(job, url, job_id, runtime_env)
+                if restarts
+                else (
+                    *("ray", "job", "submit", "--address", url),
+                    *_options(job, job_id, runtime_env),
+                    *("--", _entrypoint(job), ";"),
+                )
+            ),
         )
     )
+
+
+def _guarded(job: Manifest, url: str, job_id: str, runtime_env: Manifest | None) -> Iterator[str]:
+    """Yield what submits only what the head does not know yet, and follows the log."""
+    yield from ("if", "!", "ray", "job", "status", "--address", url, job_id, ">/dev/null", "2>&1")
+    yield from (";", "then", "ray", "job", "submit", "--address", url, "--no-wait")
+    yield from _options(job, job_id, runtime_env)
+    yield from ("--", _entrypoint(job), ";", "fi", ";")
+    yield from ("ray", "job", "logs", "--address", url, "--follow", job_id)
 
 
 def _wait(health_url: str, url: str) -> Iterator[str]:

@@ -13,8 +13,12 @@ from core.values.documents import Json, Manifest, child, items, text
 COMMAND = ("/bin/bash", "-ce", "--")
 """Without `-e` the shell would go on after a step that failed."""
 
+LOGIN_COMMAND = ("/bin/bash", "-cel", "--")
+"""With what a login shell reads first."""
+
 SECRET_NAME_MAX = 50
 """Longer names of RayClusters lose their beginning in the name of their token's Secret."""
+TOKEN_KEY = "auth_token"  # noqa: S105 the name of a key
 TOKEN_VOLUME = "ray-token"  # noqa: S105 the name of a volume
 TOKEN_PATH = "/var/run/secrets/ray.io/serviceaccount"  # noqa: S105 where it is mounted
 
@@ -28,6 +32,7 @@ class Surroundings:
     job_id: str
     cluster_name: str
     cluster_spec: Manifest
+    login_shell: bool = False
 
 
 def default_container(cluster_spec: Manifest) -> Manifest:
@@ -54,12 +59,17 @@ def configured(container: Manifest, command: str, around: Surroundings) -> Manif
     ]
     built: dict[str, Json] = {
         **container,
-        **({} if own else {"command": [*COMMAND], "args": [command]}),
+        **({} if own else {"command": [*shell(around)], "args": [command]}),
         "env": env,
     }
     if checks_tokens(around.cluster_spec):
         _add_credentials(built, env, around)
     return built
+
+
+def shell(around: Surroundings) -> tuple[str, ...]:
+    """Return the shell that runs the command."""
+    return LOGIN_COMMAND if around.login_shell else COMMAND
 
 
 def _variable(name: str, value: str) -> Manifest:
@@ -89,10 +99,16 @@ def _add_credentials(built: dict[str, Json], env: list[Json], around: Surroundin
             mount: Manifest = {"name": TOKEN_VOLUME, "mountPath": TOKEN_PATH, "readOnly": True}
             built["volumeMounts"] = [*mounts, mount]
     elif env_value(built, "RAY_AUTH_TOKEN") is None:
-        given = text(around.cluster_spec, "authOptions", "secretName")
-        secret = given or _secret_name(around.cluster_name)
-        reference: Manifest = {"secretKeyRef": {"name": secret, "key": "auth_token"}}
+        secret = token_secret(around.cluster_spec, around.cluster_name)
+        reference: Manifest = {"secretKeyRef": {"name": secret, "key": TOKEN_KEY}}
         env.append({"name": "RAY_AUTH_TOKEN", "valueFrom": reference})
+
+
+def token_secret(cluster_spec: Manifest, cluster_name: str) -> str:
+    """Return the Secret that holds the token of a RayCluster; empty if it asks for none."""
+    if not checks_tokens(cluster_spec):
+        return ""
+    return text(cluster_spec, "authOptions", "secretName") or _secret_name(cluster_name)
 
 
 def _secret_name(cluster_name: str) -> str:

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from core.jobs.effects import EffectKind, WantedEffect
-from core.rayjob.names import submitter_name
+from core.rayjob.deletion import due_policy, is_achieved
+from core.rayjob.gang import VOLCANO, pod_group_name
+from core.rayjob.names import head_service_name, submitter_name
 from core.rayjob.phases import Phase
-from core.rayjob.spec import SubmissionMode
+from core.rayjob.spec import DeletionPolicy, SubmissionMode
 from core.rayjob.state import (
     KnownManifest,
     RayJobState,
@@ -49,42 +51,100 @@ def _farewell(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEff
 
 
 def _life(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEffect]:
+    failing = state.attempt is not None and state.attempt.failing is not None
     begun = state.phase is not Phase.VALIDATION_FAILED and not is_final(state)
     if begun and not manifest.finalizer:
         yield WantedEffect(kind=EffectKind.ADD_FINALIZER, name="rayjob")
-    if state.phase is Phase.INITIALIZING:
+    if failing:
+        pass  # nothing more is begun: the verdict comes in a moment
+    elif state.phase is Phase.INITIALIZING:
         yield from _building(state)
     elif state.phase is Phase.RUNNING:
         yield from _submitting(state, manifest)
+        yield from _leading_there(state)
     elif state.phase in CLEANING:
         yield from _cleaning(state)
-    elif is_final(state) and state.shutdown_due:
-        yield from _cluster_deletion(state)
+    elif is_final(state):
+        yield from _afterwards(state)
+    yield from _ungrouping(state)
     for stray in state.strays:
         if not stray.delete_asked:
             yield WantedEffect(kind=EffectKind.DELETE_CLUSTER, name=stray.name, uid=stray.uid)
+    late = state.stray_submitter
+    if late is not None and not late.delete_asked:
+        yield WantedEffect(kind=EffectKind.DELETE_SUBMITTER, name=late.name, uid=late.uid)
+
+
+def is_grouped(state: RayJobState) -> bool:
+    """Return whether a PodGroup must say what the attempt needs before anything is made."""
+    manifest = state.manifest
+    volcano = manifest is not None and manifest.policy.batch_scheduler == VOLCANO
+    return volcano and not selects_cluster(state)
+
+
+def _ungrouping(state: RayJobState) -> Iterator[WantedEffect]:
+    """Yield that the PodGroup asks for nobody any more, once there is nobody."""
+    over = state.phase is Phase.SUSPENDED or is_final(state)
+    identity = state.identity
+    if state.pod_group_held and over and state.cluster is None and identity is not None:
+        name = pod_group_name(identity.name)
+        yield WantedEffect(kind=EffectKind.CLEAR_POD_GROUP, name=name)
 
 
 def _building(state: RayJobState) -> Iterator[WantedEffect]:
     """Yield what is made for an attempt.
 
-    What nobody knows to exist is asked for: a creation that meets it finds it.
+    What nobody knows to exist is asked for: a creation that meets it finds it. None is asked for
+    while a stray RayCluster is there: of a job there is one at a time.
     """
     attempt, identity, cluster = state.attempt, state.identity, state.cluster
     if attempt is None or identity is None:
         return
     if cluster is None or not cluster.uid:
-        if not selects_cluster(state):
-            yield WantedEffect(kind=EffectKind.CREATE_CLUSTER, name=attempt.cluster_name)
+        selects = selects_cluster(state)
+        if is_grouped(state) and not attempt.pod_group:
+            name = pod_group_name(identity.name)
+            yield WantedEffect(kind=EffectKind.APPLY_POD_GROUP, name=name)
+            return
+        kind = EffectKind.FIND_CLUSTER if selects else EffectKind.CREATE_CLUSTER
+        is_asked_for = any(effect.wanted.kind is kind for effect in state.effects)
+        if selects or is_asked_for or not state.strays:
+            yield WantedEffect(kind=kind, name=attempt.cluster_name)
         return
     ready = cluster.state == "ready" and cluster.address != ""
     made = state.submitter is not None and state.submitter.uid != ""
-    if ready and has_submitter(state) and not made:
+    is_free = state.stray_submitter is None or any(
+        effect.wanted.kind is EffectKind.CREATE_SUBMITTER for effect in state.effects
+    )
+    if ready and has_submitter(state) and not made and is_free:
         yield WantedEffect(
             kind=EffectKind.CREATE_SUBMITTER,
             name=submitter_name(identity.name),
             address=cluster.address,
         )
+
+
+def _afterwards(state: RayJobState) -> Iterator[WantedEffect]:
+    """Yield what goes after the end of the job, by what is due."""
+    identity, cluster, policy = state.identity, state.cluster, due_policy(state)
+    if policy is DeletionPolicy.SELF and identity is not None and not state.job_delete_asked:
+        yield WantedEffect(kind=EffectKind.DELETE_JOB, name=identity.name, uid=identity.uid)
+    if policy is DeletionPolicy.CLUSTER:
+        yield from _cluster_deletion(state)
+    going = is_achieved(state, DeletionPolicy.WORKERS)
+    if policy is DeletionPolicy.WORKERS and cluster is not None and not going:
+        yield WantedEffect(kind=EffectKind.SUSPEND_WORKERS, name=cluster.name, uid=cluster.uid)
+
+
+def _leading_there(state: RayJobState) -> Iterator[WantedEffect]:
+    """Yield what lets the Service of the job's head lead to the attempt's RayCluster."""
+    attempt, identity = state.attempt, state.identity
+    if attempt is None or identity is None or selects_cluster(state):
+        return
+    leads_to = state.service_leads_to
+    if leads_to != attempt.cluster_name:
+        kind = EffectKind.UPDATE_SERVICE if leads_to else EffectKind.CREATE_SERVICE
+        yield WantedEffect(kind=kind, name=head_service_name(identity.name))
 
 
 def _submitting(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEffect]:

@@ -43,6 +43,12 @@ def stream_id(cluster: str, uid: str, created_at: Instant) -> StreamId:
     return StreamId(UUID(int=value))
 
 
+def first_stream_at(instant: Instant) -> StreamId:
+    """Return what sorts before every stream of a job that was created at `instant` or later."""
+    milliseconds = max(0, int((instant - EPOCH).total_seconds() * 1000))
+    return StreamId(UUID(int=milliseconds << 80))
+
+
 def shard_of(stream: StreamId) -> int:
     """Return the shard that a stream belongs to, from 0 to `SHARDS` - 1."""
     return stream.int % SHARDS

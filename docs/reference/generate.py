@@ -15,6 +15,7 @@ from docs.reference.from_code.metrics import metrics_page
 from docs.reference.from_code.phases import phases_page
 from docs.reference.from_code.settings import settings_page
 from docs.reference.from_code.tables import tables_page
+from docs.reference.from_code.trainjob_phases import trainjob_phases_page
 
 HERE = Path(__file__).parent
 MARK = "<!-- Made from the code by `python -m docs.reference.generate`. Change the code. -->\n\n"
@@ -29,6 +30,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "phases.md": phases_page,
     "settings.md": settings_page,
     "tables.md": tables_page,
+    "trainjob-phases.md": trainjob_phases_page,
 }
 """File name -> what makes it."""
 

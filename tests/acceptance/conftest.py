@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapters.wiring import Sandbox, start_sandbox
+from tests.acceptance.node import Node
 from tests.acceptance.prepared_interpreter import PreparedInterpreter
 from tests.acceptance.site import Site, namespace_of
 from tests.acceptance.witness import Witness
@@ -48,6 +49,7 @@ def site(sandbox: Sandbox, terminal: Terminal, ledger_url: str) -> Iterator[Site
             terminal=at_sandbox(terminal, sandbox, ledger_url),
             database_url=ledger_url,
             proxy_url=sandbox.data_plane.proxy_url,
+            running_on=Node(sandbox.data_plane.agent, api),
         )
 
 

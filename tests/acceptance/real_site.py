@@ -13,8 +13,9 @@ from adapters.kube.connection import ConnectionSettings, connect
 from adapters.kube.watches import KubernetesWatches
 from adapters.sandbox.data_plane import DataPlane
 from core.ports.cluster import ObjectListener, Resource, Subscription, Watches
+from tests.acceptance.node import Node
 from tests.acceptance.site import Site
-from tests.acceptance.witness import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
+from tests.acceptance.witness import BATCH_JOBS, JOBSETS, RAYCLUSTERS, RAYJOBS, TRAINJOBS
 from tests.support.api import PODS, Api, eventually, own_namespace
 from tests.support.apiserver import ApiServer
 from tests.support.processes import Terminal
@@ -59,6 +60,7 @@ def real_site(server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterato
                 ),
                 database_url=ledger_url,
                 proxy_url=plane.proxy_url,
+                running_on=Node(plane.agent, api),
             )
         finally:
             _leave_nothing(api)
@@ -74,6 +76,7 @@ def _data_plane(server: ApiServer, directory: Path, namespace: str) -> Iterator[
         InNamespace(KubernetesWatches(transport), namespace),
         work_dir=directory,
         batch_jobs=False,
+        jobsets=False,
     )
     plane.start()
     try:
@@ -86,7 +89,7 @@ def _leave_nothing(api: Api) -> None:
     """Delete everything, and wait until the agent has let go of the last Pod."""
     for item in api.list(RAYJOBS).body["items"]:
         api.merge(RAYJOBS, item["metadata"]["name"], {"metadata": {"finalizers": None}})
-    for resource in (RAYJOBS, RAYCLUSTERS, BATCH_JOBS):
+    for resource in (RAYJOBS, TRAINJOBS, JOBSETS, RAYCLUSTERS, BATCH_JOBS):
         path = api.path(resource)
         api.request("DELETE", path, {"propagationPolicy": "Background"})
     eventually(lambda: api.list(PODS).body["items"] == [], "no Pod is left")

@@ -12,7 +12,15 @@ import psycopg
 from psycopg.rows import dict_row
 
 from adapters.wiring import Sandbox
-from tests.acceptance.witness import BATCH_JOBS, LIMIT_SECONDS, RAYCLUSTERS, RAYJOBS
+from tests.acceptance.node import Node
+from tests.acceptance.witness import (
+    BATCH_JOBS,
+    JOBSETS,
+    LIMIT_SECONDS,
+    RAYCLUSTERS,
+    RAYJOBS,
+    TRAINJOBS,
+)
 from tests.support.api import Api, api_at
 from tests.support.postgres import plain_url
 from tests.support.processes import Controller, Terminal
@@ -33,6 +41,14 @@ class Site:
     terminal: Terminal
     database_url: str
     proxy_url: str
+    running_on: Node | None = None
+    """What runs its Pods, where a test may break it."""
+
+    @property
+    def node(self) -> Node:
+        """Return what runs its Pods."""
+        assert self.running_on is not None, "this site's node is not to be broken"
+        return self.running_on
 
     @property
     def directory(self) -> Path:
@@ -92,7 +108,7 @@ def namespace_of(sandbox: Sandbox) -> Iterator[Api]:
     finally:
         for item in api.list(RAYJOBS).body["items"]:
             api.merge(RAYJOBS, item["metadata"]["name"], {"metadata": {"finalizers": None}})
-        for resource in (RAYJOBS, RAYCLUSTERS, BATCH_JOBS):
+        for resource in (RAYJOBS, TRAINJOBS, JOBSETS, RAYCLUSTERS, BATCH_JOBS):
             for item in api.list(resource).body["items"]:
                 api.delete(resource, item["metadata"]["name"])
         api.request("DELETE", f"/api/v1/namespaces/{name}")

@@ -4,11 +4,24 @@ import json
 
 import pytest
 
-from tests.acceptance.jobs import counting, rayjob, runs
+from tests.acceptance.jobs import counting, rayjob, runs, waiting_for
 from tests.acceptance.site import Site
 from tests.acceptance.witness import BATCH_JOBS, Witness
 
 pytestmark = pytest.mark.postgres
+
+
+def test_the_end_of_a_job_is_noticed_without_waiting_for_the_next_question(
+    site: Site, witness: Witness
+) -> None:
+    """Heads are asked every ten minutes here: it is the end of the job's log that tells."""
+    gate = site.directory / "gate"
+    with site.controller(JOBLEDGER_POLL_INTERVAL_SECONDS="600"):
+        site.submit(rayjob("followed", waiting_for(gate)))
+        witness.wait_for_status("followed", jobDeploymentStatus="Running", jobStatus="RUNNING")
+        gate.touch()
+        status = witness.wait_for_phase("followed", "Complete")
+    assert status["jobStatus"] == "SUCCEEDED"
 
 
 def test_success_failure_and_retry_without_a_submitter(site: Site, witness: Witness) -> None:

@@ -19,6 +19,8 @@ LIMIT_SECONDS = 60.0
 RAYJOBS = "ray.io/v1/rayjobs"
 RAYCLUSTERS = "ray.io/v1/rayclusters"
 BATCH_JOBS = "batch/v1/jobs"
+TRAINJOBS = "trainer.kubeflow.org/v1alpha1/trainjobs"
+JOBSETS = "jobset.x-k8s.io/v1alpha2/jobsets"
 KUBERNETES_EVENTS = "events.k8s.io/v1/events"
 WATCHED = (RAYJOBS, RAYCLUSTERS, BATCH_JOBS)
 

@@ -1,9 +1,10 @@
 """Builds what a real Kubernetes API server consists of; run by `make apiserver`.
 
 etcd, kube-apiserver, kube-controller-manager and kubectl are tools of the Go module beside this
-file. They are kept in the user's cache, in a folder named after the hash of `go.sum`, so that each
-release is built once for all clones. `KUBEBUILDER_ASSETS` comes first: if it names a folder with
-them, nothing is built. Needs only the standard library.
+file; the JobSet controller is the tool of a second one in `jobset/`, as it asks for other releases
+of the same libraries. Each module's programs are kept in the user's cache, in a folder named after
+the hash of its `go.sum`, so that each release is built once for all clones. `KUBEBUILDER_ASSETS`
+comes first: if it names a folder with them, nothing is built. Needs only the standard library.
 """
 
 import fcntl
@@ -26,6 +27,10 @@ PROGRAMS = {
 }
 """Name of each program and its package, cheapest first."""
 
+JOBSET_MODULE = MODULE / "jobset"
+JOBSET_PROGRAMS = {"jobset": "sigs.k8s.io/jobset"}
+"""The second module and its one program."""
+
 NEEDED = ("etcd", "kube-apiserver", "kube-controller-manager")
 """Without these there is no API server; kubectl may come from elsewhere."""
 
@@ -36,9 +41,13 @@ class CannotBuild(RuntimeError):
 
 def cached(environment: Mapping[str, str]) -> Path:
     """Return the folder of this release in the user's cache, whether it exists or not."""
+    return _cached(MODULE, "apiserver", environment)
+
+
+def _cached(module: Path, folder: str, environment: Mapping[str, str]) -> Path:
     home = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    digest = hashlib.sha256((MODULE / "go.sum").read_bytes()).hexdigest()
-    return Path(home) / "jobledger" / "apiserver" / digest[:16]
+    digest = hashlib.sha256((module / "go.sum").read_bytes()).hexdigest()
+    return Path(home) / "jobledger" / folder / digest[:16]
 
 
 def assets(environment: Mapping[str, str]) -> Path | None:
@@ -60,6 +69,14 @@ def assets(environment: Mapping[str, str]) -> Path | None:
     return folder if all((folder / name).is_file() for name in PROGRAMS) else None
 
 
+def jobset_controller(environment: Mapping[str, str]) -> Path | None:
+    """Return the program of the JobSet controller, or None if it is still to be built."""
+    given = environment.get("KUBEBUILDER_ASSETS")
+    folders = [Path(given)] if given else []
+    folders.append(_cached(JOBSET_MODULE, "jobset", environment))
+    return next((one / "jobset" for one in folders if (one / "jobset").is_file()), None)
+
+
 def version() -> str:
     """Return the release of Kubernetes that `go.mod` names."""
     found = re.search(r"k8s\.io/kubernetes (v\d+\.\d+\.\d+)", (MODULE / "go.mod").read_text())
@@ -68,43 +85,62 @@ def version() -> str:
 
 
 def build(environment: Mapping[str, str]) -> Path:
-    """Build what is not there yet and return the folder.
+    """Build what of an API server is not there yet and return the folder.
 
     Raises:
         CannotBuild: there is no Go, or it refused.
     """
+    folder = cached(environment)
+    _build_module(MODULE, PROGRAMS, folder, environment)
+    return folder
+
+
+def build_jobset(environment: Mapping[str, str]) -> Path:
+    """Build the JobSet controller if it is not there yet and return the program.
+
+    Raises:
+        CannotBuild: there is no Go, or it refused.
+    """
+    folder = _cached(JOBSET_MODULE, "jobset", environment)
+    _build_module(JOBSET_MODULE, JOBSET_PROGRAMS, folder, environment)
+    return folder / "jobset"
+
+
+def _build_module(
+    module: Path, programs: Mapping[str, str], folder: Path, environment: Mapping[str, str]
+) -> None:
     go = shutil.which("go", path=environment.get("PATH"))
     if go is None:
-        wanted = re.search(r"^go (\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
+        wanted = re.search(r"^go (\S+)", (module / "go.mod").read_text(), re.MULTILINE)
         raise CannotBuild(
             f"There is no go on the path. Install Go {wanted.group(1) if wanted else ''} or newer, "
             "or set KUBEBUILDER_ASSETS to a folder that has etcd, kube-apiserver and "
             "kube-controller-manager."
         )
-    folder = cached(environment)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # another clone may be at it
-        for number, name in enumerate(PROGRAMS, start=1):
-            if not (folder / name).is_file():
-                _say(f"building {name}, {number} of {len(PROGRAMS)}")
-                _build_one(go, name, folder, environment)
-    return folder
+        for number, (name, package) in enumerate(programs.items(), start=1):
+            if (folder / name).is_file():
+                continue
+            _say(f"building {name}, {number} of {len(programs)}")
+            began = time.monotonic()
+            partial = folder / f".{name}.partial"
+            _build_one([go, "build", "-C", str(module)], package, partial, environment)
+            partial.rename(folder / name)
+            _say(f"  took {time.monotonic() - began:.0f} s")
 
 
-def _build_one(go: str, name: str, folder: Path, environment: Mapping[str, str]) -> None:
-    began = time.monotonic()
-    partial = folder / f".{name}.partial"
-    command = [go, "build", "-C", str(MODULE), "-trimpath", "-ldflags", _linker_flags()]
+def _build_one(
+    command: list[str], package: str, place: Path, environment: Mapping[str, str]
+) -> None:
     built = subprocess.run(
-        [*command, "-o", str(partial), PROGRAMS[name]],
+        [*command, "-trimpath", "-ldflags", _linker_flags(), "-o", str(place), package],
         env={**environment, "CGO_ENABLED": "0"},
         check=False,
     )
     if built.returncode:
-        raise CannotBuild(f"go build of {PROGRAMS[name]} failed; what it said stands above.")
-    partial.rename(folder / name)
-    _say(f"  took {time.monotonic() - began:.0f} s")
+        raise CannotBuild(f"go build of {package} failed; what it said stands above.")
 
 
 def _linker_flags() -> str:
@@ -128,10 +164,15 @@ def main() -> int:
         if folder is None:
             _say(f"Kubernetes {version()} is built once, which takes some ten minutes")
             folder = build(os.environ)
+        jobset = jobset_controller(os.environ)
+        if jobset is None:
+            _say("the JobSet controller is built once, which takes some two minutes")
+            jobset = build_jobset(os.environ)
     except CannotBuild as problem:
         sys.stderr.write(f"{problem}\n")
         return 1
     _say(f"etcd, kube-apiserver, kube-controller-manager and kubectl are in {folder}")
+    _say(f"the JobSet controller is {jobset}")
     return 0
 
 

@@ -5,10 +5,19 @@ from datetime import timedelta
 
 import pytest
 
+from core.catalogue import NAMES, SCHEMA_VERSION
 from core.jobs.rows import JobRow
+from core.log.chain import GENESIS
+from core.log.recording import NamedEvent, Tail, Writer, record
+from core.ports.event_store import StreamAppend
 from core.ports.history import FinishedJob, JobFilter
-from core.values.ids import SHARDS, StreamId, shard_of
+from core.projections.view import View, advance
+from core.rayjob.decider import RAYJOB
+from core.rayjob.spec import DeletionPolicy, DeletionRule
+from core.values.ids import SHARDS, StreamId, observation_id, shard_of
 from tests.support.ledgers import Ledger
+from tests.support.rayjob_builders import cluster_gone, manifest_gone, poll, submitter
+from tests.support.rayjob_stories import working
 from tests.support.records import (
     NOON,
     StreamWriter,
@@ -19,6 +28,7 @@ from tests.support.records import (
     an_attempt_row,
     an_effect_row,
 )
+from tests.support.rows import STREAM, Step, play
 
 EVERYTHING = JobFilter()
 
@@ -54,6 +64,30 @@ class HistoryContract:
         )
         assert ledger.history.jobs(EVERYTHING, 10) == [row]
 
+    def test_jobs_are_read_page_by_page(self, ledger: Ledger) -> None:
+        rows = [
+            a_job(ledger, a_stream(f"job {age}", NOON - timedelta(hours=age))) for age in range(4)
+        ]
+        first = ledger.history.jobs(EVERYTHING, 2)
+        second = ledger.history.jobs(JobFilter(older_than=first[-1].stream_id), 2)
+        assert [*first, *second] == rows
+        assert ledger.history.jobs(JobFilter(older_than=second[-1].stream_id), 2) == []
+
+    def test_jobs_of_a_period_are_found(self, ledger: Ledger) -> None:
+        rows = [
+            a_job(ledger, a_stream(f"job {age}", NOON - timedelta(hours=age))) for age in range(4)
+        ]
+        since, until = NOON - timedelta(hours=2), NOON
+        assert ledger.history.jobs(JobFilter(created_from=since), 9) == rows[:3]
+        assert ledger.history.jobs(JobFilter(created_until=until), 9) == rows[1:]
+        both = JobFilter(created_from=since, created_until=until)
+        assert ledger.history.jobs(both, 9) == rows[1:3]
+
+    def test_jobs_with_a_reason_are_found(self, ledger: Ledger) -> None:
+        a_job(ledger, a_stream("one"))
+        row = a_job(ledger, a_stream("two"), reason="AppFailed")
+        assert ledger.history.jobs(JobFilter(reason="AppFailed"), 9) == [row]
+
     def test_jobs_come_the_youngest_first_up_to_the_limit(self, ledger: Ledger) -> None:
         rows = [
             a_job(ledger, a_stream(f"job {age}", NOON - timedelta(hours=age)))
@@ -88,18 +122,14 @@ class HistoryContract:
         assert ledger.history.open_streams([]) == []
         assert [shard_of(stream) for stream in (old, young)] == [2, 1]
 
-    def test_finished_jobs_are_those_of_our_shards_in_which_nothing_is_left_to_do(
+    def test_finished_jobs_are_those_of_our_shards_that_are_done_and_still_there(
         self, ledger: Ledger
     ) -> None:
         kept = a_job(ledger, a_stream_in(1, "kept"), open=False, generation=3).stream_id
-        gone = a_job(ledger, a_stream_in(2, "gone"), open=False, deleted_at=NOON).stream_id
+        a_job(ledger, a_stream_in(2, "gone"), open=False, deleted_at=NOON)
         a_job(ledger, a_stream_in(1, "open"))
         a_job(ledger, a_stream_in(3, "elsewhere"), open=False)
-        found = {job.stream_id: job for job in ledger.history.finished([1, 2])}
-        assert found == {
-            gone: FinishedJob(stream_id=gone, generation=1, deleted=True),
-            kept: FinishedJob(stream_id=kept, generation=3, deleted=False),
-        }
+        assert ledger.history.finished([1, 2]) == [FinishedJob(stream_id=kept, generation=3)]
         assert ledger.history.finished([]) == []
 
     def test_streams_are_those_of_the_whole_log_the_oldest_first(self, ledger: Ledger) -> None:
@@ -151,3 +181,43 @@ class HistoryContract:
         assert ledger.history.attempts(one) == [an_attempt_row(one)]
         assert ledger.history.decisions(one) == [a_decision_row(one)]
         assert ledger.history.effects(one) == [an_effect_row(one)]
+
+    @pytest.mark.parametrize(
+        ("later", "found"), [((), 1), ((cluster_gone(60),), 0), ((manifest_gone(),), 0)]
+    )
+    def test_an_ended_job_whose_raycluster_nothing_covers_is_found(
+        self, ledger: Ledger, later: tuple[Step, ...], found: int
+    ) -> None:
+        append_story(ledger, (*KEPT_STORY, *later))
+        rows = ledger.history.jobs(JobFilter(kept_only=True), 10)
+        assert [row.name for row in rows] == ["train"] * found
+
+
+KEPT_STORY: tuple[Step, ...] = (
+    *working(
+        has_deletion_strategy=True,
+        deletion_rules=(DeletionRule(policy=DeletionPolicy.CLUSTER, job_status="FAILED"),),
+    ),
+    poll("STOPPED", 40),
+    submitter("Complete", 42),
+)
+
+
+def append_story(ledger: Ledger, story: tuple[Step, ...]) -> None:
+    """Append everything that happens in a story, and its rows."""
+    history = play(RAYJOB, story).history
+    named = [
+        NamedEvent(name=NAMES[type(item)], schema_version=SCHEMA_VERSION, at=item.at, event=item)
+        for item in history
+    ]
+    tail = Tail(stream_id=STREAM, version=0, chain=GENESIS)
+    writer = Writer(actor="jobledger-0", epoch=1, now=NOON)
+    records, _ = record(tail, writer, observation_id(STREAM, "a story"), named)
+    part = StreamAppend(
+        stream_id=STREAM,
+        expected_version=0,
+        previous_chain=GENESIS,
+        events=tuple(records),
+        rows=advance(View(), history)[1],
+    )
+    ledger.store.append([part])

@@ -12,6 +12,7 @@ from tests.contracts import (
     kubernetes_api_deletion,
     kubernetes_api_lists,
     kubernetes_api_patches,
+    kubernetes_api_training,
     kubernetes_api_validation,
     kubernetes_api_writes,
 )
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = tuple(
         kubernetes_api_lists,
         kubernetes_api_deletion,
         kubernetes_api_validation,
+        kubernetes_api_training,
     )
     for rule in _rules(module)
 )

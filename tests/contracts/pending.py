@@ -1,9 +1,11 @@
 """What every list of pending decisions does: `core.ports.pending`, one rule per function."""
 
+from collections.abc import Collection
 from datetime import timedelta
 
 from core.jobs.rows import DecisionRow
-from core.values.ids import SHARDS, shard_of
+from core.values.ids import SHARDS, DecisionId, shard_of
+from core.values.instants import Instant
 from tests.support.ledgers import Ledger
 from tests.support.records import NOON, StreamWriter, a_decision_row, a_stream, a_stream_in
 
@@ -22,40 +24,68 @@ def scheduled(ledger: Ledger, *minutes: int, name: str = "train") -> list[Decisi
     return rows
 
 
+def due(
+    ledger: Ledger,
+    now: Instant,
+    shards: Collection[int] = ALL,
+    limit: int = 10,
+    besides: Collection[DecisionId] = (),
+) -> list[DecisionRow]:
+    """Return what is due."""
+    return list(ledger.pending.look(now, shards, limit, besides).due)
+
+
+def next_due_at(
+    ledger: Ledger,
+    now: Instant,
+    shards: Collection[int] = ALL,
+    limit: int = 10,
+    besides: Collection[DecisionId] = (),
+) -> Instant | None:
+    """Return when the next is due, after those that are due now."""
+    return ledger.pending.look(now, shards, limit, besides).next_due_at
+
+
 class PendingDecisionsContract:
     """What is due, what is next, what is left."""
 
     def test_without_decisions_nothing_is_due(self, ledger: Ledger) -> None:
-        assert ledger.pending.due(NOON, ALL, 10, ()) == []
-        assert ledger.pending.next_due_at(ALL, ()) is None
+        assert due(ledger, NOON) == []
+        assert next_due_at(ledger, NOON) is None
         assert ledger.pending.pending(ALL, 10) == []
 
     def test_what_is_due_comes_earliest_first_and_the_instant_counts(self, ledger: Ledger) -> None:
         three, one, two, _ = scheduled(ledger, 3, 1, 2, 4)
-        assert ledger.pending.due(NOON + 3 * MINUTE, ALL, 10, ()) == [one, two, three]
+        assert due(ledger, NOON + 3 * MINUTE) == [one, two, three]
         earlier = NOON + 3 * MINUTE - timedelta(microseconds=1)
-        assert ledger.pending.due(earlier, ALL, 10, ()) == [one, two]
+        assert due(ledger, earlier) == [one, two]
 
     def test_no_more_than_the_limit_is_given(self, ledger: Ledger) -> None:
         rows = scheduled(ledger, 1, 2, 3)
-        assert ledger.pending.due(NOON + 9 * MINUTE, ALL, 2, ()) == rows[:2]
+        assert due(ledger, NOON + 9 * MINUTE, limit=2) == rows[:2]
         assert ledger.pending.pending(ALL, 2) == rows[:2]
 
     def test_what_is_in_flight_is_left_out(self, ledger: Ledger) -> None:
         one, two, three = scheduled(ledger, 1, 2, 3)
         besides = {one.decision_id, two.decision_id}
-        assert ledger.pending.due(NOON + 9 * MINUTE, ALL, 1, besides) == [three]
-        assert ledger.pending.next_due_at(ALL, besides) == three.due_at
-        assert ledger.pending.next_due_at(ALL, {*besides, three.decision_id}) is None
+        assert due(ledger, NOON + 9 * MINUTE, limit=1, besides=besides) == [three]
+        assert next_due_at(ledger, NOON, besides=besides) == three.due_at
+        assert next_due_at(ledger, NOON, besides={*besides, three.decision_id}) is None
 
     def test_the_next_is_the_earliest_though_it_be_overdue(self, ledger: Ledger) -> None:
-        scheduled(ledger, 7, -5, 3)
-        assert ledger.pending.next_due_at(ALL, ()) == NOON - 5 * MINUTE
+        scheduled(ledger, 7, -5, 3, -2)
+        assert next_due_at(ledger, NOON, limit=0) == NOON - 5 * MINUTE
+        assert next_due_at(ledger, NOON, limit=1) == NOON - 2 * MINUTE, "there was no room for it"
+
+    def test_the_next_is_not_among_those_that_are_due(self, ledger: Ledger) -> None:
+        scheduled(ledger, 7, -5, 3, -2)
+        assert next_due_at(ledger, NOON, limit=2) == NOON + 3 * MINUTE
+        assert next_due_at(ledger, NOON + 7 * MINUTE) is None
 
     def test_reading_claims_nothing(self, ledger: Ledger) -> None:
         rows = scheduled(ledger, 1)
         for _ in range(2):
-            assert ledger.pending.due(NOON + MINUTE, ALL, 1, ()) == rows
+            assert due(ledger, NOON + MINUTE, limit=1) == rows
 
     def test_what_fired_or_was_cancelled_is_gone(self, ledger: Ledger) -> None:
         writer = StreamWriter(a_stream())
@@ -69,7 +99,7 @@ class PendingDecisionsContract:
         ]
         ledger.store.append([writer.next(decisions=ended)])
         left = [a_decision_row(writer.stream_id, "c")]
-        assert ledger.pending.due(NOON, ALL, 10, ()) == left
+        assert due(ledger, NOON) == left
         assert ledger.pending.pending(ALL, 10) == left
 
     def test_other_shards_are_not_our_business(self, ledger: Ledger) -> None:
@@ -82,7 +112,7 @@ class PendingDecisionsContract:
             ]
         )
         assert [shard_of(row.stream_id) for row in rows] == [2, 3]
-        assert ledger.pending.due(NOON, [3, 4], 10, ()) == rows[1:]
+        assert due(ledger, NOON, [3, 4]) == rows[1:]
         assert ledger.pending.pending({2}, 10) == rows[:1]
-        assert ledger.pending.next_due_at([], ()) is None
-        assert ledger.pending.due(NOON, [], 10, ()) == []
+        assert next_due_at(ledger, NOON, []) is None
+        assert due(ledger, NOON, []) == []

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from adapters import wiring
 from adapters.kube.connection import ConnectionSettings
 from adapters.kube.watch_timing import WatchPace
 from adapters.kube.watches import KubernetesWatches
+from adapters.postgres.engine import EngineOptions
 from adapters.settings import Settings
 from adapters.telemetry.metrics import Metrics
 from tests.acceptance.site import QUICK, Site
@@ -29,11 +30,16 @@ class InsideController(Controller):
     """Seen from outside as the process is."""
 
     def __init__(
-        self, terminal: Terminal, replica: str = "controller", patience: float = 0.0
+        self,
+        terminal: Terminal,
+        replica: str = "controller",
+        patience: float = 0.0,
+        ledger_patience: int = 0,
     ) -> None:
-        """`patience`: seconds it waits for the API server; 0: as long as it always does."""
+        """Take how long it waits for the API server, and for the ledger; 0: as it always does."""
         super().__init__(terminal, replica)
         self._patience = patience
+        self._ledger_patience = ledger_patience
         self._settings = _settings(terminal.environment, replica)
         self._open = ExitStack()
         self._service: wiring.Service | None = None
@@ -42,7 +48,8 @@ class InsideController(Controller):
     def start(self, *, until_ready: bool = True) -> None:
         """Start every thread; return when it is ready if that is asked for."""
         self._lines = self._open.enter_context(capture_logs())
-        opened = self._open.enter_context(wiring.ledger(self._settings))
+        with self._impatient_with_ledger() if self._ledger_patience else nullcontext():
+            opened = self._open.enter_context(wiring.ledger(self._settings))
         with (
             patch.dict(os.environ, self._terminal.environment),  # where the Ray heads are
             patch.object(wiring, "Metrics", lambda: Metrics(CollectorRegistry())),
@@ -52,6 +59,11 @@ class InsideController(Controller):
         self._service.start()
         if until_ready:
             wait_until(lambda: self.get("/readyz")[0] == 200, "it is ready", START_SECONDS)
+
+    def _impatient_with_ledger(self) -> AbstractContextManager[object]:
+        seconds = self._ledger_patience
+        short = partial(EngineOptions, statement_timeout_seconds=seconds, grace_seconds=seconds)
+        return patch.object(wiring, "EngineOptions", short)
 
     @contextmanager
     def _impatient(self) -> Iterator[None]:
@@ -93,11 +105,13 @@ class InsideController(Controller):
         )
 
 
-def inside(site: Site, *, patience: float = 0.0, **settings: str) -> InsideController:
+def inside(
+    site: Site, *, patience: float = 0.0, ledger_patience: int = 0, **settings: str
+) -> InsideController:
     """Return a controller of a site, not started yet."""
     mine = {"JOBLEDGER_NAMESPACES": json.dumps([site.api.namespace])}
     terminal = site.terminal.with_environment(**{**QUICK, **mine, **settings})
-    return InsideController(terminal, patience=patience)
+    return InsideController(terminal, patience=patience, ledger_patience=ledger_patience)
 
 
 def _settings(environment: Mapping[str, str], replica: str) -> Settings:

@@ -127,6 +127,14 @@ def silent(ledger: Ledger) -> Iterator[None]:
 
 
 @contextmanager
+def half_open(ledger: Ledger) -> Iterator[None]:
+    """The network has lost the server of every connection, for good, and tells nobody."""
+    ledger.lines.ledger.half_open()
+    yield
+    ledger.lines.ledger.restore()
+
+
+@contextmanager
 def append_lock_taken(ledger: Ledger) -> Iterator[None]:
     """Another session holds the lock on which appends and changes of leases wait."""
     with psycopg.connect(plain_url(ledger.url), autocommit=True) as connection:

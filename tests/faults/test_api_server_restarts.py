@@ -53,6 +53,7 @@ def data_plane(servers: ApiServerProcesses, tmp_path: Path) -> Iterator[DataPlan
         KubernetesWatches(transport),
         work_dir=tmp_path / "pods",
         batch_jobs=False,
+        jobsets=False,
     )
     plane.start()
     yield plane

@@ -43,6 +43,7 @@ pytestmark = pytest.mark.postgres
 AWAY = "the ledger is not available"
 LEASE_SECONDS = "3"
 """Short, so that it is soon noticed that they cannot be renewed."""
+LEDGER_PATIENCE_SECONDS = 2
 QUESTIONS = 4
 """So often the heads are asked in a time in which nothing may be done."""
 
@@ -144,6 +145,27 @@ def test_nothing_is_done_off_the_record_and_work_resumes(
             wait_for_questions(controller)
             assert len(effects(ledger.lines)) == before
             assert controller.get("/readyz")[0] == 503
+            assert controller.get("/healthz")[0] == 200
+        story.assert_same_end()
+        wait_until(lambda: readiness(controller) == ([], ""), "it is ready again")
+        assert_nothing_broke(controller)
+
+
+def test_connections_that_have_lost_their_server_are_given_up(
+    remote: Site, story: RetryStory, ledger: Ledger
+) -> None:
+    """New ones work before the old ones have noticed; nobody waits for those for ever."""
+    gate = story.site.directory / "gate"
+    with inside(
+        remote, ledger_patience=LEDGER_PATIENCE_SECONDS, JOBLEDGER_LEASE_SECONDS=LEASE_SECONDS
+    ) as controller:
+        run_until_quiet(story, gate)
+        with ledger_troubles.half_open(ledger):
+            before = len(effects(ledger.lines))
+            gate.touch()
+            wait_until(lambda: AWAY in readiness(controller)[0], "it says what it waits for")
+            wait_until(lambda: "no answer within" in readiness(controller)[1], "it says why")
+            assert len(effects(ledger.lines)) == before
             assert controller.get("/healthz")[0] == 200
         story.assert_same_end()
         wait_until(lambda: readiness(controller) == ([], ""), "it is ready again")

@@ -13,9 +13,8 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 from uuid import UUID, uuid5
 
-from core.catalogue import SCHEMA_VERSION, TYPES
+from core.catalogue import SCHEMA_VERSION, TYPES, JobEvent
 from core.log.codec import encode
-from core.rayjob.events import RayJobEvent
 from core.values.documents import Json, Manifest
 from core.values.ids import NAMESPACE
 from tests.support.rayjob_builders import after
@@ -29,7 +28,7 @@ def path_of(name: str, version: int) -> Path:
     return FOLDER / f"{name}.v{version}.json"
 
 
-def every_event() -> Iterator[RayJobEvent]:
+def every_event() -> Iterator[JobEvent]:
     """Yield an event of every type with every field set, and one with no more than it must have."""
     for cls in TYPES.values():
         yield made_up(cls, full=True)

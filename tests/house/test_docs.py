@@ -54,8 +54,9 @@ def fences(language: str) -> list[tuple[Path, str]]:
     ]
 
 
-def named(part: object) -> str:
-    return shown(part) if isinstance(part, Path) else "block"
+def names(language: str) -> list[str]:
+    """One name per block, so that two of one page differ."""
+    return [f"{shown(path)}-{number}" for number, (path, _) in enumerate(fences(language), 1)]
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=shown)
@@ -121,7 +122,7 @@ def test_every_option_of_a_command_that_a_document_shows_is_there() -> None:
     known = {name.removeprefix("jobledger "): command for name, command in commands().items()}
     for path, content in [*fences("console"), *fences("bash")]:
         for line in content.splitlines():
-            found = re.match(r"\$ jobledger ((?:db )?[\w-]+)([^#|;]*)", line)
+            found = re.match(r"\$ jobledger ((?:(?:db|seal) )?[\w-]+)([^#|;]*)", line)
             if found is None:
                 continue
             name, rest = found.groups()
@@ -131,13 +132,13 @@ def test_every_option_of_a_command_that_a_document_shows_is_there() -> None:
                 assert option in options, f"{shown(path)}: {line}"
 
 
-@pytest.mark.parametrize(("path", "content"), fences("python"), ids=named)
+@pytest.mark.parametrize(("path", "content"), fences("python"), ids=names("python"))
 def test_python_in_the_documents_runs(path: Path, content: str) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile(content, shown(path), "exec"), {})
 
 
-@pytest.mark.parametrize(("path", "content"), fences("yaml"), ids=named)
+@pytest.mark.parametrize(("path", "content"), fences("yaml"), ids=names("yaml"))
 def test_yaml_in_the_documents_can_be_read(path: Path, content: str) -> None:
     readable = content.replace("{…}", "{}")
     assert list(yaml.safe_load_all(readable)), shown(path)

@@ -68,7 +68,7 @@ def test_every_module_says_which_question_it_answers(path: Path) -> None:
     assert docstring, f"{shown(path)} has no docstring"
 
 
-RULES = sources("core/rayjob", "core/jobs", "core/projections", "core/forensics")
+RULES = sources("core/rayjob", "core/trainjob", "core/jobs", "core/projections", "core/forensics")
 
 
 @pytest.mark.parametrize("path", RULES, ids=shown)

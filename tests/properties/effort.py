@@ -17,3 +17,6 @@ effort = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+
+lighter = settings(effort, max_examples=max(EXAMPLES // 3, 1))
+"""For properties of which each example is a whole life."""

@@ -65,7 +65,8 @@ def check_retries(history: Sequence[RayJobEvent]) -> None:
             assert event.failed <= max(limit + 1, adopted + 1), event
         if isinstance(event, RetryGranted):
             assert event.reason not in NEVER_RETRIED, event
-            assert event.failed <= event.backoff_limit, event
+            assert event.failed <= event.backoff_limit or not event.counted, event
+            assert event.uncounted <= event.uncounted_max or event.counted, event
 
 
 def check_effects_and_decisions(history: Sequence[RayJobEvent]) -> None:

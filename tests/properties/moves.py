@@ -5,11 +5,14 @@ from functools import partial
 
 from core.jobs.effects import BUILT_FROM_SPEC, Outcome
 from core.rayjob.phases import ENDED, JobStatus, Phase
+from core.rayjob.pod_looks import wanted_look
 from core.rayjob.state import wants_poll
 from tests.properties.world import SELECTED, Child, Move, World
-from tests.support.rayjob_builders import INTERACTIVE
+from tests.support.rayjob_builders import INTERACTIVE, pod
 
 CALM_STEPS_MAX = 600
+EVICTED = pod("worker", "Failed", reason="Evicted", disrupted=True)
+PULLING = pod("worker", "Pending", reason="ImagePullBackOff", image_trouble=True)
 OUTCOMES = (JobStatus.SUCCEEDED, JobStatus.FAILED)
 
 
@@ -22,7 +25,7 @@ def choose(world: World, choice: int) -> Move | None:
     sort, index = choice % 16, choice // 16
     if sort < 11:
         asked = [world.head_answers] if wants_poll(world.state) else []
-        possible = [*_owed(world), *asked, *_of_nature(world, OUTCOMES)]
+        possible = [*_owed(world), *asked, *_looks(world), *_of_nature(world, OUTCOMES)]
     elif sort < 12:
         possible = [partial(world.time_passes, n) for n in range(len(world.state.decisions))]
     elif sort < 15:
@@ -43,6 +46,15 @@ def _owed(world: World) -> Iterator[Move]:
         )
         outcome = Outcome.SUPERSEDED if outdated else Outcome.SUCCEEDED
         yield partial(world.arrive, effect, outcome)
+
+
+def _looks(world: World) -> Iterator[Move]:
+    """Yield what a look at the Pods may show, where one is waited for."""
+    if wanted_look(world.state) is not None:
+        yield world.pods_are_seen
+        yield partial(world.pods_are_seen, EVICTED)
+        yield partial(world.pods_are_seen, PULLING)
+        yield partial(world.pods_are_seen, trouble="pods is forbidden")
 
 
 def _of_nature(world: World, outcomes: tuple[JobStatus, ...]) -> Iterator[Move]:
@@ -127,6 +139,8 @@ def calm(world: World) -> None:
             continue
         if wants_poll(world.state):
             world.head_answers()
+        if wanted_look(world.state) is not None:
+            world.pods_are_seen()
         if len(world.history) > known:
             continue
         if not world.state.decisions:

@@ -3,6 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.jobs.failures import FailureClass
+from core.jobs.retry_options import Answer, RetryOptions, RetryRule
 from core.rayjob.decider import RAYJOB
 from core.rayjob.phases import FINAL, JobStatus, Phase
 from core.rayjob.state import is_open, selects_cluster
@@ -12,6 +14,15 @@ from tests.properties.moves import CHOICES, WAITING, calm, choose
 from tests.properties.world import SELECTED, World
 from tests.support.rayjob_builders import HTTP, INTERACTIVE
 
+rules = st.builds(RetryRule, failure=st.sampled_from(FailureClass), answer=st.sampled_from(Answer))
+options = st.builds(
+    RetryOptions,
+    rules=st.lists(rules, max_size=3).map(tuple),
+    uncounted_max=st.integers(0, 2),
+    delay_seconds=st.sampled_from([None, 0, 40]),
+    jitter_percent=st.sampled_from([0, 50]),
+    wait_for_pods=st.booleans(),
+)
 specs = st.fixed_dictionaries(
     {},
     optional={
@@ -22,6 +33,7 @@ specs = st.fixed_dictionaries(
         "shutdown_after_job_finishes": st.booleans(),
         "ttl_seconds_after_finished": st.sampled_from([0, 30]),
         "suspend": st.booleans(),
+        "options": options,
     },
 )
 choices = st.one_of(

@@ -22,6 +22,8 @@ from core.rayjob.observations import (
     SubmitterGone,
 )
 from core.rayjob.phases import ENDED, JobStatus
+from core.rayjob.pod_looks import wanted_look
+from core.rayjob.pods import PodFact
 from core.rayjob.state import RayJobState, wants_poll
 from tests.support.rayjob_builders import (
     JOB,
@@ -32,6 +34,7 @@ from tests.support.rayjob_builders import (
     manifest,
     manifest_gone,
     named,
+    pods,
     poll,
     submitter,
 )
@@ -245,6 +248,13 @@ class World:
             id=UNNAMED, at=after(self.now), job_id=attempt.job_id, trouble="no route"
         )
         self.take(named(silent))
+
+    def pods_are_seen(self, *found: PodFact, trouble: str = "") -> None:
+        """Let the Pods be looked at, as the core waits for it."""
+        purpose, attempt = wanted_look(self.state), self.state.attempt
+        assert purpose is not None, "somebody waits for a look"
+        assert attempt is not None, "only an attempt has Pods"
+        self.take(pods(self.now, *found, purpose=purpose, attempt=attempt.number, trouble=trouble))
 
     def user_edits(self, **changes: object) -> None:
         self.problem = str(changes.pop("problem", self.problem))

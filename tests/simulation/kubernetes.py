@@ -52,7 +52,7 @@ class SimulatedApi(Cluster):
         self.admit: Callable[[], Sequence[str]] = tuple
         """Returns the finalizers that somebody gives to a child as it is made."""
         self.on_status: Callable[[str, Manifest, Manifest], None] = lambda *_: None
-        """Called with writer, object before and after, for every status applied, no-ops too."""
+        """Called with writer, object and what was sent, for every status applied, no-ops too."""
         self.writer = ""
         """Which process the call under way comes from; empty: not the controller."""
 
@@ -118,7 +118,7 @@ class SimulatedApi(Cluster):
     ) -> Manifest:
         """See `core.ports.cluster.Cluster.merge_patch`."""
         about = {**child(patch, "metadata"), "namespace": namespace, "name": name}
-        place, known = self._known(resource, about)
+        place, known = self._known(resource, about, subresource)
         changed = dict(known)
         if subresource == "status":
             changed["status"] = _merged(known.get("status", {}), child(patch, "status"))
@@ -135,7 +135,7 @@ class SimulatedApi(Cluster):
         """See `core.ports.cluster.Cluster.apply`; what is not sent any more is taken back."""
         del field_manager  # there is one
         assert subresource == "status", "nothing else is applied"
-        place, known = self._known(resource, child(manifest, "metadata"))
+        place, known = self._known(resource, child(manifest, "metadata"), subresource)
         sent = child(manifest, "status")
         mine = self._applied.get(place, frozenset())
         kept = {key: value for key, value in known.get("status", {}).items() if key not in mine}
@@ -143,8 +143,19 @@ class SimulatedApi(Cluster):
         status = {**kept, **sent}
         same = status == known.get("status")
         after = known if same else self._store(place, {**known, "status": status})
-        self.on_status(self.writer, known, after)
+        self.on_status(self.writer, after, sent)
         return after
+
+    def overwrite(self, resource: Resource, manifest: Manifest, status: Manifest) -> None:
+        """Put a status in place of the present one, as somebody else does.
+
+        What it changes is theirs from then on: an apply that does not send it leaves it there.
+        """
+        place, known = self._known(resource, child(manifest, "metadata"))
+        before = child(known, "status")
+        same = {key for key, value in status.items() if before.get(key) == value}
+        self._applied[place] = self._applied.get(place, frozenset()) & same
+        self._store(place, {**known, "status": status})
 
     def delete(
         self,
@@ -191,12 +202,19 @@ class SimulatedApi(Cluster):
             and not any(uid in there for uid in owners)
         ]
 
-    def _known(self, resource: Resource, metadata: Manifest) -> tuple[Place, Document]:
+    def _known(
+        self, resource: Resource, metadata: Manifest, subresource: str = ""
+    ) -> tuple[Place, Document]:
+        """Return an object that meets the preconditions.
+
+        Source: of a UID an API server takes no notice in a patch of a custom object's status.
+        """
         place = (resource.plural, text(metadata, "namespace"), text(metadata, "name"))
         known = self._objects.get(place)
         if known is None:
             raise ObjectNotFound(f"there is no {place[0]} {place[2]}")
-        for field in ("uid", "resourceVersion"):
+        heeded = ("resourceVersion",) if subresource == "status" else ("uid", "resourceVersion")
+        for field in heeded:
             if metadata.get(field) not in (None, known["metadata"][field]):
                 raise ObjectChanged(f"{place[2]} has another {field}")
         return place, known

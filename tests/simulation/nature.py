@@ -106,12 +106,38 @@ class Nature:
                 yield f"{name} fails", partial(self._set_state, cluster, "failed")
             if owner_uid(cluster):
                 yield f"somebody deletes {name}", partial(self._remove, RAYCLUSTERS, cluster)
+                if not items(cluster, "metadata", "finalizers"):
+                    yield f"another takes the place of {name}", partial(self._replace, cluster)
         for job in self.api.all(BATCH_JOBS):
             name = text(job, "metadata", "name")
             yield f"somebody deletes submitter {name}", partial(self._remove, BATCH_JOBS, job)
             if not items(job, "status", "conditions"):
                 yield f"submitter {name} dies", partial(self.end_submitter, job, "Failed")
                 yield f"submitter {name} is off", partial(self.end_submitter, job, "Complete")
+
+        for job in self.api.all(RAYJOBS):
+            yield from self._of_other_writers(job)
+
+    def _of_other_writers(self, job: Manifest) -> Iterator[Move]:
+        """Yield what somebody may write over the status of a RayJob."""
+        name, status = text(job, "metadata", "name"), child(job, "status")
+        if status:
+            theirs: tuple[tuple[str, Manifest], ...] = (
+                ("empties", {}),
+                ("restarts", {**status, "jobDeploymentStatus": "Running", "reason": "theirs"}),
+                ("ends", {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"}),
+            )
+            for what, shown in theirs:
+                move = partial(self.api.overwrite, RAYJOBS, job, shown)
+                yield f"somebody {what} the status of {name}", move
+
+    def _replace(self, cluster: Manifest) -> None:
+        """Let somebody put an object back, as from a backup: the same, with another UID."""
+        metadata = child(cluster, "metadata")
+        kept = ("name", "namespace", "labels", "annotations", "ownerReferences")
+        again = {"metadata": {key: metadata[key] for key in kept if key in metadata}}
+        self._remove(RAYCLUSTERS, cluster)
+        self.api.create(RAYCLUSTERS, {**cluster, **again})
 
     def _make_ready(self, cluster: Manifest) -> None:
         address = dashboard_address(cluster)

@@ -25,11 +25,8 @@ Call = Callable[[], Any]
 
 READS = frozenset({"get", "list", "info", "log_tail"})
 
-DELAYED = frozenset({"cluster.create", "cluster.delete", "cluster.merge_patch"})
-"""Requests that may arrive long after they were given up.
-
-Not `apply`: a status carries no precondition, so nothing refuses one that arrives late.
-"""
+DELAYED = frozenset({"cluster.create", "cluster.delete", "cluster.merge_patch", "cluster.apply"})
+"""Requests that may arrive long after they were given up."""
 
 
 class Crash(BaseException):

@@ -10,10 +10,11 @@ from adapters.memory.alarms import MemoryAlarms
 from adapters.service.acts import World
 from adapters.service.carrying_out import Office
 from adapters.service.confirmations import Confirmations
-from adapters.service.controller import Controller, ControllerParts, SyncedKinds
+from adapters.service.controller import Controller, ControllerParts
 from adapters.service.handover import Handover
 from adapters.service.heralding import Herald
 from adapters.service.inbox import Inbox
+from adapters.service.kind_watches import SyncedKinds
 from adapters.service.leasing import LeaseKeeper
 from adapters.service.live import LiveObjects
 from adapters.service.polls import PollParts, Polls
@@ -192,7 +193,12 @@ class Replica:
                 watches=self.ports.watches,
                 clock=self.clock,
                 surroundings=Surroundings(
-                    around.door, self.inbox, self.live, self.confirmations, synced.note
+                    around.door,
+                    self.inbox,
+                    self.live,
+                    self.confirmations,
+                    synced.note,
+                    self.handover.changed_by_others,
                 ),
                 synced=synced,
                 namespaces=(),

@@ -12,8 +12,8 @@ import pytest
 from tests.simulation.report import failure
 from tests.simulation.run import Run
 
-SEEDS = int(os.environ.get("JOBLEDGER_SEEDS", "200"))
-"""How many first seeds are run; `JOBLEDGER_SEEDS=1000` for more."""
+SEEDS = int(os.environ.get("JOBLEDGER_SEEDS", "1000"))
+"""How many first seeds are run."""
 
 CHUNK = 25
 """Seeds per test, so that workers share them."""
@@ -72,5 +72,6 @@ EXPECTED = frozenset(
         *("429", "500", "forbidden", "done, the answer is lost", "still on its way", "| late "),
         *("410", "again", "stands still", "clock steps", "restarts", "an answer that makes no"),
         *("somebody deletes submitter", "garbage", "StatusCheckFailed", "EntrypointMissed"),
+        *("takes the place of", "somebody empties the status of", "late cluster.apply"),
     }
 )

@@ -47,27 +47,21 @@ def _unrest_of(state: RayJobState, job: Manifest | None) -> str:
         return "" if state.deleted_at is not None else "its object is gone and it is not"
     if text(job, "metadata", "deletionTimestamp"):
         return "it is being deleted"
-    if state.effects or state.decisions or state.refused:
+    if state.effects or state.decisions:
         what = [item.wanted.kind.value for item in state.effects]
         what += [item.kind.value for item in state.decisions]
-        return f"left to do: {what or 'refused effects'}"
+        return f"left to do: {what}"
     if state.phase not in RESTING:
         return f"it is {state.phase.value or 'new'}"
     if state.phase in FINAL and is_open(state):
         return "it has ended and is open"
-    if (shown := _plain(state, child(job, "status"))) != (is_so := _plain(state, status(state))):
+    if (shown := _plain(child(job, "status"))) != (is_so := _plain(status(state))):
         return f"it shows {shown!r} and is {is_so!r}"
     return ""
 
 
-def _plain(state: RayJobState, shown: Manifest) -> bytes:
-    """Return what must be shown.
-
-    Not the copy of the RayCluster's status once the job has ended: a start does not take back what
-    a process died before taking back.
-    """
-    left_out = {"rayClusterStatus"} if state.phase in FINAL else set()
-    return canonical({key: shown[key] for key in shown if key in FIELDS - left_out})
+def _plain(shown: Manifest) -> bytes:
+    return canonical({key: shown[key] for key in shown if key in FIELDS})
 
 
 def check_all(world: World) -> None:

@@ -21,7 +21,7 @@ from core.rayjob.events import RayJobEvent
 from core.rayjob.names import ATTEMPT_ANNOTATION
 from core.rayjob.phases import FINAL, Phase
 from core.rayjob.state import RayJobState
-from core.rayjob.status import FIELDS, status
+from core.rayjob.status import status
 from core.values.documents import Manifest, child, text
 from core.values.ids import StreamId
 from tests.simulation.kubernetes import Change, SimulatedApi
@@ -74,7 +74,9 @@ class Witness:
     created: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """(plural, name, owner) -> how often the controller has made it."""
     late_uids: set[str] = field(default_factory=set)
-    """Objects that came into being by requests that arrived late."""
+    """Objects that came into being by requests that arrived late, or that somebody else made."""
+    ended: dict[str, str] = field(default_factory=dict)
+    """UID of a RayJob -> the final phase that was shown to users."""
 
     def __post_init__(self) -> None:
         self.api.told.append(self._on_change)
@@ -109,11 +111,12 @@ class Witness:
         self.news.append((identity.name, type(event).__name__))
 
     def _on_change(self, change: Change) -> None:
-        if not change.by:
+        is_new = change.kind == "seen" and change.before is None
+        if is_new and not change.by:
+            self.late_uids.add(text(change.document, "metadata", "uid"))
+        if not change.by or change.resource not in DELETIONS:
             return
-        if change.resource not in DELETIONS:
-            return
-        if change.kind == "seen" and change.before is None:
+        if is_new:
             self._on_created(change)
         else:
             self._on_deleted(change)
@@ -131,15 +134,16 @@ class Witness:
         ]
         require(uid in meant or "" in meant, f"{name} is deleted, and was not meant: {meant}")
 
-    def _on_status(self, actor: str, before: Manifest, after: Manifest) -> None:
+    def _on_status(self, actor: str, job: Manifest, sent: Manifest) -> None:
         """Invariants 1 and 4: what is shown was so, phases are not left out, the end stays."""
-        name, shown = text(after, "metadata", "name"), child(after, "status")
-        story = self.stories[self.streams[text(after, "metadata", "uid")]]
-        plain = {key: value for key, value in shown.items() if key in FIELDS}
-        require(canonical(plain) in story.shown, f"{name} shows what never was so: {plain}")
-        was, phase = (text(item, "status", "jobDeploymentStatus") for item in (before, after))
-        if was in (Phase.COMPLETE, Phase.FAILED):
-            require(phase == was, f"{name} has ended as {was} and now shows {phase}")
+        name, uid = (text(job, "metadata", key) for key in ("name", "uid"))
+        require(uid in self.streams, f"{name} shows the status of another, and is not in the log")
+        story, phase = self.stories[self.streams[uid]], text(sent, "jobDeploymentStatus")
+        require(canonical(sent) in story.shown, f"{name} shows what never was so: {sent}")
+        was = self.ended.get(uid, phase)
+        require(phase == was, f"{name} has ended as {was} and now shows {phase}")
+        if phase in (Phase.COMPLETE, Phase.FAILED):
+            self.ended[uid] = phase
         if phase and not self.is_late:
             self._follow(story, actor, name, phase)
 

@@ -21,10 +21,11 @@ from typing import IO
 
 import pytest
 
-from tests.apiserver.build import assets
+from tests.apiserver.build import assets, jobset_controller
 from tests.support.api import Api, api_of_kubeconfig
-from tests.support.apiserver_content import USERS, install
+from tests.support.apiserver_content import USERS, install_everything, upstream
 from tests.support.apiserver_processes import START_SECONDS, TRIES, ApiServerProcesses
+from tests.support.jobset_process import JobSetProcess
 from tests.support.waiting import wait_until
 
 KEEPER_SECONDS = TRIES * START_SECONDS + 60.0
@@ -38,7 +39,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, slots=True)
 class ApiServer:
-    """A running API server with a controller manager, RBAC and the definitions of ray.io."""
+    """A running API server with a controller manager, RBAC and all definitions.
+
+    With the JobSet controller too, where that is at hand.
+    """
 
     directory: Path
 
@@ -72,6 +76,22 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
         session = session.parent
     with shared_server(session / "apiserver", found) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def jobset_server(api_server: ApiServer) -> ApiServer:
+    """The same server; that JobSets are run by the real JobSet controller there is sure."""
+    if has_jobsets():
+        return api_server
+    missing = "no JobSet controller: run `make apiserver` (it takes two minutes more)"
+    if os.environ.get("CI") and os.environ.get("JOBLEDGER_NEEDS_APISERVER") == "1":
+        pytest.fail(missing)
+    pytest.skip(missing)
+
+
+def has_jobsets() -> bool:
+    """Tell whether there are both the JobSet controller and the description of its webhooks."""
+    return jobset_controller(os.environ) is not None and upstream() is not None
 
 
 @contextlib.contextmanager
@@ -133,17 +153,29 @@ def _kill(keeper: subprocess.Popen[bytes]) -> None:
 def keep(directory: Path, programs_folder: Path) -> None:
     """Run a server until nobody holds the lock of its users any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    server = ApiServerProcesses(programs_folder, directory / "server", USERS, install)
+    server = ApiServerProcesses(programs_folder, directory / "server", USERS, install_everything)
+    jobsets = _jobset_process(server.directory)
     try:
         server.start()
+        if jobsets is not None:
+            jobsets.start(api_of_kubeconfig(server.kubeconfig("admin")))
         with (directory / "users.lock").open("ab") as users:
             (directory / "ready").touch()
             _wait_for_the_last(users)
             (directory / "ready").unlink()
+            if jobsets is not None:
+                jobsets.stop()
             server.stop()
             shutil.rmtree(server.directory)
     finally:
+        if jobsets is not None:
+            jobsets.stop()
         server.stop()
+
+
+def _jobset_process(directory: Path) -> JobSetProcess | None:
+    program = jobset_controller(os.environ)
+    return JobSetProcess(program, directory) if program is not None and has_jobsets() else None
 
 
 def _wait_for_the_last(users: IO[bytes]) -> None:

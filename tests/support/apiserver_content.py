@@ -11,12 +11,16 @@ from typing import Any
 
 import yaml
 
-from tests.support.api import Api, api_of_kubeconfig, eventually
+from tests.support.api import Api, api_of_kubeconfig
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_CRDS = ROOT / "ops" / "crds"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
+
+DISCOVERY_SECONDS = 120.0
+"""Limit until the kinds are served: a busy machine takes its time for so many large schemas."""
 
 USERS = {"admin": "system:masters", "controller": "", "user": "", "read-only": ""}
 """Users and their groups. `controller` may do what `ops/rbac.yaml` allows, and no more."""
@@ -38,13 +42,25 @@ def definitions() -> list[Document]:
     return _definitions(OWN_CRDS if own or found is None else found / "crds")
 
 
+def training_definitions() -> list[Document]:
+    """Return the definitions that TrainJobs need: their own, those of runtimes and of JobSets.
+
+    PodGroups are not among upstream's data; theirs is ours in any case.
+    """
+    found = upstream()
+    own = found is None or os.environ.get("JOBLEDGER_TEST_CRDS") == "own"
+    folder = OWN_CRDS if own or found is None else found / "crds"
+    groups = _definitions(OWN_CRDS, "scheduling.x-k8s.io_*")
+    return [*_definitions(folder, "trainer.*"), *_definitions(folder, "jobset.x-*"), *groups]
+
+
 def own_definitions() -> list[Document]:
     """Return the definitions that Jobledger brings."""
-    return _definitions(OWN_CRDS)
+    return _definitions(OWN_CRDS, "*")
 
 
-def _definitions(folder: Path) -> list[Document]:
-    return [_parsed(path.read_text())[0] for path in sorted(folder.glob("ray.io_ray*.yaml"))]
+def _definitions(folder: Path, files: str = "ray.io_ray*") -> list[Document]:
+    return [_parsed(path.read_text())[0] for path in sorted(folder.glob(f"{files}.yaml"))]
 
 
 def _parsed(text: str) -> list[Document]:
@@ -54,30 +70,40 @@ def _parsed(text: str) -> list[Document]:
 
 
 def install(kubeconfig: Path) -> None:
-    """Install everything, as an administrator; return once the kinds are served."""
+    """Install what RayJobs need, as an administrator; return once the kinds are served."""
+    _install(kubeconfig, definitions(), {"rayjobs", "rayclusters"})
+
+
+def install_everything(kubeconfig: Path) -> None:
+    """Install what RayJobs and TrainJobs need; return once the kinds are served."""
+    kinds = {"rayjobs", "rayclusters", "trainjobs", "trainingruntimes", "jobsets", "podgroups"}
+    _install(kubeconfig, [*definitions(), *training_definitions()], kinds)
+
+
+def _install(kubeconfig: Path, wanted: list[Document], kinds: set[str]) -> None:
     api = api_of_kubeconfig(kubeconfig)
-    for definition in definitions():
+    for definition in wanted:
         _create(api, DEFINITIONS, definition)
     _create(api, f"{RBAC}/clusterroles", _controller_role())
     _create(api, f"{RBAC}/clusterroles", _user_role())
     _create(api, f"{RBAC}/clusterroles", _reader_role())
     for user, role in (("controller", "jobledger"), ("user", "user"), ("read-only", "reader")):
         _create(api, f"{RBAC}/clusterrolebindings", _binding(user, role))
-    eventually(lambda: _is_discovered(api), "discovery tells of the definitions")
+    wait_until(
+        lambda: kinds <= _discovered(api), "discovery tells of the definitions", DISCOVERY_SECONDS
+    )
     api.pool.clear()
 
 
-def _is_discovered(api: Api) -> bool:
-    """Return whether discovery names both kinds, in the form that the controller manager reads.
+def _discovered(api: Api) -> set[str]:
+    """Return the kinds that discovery names, in the form that the controller manager reads.
 
     It does so seconds after they are served; a controller manager that is started earlier looks
     again half a minute later, and collects no garbage of RayJobs until then.
     """
     form = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
     groups = api.request("GET", "/apis", accept=form).body["items"]
-    ours = [group for group in groups if group["metadata"]["name"] == "ray.io"]
-    kinds = [kind["resource"] for group in ours for kind in group["versions"][0]["resources"]]
-    return {"rayjobs", "rayclusters"} <= set(kinds)
+    return {kind["resource"] for group in groups for kind in group["versions"][0]["resources"]}
 
 
 def _create(api: Api, path: str, document: Document) -> None:
@@ -92,20 +118,23 @@ def _controller_role() -> Document:
 
 
 def _user_role() -> Document:
-    """Return the role of somebody who submits RayJobs and looks at what becomes of them."""
+    """Return the role of somebody who submits jobs and looks at what becomes of them."""
     return _role(
         "user",
         {"apiGroups": ["ray.io"], "resources": ["rayjobs"], "verbs": ["*"]},
+        {"apiGroups": ["trainer.kubeflow.org"], "resources": ["trainjobs"], "verbs": ["*"]},
         *_reader_role()["rules"],
     )
 
 
 def _reader_role() -> Document:
-    """Return the role of somebody who may look at everything that a RayJob has, and no more."""
+    """Return the role of somebody who may look at everything that a job has, and no more."""
     verbs = ["get", "list", "watch"]
     return _role(
         "reader",
         {"apiGroups": ["ray.io"], "resources": ["rayjobs", "rayclusters"], "verbs": verbs},
+        {"apiGroups": ["trainer.kubeflow.org"], "resources": ["*"], "verbs": verbs},
+        {"apiGroups": ["jobset.x-k8s.io"], "resources": ["jobsets"], "verbs": verbs},
         {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": verbs},
         {"apiGroups": [""], "resources": ["pods", "pods/log", "events"], "verbs": verbs},
         {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": verbs},

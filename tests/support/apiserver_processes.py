@@ -57,6 +57,8 @@ class ApiServerProcesses:
     """Called with the administrator's kubeconfig before the controller manager is started: what
     kinds there are it asks once, and then every half minute.
     """
+    controllers: tuple[str, ...] = CONTROLLERS
+    """Controllers of the controller manager; none: it is not started."""
     _ports: tuple[int, ...] = ()
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
@@ -80,7 +82,7 @@ class ApiServerProcesses:
         lines = [f'{tokens[user]},{user},{user},"{group}"' for user, group in self.users.items()]
         (self.directory / "tokens.csv").write_text("\n".join(lines) + "\n")
         for last in (False, False, True):
-            self._ports = _free_ports(3)
+            self._ports = free_ports(3)
             for user, token in tokens.items():
                 self._write_kubeconfig(user, token)
             try:
@@ -104,6 +106,10 @@ class ApiServerProcesses:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+    def pid(self, name: str) -> int:
+        """Return the process id of a program that runs."""
+        return self._running[name].pid
 
     def kill(self, name: str) -> None:
         """End one program with SIGKILL; `start` brings it back."""
@@ -136,11 +142,13 @@ class ApiServerProcesses:
         self._wait_until_ready()
         if "kube-controller-manager" not in self._running:
             self.prepare(self.kubeconfig("admin"))
-        self._run(
-            "kube-controller-manager",
-            *("--kubeconfig", "admin.kubeconfig", "--secure-port", "0", "--leader-elect=false"),
-            *("--use-service-account-credentials=false", "--controllers", ",".join(CONTROLLERS)),
-        )
+        if self.controllers:
+            enabled = ",".join(self.controllers)
+            self._run(
+                "kube-controller-manager",
+                *("--kubeconfig", "admin.kubeconfig", "--secure-port", "0", "--leader-elect=false"),
+                *("--use-service-account-credentials=false", "--controllers", enabled),
+            )
 
     def _run(self, name: str, *arguments: str) -> None:
         if name in self._running:
@@ -152,7 +160,7 @@ class ApiServerProcesses:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509  # one thread: started from `keeper`
+                preexec_fn=die_with_parent,  # noqa: PLW1509  # one thread: started from `keeper`
             )
 
     def _wait_until_ready(self) -> None:
@@ -191,13 +199,14 @@ class ApiServerProcesses:
         self.kubeconfig(user).write_text(yaml.safe_dump(config))
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Have the kernel kill this process when its parent ends (Linux)."""
     with contextlib.suppress(AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def _free_ports(count: int) -> tuple[int, ...]:
+def free_ports(count: int) -> tuple[int, ...]:
+    """Return ports of the loopback that nobody uses now."""
     with contextlib.ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:

@@ -6,6 +6,8 @@ The list of crash points is generated: every call of every port, before and afte
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, cast
 
+from tests.support.effectful_steps import is_harmless, points
+
 Port = TypeVar("Port")
 
 Mode = Literal["die before", "die after", "refuse", "lose the answer"]
@@ -23,8 +25,16 @@ class Fuse:
     at: int = 0
     """Number of the call, from 1; 0: never."""
     mode: Mode = "die before"
+    steps_only: bool = False
+    """Whether calls at which nothing can be left half done are not counted."""
     calls: list[str] = field(default_factory=list)
+    points: set[str] = field(default_factory=set)
+    """The crash points that these calls hit, by the names of `effectful_steps.points`."""
     blown: str = ""
+
+    def counts(self, name: str) -> bool:
+        """Return whether calls of this name are counted."""
+        return not (self.steps_only and is_harmless(name))
 
     def count(self, name: str) -> bool:
         """Count a call; return whether it is the one."""
@@ -36,7 +46,10 @@ class Fuse:
 
 
 def fused(port: Port, name: str, fuse: Fuse, error: type[Exception]) -> Port:
-    """Return the port behind the fuse; `error` is what it raises when nobody answers."""
+    """Return the port behind the fuse; `error` is what it raises when nobody answers.
+
+    `name` is the name of its Protocol.
+    """
     return cast("Port", _Fused(port, name, fuse, error))
 
 
@@ -49,8 +62,14 @@ class _Fused:
         if not callable(target):
             return target
 
+        name = f"{self._name}.{method}"
+
         def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 a proxy
-            if not self._fuse.count(f"{self._name}.{method}"):
+            if not self._fuse.counts(name):
+                return target(*args, **kwargs)
+            if not is_harmless(name):
+                self._fuse.points.update(points(name, args, kwargs))
+            if not self._fuse.count(name):
                 return target(*args, **kwargs)
             match self._fuse.mode:
                 case "die before":

@@ -21,6 +21,7 @@ from core.jobs.observations import (
     WatchInterrupted,
 )
 from core.jobs.policy import Policy
+from core.jobs.retry_options import NOTHING_ASKED, RetryOptions
 from core.rayjob import names
 from core.rayjob.observations import (
     ClusterGone,
@@ -28,6 +29,7 @@ from core.rayjob.observations import (
     JobIdentity,
     ManifestGone,
     ManifestSeen,
+    PodsSeen,
     PollAnswered,
     PollNotFound,
     PollUnanswered,
@@ -38,6 +40,7 @@ from core.rayjob.observations import (
     SubmitterSeen,
 )
 from core.rayjob.phases import JobStatus
+from core.rayjob.pods import PodFact, PodLook
 from core.rayjob.spec import RayJobSpec, SubmissionMode
 from core.rayjob.state import RayJobState
 from core.values.documents import Manifest
@@ -53,6 +56,7 @@ IDENTITY = JobIdentity(
     stream_id=STREAM, cluster="kind", namespace="ml", name=JOB, uid=UID, created_at=NOON
 )
 HTTP, INTERACTIVE = SubmissionMode.HTTP, SubmissionMode.INTERACTIVE
+SIDECAR, UNKNOWN = SubmissionMode.SIDECAR, SubmissionMode.UNKNOWN
 UNNAMED = ObservationId(UUID(int=0))
 REFUSAL = "pods is forbidden: exceeded quota"
 
@@ -94,6 +98,8 @@ def manifest(
     deleting: bool = False,
     status: SeenStatus | None = None,
     policy: Policy = POLICY,
+    options: RetryOptions = NOTHING_ASKED,
+    option_problems: tuple[str, ...] = (),
     **spec: object,
 ) -> ManifestSeen:
     """Return a look at the RayJob; the digest follows from the generation, as a real one would."""
@@ -111,6 +117,41 @@ def manifest(
             deleting_at=after(at) if deleting else None,
             status=status or SeenStatus(phase=""),
             document={"spec": {"entrypoint": f"python train.py {generation}"}},
+            options=options,
+            option_problems=option_problems,
+        )
+    )
+
+
+def pod(role: str = "head", phase: str = "Running", *, name: str = "", **said: object) -> PodFact:
+    """Return what a Pod says."""
+    named_so = name or f"{JOB}-{role}"
+    return PodFact(
+        name=named_so,
+        uid=f"uid-of-{named_so}",
+        role=role,
+        phase=phase,
+        **said,  # type: ignore[arg-type] # fields by name
+    )
+
+
+def pods(
+    at: float,
+    *seen: PodFact,
+    purpose: PodLook = PodLook.EVIDENCE,
+    attempt: int = 1,
+    trouble: str = "",
+) -> PodsSeen:
+    """Return a look at the Pods of an attempt."""
+    return named(
+        PodsSeen(
+            id=UNNAMED,
+            at=after(at),
+            attempt=attempt,
+            purpose=purpose,
+            total=len(seen),
+            pods=seen,
+            trouble=trouble,
         )
     )
 

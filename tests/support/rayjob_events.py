@@ -10,7 +10,9 @@ from core.jobs.events import (
     EffectSuperseded,
 )
 from core.jobs.events import EffectSucceeded as Succeeded
+from core.jobs.failures import FailureClass
 from core.jobs.policy import Policy
+from core.jobs.retry import Blame
 from core.rayjob.events import (
     AttemptFailed,
     AttemptReachedRunning,
@@ -25,6 +27,7 @@ from core.rayjob.events import (
     SubmitterFinished,
     SubmitterObserved,
 )
+from core.rayjob.failure_class import by_reason
 from core.rayjob.observations import ManifestSeen
 from core.rayjob.phases import JobStatus
 from core.values.documents import Manifest
@@ -40,6 +43,12 @@ from tests.support.rayjob_builders import (
 from tests.support.rows import THIS_DECISION, THIS_EFFECT, WHEN
 
 FINALIZER_OBJECT = "rayjob"
+SERVICE = f"{JOB}-head-svc"
+
+HEAD_LOST = Blame(FailureClass.HEAD_LOST)
+NOT_HANDED_IN = Blame(FailureClass.SUBMISSION)
+EXIT_1 = Blame(FailureClass.APPLICATION, 1)
+"""What `failing` of the stories is judged by."""
 
 
 def received(
@@ -57,6 +66,8 @@ def received(
         problem=found.problem,
         deleting_at=found.deleting_at,
         document=found.document if document else {},
+        options=found.options,
+        option_problems=found.option_problems,
     )
 
 
@@ -90,11 +101,11 @@ def did(
     return Succeeded(at=WHEN, effect_id=THIS_EFFECT, kind=kind, name=name, uid=uid, gone=gone)
 
 
-def dropped(kind: EffectKind, name: str = FINALIZER_OBJECT) -> EffectSuperseded:
+def dropped(
+    kind: EffectKind, name: str = FINALIZER_OBJECT, *, cause: str = "no longer wanted"
+) -> EffectSuperseded:
     """Return that an open effect is no longer wanted."""
-    return EffectSuperseded(
-        at=WHEN, effect_id=THIS_EFFECT, kind=kind, name=name, cause="no longer wanted"
-    )
+    return EffectSuperseded(at=WHEN, effect_id=THIS_EFFECT, kind=kind, name=name, cause=cause)
 
 
 def scheduled(
@@ -132,6 +143,12 @@ def started(attempt: int = 1, *, generation: int = 1, **names: str) -> AttemptSt
         job_id=names.get("job_id", submission_of(attempt)),
         generation=generation,
     )
+
+
+def service_asked(attempt: int = 1, *, generation: int = 1) -> EffectRequested:
+    """Return that the Service of the job's head is to lead to the attempt's RayCluster."""
+    kind = EffectKind.CREATE_SERVICE if attempt == 1 else EffectKind.UPDATE_SERVICE
+    return asked(kind, SERVICE, attempt=attempt, generation=generation)
 
 
 def reached_running(attempt: int = 1) -> AttemptReachedRunning:
@@ -212,8 +229,10 @@ def failed_for_good(
     status: str = "",
     failed: int = 1,
     backoff_limit: int = 0,
+    blame: Blame | None = None,
 ) -> tuple[RayJobEvent, ...]:
-    """Return the end of an attempt in failure that no other follows."""
+    """Return the end of an attempt in failure that no other follows; blamed by its reason."""
+    blame = Blame(by_reason(reason)) if blame is None else blame
     return (
         AttemptFailed(
             at=WHEN,
@@ -230,6 +249,8 @@ def failed_for_good(
             failed=failed,
             reason=reason,
             rule=rule,
+            failure=blame.failure,
+            exit_code=blame.exit_code,
         ),
         JobFailed(at=WHEN, attempt=failed, reason=reason, message=message),
     )
@@ -243,8 +264,10 @@ def failed_to_retry(
     status: str = "",
     failed: int = 1,
     backoff_limit: int,
+    blame: Blame | None = None,
 ) -> tuple[RayJobEvent, ...]:
-    """Return the end of an attempt in failure that another follows."""
+    """Return the end of an attempt in failure that another follows; blamed by its reason."""
+    blame = Blame(by_reason(reason)) if blame is None else blame
     return (
         AttemptFailed(
             at=WHEN,
@@ -262,5 +285,7 @@ def failed_to_retry(
             reason=reason,
             rule=f"failed attempt {failed} is within backoffLimit {backoff_limit}",
             due_at=after(due_at),
+            failure=blame.failure,
+            exit_code=blame.exit_code,
         ),
     )

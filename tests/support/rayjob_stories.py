@@ -46,16 +46,25 @@ def built(attempt: int = 1) -> Story:
     return (created,)
 
 
+def led_there(attempt: int = 1) -> Step:
+    """Return that the Service of the job's head leads to the attempt's RayCluster."""
+    kind = EffectKind.CREATE_SERVICE if attempt == 1 else EffectKind.UPDATE_SERVICE
+    return done(kind, start_of(attempt) + 12.5)
+
+
 def readied(attempt: int = 1, mode: SubmissionMode = SubmissionMode.K8S_JOB) -> Story:
     """Return how an attempt whose RayCluster exists gets to Running (Waiting)."""
     begun = start_of(attempt)
     ready = cluster("ready", begun + 10, attempt=attempt)
+    led = led_there(attempt)
     if mode is HTTP:
-        return ready, done(EffectKind.SUBMIT_ENTRYPOINT, begun + 11)
+        return ready, done(EffectKind.SUBMIT_ENTRYPOINT, begun + 11), led
     if mode is INTERACTIVE:
         return (ready,)
+    if mode not in (SubmissionMode.K8S_JOB, SubmissionMode.HTTP):
+        return ready, led
     created = done(EffectKind.CREATE_SUBMITTER, begun + 11, uid=f"submitter-{attempt}")
-    return ready, created, submitter("", begun + 12, attempt=attempt)
+    return ready, created, submitter("", begun + 12, attempt=attempt), led
 
 
 def initializing(**spec: object) -> Story:
@@ -135,5 +144,5 @@ def suspended(**spec: object) -> Story:
 
 
 def selecting(**spec: object) -> Story:
-    """Return a job that was just seen and runs on a shared RayCluster."""
+    """Return a job that was just seen and looks for the RayCluster that it selects."""
     return seen(cluster_selector=SELECTED, **spec)

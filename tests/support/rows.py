@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import TypeAlias, cast
 from uuid import UUID
 
 import pytest
@@ -219,7 +219,8 @@ def through_the_log(history: Sequence[RayJobEvent]) -> list[RayJobEvent]:
     writer = Writer(actor="jobledger-0", epoch=1, now=NOON)
     records, _ = record(tail, writer, observation_id(STREAM, "a row"), named)
     assert first_fault(GENESIS, records) is None
-    return [read_event(replace(item, data=json.loads(canonical(item.data)))) for item in records]
+    read = [read_event(replace(item, data=json.loads(canonical(item.data)))) for item in records]
+    return cast("list[RayJobEvent]", read)
 
 
 def check_projections(decider: RayJobDecider, history: Sequence[RayJobEvent], known: int) -> None:

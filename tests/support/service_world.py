@@ -20,10 +20,11 @@ from adapters.scheduler.job_store import DecisionJobStore
 from adapters.service.acts import World
 from adapters.service.carrying_out import Office
 from adapters.service.confirmations import Confirmations
-from adapters.service.controller import Controller, ControllerParts, SyncedKinds
+from adapters.service.controller import Controller, ControllerParts
 from adapters.service.handover import Handover
 from adapters.service.heralding import Herald
 from adapters.service.inbox import Inbox
+from adapters.service.kind_watches import SyncedKinds
 from adapters.service.leasing import LeaseKeeper
 from adapters.service.live import LiveObjects
 from adapters.service.polls import PollParts, Polls
@@ -84,7 +85,7 @@ class SteppedAlarms:
         self._on_due = on_due
 
     def wake(self, due_at: Instant | None = None) -> None:
-        pass
+        self.store.needs_wake(due_at)
 
     def done(self, decision: DecisionId) -> None:
         self.store.dealt_with(decision)
@@ -120,7 +121,9 @@ class Service:
         clock: SimulatedClock,
         actor: str,
         make_alarms: MakeAlarms = SteppedAlarms,
+        job_kinds: tuple[str, ...] = ("RayJob",),
     ) -> None:
+        self.job_kinds = job_kinds
         self.metrics = Metrics(CollectorRegistry())
         self.inbox, self.live, self.confirmations = Inbox(), LiveObjects(), Confirmations()
         self.clock, self.slots = clock, Slots(ports.store)
@@ -198,7 +201,7 @@ class Service:
         return False
 
     def _controller(self, ports: Ports, watches: SteppedCluster) -> Controller:
-        synced = SyncedKinds(1)
+        synced = SyncedKinds(1, self.job_kinds[0])
         return Controller(
             ControllerParts(
                 turn=self.turn,
@@ -216,11 +219,17 @@ class Service:
                 watches=watches,
                 clock=self.clock,
                 surroundings=Surroundings(
-                    DOOR, self.inbox, self.live, self.confirmations, synced.note
+                    DOOR,
+                    self.inbox,
+                    self.live,
+                    self.confirmations,
+                    synced.note,
+                    self.handover.changed_by_others,
                 ),
                 synced=synced,
                 namespaces=(),
                 stopping=threading.Event(),
+                job_kinds=self.job_kinds,
             )
         )
 
@@ -232,6 +241,7 @@ class ServiceWorld:
     fuse: Fuse = field(default_factory=Fuse)
     exit_codes: list[int] = field(default_factory=list)
     """How the runs of the entrypoint end, one after the other; then successfully."""
+    job_kinds: tuple[str, ...] = ("RayJob",)
 
     def __post_init__(self) -> None:
         self.clock = SimulatedClock(NOON)
@@ -249,7 +259,9 @@ class ServiceWorld:
     def start_service(self, replica: str = "a") -> Service:
         """Start another process; what watched before is gone."""
         self._runs += 1
-        service = Service(self._ports(), self.cluster, self.clock, f"{replica}/{self._runs}")
+        actor = f"{replica}/{self._runs}"
+        ports, kinds = self._ports(), self.job_kinds
+        service = Service(ports, self.cluster, self.clock, actor, job_kinds=kinds)
         service.start()
         return service
 
@@ -323,10 +335,10 @@ class ServiceWorld:
     def _ports(self) -> Ports:
         fuse = self.fuse
         return Ports(
-            store=fused(self.store, "store", fuse, LedgerUnavailable),
-            leases=fused(self.lease_table, "leases", fuse, LedgerUnavailable),
+            store=fused(self.store, "EventStore", fuse, LedgerUnavailable),
+            leases=fused(self.lease_table, "Leases", fuse, LedgerUnavailable),
             pending=MemoryPendingDecisions(self.store),
-            history=fused(self.history, "history", fuse, LedgerUnavailable),
-            cluster=fused(self.cluster, "cluster", fuse, ClusterUnreachable),
-            ray=fused(self.ray, "ray", fuse, RayApiUnreachable),
+            history=fused(self.history, "History", fuse, LedgerUnavailable),
+            cluster=fused(self.cluster, "Cluster", fuse, ClusterUnreachable),
+            ray=fused(self.ray, "RayJobs", fuse, RayApiUnreachable),
         )

@@ -8,8 +8,13 @@ from typing import Any, cast
 from core.errors import ObjectNotFound
 from core.ports.cluster import ObjectListener, Resource, Subscription
 from core.values.documents import Manifest, child
-from core.values.instants import Instant
-from tests.support.memory_cluster import PRECONDITIONS_OF_STATUS, Document, MemoryCluster
+from core.values.instants import Instant, rfc3339
+from tests.support.memory_cluster import (
+    PRECONDITIONS_OF_STATUS,
+    Document,
+    MemoryCluster,
+    Place,
+)
 
 
 class SteppedCluster(MemoryCluster):
@@ -23,14 +28,17 @@ class SteppedCluster(MemoryCluster):
         self._now = now
         self._applied: dict[tuple[Resource, str, str], set[str]] = {}
         self.pruned: frozenset[str] = frozenset()
+        self.dates_by_its_clock = False
+        """Whether creationTimestamps are of its own clock, and not of this machine's."""
         self.statuses: list[Manifest] = []
         """Every status that an apply or a patch led to, no-ops included."""
 
     def apply(
         self, resource: Resource, manifest: Manifest, *, field_manager: str, subresource: str = ""
     ) -> Manifest:
+        if subresource != "status":
+            return self._apply_object(resource, manifest)
         del field_manager  # there is one
-        assert subresource == "status", "nothing else is applied"
         metadata = child(manifest, "metadata")
         place = (resource, str(metadata["namespace"]), str(metadata["name"]))
         with self._lock:
@@ -44,6 +52,27 @@ class SteppedCluster(MemoryCluster):
             if status == before:
                 return copy.deepcopy(known)
             return self._store(place, {**copy.deepcopy(known), "status": status}, "status")
+
+    def _store(self, place: Place, document: Document, verb: str) -> Document:
+        if verb == "create" and self.dates_by_its_clock:
+            document["metadata"]["creationTimestamp"] = rfc3339(self._now())
+        return super()._store(place, document, verb)
+
+    def _apply_object(self, resource: Resource, manifest: Manifest) -> Manifest:
+        """Create the object, or put its fields in place of what is there; nothing is pruned."""
+        metadata = child(manifest, "metadata")
+        place = (resource, str(metadata["namespace"]), str(metadata["name"]))
+        with self._lock:
+            known = self._objects.get(place)
+            if known is None:
+                return self.create(resource, manifest)
+            changed: Document = {**copy.deepcopy(known), **copy.deepcopy(dict(manifest))}
+            changed["metadata"] = {**known["metadata"], **metadata}
+            if changed == known:
+                return copy.deepcopy(known)
+            if changed.get("spec") != known.get("spec"):
+                changed["metadata"]["generation"] += 1
+            return self._store(place, changed, "apply")
 
     def watch(
         self,

@@ -56,6 +56,7 @@ class NodeAgent:
     def __init__(self, cluster: Cluster, pods: Store, work_dir: Path) -> None:
         self._cluster, self._pods = cluster, pods
         self._work_dir, self._proxy_url = work_dir, ""
+        self._names: Path | None = None
         self._clock = SystemClock()
         self._inbox: queue.Queue[News | None] = queue.Queue()
         self._runs: dict[str, PodRun] = {}
@@ -72,13 +73,14 @@ class NodeAgent:
         self._probers = ThreadPoolExecutor(PROBE_THREADS, thread_name_prefix="sandbox-probe")
         self._thread: threading.Thread | None = None
 
-    def start(self, proxy_url: str = "") -> None:
+    def start(self, proxy_url: str = "", names: Path | None = None) -> None:
         """Start everything; Pods that the watch has told before are taken as well.
 
         Args:
             proxy_url: the service proxy, for the containers' environment; empty for none.
+            names: the directory of the names that programs can look up, if there is one.
         """
-        self._proxy_url = proxy_url
+        self._proxy_url, self._names = proxy_url, names
         self._toolbox = make_toolbox(self._work_dir / "bin")
         self._processes.start()
         self._logs.begin()
@@ -236,6 +238,7 @@ class NodeAgent:
             ip=text(pod, "status", "podIP") or address_for(uid_of(pod), taken),
             toolbox=self._toolbox,
             proxy_url=self._proxy_url,
+            names=self._names,
         )
 
     def _probe(self, run: PodRun, one: ContainerRun, probe: Probe) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.sandbox.agent import python_hook
 from adapters.sandbox.agent.fields import field_text
 from adapters.sandbox.agent.volumes import mounts_of, values_of
 from adapters.sandbox.ray.paths import MOUNTS_VARIABLE, with_places
@@ -18,6 +19,9 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 NO_PROXY = "127.0.0.1,localhost,127.0.0.0/8"
 """Reached without the service proxy."""
+
+PYTHON_HOOK = Path(python_hook.__file__).resolve().parent
+"""First on the path of Python programs: it lets them look up names of Pods."""
 
 _REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_.-][\w.-]*)\)")
 
@@ -36,6 +40,8 @@ class Surroundings:
     toolbox: Path
     proxy_url: str
     """The service proxy; empty for none."""
+    names: Path | None = None
+    """The directory of the names that programs can look up (`adapters.sandbox.pod_names`)."""
 
 
 def environment_of(
@@ -61,6 +67,8 @@ def environment_of(
     found.update({name: rewrite(value) for name, value in wanted.items()})
     if "PATH" in wanted:
         found["PATH"] = f"{around.toolbox}:{wanted['PATH']}"
+    if "PYTHONPATH" in wanted and around.names is not None:
+        found["PYTHONPATH"] = f"{PYTHON_HOOK}:{wanted['PYTHONPATH']}"
     return found
 
 
@@ -75,14 +83,7 @@ def argv_of(
 
 def rewriting(pod: Manifest, mounts: dict[str, str], ip: str) -> Callable[[str], str]:
     """Return what replaces mount paths and the Pod's own `localhost` ports in a text."""
-    ports = {
-        str(number(port, "containerPort") or "")
-        for container in items(pod, "spec", "containers")
-        for port in items(container, "ports")
-    }
-    if text(pod, "metadata", "labels", "ray.io/node-type") == "head":
-        ports.add("8265")
-    known = "|".join(sorted(port for port in ports if port))
+    known = "|".join(_declared_ports(pod))
     own = re.compile(rf"(?<![\w.])(?:localhost|127\.0\.0\.1):({known})(?!\d)") if known else None
 
     def rewrite(value: str) -> str:
@@ -90,6 +91,18 @@ def rewriting(pod: Manifest, mounts: dict[str, str], ip: str) -> Callable[[str],
         return own.sub(rf"{ip}:\1", value) if own is not None else value
 
     return rewrite
+
+
+def _declared_ports(pod: Manifest) -> list[str]:
+    """Return the ports that are the Pod's own on `localhost`."""
+    ports = {
+        str(number(port, "containerPort") or "")
+        for container in items(pod, "spec", "containers")
+        for port in items(container, "ports")
+    }
+    if text(pod, "metadata", "labels", "ray.io/node-type") == "head":
+        ports.add("8265")
+    return sorted(port for port in ports if port)
 
 
 def expanded(value: str, environment: Mapping[str, str]) -> str:
@@ -112,7 +125,7 @@ def _given(pod: Manifest, container: Json, around: Surroundings) -> dict[str, st
     found = {
         "PATH": f"{around.toolbox}:{os.environ.get('PATH') or SYSTEM_PATH}",
         "HOME": str(around.root),
-        "HOSTNAME": text(pod, "metadata", "name"),
+        "HOSTNAME": text(pod, "spec", "hostname") or text(pod, "metadata", "name"),
         "LANG": "C.UTF-8",
         "TMPDIR": str(temporary),
         "POD_IP": around.ip,
@@ -122,6 +135,11 @@ def _given(pod: Manifest, container: Json, around: Surroundings) -> dict[str, st
     if around.proxy_url:
         found.update({"http_proxy": around.proxy_url, "HTTP_PROXY": around.proxy_url})
         found.update({"no_proxy": NO_PROXY, "NO_PROXY": NO_PROXY})
+    if around.names is not None:
+        found["PYTHONPATH"] = str(PYTHON_HOOK)
+        found["JOBLEDGER_SANDBOX_NAMES"] = str(around.names)
+        found["JOBLEDGER_SANDBOX_NAMESPACE"] = text(pod, "metadata", "namespace")
+        found["JOBLEDGER_SANDBOX_PORTS"] = ",".join(_declared_ports(pod))
     return found
 
 

@@ -1,17 +1,19 @@
-"""The directory that comes first on every container's path: `ray`, `python` and `python3`."""
+"""The directory that comes first on every container's path: `python`, `ray`, `torchrun`."""
 
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
 from adapters.sandbox.ray import run as ray_command
+from adapters.sandbox.torch import run as torch_command
 
 
 def make_toolbox(directory: Path) -> Path:
     """Write the commands into `directory` and return it.
 
     They are scripts and not links: a link to a virtual environment's interpreter forgets the
-    environment, and with it the installed libraries.
+    environment, and with it the installed libraries. A `torchrun` that is there is left in place.
     """
     directory.mkdir(parents=True, exist_ok=True)
     interpreter = shlex.quote(sys.executable)
@@ -21,6 +23,9 @@ def make_toolbox(directory: Path) -> Path:
         "python3": f'exec {interpreter} "$@"',
         "ray": f'exec {interpreter} -I -S {program} "$@"',
     }
+    if shutil.which("torchrun") is None:
+        launcher = shlex.quote(str(Path(torch_command.__file__).resolve()))
+        scripts["torchrun"] = f'exec {interpreter} {launcher} "$@"'
     for name, line in scripts.items():
         script = directory / name
         script.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")

@@ -1,8 +1,8 @@
 """The volumes of a Pod as directories and files, and where each container finds them.
 
 ConfigMaps, Secrets, the downward API and projected volumes become files; a hostPath becomes a
-directory of the node's own (never the machine's), which the Pods that name it share; every other
-kind (emptyDir, a claim …) becomes an empty directory of the Pod's own.
+directory of the node's own (never the machine's), which the Pods that name it share, and so does a
+claim; every other kind (emptyDir …) becomes an empty directory of the Pod's own.
 """
 
 import base64
@@ -34,7 +34,10 @@ def make_volumes(cluster: Cluster, pod: Manifest, root: Path) -> None:
             continue
         directory = root / "volumes" / name
         if path := text(volume, "hostPath", "path"):
-            _link_host_path(root, directory, path)
+            _link_shared(root, directory, path)
+            continue
+        if claim := text(volume, "persistentVolumeClaim", "claimName"):
+            _link_shared(root, directory, f"claim {namespace}/{claim}")
             continue
         directory.mkdir(parents=True, exist_ok=True)
         if child(volume, "projected"):
@@ -44,7 +47,7 @@ def make_volumes(cluster: Cluster, pod: Manifest, root: Path) -> None:
             _fill(cluster, pod, namespace, volume, directory)
 
 
-def _link_host_path(root: Path, directory: Path, path: str) -> None:
+def _link_shared(root: Path, directory: Path, path: str) -> None:
     """Let the volume be a directory of the node's own, which outlives the Pod."""
     place = root.parent / "host-paths" / hashlib.sha256(path.encode()).hexdigest()[:16]
     place.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,23 @@
 """The simulated batch Job controller: Pods until enough have succeeded or too many failed.
 
-Not started beside a real kube-controller-manager, which does this itself. Left out: Indexed
-completion, pod failure policies, success policies. The Pods of a deleted Job go by the API
-server's garbage collection.
+Not started beside a real kube-controller-manager, which does this itself. Left out: limits per
+index, pod failure policies, success policies. The Pods of a deleted Job go by the API server's
+garbage collection.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from adapters.sandbox.controllers.batch_job_indexes import (
+    MAX_HOSTNAME_CHARS,
+    from_intervals,
+    index_of,
+    intervals,
+    is_indexed,
+    numbered,
+    wanted_indexes,
+)
 from adapters.sandbox.controllers.batch_job_verdict import (
     Verdict,
     completions_of,
@@ -52,10 +61,18 @@ class _Memory:
 
     succeeded: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
+    dismissed: set[str] = field(default_factory=set)
+    """Pods that were ended by a suspension: they neither succeed nor fail."""
     earlier: tuple[int, int] = (0, 0)
     """Succeeded and failed Pods that were gone before this controller started."""
+    indexes: set[int] = field(default_factory=set)
+    """Completion indexes that are done, of an Indexed Job."""
     created: int = 0
     last_failure: Instant | None = None
+
+    def has_judged(self, uid: str) -> bool:
+        """Tell whether it is known already what a Pod counts as."""
+        return uid in self.succeeded or uid in self.failed or uid in self.dismissed
 
 
 class BatchJobController:
@@ -92,19 +109,24 @@ class BatchJobController:
         pods = self._pods.owned_by(uid_of(job))
         memory = self._remembered(job, pods)
         now = self._clock.now()
-        counts = _count(memory, pods)
+        counts = _count(memory, pods, indexed=is_indexed(job))
         verdict = verdict_of(job, pods, counts, now)
         active = [pod for pod in pods if _is_active(pod)]
         again = None
         if verdict is not None or child(job, "spec").get("suspend") is True:
+            if verdict is None:
+                memory.dismissed |= {uid_of(pod) for pod in active}
             for pod in active:
                 self._delete(pod)
         else:
             try:
-                again = self._replenish(job, memory, len(active), counts)
+                again = self._replenish(job, memory, active, counts)
             except ObjectExists:
                 again = EXISTS_RETRY_SECONDS  # created by us, and not told yet
-        self._write(job, _status(job, self._pods.owned_by(uid_of(job)), counts, verdict, now))
+        status = _status(job, self._pods.owned_by(uid_of(job)), counts, verdict, now)
+        if is_indexed(job):
+            status["completedIndexes"] = intervals(memory.indexes) or None
+        self._write(job, status)
         return _sooner(again, _until_deadline(job, now))
 
     def _job_told(self, job: Manifest, is_gone: bool) -> None:  # noqa: FBT001  # as the store calls it
@@ -118,8 +140,9 @@ class BatchJobController:
         for reference in items(pod, "metadata", "ownerReferences"):
             if text(reference, "uid") == owner and text(reference, "kind") == BATCH_JOBS.kind:
                 memory = self._memory.get(owner)
-                if is_gone and memory is not None and uid_of(pod) not in memory.succeeded:
-                    memory.failed.add(uid_of(pod))  # a Pod that was taken away has failed
+                uid = uid_of(pod)
+                if is_gone and memory is not None and not memory.has_judged(uid):
+                    memory.failed.add(uid)  # a Pod that was taken away has failed
                     memory.last_failure = self._clock.now()
                 self._loop.add((self, key_of(pod)[0], text(reference, "name")))
 
@@ -134,17 +157,22 @@ class BatchJobController:
                 )
             )
             memory.created = sum(memory.earlier) + len(pods)
+            memory.indexes = from_intervals(text(job, "status", "completedIndexes"))
             self._memory[uid_of(job)] = memory
         return memory
 
     def _replenish(
-        self, job: Manifest, memory: _Memory, active: int, counts: tuple[int, int]
+        self,
+        job: Manifest,
+        memory: _Memory,
+        active: Sequence[Manifest],
+        counts: tuple[int, int],
     ) -> float | None:
         """Create what is missing; return in how many seconds more may be created."""
         succeeded, failed = counts
         open_ended = number(job, "spec", "completions") is None
         left = parallelism_of(job) if open_ended else completions_of(job) - succeeded
-        missing = min(parallelism_of(job), left) - active
+        missing = min(parallelism_of(job), left) - len(active)
         if missing <= 0 or (open_ended and succeeded):
             return None
         if failed and memory.last_failure is not None:
@@ -153,8 +181,11 @@ class BatchJobController:
             wait = (due - self._clock.now()).total_seconds()
             if wait > 0:
                 return wait
-        for _ in range(missing):
-            made = job_pod(job, memory.created)
+        wanted: list[int] | list[None] = [None] * missing
+        if is_indexed(job):
+            wanted = wanted_indexes(job, active, memory.indexes, missing)
+        for index in wanted:
+            made = job_pod(job, memory.created, index)
             memory.created += (
                 1  # also after AlreadyExists: a name that is taken is not wanted again
             )
@@ -196,9 +227,10 @@ class BatchJobController:
         return None
 
 
-def job_pod(job: Manifest, index: int) -> Manifest:
-    """Return the nth Pod of a Job (from 0)."""
+def job_pod(job: Manifest, number_of_pod: int, index: int | None = None) -> Manifest:
+    """Return the nth Pod of a Job (from 0); `index` is its completion index, if it has one."""
     name, uid = text(job, "metadata", "name"), uid_of(job)
+    prefix = name if index is None else f"{name}-{index}"
     template = child(job, "spec", "template")
     labels: dict[str, Json] = {
         **child(template, "metadata", "labels"),
@@ -208,12 +240,12 @@ def job_pod(job: Manifest, index: int) -> Manifest:
         "batch.kubernetes.io/controller-uid": uid,
     }
     owner = controlled_by({**job, "apiVersion": "batch/v1", "kind": "Job"})
-    return {
+    pod: Manifest = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
-            "name": derived_name(name, uid, str(index)),
-            "generateName": f"{name}-",
+            "name": derived_name(prefix, uid, str(number_of_pod)),
+            "generateName": f"{prefix}-",
             "namespace": text(job, "metadata", "namespace"),
             "labels": labels,
             "annotations": {**child(template, "metadata", "annotations")},
@@ -221,18 +253,28 @@ def job_pod(job: Manifest, index: int) -> Manifest:
         },
         "spec": {"restartPolicy": "Never", **child(template, "spec")},
     }
+    if index is None:
+        return pod
+    hostname: dict[str, Json] = {"hostname": prefix} if len(prefix) <= MAX_HOSTNAME_CHARS else {}
+    return numbered({**pod, "spec": {**hostname, **child(pod, "spec")}}, index)
 
 
-def _count(memory: _Memory, pods: Sequence[Manifest]) -> tuple[int, int]:
+def _count(memory: _Memory, pods: Sequence[Manifest], *, indexed: bool) -> tuple[int, int]:
     for pod in pods:
         phase, uid = text(pod, "status", "phase"), uid_of(pod)
         if phase == "Succeeded":
             memory.succeeded.add(uid)
-        elif phase == "Failed" and uid not in memory.failed:
+            index = index_of(pod)
+            if index is not None:
+                memory.indexes.add(index)
+        elif phase == "Failed" and not memory.has_judged(uid):
             memory.failed.add(uid)
             memory.last_failure = pod_ended_at(pod)
     succeeded, failed = memory.earlier
-    return succeeded + len(memory.succeeded), failed + len(memory.failed)
+    failed += len(memory.failed)
+    if indexed:
+        return len(memory.indexes), failed
+    return succeeded + len(memory.succeeded), failed
 
 
 def _status(

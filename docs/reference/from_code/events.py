@@ -10,6 +10,11 @@ from core.jobs.policy import Policy
 from core.rayjob.events import FactEvent, LifeEvent
 from core.rayjob.observations import JobIdentity, Problem, SeenStatus
 from core.rayjob.spec import RayJobSpec
+from core.trainjob.conditions import Condition
+from core.trainjob.events import TrainFactEvent, TrainLifeEvent
+from core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
+from core.trainjob.policy import TrainPolicy
+from core.trainjob.spec import RuntimeRef, TrainJobSpec
 from docs.reference.from_code.attributes import attributes, cell, class_words, code
 
 HEAD = """\
@@ -27,10 +32,26 @@ SELECT version, occurred_at, type, data FROM event WHERE stream_id = '…' ORDER
 GROUPS = (
     ("What became of the job", LifeEvent),
     ("What was seen of its RayCluster, its submitter and its entrypoint", FactEvent),
+    ("What became of a TrainJob", TrainLifeEvent),
+    ("What was seen of a TrainJob's runtime and objects", TrainFactEvent),
     ("What every kind of job has", SharedEvent),
 )
 
-PARTS = (JobIdentity, Problem, SeenStatus, RayJobSpec, Policy, Confirmation)
+PARTS = (
+    JobIdentity,
+    Problem,
+    SeenStatus,
+    RayJobSpec,
+    Policy,
+    Confirmation,
+    TrainJobSpec,
+    RuntimeRef,
+    TrainPolicy,
+    SeenTrainStatus,
+    Condition,
+    JobCounts,
+    JobSetEnd,
+)
 """What stands inside of events."""
 
 

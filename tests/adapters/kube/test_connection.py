@@ -109,7 +109,9 @@ def test_an_exec_plug_in_brings_the_token_and_brings_a_new_one_when_it_expires(
             "args": [str(plug_in), str(counter)],
         }
     }
-    settings = ConnectionSettings(kubeconfig=kubeconfig(tmp_path, server.url, user))
+    settings = ConnectionSettings(
+        kubeconfig=kubeconfig(tmp_path, server.url, user), credentials_seconds=0
+    )
     cluster = KubernetesCluster(connect(settings, {}))
     for _ in range(4):
         cluster.get(RAYJOBS, "team", "a")

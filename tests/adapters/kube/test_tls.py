@@ -110,7 +110,7 @@ def test_in_a_pod_the_service_account_is_used_and_its_token_read_anew(
     token.write_text("first")
     host, port = server.url.removeprefix("https://").split(":")
     environment = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
-    settings = ConnectionSettings(service_account=account)
+    settings = ConnectionSettings(service_account=account, credentials_seconds=0)
     cluster = KubernetesCluster(connect(settings, environment))
     cluster.get(RAYJOBS, "team", "a")
     token.write_text("second")

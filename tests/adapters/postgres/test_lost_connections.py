@@ -6,11 +6,13 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, make_url
 
+from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
 from core.errors import LedgerUnavailable
 from core.ports.event_store import AppendOutcome
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.lost_acknowledgements import cutting_proxy
 from tests.support.postgres import plain_url
+from tests.support.postgres_fault_proxy import PostgresFaultProxy
 from tests.support.records import StreamWriter, a_stream
 from tests.support.waiting import wait_until
 
@@ -71,6 +73,37 @@ def test_an_append_that_waits_too_long_for_the_lock_gives_up(ledger_url: str) ->
         holder.execute("SELECT pg_advisory_unlock_all()")
         (result,) = ledger.store.append([part])
     assert result.outcome is AppendOutcome.APPENDED
+
+
+def test_a_server_that_is_lost_behind_a_line_that_stays_is_not_waited_for(ledger_url: str) -> None:
+    """A proxy goes on acknowledging what it gets, so no limit of TCP is ever reached."""
+    url = make_url(ledger_url)
+    with PostgresFaultProxy(url.host or "", url.port or 0) as line:
+        through = url.set(port=line.port).render_as_string(hide_password=False)
+        options = EngineOptions(role=APP_ROLE, statement_timeout_seconds=1, grace_seconds=1)
+        engine = open_engine(through, options)
+        ledger = postgres_ledger(engine)
+        ledger.take_all_shards()
+        part = StreamWriter(a_stream()).next()
+        line.half_open()
+        with pytest.raises(LedgerUnavailable, match="no answer within 2 s"):
+            ledger.store.append([part])
+        line.restore()
+        (result,) = ledger.store.append([part])
+        assert result.outcome is AppendOutcome.APPENDED
+        engine.dispose()
+
+
+def test_what_is_answered_in_time_is_not_cut_off(ledger_url: str) -> None:
+    """The limit is that of one statement, not of the connection."""
+    options = EngineOptions(role=APP_ROLE, statement_timeout_seconds=1, grace_seconds=0)
+    engine = open_engine(ledger_url, options)
+    with engine.connect() as connection:
+        first = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+        for _ in range(4):
+            connection.exec_driver_sql("SELECT pg_sleep(0.4)")
+        assert connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one() == first
+    engine.dispose()
 
 
 def test_an_append_judges_what_was_committed_while_it_waited(

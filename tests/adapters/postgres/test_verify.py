@@ -5,7 +5,8 @@ import pytest
 from sqlalchemy import Engine
 
 from adapters.postgres import verify as verify_module
-from adapters.postgres.verify import FaultKind, VerifyReport, verify
+from adapters.postgres import verify_rows
+from adapters.postgres.verify import Extent, FaultKind, VerifyReport, verify
 from tests.support.ledgers import postgres_ledger, tampering
 from tests.support.records import StreamWriter, a_stream
 
@@ -62,12 +63,45 @@ def test_an_empty_log_is_whole(engine: Engine) -> None:
 def test_a_log_of_many_chunks_is_walked_whole(
     filled: Engine, ledger_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verify_module, "_CHUNK_EVENTS", 3)
+    monkeypatch.setattr(verify_rows, "TELL_EVENTS", 3)
     assert checked(filled).fault is None
     tamper(ledger_url, "UPDATE event SET actor = 'x' WHERE stream_id = %s AND version = 4", TWO)
     fault = checked(filled).fault
     assert fault is not None
     assert (fault.kind, fault.stream_id, fault.version) == (FaultKind.LINK, TWO, 4)
+
+
+def test_processes_that_share_a_log_find_what_one_finds(
+    filled: Engine, ledger_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verify_module, "PROCESS_EVENTS", 4)
+    tamper(ledger_url, "UPDATE event SET actor = 'x' WHERE version = 4")
+    tamper(ledger_url, "UPDATE event SET version = 9 WHERE version = 3 AND stream_id = %s", TWO)
+    alone = verify(filled, lambda *_: None)
+    shared = verify(filled, lambda *_: None, Extent(processes=3))
+    assert shared == alone
+    assert shared.events == EVENTS
+
+
+@pytest.mark.parametrize(("first", "last"), [(5, 9), (1, 12), (7, 7)])
+def test_a_part_of_the_log_can_be_walked(filled: Engine, first: int, last: int) -> None:
+    report = verify(filled, lambda *_: None, Extent(first=first, last=last))
+    assert (report.events, report.faults) == (last - first + 1, ())
+
+
+def test_a_fault_outside_the_part_is_not_looked_for(filled: Engine, ledger_url: str) -> None:
+    tamper(ledger_url, "UPDATE event SET actor = 'x' WHERE position = 7")
+    assert verify(filled, lambda *_: None, Extent(first=8)).fault is None
+    fault = verify(filled, lambda *_: None, Extent(first=7, last=7)).fault
+    assert fault is not None
+    assert (fault.kind, fault.position) == (FaultKind.LINK, 7)
+
+
+def test_an_event_gone_from_the_part_is_found(filled: Engine, ledger_url: str) -> None:
+    tamper(ledger_url, "DELETE FROM event WHERE position = 12")
+    fault = verify(filled, lambda *_: None, Extent(first=7, last=12)).fault
+    assert fault is not None
+    assert (fault.kind, fault.position) == (FaultKind.LOG_HEAD, 12)
 
 
 @pytest.mark.parametrize(

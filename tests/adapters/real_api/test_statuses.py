@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from core.errors import ObjectNotFound
+from core.errors import ObjectChanged, ObjectNotFound
 from core.ports.cluster import RAYJOBS
 from core.rayjob.names import FINALIZER
-from core.values.documents import Manifest
+from core.values.documents import Manifest, child
 from tests.adapters.real_api.desk import Desk, Document
 from tests.support.api import APPLY, MERGE, rayjob
 
@@ -108,6 +108,7 @@ def test_what_another_controller_left_is_gone_after_the_first_write(
 ) -> None:
     job = desk.job(FINALIZER)
     written_by_upstream(desk)
+    desk.see(desk.now())
     assert desk.publish(job, status) == status
     following = {**status, "jobDeploymentStatus": "Complete", "message": "done"}
     assert desk.publish(job, following) == following
@@ -128,7 +129,8 @@ def test_whoever_takes_a_field_gives_it_back_with_our_next_status(desk: Desk) ->
     path = desk.api.path("ray.io/v1/rayjobs", "train", "status")
     reply = desk.api.request("PATCH", path, patch, content_type=MERGE, fieldManager="kubectl-edit")
     assert reply.body["status"]["reason"] == "AppFailed"
-    status = {**FRESH, **COUNTS, "message": "on it"}
+    desk.see(desk.now())
+    status = {**FRESH, **COUNTS, "jobDeploymentStatus": "Running"}
     assert desk.publish(job, status) == status
 
 
@@ -158,12 +160,51 @@ def test_no_status_is_left_on_an_object_that_took_the_place_of_the_job(desk: Des
     assert "status" not in desk.now()
 
 
-def test_a_status_that_went_to_another_object_is_taken_back(desk: Desk) -> None:
-    """So it is where our finalizer was taken off by somebody else, and in a first write."""
+def test_not_even_the_first_status_goes_to_another_object(desk: Desk) -> None:
     job = desk.job()
     desk.api.delete("ray.io/v1/rayjobs", "train")
     desk.submit(rayjob("train"))
-    assert desk.publish(job, UPSTREAMS) == {"succeeded": 0, "failed": 0}
+    task = desk.publisher.offer(job.identity, [UPSTREAMS])
+    assert task is not None
+    assert task() is not None, "a conflict"
+    assert "status" not in desk.now()
+
+
+def test_a_status_that_was_held_up_does_not_undo_a_newer_one(desk: Desk) -> None:
+    """What was given up may arrive much later; by then another resourceVersion is there."""
+    job = desk.job()
+    metadata: Manifest = {
+        "namespace": desk.api.namespace,
+        "name": "train",
+        "uid": job.identity.uid,
+        "resourceVersion": job.version,
+    }
+    stale: Manifest = {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "metadata": dict(metadata),
+        "status": {**FRESH, "jobDeploymentStatus": "Initializing"},
+    }
+    desk.publish(job, {**FRESH, **COUNTS})
+    with pytest.raises(ObjectChanged):
+        desk.cluster.apply(RAYJOBS, stale, field_manager="jobledger", subresource="status")
+    assert child(desk.now(), "status") == {**FRESH, **COUNTS}
+
+
+def test_a_status_that_others_wrote_over_is_told_and_written_anew(desk: Desk) -> None:
+    job = desk.job()
+    shown = desk.publish(job, {**FRESH, **COUNTS})
+    patch = {"status": {"jobDeploymentStatus": "Failed", "reason": "AppFailed"}}
+    path = desk.api.path("ray.io/v1/rayjobs", "train") + "/status"
+    reply = desk.api.request("PATCH", path, patch, content_type=MERGE)
+    assert reply.code == 200, reply
+    now = desk.now()
+    desk.see(now)
+    version = str(child(now, "metadata")["resourceVersion"])
+    task = desk.publisher.seen(job.identity.stream_id, version, child(now, "status"))
+    assert task is not None
+    assert task() is None
+    assert child(desk.now(), "status") == shown
 
 
 def test_a_status_makes_no_object(desk: Desk) -> None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from core.errors import LedgerError
 from core.jobs.rows import DecisionRow
+from core.ports.pending import Look
 from core.values.ids import SHARDS, DecisionId
 from core.values.instants import Instant
 from tests.support.records import NOON, a_decision_row, a_stream
@@ -35,16 +36,13 @@ class Table:
         with self._lock:
             self.rows.pop(decision, None)
 
-    def due(
+    def look(
         self, now: Instant, shards: Collection[int], limit: int, besides: Collection[DecisionId]
-    ) -> Sequence[DecisionRow]:
-        return [row for row in self._besides(shards, besides) if row.due_at <= now][:limit]
-
-    def next_due_at(
-        self, shards: Collection[int], besides: Collection[DecisionId]
-    ) -> Instant | None:
+    ) -> Look:
         rows = self._besides(shards, besides)
-        return rows[0].due_at if rows else None
+        due = [row for row in rows if row.due_at <= now][:limit]
+        others = rows[len(due) :]
+        return Look(due=due, next_due_at=others[0].due_at if others else None)
 
     def pending(self, shards: Collection[int], limit: int) -> Sequence[DecisionRow]:
         return self._besides(shards, ())[:limit]

@@ -34,6 +34,11 @@ class Desk:
         jobs = self.store.get_due_jobs(datetime.now(UTC))
         return [job.args[0].cause for job in jobs]
 
+    def due_at_a_look(self) -> list[str]:
+        """Return what is handed out by a look at the table, whatever is known of it."""
+        self.store.needs_wake(None)
+        return self.due()
+
     def pause(self) -> timedelta:
         """Return how long the engine would sleep."""
         at = self.store.get_next_run_time()
@@ -49,18 +54,18 @@ def test_what_is_overdue_by_hours_is_handed_out_the_earliest_first() -> None:
 def test_what_was_handed_out_is_not_handed_out_again_before_it_is_dealt_with() -> None:
     row = a_decision("a")
     desk = Desk(row)
-    assert [desk.due(), desk.due()] == [["a"], []]
+    assert [desk.due(), desk.due_at_a_look()] == [["a"], []]
     desk.store.dealt_with(row.decision_id)
-    assert desk.due() == ["a"]
+    assert desk.due_at_a_look() == ["a"]
 
 
 def test_what_is_not_dealt_with_is_handed_out_again_after_a_minute() -> None:
     desk = Desk(a_decision("a"))
     assert desk.due() == ["a"]
     desk.clock.advance(HANDED_OUT_SECONDS_MAX)
-    assert desk.due() == []
+    assert desk.due_at_a_look() == []
     desk.clock.advance(0.001)
-    assert desk.due() == ["a"]
+    assert desk.due_at_a_look() == ["a"]
 
 
 def test_decisions_of_shards_that_are_not_worked_on_are_left_alone() -> None:
@@ -117,6 +122,14 @@ def test_what_is_announced_need_not_be_asked_for() -> None:
     assert desk.due() == ["b"]
 
 
+def test_one_query_tells_what_is_due_and_how_long_to_sleep() -> None:
+    desk = Desk(a_decision("a", -1), a_decision("b", 10))
+    assert desk.due() == ["a"]
+    assert timedelta(seconds=9) < desk.pause() <= timedelta(seconds=10)
+    assert desk.due() == []
+    assert desk.table.asked == 1
+
+
 def test_it_looks_again_after_the_longest_sleep_whatever_it_knows() -> None:
     """The clock may have been set back, or a wake-up lost."""
     desk = Desk(a_decision("a", 3600))
@@ -134,14 +147,14 @@ def test_while_it_looks_every_decision_needs_a_wake_up() -> None:
     desk.pause()
     desk.clock.advance(1)
     needed: list[bool] = []
-    read = desk.table.due
+    read = desk.table.look
 
     def meanwhile(*args: Any) -> Any:  # noqa: ANN401 passes everything on
         found = read(*args)
         needed.append(desk.store.needs_wake(NOON + timedelta(seconds=5)))
         return found
 
-    desk.table.due = meanwhile  # type: ignore[method-assign,assignment]  # an append in between
+    desk.table.look = meanwhile  # type: ignore[method-assign,assignment]  # an append in between
     desk.due()
     assert needed == [True]
 

@@ -20,12 +20,12 @@ from adapters.service.slots import Slot, Slots
 from adapters.service.watching import ChildListener, JobListener, Surroundings
 from adapters.telemetry.metrics import Metrics
 from core.jobs.effects import EffectKind, OpenEffect, WantedEffect
+from core.kinds import JobObservation
 from core.log.chain import GENESIS
 from core.log.recording import Tail
 from core.log.redaction import digest
 from core.ports.cluster import RAYJOBS
 from core.projections.view import View
-from core.rayjob.observations import RayJobObservation
 from core.rayjob.state import Attempt, RayJobState
 from core.values.documents import Manifest, child, text
 from core.values.ids import StreamId, effect_id_of, observation_id
@@ -80,7 +80,7 @@ class Bench:
         assert found is not None
         return found
 
-    def said(self) -> list[RayJobObservation]:
+    def said(self) -> list[JobObservation]:
         """Take everything out of the inbox."""
         return [observation for _, observation in self.inbox.take(1000, 0)]
 

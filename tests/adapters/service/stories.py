@@ -2,15 +2,12 @@
 
 from collections import Counter
 
-from adapters.rebuilding import compare
-from adapters.service.slots import fold_slot
-from core.log.chain import GENESIS, first_fault
 from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
-from core.rayjob.status import FIELDS, status
 from core.values.documents import child, text
 from core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.support.crash_points import Fuse
+from tests.support.life_ends import assert_ledger_whole, differing, folded_status
 from tests.support.service_world import ServiceWorld
 
 K8S, HTTP = "K8sJobMode", "HTTPMode"
@@ -71,33 +68,15 @@ def is_let_go(world: ServiceWorld, stream: StreamId) -> bool:
 
 def assert_whole(world: ServiceWorld, stream: StreamId) -> None:
     """Assert that nothing was doubled, lost or leaked, and that all tables follow from the log."""
-    log = world.store.read_stream(stream)
-    assert first_fault(GENESIS, [item.record for item in log]) is None
-    assert compare(world, stream) == []
-    assert {row.state for row in world.history.decisions(stream)} <= {"fired", "cancelled"}
-    assert all(row.state != "requested" for row in world.history.effects(stream))
-    ended = Counter(
-        str(item.record.data["decision_id"])
-        for item in log
-        if item.record.type in ("DecisionFired", "DecisionCancelled")
-    )
-    scheduled = {
-        str(item.record.data["decision_id"])
-        for item in log
-        if item.record.type == "DecisionScheduled"
-    }
-    assert ended == Counter(dict.fromkeys(scheduled, 1))
+    assert_ledger_whole(world, stream)
     made = Counter(item for item in world.cluster.writes if item[:2] == ("create", "rayclusters"))
     assert set(made.values()) <= {1}, f"a RayCluster was created twice: {made}"
     assert world.cluster.list(RAYCLUSTERS).items == []
     if not world.job("train"):
         assert world.cluster.list(BATCH_JOBS).items == []
         return
-    # After a death between the end and the last copy, a finished job is not read again for it.
-    told = FIELDS - ({"rayClusterStatus"} if world.deaths else set())
-    folded = status(fold_slot(stream, log).view.state)
     shown = child(world.job("train"), "status")
-    assert {key: shown.get(key) for key in told} == {key: folded.get(key) for key in told}
+    assert differing(shown, folded_status(world, stream)) == {}
 
 
 def created(world: ServiceWorld, plural: str) -> int:

@@ -42,13 +42,16 @@ def test_nothing_is_done_before_everything_has_been_listed() -> None:
     world = ServiceWorld()
     stream = world.create(a_rayjob())
     service = world.service
-    for mailbox in world.cluster._mailboxes()[:2]:  # noqa: SLF001 two of the three lists
+    for mailbox in world.cluster._mailboxes()[:2]:  # noqa: SLF001 two of the four lists
         mailbox.deliver()
     for _ in range(20):
         service.step()
     assert told(world, stream)[:2] == ["JobDiscovered", "ManifestReceived"]
     assert world.cluster.writes == [("create", "rayjobs", "train")]
-    assert service.controller.waits_for() == ["no list of Job objects yet"]
+    assert service.controller.waits_for() == [
+        "no list of Job objects yet",
+        "no list of Pod objects yet",
+    ]
     world.cluster.deliver()
     for _ in range(20):
         service.step()

@@ -1,28 +1,45 @@
 """The process dies, or an answer is lost, before or after every single call of a port."""
 
-from collections.abc import Callable
+import itertools
+from dataclasses import dataclass
 
 import pytest
 
-from core.values.ids import StreamId
+from adapters.rebuilding import compare, replace
+from core.errors import LedgerUnavailable
+from core.jobs.effects import EffectKind
+from core.ports.event_store import EventStore
+from core.ports.history import History
+from core.ports.projections import Projections
+from tests.adapters.service.lives import LIVES, MODES_OF_SUBMISSION, Story, outcome_in, outcome_of
 from tests.adapters.service.stories import (
-    HTTP,
     K8S,
     assert_whole,
-    created,
     deletion_story,
     phases_shown,
     retry_story,
     suspension_story,
 )
-from tests.support.crash_points import MODES, Fuse, Mode
+from tests.support.crash_points import MODES, Crash, Fuse, Mode, fused
+from tests.support.effectful_steps import (
+    EFFECTS_UNSEEN,
+    HARMLESS,
+    LOOKS,
+    UNUSED,
+    all_calls,
+    knowing_effects,
+    ports,
+    wanted_points,
+)
 from tests.support.service_world import ServiceWorld
 
 DEADLY: tuple[Mode, ...] = ("die before", "die after")
-Story = Callable[[str, Fuse], tuple[ServiceWorld, StreamId]]
+
+MORE_OR_LESS = 4
+"""As many steps more or less make no other life: when a head is asked first is up to the dice."""
 
 
-@pytest.mark.parametrize("submission", [K8S, HTTP])
+@pytest.mark.parametrize("submission", MODES_OF_SUBMISSION)
 def test_without_faults_users_see_every_phase_of_a_retry(submission: str) -> None:
     world, stream = retry_story(submission)
     assert_whole(world, stream)
@@ -38,55 +55,99 @@ def test_without_faults_users_see_every_phase_of_a_retry(submission: str) -> Non
     assert world.fuse.blown == ""
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("submission", [K8S, HTTP])
-def test_a_retry_comes_to_its_end_whatever_breaks(submission: str, mode: Mode) -> None:
-    calls = len(retry_story(submission)[0].fuse.calls)
-    for number in range(1, calls + 1):
-        world, stream = retry_story(submission, Fuse(number, mode))
-        assert_whole(world, stream)
-        job = world.history.attempts(stream)
-        told = f"call {number}, {world.fuse.blown}"
-        assert [row.outcome for row in job] == ["failed", "failed", "succeeded"], told
-        assert created(world, "rayclusters") == 3, told
-        assert created(world, "jobs") == (3 if submission == K8S else 0), told
-        assert len(world.plane.runs) == 3, told
-        assert world.deaths == (mode in DEADLY and world.fuse.blown != ""), told
-
-
-@pytest.mark.parametrize("mode", ["die after", "lose the answer"])
-@pytest.mark.parametrize("story", [deletion_story, suspension_story])
-def test_deletion_and_suspension_come_to_their_ends_whatever_breaks(
-    story: Story, mode: Mode
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in DEADLY])
+@pytest.mark.parametrize("submission", MODES_OF_SUBMISSION)
+def test_a_retry_comes_to_its_end_whatever_call_is_not_answered(
+    submission: str, mode: Mode
 ) -> None:
+    undisturbed = retry_story(submission)
+    outcome = outcome_of(*undisturbed)
+    for number in range(1, len(undisturbed[0].fuse.calls) + 1):
+        world, stream = retry_story(submission, Fuse(number, mode))
+        where = f"call {number}, {mode} {world.fuse.blown}"
+        assert_whole(world, stream)
+        assert world.deaths == 0, where
+        assert outcome_in(world, stream) == outcome, where
+
+
+@pytest.mark.parametrize("mode", DEADLY)
+@pytest.mark.parametrize("submission", MODES_OF_SUBMISSION)
+@pytest.mark.parametrize("life", LIVES)
+def test_a_death_at_any_step_of_any_life_changes_nothing_of_its_end(
+    life: str, submission: str, mode: Mode
+) -> None:
+    story = LIVES[life]
+    undisturbed = story(submission, Fuse(steps_only=True))
+    outcome, steps = outcome_of(*undisturbed), len(undisturbed[0].fuse.calls)
+    for number in itertools.count(1):
+        world, stream = story(submission, Fuse(number, mode, steps_only=True))
+        where = f"call {number}, {mode} {world.fuse.blown}"
+        assert outcome_of(world, stream) == outcome, where
+        if not world.fuse.blown:  # it was over before
+            break
+        assert world.deaths == 1, where
+    assert steps - MORE_OR_LESS < number <= steps + 1 + MORE_OR_LESS
+
+
+@pytest.mark.parametrize("story", [deletion_story, suspension_story])
+def test_deletion_and_suspension_come_to_their_ends_whatever_answer_is_lost(story: Story) -> None:
     calls = len(story(K8S, Fuse())[0].fuse.calls)
     for number in range(1, calls + 1):
-        world, stream = story(K8S, Fuse(number, mode))
+        world, stream = story(K8S, Fuse(number, "lose the answer"))
         assert_whole(world, stream)
 
 
-def test_every_port_that_the_service_writes_to_is_among_the_crash_points() -> None:
-    called = {
-        name
-        for story in (retry_story, deletion_story, suspension_story)
-        for submission in (K8S, HTTP)
-        for name in story(submission, Fuse())[0].fuse.calls
-    }
-    assert called >= {
-        "cluster.apply",
-        "cluster.create",
-        "cluster.delete",
-        "cluster.merge_patch",
-        "history.finished",
-        "history.open_streams",
-        "leases.acquire",
-        "leases.current",
-        "ray.info",
-        "ray.stop",
-        "ray.submit",
-        "store.append",
-        "store.read_streams",
-    }
+@pytest.mark.parametrize("mode", DEADLY)
+def test_a_rebuilding_that_dies_is_done_by_the_next(mode: Mode) -> None:
+    world, stream = retry_story(K8S)
+    fuse = Fuse(1, mode, steps_only=True)
+    parts = RebuiltParts(world, fused(world.projections, "Projections", fuse, LedgerUnavailable))
+    with pytest.raises(Crash):
+        replace(parts, stream)
+    assert fuse.blown == "Projections.replace_rows"
+    assert compare(world, stream) == []
+    assert replace(world, stream) == []
+
+
+@dataclass(frozen=True)
+class RebuiltParts:
+    """A world whose tables are replaced through a port that breaks."""
+
+    world: ServiceWorld
+    projections: Projections
+
+    @property
+    def store(self) -> EventStore:
+        return self.world.store
+
+    @property
+    def history(self) -> History:
+        return self.world.history
+
+
+def test_every_step_that_the_ports_have_is_hit_by_a_life() -> None:
+    """What is generated from the ports and from the kinds of effects, and hit by nobody, is red."""
+    hit = {"Projections.replace_rows"}  # by the rebuilding above
+    with knowing_effects():
+        for story in LIVES.values():
+            for submission in MODES_OF_SUBMISSION:
+                hit |= story(submission, Fuse(steps_only=True))[0].fuse.points
+    assert wanted_points() - hit == set()
+
+
+def test_what_is_excused_is_there_and_taken_by_no_life() -> None:
+    """An excuse that has become void is red, too."""
+    assert set(HARMLESS) | set(UNUSED) <= all_calls() | set(ports())
+    assert set(EFFECTS_UNSEEN) | set(LOOKS) <= {kind.value for kind in EffectKind}
+    fuses = [
+        story(submission, Fuse())[0].fuse
+        for story in LIVES.values()
+        for submission in MODES_OF_SUBMISSION
+    ]
+    assert {name for fuse in fuses for name in fuse.calls} & set(UNUSED) == set()
+    hit = {point for fuse in fuses for point in fuse.points}
+    assert hit & {f"intent {kind}" for kind in EFFECTS_UNSEEN} == set()
+    assert hit & {f"act {kind}" for kind in LOOKS} == set()
 
 
 def test_two_deaths_one_after_the_other_do_no_more_harm_than_one() -> None:

@@ -82,7 +82,7 @@ class Desk:
             publisher=given.publisher,
             polls=given.polls,
             alarms=self.alarms,
-            herald=lambda _, events: self.heralded.extend(events),
+            herald=lambda _, events, __: self.heralded.extend(events),  # type: ignore[arg-type] # RayJobs
         )
         self.service.turn._follower = self.handover  # noqa: SLF001 in place of the wired one
         self.service.leases.renew()
@@ -98,7 +98,9 @@ class Desk:
 
     @property
     def state(self) -> RayJobState:
-        return self.service.slots.state(STREAM) or RayJobState()
+        state = self.service.slots.state(STREAM) or RayJobState()
+        assert isinstance(state, RayJobState)
+        return state
 
     @property
     def slot(self) -> Slot:

@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-from adapters.service.publishing import COPY_DELAY_SECONDS, PAUSE_MAX_SECONDS, Publisher
+from adapters.service.publishing import (
+    PAUSE_FIRST_SECONDS,
+    PAUSE_MAX_SECONDS,
+    PROGRESS_DELAY_SECONDS,
+    Publisher,
+)
 from adapters.service.workers import Task
 from core.errors import (
     ClusterError,
@@ -154,7 +159,8 @@ def test_fields_that_the_crd_prunes_do_not_loop(desk: Desk) -> None:
 
 
 def test_fields_of_another_writer_that_should_be_empty_are_cleared(desk: Desk) -> None:
-    desk.cluster.edit(RAYJOBS, "ml", "train", status={"reason": "AppFailed", "foreign": "kept"})
+    others = {"reason": "AppFailed", "foreign": "kept"}
+    desk.see(desk.cluster.edit(RAYJOBS, "ml", "train", status=others))
     desk.offer(a_status("Running"))
     desk.work()
     assert desk.shown() == a_status("Running", foreign="kept")
@@ -178,7 +184,7 @@ def test_after_a_failure_nobody_knows_what_is_shown_so_it_is_written_again(desk:
     desk.refusals = [ClusterUnreachable("the answer was lost")]
     desk.offer(a_status("Retrying"))
     desk.work()
-    desk.cluster.edit(RAYJOBS, "ml", "train", status=a_status("Retrying"))
+    desk.see(desk.cluster.edit(RAYJOBS, "ml", "train", status=a_status("Retrying")))
     desk.offer(a_status("Running"))
     desk.work()
     assert text(desk.shown(), "jobDeploymentStatus") == "Running"
@@ -219,56 +225,86 @@ def replace_the_job(desk: Desk) -> None:
     desk.job({"metadata.labels": {"second": "yes"}})
 
 
-def test_what_was_written_to_an_object_of_the_same_name_is_taken_back(desk: Desk) -> None:
-    replace_the_job(desk)
-    desk.offer(a_status("Running"))
-    assert desk.work() == []
-    assert desk.shown() == {}
-
-
-def test_the_object_that_was_written_to_gets_its_own_next_status_whole(desk: Desk) -> None:
-    first = desk.a_job
-    replace_the_job(desk)
-    (second,) = [job for job in desk.live.jobs() if job.identity != first.identity]
-    desk.a_job = second
-    desk.offer(a_status("Initializing"))
-    desk.work()
-    desk.a_job = first
-    desk.offer(a_status("Complete"))
-    desk.work()
-    desk.a_job = second
-    desk.offer(a_status("Running"))
-    desk.work()
-    assert desk.shown() == a_status("Running")
-
-
-@pytest.mark.parametrize(
-    "mark", [{"finalizers": []}, {"deletionTimestamp": "2026-11-20T10:00:00Z"}]
-)
-def test_where_another_object_may_take_the_place_the_version_must_be_the_one_seen(
-    desk: Desk, mark: Manifest
+@pytest.mark.parametrize("written_before", [False, True])
+def test_an_object_that_took_the_name_of_the_job_gets_nothing(
+    desk: Desk, written_before: bool
 ) -> None:
-    desk.offer(a_status("Running"))
-    desk.work()
-    known = desk.cluster.get(RAYJOBS, "ml", "train") or {}
-    metadata = {**child(known, "metadata"), "finalizers": [FINALIZER], **mark}
-    desk.see(desk.cluster.edit(RAYJOBS, "ml", "train", metadata=metadata))
+    """It has another resourceVersion; of the UID no notice is taken in a status."""
+    if written_before:
+        desk.offer(a_status("Running"))
+        desk.work()
     replace_the_job(desk)
     desk.offer(a_status("Complete"))
     assert len(desk.work()) == 1
     assert desk.shown() == {}
 
 
+def test_a_write_that_was_held_up_cannot_undo_a_newer_one(desk: Desk) -> None:
+    """It was given up, and arrives after what was written in its place."""
+    sent: list[Callable[[], Manifest]] = []
+
+    def held_up(*args: Any, **kwargs: Any) -> Manifest:  # noqa: ANN401 passes everything on
+        sent.append(lambda: maybe(*args, **kwargs))
+        raise ClusterUnreachable("no answer in time")
+
+    maybe: Callable[..., Manifest] = desk.cluster.apply
+    with pytest.MonkeyPatch.context() as line:
+        line.setattr(desk.cluster, "apply", held_up)
+        desk.offer(a_status("Initializing"))
+        desk.work()
+    desk.offer(a_status("Running"))
+    desk.work()
+    (late,) = sent
+    with pytest.raises(ObjectChanged):
+        late()
+    assert desk.shown() == a_status("Running")
+
+
+def test_after_a_conflict_it_is_tried_again_as_soon_as_the_watch_has_told_why(desk: Desk) -> None:
+    labelled = desk.cluster.edit(RAYJOBS, "ml", "train", metadata=relabelled(desk))
+    desk.offer(a_status("Running"))
+    (pause,) = desk.work()
+    assert pause < PAUSE_FIRST_SECONDS
+    desk.see(labelled)
+    assert desk.work() == []
+    assert desk.written() == ["Running"]
+
+
+def test_the_version_that_a_write_made_is_known_before_the_watch_tells_it(desk: Desk) -> None:
+    for phase in ("Initializing", "Running", "Complete"):
+        desk.offer(a_status(phase))
+        assert desk.work() == []
+    shown = desk.cluster.get(RAYJOBS, "ml", "train") or {}
+    (job,) = desk.live.jobs()
+    assert job.version == text(shown, "metadata", "resourceVersion")
+
+
+def relabelled(desk: Desk) -> Manifest:
+    """Return the metadata of the job with another label."""
+    known = desk.cluster.get(RAYJOBS, "ml", "train") or {}
+    return {**child(known, "metadata"), "labels": {"team": "vision"}}
+
+
 def test_a_change_of_nothing_but_the_copy_waits_for_company(desk: Desk) -> None:
     desk.offer(a_status("Running"))
     desk.work()
     desk.offer(a_status("Running", rayClusterStatus={"state": "ready"}))
-    assert desk.work() == [COPY_DELAY_SECONDS]
+    assert desk.work() == [PROGRESS_DELAY_SECONDS]
     desk.offer(
-        a_status("Running", rayClusterStatus={"state": "ready", "x": 1}, jobStatus="RUNNING")
+        a_status("Running", rayClusterStatus={"state": "ready", "x": 1}, dashboardURL="head")
     )
     assert desk.work() == []
     assert len(desk.cluster.statuses) == 2
+
+
+def test_that_the_ray_job_runs_waits_for_company_and_that_it_ended_does_not(desk: Desk) -> None:
+    desk.offer(a_status("Running"))
+    desk.work()
+    desk.offer(a_status("Running", jobStatus="RUNNING", rayJobInfo={"startTime": "x"}))
+    assert desk.work() == [PROGRESS_DELAY_SECONDS]
+    desk.offer(a_status("Running", jobStatus="SUCCEEDED", rayJobInfo={"startTime": "x"}))
+    assert desk.work() == []
+    assert [status.get("jobStatus") for status in desk.cluster.statuses] == [None, "SUCCEEDED"]
 
 
 def test_a_copy_without_company_goes_out_after_its_delay(desk: Desk) -> None:
@@ -277,7 +313,7 @@ def test_a_copy_without_company_goes_out_after_its_delay(desk: Desk) -> None:
     desk.offer(a_status("Running", rayClusterStatus={"state": "ready"}))
     desk.work()
     desk.offer(a_status("Running", rayClusterStatus={"state": "suspended"}))
-    desk.clock.advance(COPY_DELAY_SECONDS)
+    desk.clock.advance(PROGRESS_DELAY_SECONDS)
     assert desk.work() == []
     assert desk.shown()["rayClusterStatus"] == {"state": "suspended"}
 
@@ -289,7 +325,7 @@ def test_a_copy_that_waits_gives_way_to_the_next_phase_again_and_again(desk: Des
         desk.offer(a_status(phase, rayClusterStatus={"state": phase}))
         desk.work()
     assert desk.written() == ["Initializing", "Running", "Retrying", "Initializing"]
-    desk.clock.advance(COPY_DELAY_SECONDS)
+    desk.clock.advance(PROGRESS_DELAY_SECONDS)
     desk.work()
     assert (desk.written()[4:], desk.tasks) == (["Initializing"], [])
 

@@ -1,5 +1,8 @@
 """Two replicas on one ledger and one cluster: shards lost and gained."""
 
+import pytest
+
+from core.errors import LedgerUnavailable
 from core.ports.cluster import RAYCLUSTERS, RAYJOBS
 from core.values.documents import child
 from core.values.ids import SHARDS, StreamId, shard_of
@@ -179,3 +182,31 @@ def test_decisions_of_shards_that_are_held_but_not_taken_up_are_not_told() -> No
     two.settle(two.b)
     fired = [r for r in two.world.store.read_stream(stream) if "Fired" in r.record.type]
     assert len(fired) == 1
+
+
+def test_what_a_turn_read_before_its_shard_was_loaded_is_read_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The shard was held and lost again while its open jobs could not be read."""
+    two = TwoReplicas()
+
+    def away(*args: object) -> object:
+        raise LedgerUnavailable(str(len(args)))
+
+    monkeypatch.setattr(two.b.controller._stopping, "wait", lambda _: False)  # noqa: SLF001 no pause
+    with monkeypatch.context() as outage:
+        outage.setattr(two.world.history, "open_streams", away)
+        two.pass_by(LEASE_SECONDS + 1, two.b)
+        stream = two.create()
+        two.settle(two.b)
+        assert two.world.store.read_stream(stream), "its turn has read and written it"
+        two.pass_by(LEASE_SECONDS + 1, two.a)
+    two.settle(two.a)
+    assert two.world.phase("train") == "Running"
+    two.pass_by(LEASE_SECONDS + 1, two.b)
+    two.b.inbox.take(1000, 0)  # not even what it has heard tells it
+    two.b.turn.unheard.clear()
+    two.b.controller.run_once(wait_seconds=0)
+    fresh = two.b.slots.held(stream)
+    assert fresh is not None
+    assert fresh.view.state.phase == "Running"

@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 
 from adapters.service.sightings import MESSAGE_CHARACTERS_MAX, see_answer
+from core.kinds import JobObservation
 from core.ports.cluster import RAYJOBS
 from core.ports.ray_jobs import RayJobInfo
 from core.rayjob.observations import (
     ClusterSeen,
     ManifestSeen,
     PollAnswered,
-    RayJobObservation,
     SubmitterSeen,
 )
 from core.values.documents import Json
@@ -23,7 +23,7 @@ from tests.support.service_world import DOOR
 ENV: Json = [{"name": "API_TOKEN", "value": SECRET}]
 
 
-def shown(observation: RayJobObservation) -> str:
+def shown(observation: JobObservation) -> str:
     """Return everything that an observation says."""
     return repr(observation)
 

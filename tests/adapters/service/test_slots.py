@@ -72,9 +72,7 @@ def test_a_deleted_job_leaves_nothing_behind() -> None:
 def test_a_relist_of_finished_jobs_reads_nothing_from_the_log() -> None:
     bench = TurnBench()
     names = [f"job {number}" for number in range(50)]
-    bench.slots.note_finished(
-        FinishedJob(stream_id=a_job(name), generation=3, deleted=False) for name in names
-    )
+    bench.slots.note_finished(FinishedJob(stream_id=a_job(name), generation=3) for name in names)
     bench.see(*[seen(name, 3) for name in names])
     assert bench.take() == 50
     assert (bench.store.read, bench.store.sent, len(bench.slots)) == ([], [], 0)
@@ -83,19 +81,13 @@ def test_a_relist_of_finished_jobs_reads_nothing_from_the_log() -> None:
     assert bench.store.read == [a_job("job 7")], "an edited one is looked at"
 
 
-def test_of_deleted_jobs_not_even_a_glance_is_kept() -> None:
-    bench = TurnBench()
-    bench.slots.note_finished([FinishedJob(stream_id=ONE, generation=1, deleted=True)])
-    assert bench.slots.finished(ONE) is None
-
-
 def test_the_jobs_of_lost_shards_are_forgotten() -> None:
     bench = TurnBench()
     mine, others = a_stream_in(3), a_stream_in(4)
     bench.slots.load([mine, others])
     done, others_done = a_stream_in(3, "done"), a_stream_in(4, "done")
     bench.slots.note_finished(
-        FinishedJob(stream_id=stream, generation=1, deleted=False) for stream in (done, others_done)
+        FinishedJob(stream_id=stream, generation=1) for stream in (done, others_done)
     )
     bench.slots.drop_shards({3})
     assert [slot.shard for slot in bench.slots] == [4]

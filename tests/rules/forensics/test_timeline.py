@@ -5,7 +5,7 @@ from dataclasses import replace
 from core.forensics.timeline import in_words, timeline
 from core.rayjob.decider import RAYJOB
 from tests.frozen.samples import every_event
-from tests.support.rayjob_builders import cluster_of
+from tests.support.rayjob_builders import cluster_of, submission_of
 from tests.support.rayjob_events import ray_says
 from tests.support.rayjob_stories import failed_attempts, working
 from tests.support.rows import play
@@ -22,7 +22,7 @@ def test_the_story_of_a_running_job() -> None:
     assert [line.words for line in timeline(enumerate(history, start=1))] == [
         "RayJob ml/train was seen",
         "manifest generation 1",
-        f"attempt 1 began on RayCluster {cluster_of()}",
+        f"attempt 1 began on RayCluster {cluster_of()}, its Ray job is {submission_of()}",
         "add finalizer rayjob is asked for",
         f"create cluster {cluster_of()} is asked for",
         "add finalizer rayjob: done",
@@ -31,6 +31,8 @@ def test_the_story_of_a_running_job() -> None:
         "create submitter train is asked for",
         "create submitter train: done",
         "attempt 1 is running",
+        "create service train-head-svc is asked for",
+        "create service train-head-svc: done",
         "Ray says RUNNING: ",
     ]
 
@@ -38,7 +40,7 @@ def test_the_story_of_a_running_job() -> None:
 def test_a_retry_says_by_which_numbers_it_was_granted() -> None:
     words = told(1, backoff_limit=2)
     assert "attempt 1 failed: AppFailed: ValueError: 42" in words
-    assert "retry granted: failed attempt 1 is within backoffLimit 2" in words
+    assert "retry granted: failed attempt 1 is within backoffLimit 2 (application)" in words
     assert "Ray says FAILED, exit code 1: ValueError: 42" in words
     assert "retry fired, 2.000 s after it was due" in words
     assert "nothing of attempt 1 is left" in words

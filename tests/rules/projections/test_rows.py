@@ -65,7 +65,7 @@ def test_the_row_of_a_running_job() -> None:
     assert job_of(working()) == JobRow(
         stream_id=STREAM,
         shard=SHARD,
-        version=12,
+        version=14,
         cluster="kind",
         kind="RayJob",
         namespace="ml",
@@ -255,7 +255,8 @@ def test_the_row_of_an_effect_through_everything_that_can_happen_to_it() -> None
 
 def test_an_effect_on_a_head_names_its_address() -> None:
     _, _, effects = rows_of((*initializing(submission_mode=HTTP), cluster("ready")))
-    assert effects[-1].target == f"{submission_of()} at {ADDRESS}"
+    targets = {row.kind: row.target for row in effects}
+    assert targets["submit_entrypoint"] == f"{submission_of()} at {ADDRESS}"
 
 
 def test_only_rows_that_an_event_changed_are_put() -> None:

@@ -86,6 +86,7 @@ CREATED = asked(EffectKind.CREATE_CLUSTER, cluster_of())
             received(manifest(cluster_selector="shared")),
             started(cluster_name="shared"),
             ADDED,
+            asked(EffectKind.FIND_CLUSTER, "shared"),
         ),
     ),
     Row(
@@ -235,7 +236,7 @@ def adopted(status: SeenStatus, **spec: object) -> Story:
             poll("RUNNING", job_id="theirs-1", message="half way"),
         ),
         status={"jobDeploymentStatus": "Running", "message": "half way", "jobId": "theirs-1"},
-        under_way=[],
+        under_way=["create_service train-head-svc"],
     ),
     Outlook(
         rule="an end that others left on a job that goes on is not shown",

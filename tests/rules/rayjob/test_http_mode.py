@@ -21,6 +21,8 @@ from tests.support.rayjob_builders import (
     submission_of,
 )
 from tests.support.rayjob_events import (
+    HEAD_LOST,
+    SERVICE,
     asked,
     cancelled,
     cluster_is,
@@ -30,6 +32,7 @@ from tests.support.rayjob_events import (
     fired,
     reached_running,
     scheduled,
+    service_asked,
 )
 from tests.support.rayjob_stories import initializing, running, working
 from tests.support.rows import (
@@ -61,6 +64,7 @@ SILENT = "the head does not answer: connection refused"
             cluster_is("ready"),
             reached_running(),
             asked(SUBMIT, submission_of(), address=ADDRESS),
+            service_asked(),
         ),
     ),
     Row(
@@ -87,6 +91,7 @@ SILENT = "the head does not answer: connection refused"
                 "Message: entrypoint_num_cpus must be positive",
                 "backoffLimit is 0",
             ),
+            dropped(EffectKind.CREATE_SERVICE, SERVICE),
         ),
     ),
     Row(
@@ -131,6 +136,7 @@ SILENT = "the head does not answer: connection refused"
                 backoff_limit=2,
             ),
             dropped(SUBMIT, submission_of()),
+            dropped(EffectKind.CREATE_SERVICE, SERVICE),
         ),
     ),
     Row(
@@ -139,7 +145,7 @@ SILENT = "the head does not answer: connection refused"
         when=not_found(30),
         then=(
             EntrypointMissed(at=WHEN, job_id=submission_of()),
-            *failed_for_good("AppFailed", LOST, "backoffLimit is 0"),
+            *failed_for_good("AppFailed", LOST, "backoffLimit is 0", blame=HEAD_LOST),
         ),
     ),
     Row(
@@ -148,7 +154,9 @@ SILENT = "the head does not answer: connection refused"
         when=not_found(40),
         then=(
             EntrypointMissed(at=WHEN, job_id=submission_of()),
-            *failed_for_good("AppFailed", LOST, "backoffLimit is 0", status="RUNNING"),
+            *failed_for_good(
+                "AppFailed", LOST, "backoffLimit is 0", status="RUNNING", blame=HEAD_LOST
+            ),
         ),
     ),
 )
@@ -170,7 +178,7 @@ def test_http_mode(row: Row) -> None:
             manifest(12, generation=2, submission_mode=HTTP, finalizer=True),
             outdated(SUBMIT, 13),
         ),
-        under_way=[f"submit_entrypoint {submission_of()}"],
+        under_way=[f"create_service {SERVICE}", f"submit_entrypoint {submission_of()}"],
         facts={"phase": "Running"},
     ),
 )

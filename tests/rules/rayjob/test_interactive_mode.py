@@ -1,7 +1,12 @@
 """InteractiveMode: the user submits and names the submission."""
 
 from core.rayjob.decider import RAYJOB
-from core.rayjob.events import AttemptReachedWaiting, JobCompleted, SubmissionNamed
+from core.rayjob.events import (
+    AttemptReachedWaiting,
+    JobCompleted,
+    SubmissionNamed,
+    SuspensionPostponed,
+)
 from core.rayjob.observations import PollAnswered
 from core.rayjob.phases import JobStatus
 from tests.support.rayjob_builders import (
@@ -12,8 +17,14 @@ from tests.support.rayjob_builders import (
     manifest,
     poll,
 )
-from tests.support.rayjob_events import cluster_is, ray_says, reached_running, received
-from tests.support.rayjob_stories import initializing, running
+from tests.support.rayjob_events import (
+    cluster_is,
+    ray_says,
+    reached_running,
+    received,
+    service_asked,
+)
+from tests.support.rayjob_stories import initializing, led_there, running
 from tests.support.rows import WHEN, Outlook, Row, check, check_outlook, table
 
 WAITING = running(submission_mode=INTERACTIVE)
@@ -43,6 +54,7 @@ def answer(status: str, at: float) -> PollAnswered:
             received(NAMED),
             SubmissionNamed(at=WHEN, job_id="mine"),
             reached_running(),
+            service_asked(generation=2),
         ),
     ),
     Row(
@@ -54,11 +66,12 @@ def answer(status: str, at: float) -> PollAnswered:
             AttemptReachedWaiting(at=WHEN, attempt=1, address=ADDRESS),
             SubmissionNamed(at=WHEN, job_id="mine"),
             reached_running(),
+            service_asked(),
         ),
     ),
     Row(
         rule="the user's submission decides about the job",
-        given=(*WAITING, NAMED),
+        given=(*WAITING, NAMED, led_there()),
         when=answer("SUCCEEDED", 60),
         then=(
             ray_says("SUCCEEDED", job_id="mine"),
@@ -71,7 +84,7 @@ def answer(status: str, at: float) -> PollAnswered:
         when=answer("SUCCEEDED", 30),
     ),
     Row(
-        rule="suspend in Waiting is without effect (as upstream)",
+        rule="suspend in Waiting takes effect later, as upstream, and that is told",
         given=WAITING,
         when=manifest(40, generation=2, submission_mode=INTERACTIVE, suspend=True, finalizer=True),
         then=(
@@ -80,6 +93,7 @@ def answer(status: str, at: float) -> PollAnswered:
                     40, generation=2, submission_mode=INTERACTIVE, suspend=True, finalizer=True
                 )
             ),
+            SuspensionPostponed(at=WHEN, phase="Waiting"),
         ),
     ),
 )

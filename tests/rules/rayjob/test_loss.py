@@ -30,9 +30,12 @@ from tests.support.rayjob_builders import (
     submitter_gone,
 )
 from tests.support.rayjob_events import (
+    HEAD_LOST,
+    NOT_HANDED_IN,
     asked,
     cancelled,
     cluster_is,
+    dropped,
     failed_for_good,
     failed_to_retry,
     ray_says,
@@ -69,7 +72,7 @@ NO_LIMIT = "backoffLimit is 0"
         rule="a RayCluster that is deleted under a running job fails the attempt",
         given=running(),
         when=cluster_gone(30),
-        then=(VANISHED, *failed_for_good("AppFailed", DELETED, NO_LIMIT)),
+        then=(VANISHED, *failed_for_good("AppFailed", DELETED, NO_LIMIT, blame=HEAD_LOST)),
     ),
     Row(
         rule="a lost RayCluster is retried within the limit; its submitter goes first",
@@ -77,7 +80,9 @@ NO_LIMIT = "backoffLimit is 0"
         when=cluster_gone(40),
         then=(
             VANISHED,
-            *failed_to_retry("AppFailed", DELETED, status="RUNNING", backoff_limit=1, due_at=40),
+            *failed_to_retry(
+                "AppFailed", DELETED, status="RUNNING", backoff_limit=1, due_at=40, blame=HEAD_LOST
+            ),
             asked(EffectKind.DELETE_SUBMITTER, JOB, uid="submitter-1"),
             scheduled(DecisionKind.RETRY, 40, "attempt 1 failed (AppFailed)"),
         ),
@@ -114,7 +119,10 @@ NO_LIMIT = "backoffLimit is 0"
         then=(
             EntrypointMissed(at=WHEN, job_id=submission_of()),
             *failed_for_good(
-                "AppFailed", "Submitter completed but Ray job not found in RayCluster.", NO_LIMIT
+                "AppFailed",
+                "Submitter completed but Ray job not found in RayCluster.",
+                NO_LIMIT,
+                blame=NOT_HANDED_IN,
             ),
         ),
     ),
@@ -204,6 +212,7 @@ NO_LIMIT = "backoffLimit is 0"
         then=(
             cluster_is("ready", name=SELECTED, uid="shared"),
             reached_running(),
+            dropped(EffectKind.FIND_CLUSTER, SELECTED, cause="the watch tells of it"),
             asked(EffectKind.SUBMIT_ENTRYPOINT, submission_of(), address=ADDRESS),
         ),
     ),
@@ -211,7 +220,10 @@ NO_LIMIT = "backoffLimit is 0"
         rule="a selected RayCluster that goes before it was ready is waited for, never made",
         given=(*selecting(), cluster("", name=SELECTED, uid="shared", owned=False)),
         when=cluster_gone(20, name=SELECTED, uid="shared"),
-        then=(ClusterVanished(at=WHEN, name=SELECTED, uid="shared", asked=False),),
+        then=(
+            ClusterVanished(at=WHEN, name=SELECTED, uid="shared", asked=False),
+            asked(EffectKind.FIND_CLUSTER, SELECTED),
+        ),
     ),
 )
 def test_loss(row: Row) -> None:

@@ -20,6 +20,7 @@ from tests.support.rayjob_builders import (
     submitter_gone,
 )
 from tests.support.rayjob_events import (
+    EXIT_1,
     asked,
     cancelled,
     did,
@@ -61,7 +62,9 @@ ONCE_FAILED = (*working(backoff_limit=1), *failing())
         when=JUDGED,
         then=(
             submitter_ended("Complete", 40),
-            *failed_for_good("AppFailed", "ValueError: 42", "backoffLimit is 0", status="FAILED"),
+            *failed_for_good(
+                "AppFailed", "ValueError: 42", "backoffLimit is 0", status="FAILED", blame=EXIT_1
+            ),
             cancelled(DecisionKind.TRANSITION_GRACE, "attempt 1 has ended"),
         ),
     ),
@@ -72,7 +75,12 @@ ONCE_FAILED = (*working(backoff_limit=1), *failing())
         then=(
             submitter_ended("Complete", 40),
             *failed_to_retry(
-                "AppFailed", "ValueError: 42", status="FAILED", backoff_limit=1, due_at=42
+                "AppFailed",
+                "ValueError: 42",
+                status="FAILED",
+                backoff_limit=1,
+                due_at=42,
+                blame=EXIT_1,
             ),
             *DELETIONS,
             cancelled(DecisionKind.TRANSITION_GRACE, "attempt 1 has ended"),
@@ -89,7 +97,12 @@ ONCE_FAILED = (*working(backoff_limit=1), *failing())
         then=(
             submitter_ended("Complete", 40),
             *failed_to_retry(
-                "AppFailed", "ValueError: 42", status="FAILED", backoff_limit=1, due_at=52
+                "AppFailed",
+                "ValueError: 42",
+                status="FAILED",
+                backoff_limit=1,
+                due_at=52,
+                blame=EXIT_1,
             ),
             *DELETIONS,
             cancelled(DecisionKind.TRANSITION_GRACE, "attempt 1 has ended"),

@@ -22,6 +22,7 @@ from tests.support.rayjob_builders import (
     submitter,
 )
 from tests.support.rayjob_events import (
+    NOT_HANDED_IN,
     cancelled,
     failed_for_good,
     fired,
@@ -138,6 +139,7 @@ OUTLIVED = "the submitter ended (Complete), the Ray job has not"
                 "AppFailed",
                 "Submitter completed but Ray job not found in RayCluster.",
                 NO_LIMIT,
+                blame=NOT_HANDED_IN,
             ),
         ),
     ),

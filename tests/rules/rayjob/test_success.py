@@ -24,6 +24,7 @@ from tests.support.rayjob_events import (
     ray_says,
     reached_running,
     scheduled,
+    service_asked,
     submitter_ended,
     submitter_is_there,
 )
@@ -81,13 +82,17 @@ def completed(status: str = "SUCCEEDED", message: str = "") -> JobCompleted:
         rule="Running is reached when the submitter exists",
         given=(*initializing(), cluster("ready")),
         when=done(EffectKind.CREATE_SUBMITTER, 11, uid="submitter-1"),
-        then=(did(EffectKind.CREATE_SUBMITTER, JOB, uid="submitter-1"), reached_running()),
+        then=(
+            did(EffectKind.CREATE_SUBMITTER, JOB, uid="submitter-1"),
+            reached_running(),
+            service_asked(),
+        ),
     ),
     Row(
         rule="Running is reached also when the watch tells of the submitter first",
         given=(*initializing(), cluster("ready")),
         when=submitter(),
-        then=(submitter_is_there(), reached_running()),
+        then=(submitter_is_there(), reached_running(), service_asked()),
     ),
     Row(
         rule="each change of Ray's account is written down",

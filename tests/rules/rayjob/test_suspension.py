@@ -9,6 +9,7 @@ from core.rayjob.events import (
     JobResumed,
     JobSuspended,
     SubmitterVanished,
+    SuspensionPostponed,
     SuspensionStarted,
 )
 from tests.support.rayjob_builders import (
@@ -130,7 +131,7 @@ GONE = (
         rule="suspend in Retrying takes effect when the next attempt has begun",
         given=(*working(backoff_limit=1), *failing()),
         when=SUSPEND,
-        then=(received(SUSPEND),),
+        then=(received(SUSPEND), SuspensionPostponed(at=WHEN, phase="Retrying")),
     ),
     Row(
         rule="a job that is suspended in Retrying makes no cluster for the next attempt",

@@ -1,0 +1,64 @@
+"""Which job a user means by JOB, and everything there is about it: in a bundle or in the ledger."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adapters.cli.exit_codes import ExitCode
+from adapters.cli.finding import choose, find_job, matches
+from adapters.cli.output import fail
+from adapters.forensics.bundle_files import read_file
+from adapters.settings import Settings
+from adapters.wiring import Ledger, ledger
+from core.forensics.bundle import Bundle, read
+from core.forensics.dossier import Dossier, reader_of
+
+JobArgument = Annotated[
+    str, typer.Argument(help="Name, namespace/name or UID; or the file of a bundle.")
+]
+
+
+def is_file(job: str) -> bool:
+    """Return whether JOB is the file of a bundle: there is one, or it looks like one."""
+    return Path(job).is_file() or job.endswith((".bundle", ".bundle.gz", ".jsonl", ".jsonl.gz"))
+
+
+def of_bundle(bundle: Bundle, origin: str) -> Dossier:
+    """Return the job of a bundle."""
+    return Dossier(events=bundle.events, evidence=reader_of(bundle.evidence), origin=origin)
+
+
+@contextmanager
+def dossier(settings: Settings, job: str, namespace: str = "") -> Iterator[Dossier]:
+    """Yield a job: of a file, else of the ledger, else of what was imported into it.
+
+    Raises:
+        BrokenChain: the bundle is not as it was exported.
+    """
+    if is_file(job):
+        yield of_bundle(read_file(Path(job)), job)
+        return
+    with ledger(settings) as opened:
+        yield from_ledger(opened, job, namespace)
+
+
+def from_ledger(opened: Ledger, job: str, namespace: str = "") -> Dossier:
+    """Return a job of a ledger, its own or imported; end with a message if there is none."""
+    found = matches(opened.history, job, namespace)
+    if not found:
+        space, _, name = job.rpartition("/")
+        imported = opened.imports.find(name or job, space or namespace)
+        if imported is None:
+            find_job(opened.history, job, namespace)
+            fail(f"no job {job}", ExitCode.NOT_FOUND)
+        bundle = read(imported.document.splitlines(keepends=True))
+        return of_bundle(bundle, f"imported at {imported.imported_at:%Y-%m-%d %H:%M:%S}")
+    row = choose(found, job)
+    return Dossier(
+        events=tuple(opened.store.read_stream(row.stream_id)),
+        evidence=opened.evidence.get,
+        origin="the ledger",
+    )

@@ -1,0 +1,60 @@
+"""`jobledger import FILE`: check a bundle, and keep it beside the ledger's own jobs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adapters.cli.dossiers import of_bundle
+from adapters.cli.options import DatabaseUrl, DataDir, settings_from
+from adapters.cli.output import console, marked
+from adapters.forensics.bundle_files import read_file
+from adapters.forensics.signing import judge
+from adapters.telemetry.clock import SystemClock
+from adapters.wiring import ledger
+from core.forensics.bundle import Bundle, lines, vouched_to
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="A bundle that `jobledger export` wrote.")],
+    check: Annotated[
+        bool, typer.Option("--check", help="Only check it; keep nothing, open no database.")
+    ] = False,
+    key: Annotated[
+        Path | None, typer.Option(help="Public key that its seal must be signed by.")
+    ] = None,
+    database_url: DatabaseUrl = "",
+    data_dir: DataDir = None,
+) -> None:
+    """Check a bundle, and keep it: history, explain, replay and export find the job by its name.
+
+    Nothing is added to the log: the job belongs to another ledger.
+    """
+    bundle = read_file(file)
+    identity = of_bundle(bundle, str(file)).identity
+    last = bundle.events[-1].record.version
+    sealed = vouched_to(bundle, judge(key) if key is not None else None)
+    name = f"{identity.namespace}/{identity.name}"
+    console.print(
+        marked(
+            "checked",
+            "green",
+            f" {name} of cluster {identity.cluster}: {last} events, "
+            f"{len(bundle.evidence)} pieces of evidence, {_proof(bundle, sealed)}",
+        ),
+        soft_wrap=True,
+    )
+    if check:
+        return
+    with ledger(settings_from(database_url, data_dir)) as opened:
+        kept = opened.imports.keep(identity, last, "".join(lines(bundle)), SystemClock().now())
+    said = "imported" if kept else "is there already, at least as long"
+    console.print(f"{name} {said}", soft_wrap=True)
+
+
+def _proof(bundle: Bundle, sealed: int) -> str:
+    if bundle.seal is None:
+        return "no seal"
+    signed = bundle.seal.signature
+    by = f"signed by {signed.key}" if signed is not None else "not signed"
+    return f"sealed up to version {sealed} ({by})"

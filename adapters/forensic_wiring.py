@@ -1,0 +1,133 @@
+"""The composition root of forensics: what joins the ledger, keys, files and settings."""
+
+import importlib.metadata
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from sqlalchemy import Engine
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from adapters.forensics.sealed import SealOptions, seal_new
+from adapters.forensics.signing import signer
+from adapters.http.api.application import Sources, api_routes, on_http_exception
+from adapters.http.api.guard import Guard, KnownToken, Reviewer, is_loopback
+from adapters.http.api.openapi import openapi
+from adapters.http.api.review import Creator, KubernetesReviewer
+from adapters.kube.client import KubernetesCluster
+from adapters.postgres.evidence import PostgresEvidence
+from adapters.postgres.seals import PostgresSeals
+from adapters.postgres.verify import Extent, verify
+from adapters.service.capturing import CaptureParts, Capturer
+from adapters.service.inbox import Inbox
+from adapters.service.live import LiveObjects
+from adapters.settings import Settings
+from adapters.telemetry.clock import SystemClock
+from adapters.telemetry.logging import get_logger
+from core.errors import JobledgerError, LedgerMisconfigured
+from core.forensics.seals import Seal
+from core.ports.ray_jobs import RayJobs
+
+log = get_logger(__name__)
+
+
+def seal_log(settings: Settings, engine: Engine) -> list[Seal]:
+    """Check and seal what is new in the log; return the new seals.
+
+    Raises:
+        BrokenChain: something is wrong with what would be sealed.
+        LedgerMisconfigured: the key or the directory cannot be used.
+    """
+    key = settings.seal_key_file
+
+    def check(first: int, last: int) -> str | None:
+        fault = verify(engine, lambda *_: None, Extent(first=first, last=last)).fault
+        return None if fault is None else f"{fault.kind} at position {fault.position}: {fault.what}"
+
+    options = SealOptions(
+        signer=signer(key) if key is not None else None, directory=settings.seals_dir
+    )
+    return seal_new(PostgresSeals(engine), SystemClock().now, check, options)
+
+
+def seal_quietly(settings: Settings, engine: Engine) -> None:
+    """Seal what is new; what prevents it is a line in the log, and tried again later."""
+    try:
+        for seal in seal_log(settings, engine):
+            log.info("sealed", number=seal.number, last=seal.last, digest=seal.digest.hex())
+    except JobledgerError as error:
+        log.warning("not_sealed", error=str(error))
+
+
+def reviewer_of(settings: Settings, cluster: Callable[[], Creator]) -> Reviewer | None:
+    """Return who judges the tokens of readers; None: nobody has to, as it is on loopback only.
+
+    `cluster` gives the API server, if it is to judge.
+
+    Raises:
+        LedgerMisconfigured: the token cannot be read, or the address is open to others and nobody
+        judges.
+    """
+    if settings.api_token_file is not None:
+        try:
+            token = settings.api_token_file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            message = f"the token file {settings.api_token_file} cannot be read: {error}"
+            raise LedgerMisconfigured(message) from error
+        if not token:
+            raise LedgerMisconfigured(f"the token file {settings.api_token_file} is empty")
+        return KnownToken(token)
+    if settings.api_token_review:
+        return KubernetesReviewer(cluster(), time.monotonic)
+    if is_loopback(settings.host):
+        return None
+    raise LedgerMisconfigured(
+        f"the API is not served on {settings.host} to everybody; set JOBLEDGER_API_TOKEN_FILE "
+        "or JOBLEDGER_API_TOKEN_REVIEW"
+    )
+
+
+def with_api(app: Starlette, sources: Sources, reviewer: Reviewer | None) -> ASGIApp:
+    """Return an application that serves the JSON API too, guarded."""
+    description = openapi(importlib.metadata.version("jobledger"))
+    app.router.routes.extend(api_routes(sources, description))
+    app.add_exception_handler(HTTPException, on_http_exception)
+    return Guard(app, reviewer)
+
+
+def with_api_if_allowed(
+    app: Starlette, sources: Sources, settings: Settings, cluster: Callable[[], Creator]
+) -> ASGIApp:
+    """Return the application with the API, or without if nobody may read it; the log says so."""
+    try:
+        return with_api(app, sources, reviewer_of(settings, cluster))
+    except LedgerMisconfigured as error:
+        log.warning("api_not_served", why=str(error))
+        return app
+
+
+def capturer(
+    settings: Settings,
+    store: PostgresEvidence,
+    cluster: KubernetesCluster,
+    ray: RayJobs,
+    live: LiveObjects,
+    inbox: Inbox,
+) -> Capturer | None:
+    """Return what captures evidence; None, if none is to be captured."""
+    if settings.evidence_seconds <= 0:
+        return None
+    return Capturer(
+        CaptureParts(
+            cluster=cluster,
+            witness=cluster,
+            ray=ray,
+            live=live,
+            store=store,
+            inbox=inbox,
+            clock=SystemClock(),
+            limit=timedelta(seconds=settings.evidence_seconds),
+        )
+    )

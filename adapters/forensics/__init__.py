@@ -1,0 +1,1 @@
+"""What forensics needs of the world: keys, files of seals, bundles."""

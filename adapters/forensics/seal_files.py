@@ -1,0 +1,65 @@
+"""Seals in a directory: one file each, written once, to be kept where the database's owner is not.
+
+A file is complete or not there: it is written beside its place, flushed, and linked into place.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.errors import BrokenChain, LedgerMisconfigured
+from core.forensics.seals import Seal, read, written
+
+PATTERN = "seal-*.json"
+
+
+def path_of(directory: Path, number: int) -> Path:
+    """Return where a seal is kept."""
+    return directory / f"seal-{number:010}.json"
+
+
+def keep(directory: Path, seal: Seal) -> None:
+    """Write a seal; one that is there already must be the same.
+
+    Raises:
+        LedgerMisconfigured: the directory cannot be written.
+        BrokenChain: another seal of this number is there.
+    """
+    path = path_of(directory, seal.number)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with fresh.open("w", encoding="utf-8") as file:
+            file.write(written(seal))
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(fresh, path)
+        except FileExistsError:
+            if read(path.read_text(encoding="utf-8")).digest != seal.digest:
+                raise BrokenChain(str(path), "another seal of this number is kept here") from None
+        finally:
+            fresh.unlink()
+    except OSError as error:
+        raise LedgerMisconfigured(f"{directory} cannot keep seals: {error.strerror}") from error
+
+
+def kept(directory: Path) -> Sequence[Seal]:
+    """Return the seals of a directory in order.
+
+    Raises:
+        LedgerMisconfigured: there is no such directory, or it cannot be read.
+        BrokenChain: a file holds no seal, or one that was changed.
+    """
+    try:
+        if not directory.is_dir():
+            raise LedgerMisconfigured(f"{directory} is no directory of seals")
+        texts = [path.read_text(encoding="utf-8") for path in sorted(directory.glob(PATTERN))]
+    except (OSError, UnicodeDecodeError) as error:
+        raise LedgerMisconfigured(f"{directory} cannot be read: {error}") from error
+    return sorted((read(text) for text in texts), key=lambda seal: seal.number)
+
+
+def missing(directory: Path, seals: Sequence[Seal]) -> Sequence[Seal]:
+    """Return those of `seals` of which the directory has no file yet."""
+    return [seal for seal in seals if not path_of(directory, seal.number).exists()]

@@ -1,0 +1,49 @@
+"""The shapes of the API's answers: OpenAPI is made of them, and tests read answers by them."""
+
+from dataclasses import dataclass
+
+from core.forensics.explain import Account
+from core.forensics.moment import Moment
+from core.forensics.timeline import Line
+from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPage:
+    """Jobs, the youngest first."""
+
+    items: tuple[JobRow, ...]
+    next: str | None
+    """Value of `after` for the next page; null on the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDetail:
+    """One job with all that belongs to it."""
+
+    job: JobRow
+    attempts: tuple[AttemptRow, ...]
+    decisions: tuple[DecisionRow, ...]
+    effects: tuple[EffectRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelinePage:
+    """Lines of a job's story in order."""
+
+    items: tuple[Line, ...]
+    next: int | None
+    """Value of `after` for the next page; null on the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why there is no answer (RFC 9457, application/problem+json)."""
+
+    status: int
+    title: str
+    detail: str
+
+
+ANSWERS = (JobPage, JobDetail, TimelinePage, Moment, Account, Problem)
+"""Every shape that an answer may have."""

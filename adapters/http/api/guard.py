@@ -1,0 +1,99 @@
+"""Who may read the API: everybody on loopback, else who has a token that is known or reviewed.
+
+On loopback without a token a request must also be addressed to loopback: a web page in somebody's
+browser cannot make it answer under another name (DNS rebinding).
+"""
+
+import hmac
+import ipaddress
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from adapters.http.api.application import PREFIX, problem
+
+TOKEN_CHARACTERS_MAX = 16_384
+
+
+class Reviewer(Protocol):
+    """Judges tokens. Safe to call from many threads."""
+
+    def may_read(self, token: str) -> bool | None:
+        """Return whether the bearer may read; None if the token is not valid at all."""
+        ...
+
+
+class KnownToken:
+    """One token that is known beforehand."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
+
+    def may_read(self, token: str) -> bool | None:
+        """See `Reviewer.may_read`."""
+        return True if hmac.compare_digest(token.encode(), self._token) else None
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether an address to listen on, or a host that is asked for, is this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Guard:
+    """ASGI middleware in front of the API; other paths pass."""
+
+    def __init__(self, app: ASGIApp, reviewer: Reviewer | None) -> None:
+        self._app = app
+        self._reviewer = reviewer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http" or not scope["path"].startswith(PREFIX):
+            await self._app(scope, receive, send)
+            return
+        refusal = await self._refusal(Headers(scope=scope))
+        answer: Callable[[Scope, Receive, Send], Awaitable[None]] = refusal or self._app
+        await answer(scope, receive, send)
+
+    async def _refusal(self, headers: Headers) -> Response | None:
+        if self._reviewer is None:
+            host = _host(headers.get("host", ""))
+            if host is not None and is_loopback(host):
+                return None
+            return problem(403, "forbidden", "ask for 127.0.0.1 or localhost, by that name")
+        token = _bearer(headers.get("authorization", ""))
+        if token is None:
+            return _unauthorized("send a bearer token")
+        allowed = await run_in_threadpool(self._reviewer.may_read, token)
+        if allowed is None:
+            return _unauthorized("this token is not valid")
+        return None if allowed else problem(403, "forbidden", "you may not read RayJobs")
+
+
+def _host(header: str) -> str | None:
+    try:
+        return urlsplit(f"//{header}").hostname
+    except ValueError:
+        return None
+
+
+def _bearer(header: str) -> str | None:
+    scheme, _, token = header.partition(" ")
+    is_one = scheme.lower() == "bearer" and token.strip() and len(token) <= TOKEN_CHARACTERS_MAX
+    return token.strip() if is_one else None
+
+
+def _unauthorized(detail: str) -> Response:
+    answer = problem(401, "unauthorized", detail)
+    answer.headers["WWW-Authenticate"] = "Bearer"
+    return answer

@@ -1,0 +1,107 @@
+"""How long an answer of Postgres is waited for: hardly longer than the server may take for it.
+
+A server ends each statement at its time limit. If nothing has come a while after that, nobody is
+there any more, whatever the connection looks like: a proxy or a balancer acknowledges what it gets
+also for a server that it has lost, and no time limit of TCP notices. Then the connection is cut,
+and whoever waits learns that it is lost.
+"""
+
+import itertools
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+import psycopg
+
+GRACE_SECONDS = 10.0
+"""How long after the limit of a statement the server's word that it was reached may take."""
+
+_LOOKS = 8
+"""How often connections are looked at in the time of one limit."""
+
+
+@dataclass(slots=True)
+class _Wait:
+    file: int
+    until: float
+    """Monotonic instant."""
+    is_cut: bool = False
+
+
+class AnswerLimit:
+    """Cuts connections on which an answer takes too long. For the connections of one engine."""
+
+    def __init__(self, seconds: float) -> None:
+        """Take the limit; it is kept to an eighth of it."""
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._numbers = itertools.count()
+        self._waits: dict[int, _Wait] = {}
+        self._is_watching = False
+
+    @contextmanager
+    def waiting(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
+        """Limit what is waited for inside.
+
+        Raises `psycopg.OperationalError` in place of the driver's if the connection was cut.
+        """
+        number, wait = self._begin(connection.fileno())
+        try:
+            yield
+        except psycopg.Error as error:
+            if wait.is_cut:
+                sentence = f"no answer within {self._seconds:g} s; the connection was cut"
+                raise psycopg.OperationalError(sentence) from error
+            raise
+        finally:
+            with self._lock:  # from now on the file may be another's
+                del self._waits[number]
+
+    def _begin(self, file: int) -> tuple[int, _Wait]:
+        wait = _Wait(file, time.monotonic() + self._seconds)
+        with self._lock:
+            number = next(self._numbers)
+            self._waits[number] = wait
+            if not self._is_watching:
+                self._is_watching = True
+                threading.Thread(target=self._watch, name="answer-limit", daemon=True).start()
+        return number, wait
+
+    def _watch(self) -> None:
+        """Look now and then, until nobody waits."""
+        while True:
+            time.sleep(self._seconds / _LOOKS)
+            with self._lock:
+                if not self._waits:
+                    self._is_watching = False
+                    return
+                now = time.monotonic()
+                for wait in self._waits.values():
+                    if wait.until <= now and not wait.is_cut:
+                        wait.is_cut = True
+                        _cut(wait.file)
+
+
+def _cut(file: int) -> None:
+    """End a connection for whoever reads from it; the file itself is left to its owner."""
+    with socket.socket(fileno=os.dup(file)) as end:
+        try:
+            end.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return  # it had ended already
+
+
+def limited_cursor(limit: AnswerLimit) -> type[psycopg.Cursor[Any]]:
+    """Return the class of cursors whose statements are waited for no longer than `limit` says."""
+
+    class LimitedCursor(psycopg.Cursor[Any]):
+        def execute(self, *statement: Any, **how: Any) -> Self:  # noqa: ANN401 passed on
+            with limit.waiting(self.connection):
+                return super().execute(*statement, **how)
+
+    return LimitedCursor

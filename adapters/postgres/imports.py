@@ -1,0 +1,58 @@
+"""Bundles of other ledgers, kept beside this one's log to be read like its own jobs."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Engine, select, text
+
+from adapters.postgres.errors import ledger_errors
+from adapters.postgres.tables import imported_job
+from core.jobs.identity import JobIdentity
+from core.values.instants import Instant
+
+_KEEP = text("SELECT keep_import_v1(:stream, :cluster, :namespace, :name, :uid, :events, :at, :it)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedJob:
+    """A job that was imported."""
+
+    cluster: str
+    namespace: str
+    name: str
+    uid: str
+    events: int
+    imported_at: Instant
+    document: str
+
+
+class Imports:
+    """The table `imported_job`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def keep(self, identity: JobIdentity, events: int, document: str, at: Instant) -> bool:
+        """Keep a bundle; False if one that is at least as long is there."""
+        values = {
+            "stream": identity.stream_id,
+            "cluster": identity.cluster,
+            "namespace": identity.namespace,
+            "name": identity.name,
+            "uid": identity.uid,
+            "events": events,
+            "at": at,
+            "it": document,
+        }
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            return bool(connection.execute(_KEEP, values).scalar_one())
+
+    def find(self, name: str, namespace: str = "") -> ImportedJob | None:
+        """Return the imported job of a name or UID, that which was imported last."""
+        called = (imported_job.c.name == name) | (imported_job.c.uid == name)
+        columns = [column for column in imported_job.c if column.name != "stream_id"]
+        query = select(*columns).where(called).order_by(imported_job.c.imported_at.desc()).limit(1)
+        if namespace:
+            query = query.where(imported_job.c.namespace == namespace)
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            row = connection.execute(query).mappings().one_or_none()
+        return None if row is None else ImportedJob(**row)

@@ -1,0 +1,1 @@
+"""A small `torchrun` for Pods on machines without PyTorch. Needs only the standard library."""

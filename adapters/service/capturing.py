@@ -1,0 +1,369 @@
+"""Capturing evidence before it disappears: before every deletion, and when an attempt has failed.
+
+Bounded in time: everything is asked for at once, and what has not come by the deadline is recorded
+as missing. A silent Pod holds up nobody for longer than that; its thread ends by the transport's
+own limit. Nothing is captured twice: what the log has already is not asked for again.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from adapters.service.inbox import Inbox
+from adapters.service.live import LiveJob, LiveObjects
+from adapters.service.tokens import read_token
+from adapters.telemetry.logging import get_logger
+from core.errors import JobledgerError, LedgerError
+from core.jobs.effects import EffectKind, OpenEffect
+from core.jobs.evidence import (
+    LOG_BYTES_MAX,
+    LOG_LINES_MAX,
+    LOGS_MAX,
+    TIME_MAX,
+    KeptLog,
+    Missing,
+    PodEvidence,
+    RayEvidence,
+    SeenKubernetesEvent,
+)
+from core.jobs.observations import EvidenceSeen
+from core.jobs.pod_evidence import kubernetes_events_kept, log_end, pods_kept, trouble
+from core.kinds import JobState
+from core.ports.clock import Clock
+from core.ports.cluster import PODS, Cluster
+from core.ports.evidence import EvidenceStore, PodWitness
+from core.ports.ray_jobs import RayJobs
+from core.rayjob.state import RayJobState
+from core.values.documents import Manifest
+from core.values.ids import StreamId, observation_id
+
+log = get_logger(__name__)
+
+THREADS = 8
+"""Questions that may be open at once, of all jobs together."""
+
+OCCASIONS_MAX = 2000
+"""Captures that are remembered until the log tells of them."""
+
+EVENTS_ABOUT_PODS_MAX = 4
+"""Pods about which Kubernetes Events are asked for, those in the greatest trouble."""
+
+LAST_LINES = 5
+WHY_CHARACTERS_MAX = 200
+
+BEFORE: Mapping[EffectKind, str] = {
+    EffectKind.DELETE_CLUSTER: "RayCluster",
+    EffectKind.DELETE_SUBMITTER: "Job",
+    EffectKind.DELETE_JOBSET: "JobSet",
+}
+"""Deletions before which evidence is captured -> the kind of object that goes."""
+
+SELECTORS: Mapping[str, str] = {
+    "RayCluster": "ray.io/cluster",
+    "Job": "batch.kubernetes.io/job-name",
+    "JobSet": "jobset.sigs.k8s.io/jobset-name",
+}
+"""Kind of object -> label of its Pods."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureParts:
+    """What capturing needs."""
+
+    cluster: Cluster
+    witness: PodWitness
+    ray: RayJobs
+    live: LiveObjects
+    store: EvidenceStore
+    inbox: Inbox
+    clock: Clock
+    limit: timedelta = TIME_MAX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """Of what evidence is captured."""
+
+    stream: StreamId
+    job: LiveJob
+    attempt: int
+    occasion: str
+    kind: str
+    """Kind of the object that goes, or ran."""
+    name: str
+    """Its name; empty: only the head is asked."""
+    address: str = ""
+    """`host:port` of the head; empty: it is not asked."""
+    job_id: str = ""
+
+
+class Capturer:
+    """Captures evidence. Safe to call from many threads."""
+
+    def __init__(self, parts: CaptureParts) -> None:
+        self._parts = parts
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="evidence")
+        self._lock = threading.Lock()
+        self._occasions: dict[tuple[StreamId, str], None] = {}
+
+    def before(self, stream: StreamId, job: LiveJob, state: JobState, effect: OpenEffect) -> None:
+        """Capture what an effect is about to remove; nothing, for an effect that removes nothing.
+
+        Never raises: what could not be had must not keep the effect from being carried out.
+        """
+        kind = BEFORE.get(effect.wanted.kind)
+        if kind is None:
+            return
+        occasion = f"{effect.wanted.kind}/{effect.effect_id}"
+        scene = _scene(stream, job, state, occasion, kind, effect.wanted.name)
+        if scene is not None and self._is_new(stream, state, occasion):
+            self.capture(scene)
+
+    def after_failure(self, stream: StreamId, job: LiveJob, state: JobState, attempt: int) -> None:
+        """Capture what is left of an attempt that failed. Never raises."""
+        occasion = f"failure/{attempt}"
+        kind, name = "JobSet", job.identity.name
+        if isinstance(state, RayJobState):
+            kind = "RayCluster"
+            name = state.attempt.cluster_name if state.attempt is not None else ""
+        scene = _scene(stream, job, state, occasion, kind, name)
+        if scene is not None and self._is_new(stream, state, occasion):
+            self.capture(scene)
+
+    def stop(self) -> None:
+        """End; questions under way are left to their own limits."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _is_new(self, stream: StreamId, state: JobState, occasion: str) -> bool:
+        if occasion in state.captured:
+            return False
+        with self._lock:
+            if (stream, occasion) in self._occasions:
+                return False
+            self._occasions[stream, occasion] = None
+            while len(self._occasions) > OCCASIONS_MAX:
+                del self._occasions[next(iter(self._occasions))]
+            return True
+
+    def capture(self, scene: Scene) -> None:
+        """Ask everybody at once, and tell what came by the deadline."""
+        try:
+            seen = _Capture(self._parts, self._pool, scene).made()
+        except Exception:  # evidence is never worth an effect; the line names the job
+            log.exception("evidence_broken", stream=str(scene.stream), occasion=scene.occasion)
+            return
+        self._parts.inbox.put(scene.stream, seen)
+
+
+def _scene(
+    stream: StreamId, job: LiveJob, state: JobState, occasion: str, kind: str, name: str
+) -> Scene | None:
+    attempt = state.attempt
+    if attempt is None:
+        return None
+    address = job_id = ""
+    if isinstance(state, RayJobState) and state.attempt is not None and kind == "RayCluster":
+        address, job_id = state.attempt.address, state.attempt.job_id
+    return Scene(
+        stream=stream,
+        job=job,
+        attempt=attempt.number,
+        occasion=occasion,
+        kind=kind,
+        name=name,
+        address=address,
+        job_id=job_id,
+    )
+
+
+@dataclass(slots=True)
+class _Found:
+    """What has come so far. Written by many threads, read once the time is over."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    is_over: bool = False
+    pods: tuple[PodEvidence, ...] = ()
+    logs: list[KeptLog] = field(default_factory=list)
+    events: list[Manifest] = field(default_factory=list)
+    ray: RayEvidence | None = None
+    missing: list[Missing] = field(default_factory=list)
+
+
+class _Capture:
+    """One capture."""
+
+    def __init__(self, parts: CaptureParts, pool: ThreadPoolExecutor, scene: Scene) -> None:
+        self._parts = parts
+        self._pool = pool
+        self._scene = scene
+        self._found = _Found()
+        self._until = parts.clock.monotonic() + parts.limit.total_seconds()
+
+    def made(self) -> EvidenceSeen:
+        """Return the observation."""
+        began = self._parts.clock.monotonic()
+        first = dict(self._first_questions())
+        self._ask(first)
+        if self._scene.name:
+            self._ask(dict(self._questions_about_pods()))
+        with self._found.lock:
+            self._found.is_over = True
+        return self._observation(began)
+
+    def _ask(self, questions: Mapping[str, Callable[[], None]]) -> None:
+        """Ask all at once; what has not come by the deadline is missing."""
+        asked: dict[Future[None], str] = {
+            self._pool.submit(self._answered, what, question): what
+            for what, question in questions.items()
+        }
+        left = max(0.0, self._until - self._parts.clock.monotonic())
+        _, late = wait(asked, timeout=left)
+        seconds = self._parts.limit.total_seconds()
+        for future in late:
+            future.cancel()
+            self._miss(asked[future], f"no answer within {seconds:g} s")
+
+    def _answered(self, what: str, question: Callable[[], None]) -> None:
+        try:
+            question()
+        except (JobledgerError, LedgerError) as error:
+            self._miss(what, str(error))
+        except Exception as error:  # a bug of ours must not look like silence of the Pod
+            log.exception("evidence_question_broken", what=what)
+            self._miss(what, f"an internal error ({type(error).__name__})")
+
+    def _miss(self, what: str, why: str) -> None:
+        told = Missing(what=what, why=self._scrub(why)[:WHY_CHARACTERS_MAX])
+        with self._found.lock:
+            if not self._found.is_over and all(item.what != what for item in self._found.missing):
+                self._found.missing.append(told)
+
+    def _first_questions(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        scene = self._scene
+        if scene.name:
+            yield "Pods", self._pods
+            yield (
+                f"Events of {scene.kind} {scene.name}",
+                lambda: self._events(scene.kind, scene.name),
+            )
+        if scene.address and scene.job_id:
+            yield "the Ray job", self._ray
+            yield "log of the driver", self._driver_log
+
+    def _questions_about_pods(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        pods = self._found.pods
+        for pod in pods[:EVENTS_ABOUT_PODS_MAX]:
+            if trouble(pod):
+                yield f"Events of Pod {pod.name}", _bound(self._events, "Pod", pod.name)
+        for pod in self._worth_a_log(pods):
+            container = _worst_container(pod)
+            if container:
+                yield f"log of Pod {pod.name}", _bound(self._pod_log, pod, container)
+
+    def _worth_a_log(self, pods: Sequence[PodEvidence]) -> Sequence[PodEvidence]:
+        """Return the Pods whose logs are kept: in trouble; all, if no head has the driver's."""
+        worth = [pod for pod in pods if trouble(pod) or self._scene.kind != "RayCluster"]
+        return worth[: LOGS_MAX - 1]
+
+    def _pods(self) -> None:
+        scene = self._scene
+        selector = f"{SELECTORS[scene.kind]}={scene.name}"
+        listed = self._parts.cluster.list(PODS, scene.job.identity.namespace, selector)
+        kept = pods_kept(listed.items, self._scrub)
+        with self._found.lock:
+            if not self._found.is_over:
+                self._found.pods = kept
+
+    def _events(self, kind: str, name: str) -> None:
+        namespace = self._scene.job.identity.namespace
+        told = self._parts.witness.events_about(namespace, kind, name)
+        with self._found.lock:
+            if not self._found.is_over:
+                self._found.events += told
+
+    def _ray(self) -> None:
+        scene = self._scene
+        info = self._parts.ray.info(scene.address, scene.job_id, self._token())
+        told = RayEvidence(
+            job_id=scene.job_id,
+            status=info.status,
+            message=self._scrub(info.message)[-LOG_BYTES_MAX:],
+            error_type=self._scrub(info.error_type),
+            exit_code=info.exit_code,
+        )
+        with self._found.lock:
+            if not self._found.is_over:
+                self._found.ray = told
+
+    def _driver_log(self) -> None:
+        scene = self._scene
+        content = self._parts.ray.log_tail(scene.address, scene.job_id, self._token())
+        self._keep("driver", "", content)
+
+    def _token(self) -> str:
+        parts = self._parts
+        return read_token(parts.cluster, parts.live, self._scene.job, self._scene.address)
+
+    def _pod_log(self, pod: PodEvidence, container: str) -> None:
+        content = self._parts.witness.pod_log(
+            self._scene.job.identity.namespace,
+            pod.name,
+            container,
+            tail_lines=LOG_LINES_MAX,
+            limit_bytes=2 * LOG_BYTES_MAX,
+        )
+        self._keep(pod.name, container, content)
+
+    def _keep(self, source: str, container: str, content: str) -> None:
+        """Keep the end of a log, redacted; an empty one is told and not kept."""
+        end, cut = log_end(content)
+        scrubbed = self._scene.job.redactor.text(end, LOG_BYTES_MAX, keep_end=True)
+        if not scrubbed.strip():
+            self._miss(f"log of {source}", "it is empty")
+            return
+        encoded = scrubbed.encode()
+        digest = self._parts.store.put(encoded, self._parts.clock.now())
+        kept = KeptLog(
+            source=source,
+            container=container,
+            digest_of_content=digest,
+            size=len(encoded),
+            cut=cut,
+            last_lines=tuple(scrubbed.splitlines()[-LAST_LINES:]),
+        )
+        with self._found.lock:
+            if not self._found.is_over:
+                self._found.logs.append(kept)
+
+    def _scrub(self, content: str) -> str:
+        return self._scene.job.redactor.text(content, LOG_BYTES_MAX) if content else ""
+
+    def _observation(self, began: float) -> EvidenceSeen:
+        scene, found = self._scene, self._found
+        events: tuple[SeenKubernetesEvent, ...] = kubernetes_events_kept(found.events, self._scrub)
+        return EvidenceSeen(
+            id=observation_id(scene.stream, "evidence", scene.occasion),
+            at=self._parts.clock.now(),
+            attempt=scene.attempt,
+            occasion=scene.occasion,
+            pods=found.pods,
+            logs=tuple(sorted(found.logs, key=lambda kept: (kept.source != "driver", kept.source))),
+            kubernetes_events=events,
+            ray=found.ray,
+            missing=tuple(found.missing),
+            took_milliseconds=round((self._parts.clock.monotonic() - began) * 1000),
+        )
+
+
+def _bound(ask: Callable[..., None], *given: object) -> Callable[[], None]:
+    """Return a question with its subject: a loop's variable would have moved on."""
+    return lambda: ask(*given)
+
+
+def _worst_container(pod: PodEvidence) -> str:
+    """Return the container whose log is kept: one that ended badly, else one that ran."""
+    ended = [one for one in pod.containers if one.exit_code not in (None, 0)]
+    ran = [one for one in pod.containers if one.state != "waiting"]
+    return next((one.name for one in (*ended, *ran)), "")

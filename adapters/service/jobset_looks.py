@@ -1,0 +1,47 @@
+"""A fresh look at a TrainJob's JobSet before its deadline is judged.
+
+After a pause of the controller the world has moved on, and a watch may lag: a job whose JobSet has
+completed has completed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from adapters.service.trainjob_sightings import see_jobset
+from adapters.service.watching import Surroundings
+from adapters.telemetry.logging import get_logger
+from core.errors import ClusterError
+from core.jobs.identity import JobIdentity
+from core.ports.clock import Clock
+from core.ports.cluster import JOBSETS, Cluster
+
+log = get_logger(__name__)
+
+PAUSE_SECONDS = 1.0
+"""Pause after a question that the API server did not answer; nothing could be deleted either."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobSetLook:
+    """Asks for the JobSet, tells it, then goes on. Calling it is a task for the workers."""
+
+    cluster: Cluster
+    around: Surroundings
+    clock: Clock
+    identity: JobIdentity
+    then: Callable[[], None]
+
+    def __call__(self) -> float | None:
+        """Look once; return the pause before the next try, or None if it was answered."""
+        identity = self.identity
+        try:
+            found = self.cluster.get(JOBSETS, identity.namespace, identity.name)
+        except ClusterError as error:
+            log.warning("jobset_not_looked_at", name=identity.name, error=str(error))
+            return PAUSE_SECONDS
+        job = self.around.live.job(identity.uid)
+        if found is not None and job is not None:
+            seen = see_jobset(self.around.door, job, found, self.clock.now())
+            self.around.inbox.put(identity.stream_id, seen)
+        self.then()
+        return None

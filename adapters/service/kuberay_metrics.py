@@ -1,0 +1,107 @@
+"""The metrics of KubeRay's operator about RayJobs, under its names, so that dashboards go on.
+
+Source: KubeRay's rayjob metrics collector; names, labels and help texts are upstream's.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from adapters.service.handover import Herald as Announce
+from adapters.service.live import LiveObjects
+from core.catalogue import JobEvent
+from core.jobs.identity import JobIdentity
+from core.kinds import JobKind
+from core.ports.cluster import RAYJOBS
+from core.rayjob import events as happened
+from core.values.documents import text
+from core.values.instants import Instant, parse_rfc3339
+
+LABELS = ("name", "namespace", "uid")
+
+
+class KubeRayMetrics(Collector):
+    """What upstream's operator would tell of the RayJobs that are there, whoever controls them."""
+
+    def __init__(self, registry: CollectorRegistry, live: LiveObjects) -> None:
+        self._live = live
+        self._begun: dict[str, Instant] = {}
+        self._failed: dict[str, int] = {}
+        self._ended: dict[str, list[tuple[str, ...]]] = {}
+        self._durations = Gauge(
+            "kuberay_job_execution_duration_seconds",
+            "Duration from when the RayJob CR’s JobDeploymentStatus transitions from Initializing "  # noqa: RUF001 upstream's text
+            "to either the Retrying state or a terminal state, such as Complete or Failed. The "
+            "Retrying state indicates that the CR previously failed and that spec.backoffLimit is "
+            "enabled.",
+            [*LABELS, "job_deployment_status", "retry_count"],
+            registry=registry,
+        )
+        registry.register(self)
+
+    def announce(self, identity: JobIdentity, events: Sequence[object]) -> None:
+        """Take note of what happened to a job, in order. Called from one thread."""
+        for event in events:
+            if isinstance(event, happened.AttemptStarted):
+                self._begun[identity.uid] = event.at
+            elif isinstance(event, happened.AttemptFailed):
+                self._failed[identity.uid] = event.failed - 1
+            elif isinstance(event, happened.RetryGranted):
+                self._took(identity, event.at, "Retrying")
+                self._failed[identity.uid] = event.failed
+            elif isinstance(event, happened.JobFailed):
+                self._took(identity, event.at, "Failed")
+            elif isinstance(event, happened.JobCompleted):
+                self._took(identity, event.at, "Complete")
+            elif isinstance(event, happened.JobDeleted):
+                self._forget(identity.uid)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield one series per RayJob that is there."""
+        info = GaugeMetricFamily(
+            "kuberay_job_info", "Metadata information about RayJob custom resources", labels=LABELS
+        )
+        status = GaugeMetricFamily(
+            "kuberay_job_deployment_status",
+            "The RayJob's current deployment status",
+            labels=(*LABELS, "deployment_status"),
+        )
+        for job in self._live.jobs():
+            if job.kind == RAYJOBS.kind:
+                who = (job.identity.name, job.identity.namespace, job.identity.uid)
+                info.add_metric(who, 1)
+                status.add_metric((*who, job.phase), 1)
+        yield info
+        yield status
+
+    def _took(self, identity: JobIdentity, at: Instant, phase: str) -> None:
+        begun = self._begun.pop(identity.uid, None) or self._shown_start(identity.uid)
+        if begun is None:
+            return
+        failed = str(self._failed.get(identity.uid, 0))
+        labels = (identity.name, identity.namespace, identity.uid, phase, failed)
+        self._durations.labels(*labels).set((at - begun).total_seconds())
+        self._ended.setdefault(identity.uid, []).append(labels)
+
+    def _shown_start(self, uid: str) -> Instant | None:
+        """Return when an attempt began under another process, as its status says."""
+        job = self._live.job(uid)
+        return None if job is None else parse_rfc3339(text(job.manifest, "status", "startTime"))
+
+    def _forget(self, uid: str) -> None:
+        self._begun.pop(uid, None)
+        self._failed.pop(uid, None)
+        for labels in self._ended.pop(uid, ()):
+            self._durations.remove(*labels)
+
+
+def announcing(herald: Announce, metrics: KubeRayMetrics) -> Announce:
+    """Return what tells users of what happened, and KubeRay's dashboards as well."""
+
+    def announce(identity: JobIdentity, events: Sequence[JobEvent], kind: JobKind) -> None:
+        herald(identity, events, kind)
+        metrics.announce(identity, events)
+
+    return announce

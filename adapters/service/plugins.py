@@ -1,0 +1,49 @@
+"""The plugins that build the objects of TrainJobs: ours, and those of installed distributions.
+
+A third party adds one by an entry point of the group `jobledger.trainjob_plugins` that names a
+subclass of `core.trainjob.framework.Plugin`. One that cannot be loaded stops the start: a
+job must not be built without what its operator has installed.
+"""
+
+from importlib.metadata import EntryPoint, entry_points
+
+from core.errors import JobledgerError
+from core.trainjob.framework import Plugin
+from core.trainjob.plugins import all_plugins
+
+GROUP = "jobledger.trainjob_plugins"
+
+
+class BrokenPlugin(JobledgerError):
+    """An installed plugin cannot be used."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name, self.problem = name, problem
+        super().__init__(f"the TrainJob plugin {name} cannot be used: {problem}; mend or remove it")
+
+
+def trainjob_plugins() -> tuple[Plugin, ...]:
+    """Return all plugins in the order in which they are asked.
+
+    Raises:
+        BrokenPlugin: an installed one cannot be loaded, is none, or has a name that is taken.
+    """
+    others: dict[str, Plugin] = {}
+    taken = {plugin.name for plugin in all_plugins()}
+    for entry in sorted(entry_points(group=GROUP), key=lambda item: item.name):
+        plugin = _loaded(entry)
+        if plugin.name in taken or plugin.name in others:
+            raise BrokenPlugin(entry.name, f"another plugin is called {plugin.name!r}")
+        others[plugin.name] = plugin
+    return all_plugins(*others.values())
+
+
+def _loaded(entry: EntryPoint) -> Plugin:
+    try:
+        made = entry.load()
+        plugin = made() if isinstance(made, type) else made
+    except Exception as error:  # whatever foreign code stumbles over
+        raise BrokenPlugin(entry.name, f"{type(error).__name__}: {error}") from error
+    if not isinstance(plugin, Plugin) or not plugin.name:
+        raise BrokenPlugin(entry.name, "it is no Plugin with a name")
+    return plugin

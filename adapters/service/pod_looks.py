@@ -1,0 +1,126 @@
+"""Looking at the Pods of an attempt, where a job's retries wait for what they say.
+
+A look is a read, not an effect: it needs no intent, and a restart looks anew. What is told goes the
+way of every observation.
+"""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from adapters.service.carrying_out import Office
+from adapters.service.workers import Task
+from adapters.telemetry.logging import get_logger
+from core.errors import ClusterError
+from core.log.redaction import Redactor
+from core.ports.cluster import PODS
+from core.rayjob.names import LABEL_CLUSTER, submitter_name
+from core.rayjob.observations import PodsSeen
+from core.rayjob.pod_looks import wanted_look
+from core.rayjob.pods import PodFact, PodLook, pod_facts
+from core.rayjob.state import RayJobState
+from core.values.documents import Manifest
+from core.values.ids import StreamId, observation_id
+from core.values.instants import Instant
+
+log = get_logger(__name__)
+
+TROUBLE_CHARACTERS_MAX = 300
+PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 0.5, 5.0
+"""Pauses between two looks for the same thing: they double."""
+
+LABEL_JOB_NAME = "batch.kubernetes.io/job-name"
+"""Label of the Pods of a batch Job. Source: Kubernetes, batch/v1, since 1.27."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodLooks:
+    """Which jobs are looked after.
+
+    `offer` is called by the turn, what it returns by the workers.
+    """
+
+    office: Office
+    under_way: set[StreamId] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def offer(self, stream: StreamId, state: RayJobState) -> Task | None:
+        """Return a task that looks as long as the state calls for it; None, if one is under way."""
+        with self.lock:
+            if wanted_look(state) is None or stream in self.under_way:
+                return None
+            self.under_way.add(stream)
+            return _Look(self, stream)
+
+    def forget(self, stream: StreamId) -> None:
+        """Drop a job that another replica works on now."""
+        with self.lock:
+            self.under_way.discard(stream)
+
+    def still_wanted(self, stream: StreamId) -> tuple[RayJobState, PodLook] | None:
+        """Return what is to be looked for; the task is over once it is nothing."""
+        with self.lock:
+            state = self.office.slots.state(stream)
+            purpose = wanted_look(state) if isinstance(state, RayJobState) else None
+            if not isinstance(state, RayJobState) or purpose is None:
+                self.under_way.discard(stream)
+                return None
+            return (state, purpose) if stream in self.under_way else None
+
+
+@dataclass(slots=True)
+class _Look:
+    """Looks again and again. Calling it is a task for the workers."""
+
+    looks: PodLooks
+    stream: StreamId
+    pause: float = PAUSE_FIRST_SECONDS
+
+    def __call__(self) -> float | None:
+        """Look once and tell; return the pause before the next look, or None if it is over."""
+        looks, wanted = self.looks, self.looks.still_wanted(self.stream)
+        if wanted is None:
+            return None
+        state, purpose = wanted
+        identity, live = state.identity, looks.office.world.live
+        job = live.job(identity.uid) if identity is not None else None
+        if job is not None:  # what is said of an object that is gone could not be redacted
+            looks.office.inbox.put(self.stream, self._seen(state, purpose, job.redactor))
+        pause, self.pause = self.pause, min(self.pause * 2, PAUSE_MAX_SECONDS)
+        return pause
+
+    def _seen(self, state: RayJobState, purpose: PodLook, redactor: Redactor) -> PodsSeen:
+        number = state.attempt.number if state.attempt is not None else 0
+        pods: list[Manifest] = []
+        trouble = ""
+        try:
+            for selector in _selectors(state):
+                namespace = state.identity.namespace if state.identity is not None else ""
+                pods += self.looks.office.world.cluster.list(PODS, namespace, selector).items
+        except ClusterError as error:
+            trouble = redactor.text(str(error), TROUBLE_CHARACTERS_MAX)
+            log.warning("pods_not_listed", stream=str(self.stream), error=trouble)
+        at: Instant = self.looks.office.clock.now()
+        seen = () if trouble else tuple(_scrubbed(fact, redactor) for fact in pod_facts(pods))
+        return PodsSeen(
+            id=observation_id(self.stream, "pods", purpose, str(number), at.isoformat()),
+            at=at,
+            attempt=number,
+            purpose=purpose,
+            total=0 if trouble else len(pods),
+            pods=seen,
+            trouble=trouble,
+        )
+
+
+def _selectors(state: RayJobState) -> Iterator[str]:
+    """Yield the label selectors of an attempt's Pods."""
+    if state.attempt is not None and state.attempt.cluster_name:
+        yield f"{LABEL_CLUSTER}={state.attempt.cluster_name}"
+    if state.identity is not None:
+        yield f"{LABEL_JOB_NAME}={submitter_name(state.identity.name)}"
+
+
+def _scrubbed(fact: PodFact, redactor: Redactor) -> PodFact:
+    reason = redactor.text(fact.reason, TROUBLE_CHARACTERS_MAX)
+    return replace(fact, reason=reason, message=redactor.text(fact.message, TROUBLE_CHARACTERS_MAX))

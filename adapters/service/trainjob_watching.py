@@ -1,0 +1,255 @@
+"""What the watches of TrainJobs and runtimes tell, turned into observations of the jobs concerned.
+
+JobSets and the other objects that a TrainJob owns come in by `watching.ChildListener`.
+"""
+
+from dataclasses import replace
+
+import msgspec
+
+from adapters.service.live import LiveChild, LiveJob, LiveRuntime, pack, version_is_older
+from adapters.service.sightings import identify
+from adapters.service.trainjob_sightings import (
+    runtime_digest,
+    runtime_key,
+    see_jobset,
+    see_runtime,
+    see_trainjob,
+)
+from adapters.service.watching import Surroundings, tell_gap
+from core.log.redaction import Redactor, secrets_in
+from core.trainjob.names import SNAPSHOT_ENDING
+from core.trainjob.observations import BelongingGone, JobSetGone, TrainJobGone
+from core.trainjob.phases import TERMINAL
+from core.trainjob.runtimes import trainjob_owner
+from core.values.documents import Manifest, child, items, number, text
+from core.values.ids import StreamId, observation_id
+from core.values.instants import Instant
+
+
+class TrainJobListener:
+    """Takes in TrainJobs."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+
+    def seen(self, manifest: Manifest, at: Instant) -> None:
+        """Tell of a TrainJob, unless nothing that matters has changed since the last time."""
+        around, metadata = self._around, child(manifest, "metadata")
+        with around.telling:
+            known = around.live.job(text(metadata, "uid"))
+            version = text(metadata, "resourceVersion")
+            if known is not None and version_is_older(version, known.version):
+                return
+            self._take_in(known, manifest, at)
+            if known is not None and version != known.version:
+                around.changed(known.identity.stream_id, version, child(manifest, "status"))
+
+    def _take_in(self, known: LiveJob | None, manifest: Manifest, at: Instant) -> None:
+        around, metadata = self._around, child(manifest, "metadata")
+        version, glance = text(metadata, "resourceVersion"), _glance(metadata)
+        ended = _ended(manifest)
+        if known is not None and known.glance == glance:
+            around.live.put_job(replace(known, version=version, phase=ended))
+            around.confirmations.count(known.identity.stream_id, "TrainJob", at)
+            return
+        secrets = secrets_in(manifest, None)
+        secrets |= known.secrets if known is not None else frozenset()
+        redactor = Redactor(around.door.redaction_key, secrets)
+        identity = identify(around.door.cluster, manifest)
+        job = LiveJob(
+            identity=identity,
+            version=version,
+            glance=glance,
+            secrets=secrets,
+            redactor=redactor,
+            selected="",
+            phase=ended,
+            packed=pack(manifest),
+            observed_generation=number(metadata, "generation") or 0,
+            kind="TrainJob",
+            runtime=runtime_key(manifest),
+        )
+        around.live.put_job(job)
+        sighting = see_trainjob(around.door, identity, manifest, redactor, at)
+        around.inbox.put(identity.stream_id, sighting)
+        if known is None or known.runtime != job.runtime:
+            tell_runtime(around, job, at)
+        if known is None:
+            _tell_jobsets(around, job, at)
+
+    def gone(self, manifest: Manifest, at: Instant) -> None:
+        """Tell that a TrainJob is gone."""
+        with self._around.telling:
+            job = self._around.live.drop_job(text(manifest, "metadata", "uid"))
+            if job is not None:
+                tell_trainjob_gone(self._around, job.identity.stream_id, at)
+
+    def synced(self, at: Instant) -> None:
+        """Pass on that all TrainJobs have been told."""
+        del at
+        self._around.synced("TrainJob")
+
+    def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
+        """Tell every TrainJob of the gap."""
+        tell_gap(self._around, "TrainJob", since, until, reason, "TrainJob")
+
+
+def _glance(metadata: Manifest) -> tuple[object, ...]:
+    """Return what changes with everything that matters; labels are only written down."""
+    shown = (metadata.get("labels"), metadata.get("annotations"))
+    return (
+        metadata.get("generation"),
+        metadata.get("deletionTimestamp"),
+        hash(msgspec.json.encode(shown)),
+    )
+
+
+def _ended(manifest: Manifest) -> str:
+    """Return the type of the condition that ends a TrainJob, as it is shown."""
+    for item in items(manifest, "status", "conditions"):
+        if text(item, "type") in TERMINAL and text(item, "status") == "True":
+            return text(item, "type")
+    return ""
+
+
+def tell_trainjob_gone(around: Surroundings, stream: StreamId, at: Instant) -> None:
+    """Tell a job that its object is gone."""
+    around.inbox.put(stream, TrainJobGone(id=observation_id(stream, "trainjob gone"), at=at))
+
+
+def retell_trainjob(around: Surroundings, job: LiveJob, at: Instant) -> None:
+    """Tell a TrainJob, its runtime and its JobSet once more, as they were last seen."""
+    with around.telling:
+        seen = see_trainjob(around.door, job.identity, job.manifest, job.redactor, at)
+        around.inbox.put(job.identity.stream_id, seen)
+        tell_runtime(around, job, at)
+        _tell_jobsets(around, job, at)
+
+
+def _tell_jobsets(around: Surroundings, job: LiveJob, at: Instant) -> None:
+    for item in around.live.children_of("JobSet", job):
+        around.inbox.put(job.identity.stream_id, see_jobset(around.door, job, item.manifest, at))
+
+
+def tell_runtime(around: Surroundings, job: LiveJob, at: Instant) -> None:
+    """Tell a TrainJob of its runtime, as it was last seen."""
+    found = around.live.runtime(job.runtime)
+    if found is not None:
+        seen = see_runtime(job.identity.stream_id, found.digest, found.version, at)
+        around.inbox.put(job.identity.stream_id, seen)
+
+
+class RuntimeListener:
+    """Takes in TrainingRuntimes, or ClusterTrainingRuntimes."""
+
+    def __init__(self, around: Surroundings, kind: str) -> None:
+        self._around = around
+        self._kind = kind
+
+    def _key(self, manifest: Manifest) -> tuple[str, str, str]:
+        metadata = child(manifest, "metadata")
+        return self._kind, text(metadata, "namespace"), text(metadata, "name")
+
+    def seen(self, manifest: Manifest, at: Instant) -> None:
+        """Tell the jobs that name a runtime of it; at once, if one waits for it."""
+        around, key = self._around, self._key(manifest)
+        runtime = LiveRuntime(
+            version=text(manifest, "metadata", "resourceVersion"),
+            digest=runtime_digest(around.door, manifest),
+            packed=pack(manifest),
+        )
+        with around.telling:
+            known = around.live.runtime(key)
+            if known is not None and version_is_older(runtime.version, known.version):
+                return
+            around.live.put_runtime(key, runtime)
+            if known is not None and known.digest == runtime.digest:
+                return
+            for job in around.live.jobs_on(key):
+                tell_runtime(around, job, at)
+
+    def gone(self, manifest: Manifest, at: Instant) -> None:
+        """Tell the jobs that name a runtime that it is gone."""
+        around, key = self._around, self._key(manifest)
+        with around.telling:
+            around.live.drop_runtime(key)
+            for job in around.live.jobs_on(key):
+                stream = job.identity.stream_id
+                around.inbox.put(stream, see_runtime(stream, "", "", at))
+
+    def synced(self, at: Instant) -> None:
+        """Pass on that all runtimes have been told."""
+        del at
+        self._around.synced(self._kind)
+
+    def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
+        """Tell every TrainJob of the gap."""
+        tell_gap(self._around, self._kind, since, until, reason, "TrainJob")
+
+
+def _may_be_in_the_way(kind: str, name: str) -> bool:
+    """Return whether an object that no TrainJob owns may have a name that one of ours needs."""
+    return kind == "JobSet" or (kind == "ConfigMap" and name.endswith(SNAPSHOT_ENDING))
+
+
+class BelongingListener:
+    """Takes in what TrainJobs own: JobSets, and the objects that are made again if they go."""
+
+    def __init__(self, around: Surroundings, kind: str) -> None:
+        self._around = around
+        self._kind = kind
+
+    def seen(self, manifest: Manifest, at: Instant) -> None:
+        """Take note of an object that a TrainJob owns; tell the job of its JobSet."""
+        around, metadata = self._around, child(manifest, "metadata")
+        item = LiveChild(
+            namespace=text(metadata, "namespace"),
+            name=text(metadata, "name"),
+            uid=text(metadata, "uid"),
+            version=text(metadata, "resourceVersion"),
+            owner_uid=trainjob_owner(manifest),
+            packed=pack(manifest),
+        )
+        if not item.owner_uid and not _may_be_in_the_way(self._kind, item.name):
+            return
+        with around.telling:
+            known = around.live.child(self._kind, item.uid)
+            if known is not None and version_is_older(item.version, known.version):
+                return
+            around.live.put_child(self._kind, item)
+            job = around.live.job(item.owner_uid)
+            if self._kind == "JobSet" and job is not None:
+                seen = see_jobset(around.door, job, manifest, at)
+                around.inbox.put(job.identity.stream_id, seen)
+
+    def gone(self, manifest: Manifest, at: Instant) -> None:
+        """Tell the job that owned an object that it is gone."""
+        with self._around.telling:
+            uid = text(manifest, "metadata", "uid")
+            item = self._around.live.drop_child(self._kind, uid)
+            job = self._around.live.job(item.owner_uid) if item is not None else None
+            if item is not None and job is not None:
+                belonging = (self._kind, item.name, item.uid)
+                tell_belonging_gone(self._around, job.identity.stream_id, belonging, at)
+
+    def synced(self, at: Instant) -> None:
+        """Pass on that all objects of the kind have been told."""
+        del at
+        self._around.synced(self._kind)
+
+    def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
+        """Tell every TrainJob of the gap."""
+        tell_gap(self._around, self._kind, since, until, reason, "TrainJob")
+
+
+def tell_belonging_gone(
+    around: Surroundings, stream: StreamId, belonging: tuple[str, str, str], at: Instant
+) -> None:
+    """Tell a job that an object of kind, name and UID is gone."""
+    kind, name, uid = belonging
+    mark = observation_id(stream, kind, "gone", uid)
+    if kind == "JobSet":
+        around.inbox.put(stream, JobSetGone(id=mark, at=at, name=name, uid=uid))
+    else:
+        around.inbox.put(stream, BelongingGone(id=mark, at=at, name=name, uid=uid))

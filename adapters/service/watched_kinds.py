@@ -1,0 +1,124 @@
+"""Which kinds of objects are watched for which kind of job, and who takes them in."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from adapters.service.trainjob_watching import (
+    BelongingListener,
+    RuntimeListener,
+    TrainJobListener,
+)
+from adapters.service.watching import ChildListener, JobListener, Surroundings
+from adapters.telemetry.logging import get_logger
+from core.errors import ObjectNotFound, RequestForbidden
+from core.ports.cluster import (
+    BATCH_JOBS,
+    CLUSTER_TRAINING_RUNTIMES,
+    CONFIGMAPS,
+    JOBSETS,
+    PODS,
+    RAYCLUSTERS,
+    RAYJOBS,
+    TRAINING_RUNTIMES,
+    TRAINJOBS,
+    Cluster,
+    ObjectListener,
+    Resource,
+)
+from core.rayjob.names import CREATED_BY, HEAD, LABEL_CREATED_BY, LABEL_NODE_TYPE
+from core.trainjob.framework import Plugin
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedKind:
+    """One watch."""
+
+    resource: Resource
+    listener: Callable[[Surroundings], ObjectListener]
+    selector: str = ""
+    is_cluster_wide: bool = False
+    is_optional: bool = False
+    """Whether jobs can do without: its kind may not be served."""
+
+    @property
+    def name(self) -> str:
+        """Return the kind."""
+        return self.resource.kind
+
+
+WATCHED: Mapping[str, tuple[WatchedKind, ...]] = {
+    "RayJob": (
+        WatchedKind(resource=RAYJOBS, listener=JobListener),
+        WatchedKind(
+            resource=RAYCLUSTERS, listener=lambda around: ChildListener(around, "RayCluster")
+        ),
+        WatchedKind(
+            resource=BATCH_JOBS,
+            listener=lambda around: ChildListener(around, "Job"),
+            selector=f"{LABEL_CREATED_BY}={CREATED_BY}",
+        ),
+        WatchedKind(
+            resource=PODS,
+            listener=lambda around: ChildListener(around, "Pod"),
+            selector=f"{LABEL_NODE_TYPE}={HEAD}",
+        ),
+    ),
+    "TrainJob": (
+        WatchedKind(resource=TRAINJOBS, listener=TrainJobListener),
+        WatchedKind(
+            resource=TRAINING_RUNTIMES,
+            listener=lambda around: RuntimeListener(around, "TrainingRuntime"),
+        ),
+        WatchedKind(
+            resource=CLUSTER_TRAINING_RUNTIMES,
+            listener=lambda around: RuntimeListener(around, "ClusterTrainingRuntime"),
+            is_cluster_wide=True,
+        ),
+        WatchedKind(resource=JOBSETS, listener=lambda around: BelongingListener(around, "JobSet")),
+        WatchedKind(
+            resource=CONFIGMAPS, listener=lambda around: BelongingListener(around, "ConfigMap")
+        ),
+    ),
+}
+"""Kind of job -> what is watched for it."""
+
+_NOTHING = "jobledger.dev/nothing=here"
+
+
+def watched_for(kind: str, plugins: Iterable[Plugin]) -> tuple[WatchedKind, ...]:
+    """Return what is watched for a kind of job; for TrainJobs, what plugins build as well."""
+    found = WATCHED[kind]
+    if kind != "TrainJob":
+        return found
+    known = {item.resource for item in found}
+    more = {resource for plugin in plugins for resource in plugin.watched} - known
+    return (
+        *found,
+        *(
+            WatchedKind(
+                resource=resource,
+                listener=partial(_belonging, kind=resource.kind),
+                is_optional=True,
+            )
+            for resource in sorted(more, key=lambda item: (item.group, item.plural))
+        ),
+    )
+
+
+def _belonging(around: Surroundings, kind: str) -> ObjectListener:
+    return BelongingListener(around, kind)
+
+
+def is_served(cluster: Cluster, resource: Resource, namespace: str) -> bool:
+    """Return whether the API server knows a kind and lets it be listed; raises as the port."""
+    try:
+        cluster.list(resource, namespace=namespace, label_selector=_NOTHING)
+    except ObjectNotFound:
+        return False
+    except RequestForbidden as error:
+        log.warning("kind_forbidden", kind=resource.kind, error=str(error))
+        return False
+    return True

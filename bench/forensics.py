@@ -1,0 +1,193 @@
+"""What questions about the past cost: refold, replay, verify, a job at an instant, a capture."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Engine, text
+
+from adapters.postgres.event_store import PostgresEventStore
+from adapters.postgres.evidence import PostgresEvidence
+from adapters.postgres.history import PostgresHistory
+from adapters.postgres.seals import PostgresSeals
+from adapters.postgres.verify import Extent, verify
+from bench.figures import Report
+from bench.filling import append_all
+from bench.manifests import rayjob
+from bench.story import Played, Story
+from bench.throwaway import Server, ledger_engine, postgres
+from core.catalogue import read_event
+from core.forensics.dossier import Dossier
+from core.forensics.moment import at_instant
+from core.forensics.replay import replay
+from core.forensics.sealing import broken
+from core.forensics.seals import EVENTS_MAX, make
+from core.jobs.pod_evidence import log_end
+from core.log.envelope import StoredEvent
+from core.projections.view import View, advance
+from core.values.ids import StreamId
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+STORIES, STORIES_FULL = 400, 18_000
+"""Of 56 events each: 22,400 events, and 1 M with --full."""
+
+LARGE_FULL = 10_000_000
+"""Events of the log in which one job is looked at, with --full."""
+
+READ_AT_ONCE = 100
+REPLAYED_MAX = 200
+"""Jobs that are decided again: each costs the same."""
+
+LOOKS = 60
+LOG = "step 4182 loss 0.4711 lr 3e-4 tokens/s 18123\n" * 3_000
+
+
+def measure(report: Report) -> None:
+    """Measure everything on one filled log."""
+    stories = STORIES_FULL if report.full else STORIES
+    with postgres(report) as server:
+        url = server.database("forensics")
+        with ledger_engine(url) as engine:
+            report.say(f"filling the log with {stories} jobs")
+            events = append_all(engine, _stories(stories))
+            report.setting("log", f"{events} events of {stories} jobs")
+            report.setting("processes", os.cpu_count())
+            with server.admin("forensics") as admin:
+                admin.execute("VACUUM ANALYZE")
+            _fold_and_replay(report, engine)
+            _verify(report, engine, events)
+            _moments(report, server, engine)
+            _captures(report, engine)
+
+
+def _stories(number: int) -> Iterator[tuple[Story, list[Played]]]:
+    """Yield jobs, each created a second after the one before."""
+    manifest = rayjob("train")
+    for index in range(number):
+        story = Story(f"train-{index}", NOW - timedelta(seconds=number - index), manifest)
+        yield story, list(story.whole())
+
+
+def _fold_and_replay(report: Report, engine: Engine) -> None:
+    store = PostgresEventStore(engine, lambda: datetime.now(UTC))
+    streams = list(PostgresHistory(engine).streams())
+    report.say("refolding every job")
+    _rates(report, "refold", _read(store, streams), _fold)
+    report.say("deciding jobs again")
+    some = streams[:REPLAYED_MAX]
+    _rates(report, "replay", _read(store, some), _decide_again)
+    report.remark("refold and replay: reading and decoding included, one process; aim 300,000/s")
+
+
+def _read(store: PostgresEventStore, streams: list[StreamId]) -> Iterator[tuple[StoredEvent, ...]]:
+    for at in range(0, len(streams), READ_AT_ONCE):
+        read = store.read_streams(streams[at : at + READ_AT_ONCE])
+        yield from (tuple(events) for events in read.values())
+
+
+def _rates(
+    report: Report,
+    name: str,
+    jobs: Iterable[tuple[StoredEvent, ...]],
+    work: Callable[[tuple[StoredEvent, ...]], None],
+) -> None:
+    """Measure by the clock, and by the CPU of this process alone: the machine may be shared."""
+    began, cpu, events = time.perf_counter(), time.process_time(), 0
+    for job in jobs:
+        work(job)
+        events += len(job)
+    report.figure(name, events / (time.perf_counter() - began), "events/s")
+    report.figure(f"{name}, CPU", (time.process_time() - cpu) / events * 1e6, "µs per event")
+
+
+def _fold(job: tuple[StoredEvent, ...]) -> None:
+    advance(View(), (read_event(item.record) for item in job))
+
+
+def _decide_again(job: tuple[StoredEvent, ...]) -> None:
+    assert replay(item.record for item in job).is_reproduced, "the rules are those that decided"
+
+
+def _verify(report: Report, engine: Engine, events: int) -> None:
+    for processes in (1, os.cpu_count() or 1):
+        report.say(f"verifying with {processes} processes")
+        began, cpu = time.perf_counter(), time.process_time()
+        found = verify(engine, lambda *_: None, Extent(processes=processes))
+        assert found.faults == ()
+        seconds = time.perf_counter() - began
+        report.figure(f"verify, {processes} processes", events / seconds, "events/s")
+        if processes == 1:
+            spent = (time.process_time() - cpu) / events * 1e6
+            report.figure("verify, CPU beside Postgres", spent, "µs per event")
+    report.say("sealing, and holding the log against its seals")
+    sealed = PostgresSeals(engine)
+    began, before = time.perf_counter(), None
+    seals = []
+    for first in range(1, events + 1, EVENTS_MAX):
+        rows = sealed.sealed_rows(first, min(events, first + EVENTS_MAX - 1))
+        before = make(before, rows, NOW)
+        seals.append(before)
+    report.figure("seal", events / (time.perf_counter() - began), "events/s")
+    began = time.perf_counter()
+    assert list(broken(sealed, seals, None, lambda _: None)) == []
+    report.figure("hold against seals", events / (time.perf_counter() - began), "events/s")
+    report.remark("verify: every payload and link hashed anew outside the database; aim 500,000/s")
+
+
+def _moments(report: Report, server: Server, engine: Engine) -> None:
+    if report.full:
+        report.say(f"growing the log to {LARGE_FULL} events (copies, by SQL)")
+        _grow(server, LARGE_FULL)
+    store = PostgresEventStore(engine, lambda: datetime.now(UTC))
+    with engine.connect() as connection:
+        size = connection.execute(text("SELECT position FROM log_head")).scalar_one()
+    streams = list(PostgresHistory(engine).streams())
+    chosen = streams[:: max(1, len(streams) // LOOKS)]
+    taken = []
+    for stream in chosen:
+        began = time.perf_counter()
+        events = tuple(store.read_stream(stream))
+        dossier = Dossier(events=events, evidence=lambda _: None, origin="the ledger")
+        moment = at_instant(dossier.read(), events[len(events) // 2].record.recorded_at)
+        assert moment.known.job is not None
+        taken.append((time.perf_counter() - began) * 1000)
+    report.setting("log in which a job is looked at", f"{size} events")
+    report.percentiles("a job at an instant", taken, "ms")
+    report.remark("a job at an instant: aim 50 ms in a log of 10 M events (--full)")
+
+
+def _grow(server: Server, wanted: int) -> None:
+    """Copy whole jobs under other names until the log is large; links are not continued."""
+    copy = """
+        INSERT INTO event SELECT position + %(shift)s,
+            (left(stream_id::text, 24) || lpad(to_hex(%(round)s), 12, '0'))::uuid, version,
+            event_id, type, schema_version, occurred_at, recorded_at, actor, epoch, causation_id,
+            correlation_id, data, data_sha, chain
+        FROM event WHERE position <= %(last)s
+    """
+    with server.admin("forensics") as admin:
+        row = admin.execute("SELECT position FROM log_head").fetchone()
+        assert row is not None
+        last: int = row[0]
+        for number in range(1, wanted // last):
+            admin.execute(copy, {"shift": number * last, "round": number, "last": last})
+        admin.execute("UPDATE log_head SET position = (SELECT max(position) FROM event)")
+        admin.execute("ANALYZE event")
+
+
+def _captures(report: Report, engine: Engine) -> None:
+    """Measure what a capture costs here; how long Pods take to answer is not ours to measure."""
+    store = PostgresEvidence(engine)
+    taken = []
+    for number in range(LOOKS):
+        began = time.perf_counter()
+        end, _ = log_end(f"attempt {number}\n{LOG}")
+        store.put(end.encode(), NOW)
+        taken.append((time.perf_counter() - began) * 1000)
+    report.percentiles("keeping the end of a log", taken, "ms")
+    size = "SELECT avg(octet_length(packed))::int, avg(size)::int FROM evidence"
+    with engine.connect() as connection:
+        packed, raw = connection.execute(text(size)).one()
+    report.figure("a kept log, compressed", packed, "bytes")
+    report.figure("a kept log", raw, "bytes")

@@ -1,0 +1,201 @@
+"""What must have been observed of a RayJob, by the facts that its events begin with.
+
+The log keeps what was decided, not the observation itself; but its facts are copies of it. Where
+they leave something open that could decide, every possibility is returned.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from core.forensics.observed_shared import observed as shared_observed
+from core.rayjob import events
+from core.rayjob import observations as seen
+from core.rayjob.state import RayJobState
+from core.values.ids import ObservationId
+
+Event = TypeVar("Event")
+
+
+def candidates(
+    state: RayJobState, told: Sequence[object], cause: ObservationId
+) -> Iterator[seen.RayJobObservation]:
+    """Yield the observations that can have brought `told` in `state`, the likeliest first."""
+    first = told[0]
+    if (shared := shared_observed(first, cause)) is not None:
+        yield shared
+    elif isinstance(first, events.JobDiscovered | events.ManifestReceived):
+        yield from _manifest(state, told, cause)
+    elif isinstance(first, events.JobDeleted):
+        yield seen.ManifestGone(id=cause, at=first.at)
+    elif isinstance(first, events.StatusCheckRecovered | events.EntrypointObserved):
+        yield from _answers(state, told, cause)
+    elif isinstance(first, events.EntrypointMissed):
+        yield seen.PollNotFound(id=cause, at=first.at, job_id=first.job_id)
+    elif isinstance(first, events.StatusCheckFailed):
+        yield seen.PollUnanswered(id=cause, at=first.at, job_id=first.job_id, trouble=first.trouble)
+    else:
+        yield from _children(state, told, cause)
+
+
+def _find(told: Sequence[object], kind: type[Event]) -> Event | None:
+    return next((event for event in told if isinstance(event, kind)), None)
+
+
+def _manifest(
+    state: RayJobState, told: Sequence[object], cause: ObservationId
+) -> Iterator[seen.RayJobObservation]:
+    discovered = _find(told, events.JobDiscovered)
+    received = _find(told, events.ManifestReceived)
+    adopted = _find(told, events.JobAdopted)
+    identity = discovered.identity if discovered is not None else state.identity
+    if received is None or identity is None:
+        return
+    yield seen.ManifestSeen(
+        id=cause,
+        at=received.at,
+        identity=identity,
+        generation=received.generation,
+        digest=received.digest,
+        spec=received.spec,
+        problem=received.problem,
+        policy=received.policy,
+        finalizer=received.finalizer,
+        deleting_at=received.deleting_at,
+        status=seen.SeenStatus(phase="") if adopted is None else adopted.status,
+        document=received.document,
+        options=received.options,
+        option_problems=received.option_problems,
+    )
+
+
+def _answers(
+    state: RayJobState, told: Sequence[object], cause: ObservationId
+) -> Iterator[seen.RayJobObservation]:
+    """Yield what the head can have answered; that it answers again may be all that was news."""
+    recovered = _find(told, events.StatusCheckRecovered)
+    answered = _find(told, events.EntrypointObserved)
+    if answered is not None:
+        yield seen.PollAnswered(
+            id=cause,
+            at=answered.at,
+            job_id=answered.job_id,
+            status=answered.status,
+            message=answered.message,
+            started_at=answered.started_at,
+            ended_at=answered.ended_at,
+            error_type=answered.error_type,
+            exit_code=answered.exit_code,
+        )
+        return
+    if recovered is None:
+        return
+    known = state.entrypoint
+    yield seen.PollAnswered(
+        id=cause,
+        at=recovered.at,
+        job_id=recovered.job_id,
+        status=known.status,
+        message=known.message,
+        started_at=known.started_at,
+        ended_at=known.ended_at,
+        error_type=known.error_type,
+        exit_code=known.exit_code,
+    )
+    yield seen.PollNotFound(id=cause, at=recovered.at, job_id=recovered.job_id)
+
+
+def _children(
+    state: RayJobState, told: Sequence[object], cause: ObservationId
+) -> Iterator[seen.RayJobObservation]:
+    first = told[0]
+    if isinstance(first, events.ClusterObserved):
+        yield seen.ClusterSeen(
+            id=cause,
+            at=first.at,
+            name=first.name,
+            uid=first.uid,
+            owned=True,
+            state=first.state,
+            address=first.address,
+            deleting=first.deleting,
+            status=first.status,
+        )
+    elif isinstance(first, events.StrayClusterFound):
+        yield seen.ClusterSeen(
+            id=cause,
+            at=first.at,
+            name=first.name,
+            uid=first.uid,
+            owned=True,
+            state="",
+            address="",
+            deleting=False,
+        )
+    elif isinstance(first, events.ClusterVanished | events.StrayClusterVanished):
+        yield seen.ClusterGone(id=cause, at=first.at, name=first.name, uid=first.uid)
+    elif isinstance(first, events.SubmitterObserved | events.SubmitterFinished):
+        yield _submitter(state, told, first, cause)
+    elif isinstance(first, events.SubmitterVanished):
+        yield seen.SubmitterGone(id=cause, at=first.at, name=first.name, uid=first.uid)
+    elif isinstance(first, events.HeadPodObserved | events.SidecarFinished):
+        yield _head(state, told, first, cause)
+    elif isinstance(first, events.HeadPodVanished):
+        if (fresh := _find(told, events.HeadPodObserved)) is not None:
+            yield _head(state, told, fresh, cause)
+        else:
+            yield seen.HeadPodGone(id=cause, at=first.at, name=first.name, uid=first.uid)
+    elif isinstance(first, events.PodsObserved):
+        yield seen.PodsSeen(
+            id=cause,
+            at=first.at,
+            attempt=first.attempt,
+            purpose=first.purpose,
+            total=first.total,
+            pods=first.pods,
+            trouble=first.trouble,
+        )
+
+
+def _submitter(
+    state: RayJobState,
+    told: Sequence[object],
+    first: events.SubmitterObserved | events.SubmitterFinished,
+    cause: ObservationId,
+) -> seen.SubmitterSeen:
+    ended = _find(told, events.SubmitterFinished)
+    there = _find(told, events.SubmitterObserved)
+    known = state.submitter is not None and state.submitter.deleting
+    return seen.SubmitterSeen(
+        id=cause,
+        at=first.at,
+        name=first.name,
+        uid=first.uid,
+        owned=True,
+        finished=ended.outcome if ended is not None else "",
+        finished_at=ended.finished_at if ended is not None else None,
+        reason=ended.reason if ended is not None else "",
+        message=ended.message if ended is not None else "",
+        deleting=there.deleting if there is not None else known,
+    )
+
+
+def _head(
+    state: RayJobState,
+    told: Sequence[object],
+    first: events.HeadPodObserved | events.SidecarFinished,
+    cause: ObservationId,
+) -> seen.HeadPodSeen:
+    ended = _find(told, events.SidecarFinished)
+    attempt, cluster = state.attempt, state.cluster
+    return seen.HeadPodSeen(
+        id=cause,
+        at=first.at,
+        cluster=attempt.cluster_name if attempt is not None else "",
+        cluster_uid=cluster.uid if cluster is not None else "",
+        name=first.name,
+        uid=first.uid,
+        deleting=False,
+        finished=ended.outcome if ended is not None else "",
+        finished_at=ended.finished_at if ended is not None else None,
+        message=ended.message if ended is not None else "",
+    )

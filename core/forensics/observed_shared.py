@@ -1,0 +1,91 @@
+"""What must have been observed, where events of any kind of job tell it."""
+
+from core.jobs import events as shared
+from core.jobs.effects import Outcome
+from core.jobs.observations import (
+    DecisionDue,
+    EffectEnded,
+    EvidenceSeen,
+    NothingNew,
+    SharedObservation,
+    StatusWritten,
+    WatchInterrupted,
+)
+from core.values.documents import Manifest
+from core.values.ids import ObservationId
+
+
+def observed(  # noqa: PLR0911 one case per event
+    event: object, cause: ObservationId, details: Manifest | None = None
+) -> SharedObservation | None:
+    """Return the observation whose first fact is `event`; None if it is none of these."""
+    if isinstance(event, shared.EffectSucceeded):
+        return EffectEnded(
+            id=cause,
+            at=event.at,
+            effect_id=event.effect_id,
+            outcome=Outcome.SUCCEEDED,
+            uid=event.uid,
+            gone=event.gone,
+            already=event.already,
+            sent=event.sent,
+            details=details or {},
+        )
+    if isinstance(event, shared.EffectFaltered):
+        return _troubled(event, cause, Outcome.FALTERED, event.trouble)
+    if isinstance(event, shared.EffectFailed):
+        return _troubled(event, cause, Outcome.FAILED, event.trouble, details)
+    if isinstance(event, shared.EffectSuperseded):
+        return _troubled(event, cause, Outcome.SUPERSEDED, event.cause)
+    if isinstance(event, shared.DecisionFired | shared.DecisionCancelled):
+        return DecisionDue(id=cause, at=event.at, decision_id=event.decision_id, looked=True)
+    if isinstance(event, shared.ObservationGapFound):
+        return WatchInterrupted(
+            id=cause,
+            at=event.at,
+            source=event.source,
+            since=event.since,
+            until=event.until,
+            reason=event.reason,
+        )
+    if isinstance(event, shared.ObservationsConfirmed):
+        return NothingNew(id=cause, at=event.at, sources=event.sources)
+    if isinstance(event, shared.EvidenceCaptured):
+        return EvidenceSeen(
+            id=cause,
+            at=event.at,
+            attempt=event.attempt,
+            occasion=event.occasion,
+            pods=event.pods,
+            logs=event.logs,
+            kubernetes_events=event.kubernetes_events,
+            ray=event.ray,
+            missing=event.missing,
+            took_milliseconds=event.took_milliseconds,
+        )
+    if isinstance(event, shared.StatusPublished):
+        return StatusWritten(
+            id=cause,
+            at=event.at,
+            phase=event.phase,
+            resource_version=event.resource_version,
+            status_sha=event.status_sha,
+        )
+    return None
+
+
+def _troubled(
+    event: shared.EffectFaltered | shared.EffectFailed | shared.EffectSuperseded,
+    cause: ObservationId,
+    outcome: Outcome,
+    trouble: str,
+    details: Manifest | None = None,
+) -> EffectEnded:
+    return EffectEnded(
+        id=cause,
+        at=event.at,
+        effect_id=event.effect_id,
+        outcome=outcome,
+        trouble=trouble,
+        details=details or {},
+    )

@@ -1,0 +1,100 @@
+"""What must have been observed of a TrainJob, by the facts that its events begin with."""
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from core.forensics.observed_shared import observed as shared_observed
+from core.trainjob import events
+from core.trainjob import observations as seen
+from core.trainjob.outcomes import ApplyOutcome, write_outcome
+from core.trainjob.state import TrainJobState
+from core.values.documents import Manifest
+from core.values.ids import ObservationId
+
+Event = TypeVar("Event")
+
+
+def candidates(
+    state: TrainJobState, told: Sequence[object], cause: ObservationId
+) -> Iterator[seen.TrainJobObservation]:
+    """Yield the observations that can have brought `told` in `state`."""
+    first = told[0]
+    if (shared := shared_observed(first, cause, _details(told))) is not None:
+        yield shared
+        return
+    if isinstance(first, events.TrainJobDiscovered | events.TrainJobReceived):
+        yield from _manifest(state, told, cause)
+    elif isinstance(first, events.TrainJobDeleted):
+        yield seen.TrainJobGone(id=cause, at=first.at)
+    elif isinstance(first, events.RuntimeObserved):
+        yield seen.RuntimeSeen(id=cause, at=first.at, digest=first.digest)
+    elif isinstance(first, events.BelongingVanished):
+        yield seen.BelongingGone(id=cause, at=first.at, name=first.name, uid=first.uid)
+    elif isinstance(first, events.JobSetObserved):
+        yield seen.JobSetSeen(
+            id=cause,
+            at=first.at,
+            name=first.name,
+            uid=first.uid,
+            owned=True,
+            generation=first.generation,
+            suspend=first.suspend,
+            restarts=first.restarts,
+            deleting=first.deleting,
+            jobs=first.jobs,
+            end=first.end,
+            contributed=first.contributed,
+        )
+    elif isinstance(first, events.JobSetVanished):
+        yield seen.JobSetGone(id=cause, at=first.at, name=first.name, uid=first.uid)
+
+
+def _find(told: Sequence[object], kind: type[Event]) -> Event | None:
+    return next((event for event in told if isinstance(event, kind)), None)
+
+
+def _manifest(
+    state: TrainJobState, told: Sequence[object], cause: ObservationId
+) -> Iterator[seen.TrainJobObservation]:
+    discovered = _find(told, events.TrainJobDiscovered)
+    received = _find(told, events.TrainJobReceived)
+    adopted = _find(told, events.TrainJobAdopted)
+    identity = discovered.identity if discovered is not None else state.identity
+    if received is None or identity is None:
+        return
+    yield seen.TrainJobSeen(
+        id=cause,
+        at=received.at,
+        identity=identity,
+        generation=received.generation,
+        digest=received.digest,
+        spec=received.spec,
+        policy=received.policy,
+        deleting_at=received.deleting_at,
+        status=seen.SeenTrainStatus() if adopted is None else adopted.status,
+        document=received.document,
+    )
+
+
+def _details(told: Sequence[object]) -> Manifest:
+    """Return what an act told of building and applying."""
+    if (applied := _find(told, events.ObjectsApplied)) is not None:
+        return write_outcome(
+            ApplyOutcome(
+                runtime=applied.runtime,
+                jobset_uid=applied.jobset_uid,
+                jobset_generation=applied.jobset_generation,
+                jobset_suspend=applied.jobset_suspend,
+                names=applied.names,
+                snapshot=applied.snapshot,
+            )
+        )
+    failed = _find(told, events.JobsBuildFailed) or _find(told, events.JobsCreationFailed)
+    if failed is None:
+        return {}
+    outcome = ApplyOutcome(
+        runtime=failed.runtime,
+        failed_building=isinstance(failed, events.JobsBuildFailed),
+        may_pass=failed.may_pass,
+    )
+    return write_outcome(outcome)

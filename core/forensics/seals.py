@@ -1,0 +1,273 @@
+"""Seals: what the whole log looked like at an instant, in a document that can be kept elsewhere.
+
+A seal covers the events of a range of positions. It holds a digest of all of them, a fingerprint of
+each (so that the first one that differs can be named), where each stream stood that they belong to,
+and the digest of the seal before. What a stream's own chain cannot show, a seal does: events of
+different streams that swapped places, a job removed with every trace of it, a stream whose links
+were all computed anew.
+
+The set of all streams with their ends, as of a seal, is the last word on each stream in the seals
+up to it: as every seal holds the digest of the one before, the newest vouches for all of it.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from core.errors import BrokenChain
+from core.log.chain import canonical
+from core.values.documents import Json, Manifest, child, items, number, text
+from core.values.instants import Instant, parse_rfc3339
+
+ROW_BYTES = 60
+"""A sealed row: position (8), stream (16), version (4), link (32); numbers are big-endian."""
+
+MARK_BYTES = 8
+"""A fingerprint: so many bytes of the SHA-256 of a sealed row."""
+
+EVENTS_MAX = 100_000
+"""Events per seal; a longer range becomes several seals."""
+
+FORMAT = "jobledger seal 1"
+"""Part of every seal, so that nothing else that is signed can pass for one."""
+
+FIRST = bytes(32)
+"""What stands in the first seal for the digest of the one before."""
+
+_ROW = struct.Struct(">q16si32s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedRow:
+    """What a seal covers of one event: its place, and the link that covers all the rest."""
+
+    position: int
+    stream: UUID
+    version: int
+    chain: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamEnd:
+    """Where a stream stood when a range of positions was sealed."""
+
+    stream: UUID
+    version: int
+    chain: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """Who vouches for a seal."""
+
+    algorithm: str
+    """ed25519."""
+    key: str
+    """Fingerprint of the public key: 16 hexadecimal digits."""
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seal:
+    """One seal. `digest` covers everything but the signature; the signature is of the digest."""
+
+    number: int
+    """From 1, without gaps."""
+    first: int
+    """First position that it covers."""
+    last: int
+    """Last position that it covers."""
+    sealed_at: Instant
+    previous: bytes
+    """Digest of the seal before; `FIRST` in the first."""
+    events: bytes
+    """SHA-256 of all sealed rows in the order of positions."""
+    marks: bytes
+    """A fingerprint of each row, in that order."""
+    streams: tuple[StreamEnd, ...]
+    """Where each stream of the range stood at its end, sorted."""
+    signature: Signature | None = None
+
+    @property
+    def body(self) -> Manifest:
+        """Return what the digest covers, as JSON."""
+        return {
+            "format": FORMAT,
+            "number": self.number,
+            "first": self.first,
+            "last": self.last,
+            "sealed_at": self.sealed_at.isoformat(),
+            "previous": self.previous.hex(),
+            "events": self.events.hex(),
+            "marks": base64.b64encode(self.marks).decode(),
+            "streams": [[str(end.stream), end.version, end.chain.hex()] for end in self.streams],
+        }
+
+    @property
+    def digest(self) -> bytes:
+        """Return the SHA-256 that the next seal holds and the signature is of."""
+        return hashlib.sha256(canonical(self.body)).digest()
+
+    def holds(self, rows: bytes) -> bool:
+        """Return whether these packed rows are exactly those that were sealed."""
+        return hashlib.sha256(rows).digest() == self.events
+
+
+def pack(row: SealedRow) -> bytes:
+    """Return an event as it is sealed."""
+    return _ROW.pack(row.position, row.stream.bytes, row.version, row.chain)
+
+
+def unpack(rows: bytes) -> Iterator[SealedRow]:
+    """Yield the events of a run of sealed rows."""
+    for position, stream, version, chain in _ROW.iter_unpack(rows):
+        yield SealedRow(position=position, stream=UUID(bytes=stream), version=version, chain=chain)
+
+
+def marks(rows: bytes) -> bytes:
+    """Return the fingerprint of each of a run of sealed rows."""
+    view = memoryview(rows)
+    return b"".join(
+        hashlib.sha256(view[at : at + ROW_BYTES]).digest()[:MARK_BYTES]
+        for at in range(0, len(rows), ROW_BYTES)
+    )
+
+
+def make(before: Seal | None, rows: bytes, sealed_at: Instant) -> Seal:
+    """Return the seal that covers `rows`, which continue what `before` covers; not signed yet.
+
+    Raises `BrokenChain` if there are none, or if they do not follow on without a gap.
+    """
+    first = 1 if before is None else before.last + 1
+    ends: dict[UUID, StreamEnd] = {}
+    expected = first
+    for row in unpack(rows):
+        if row.position != expected:
+            raise BrokenChain("the log", f"position {row.position} is where {expected} should be")
+        ends[row.stream] = StreamEnd(stream=row.stream, version=row.version, chain=row.chain)
+        expected += 1
+    if expected == first:
+        raise BrokenChain("the log", f"there is nothing to seal from position {first} on")
+    return Seal(
+        number=1 if before is None else before.number + 1,
+        first=first,
+        last=expected - 1,
+        sealed_at=sealed_at,
+        previous=FIRST if before is None else before.digest,
+        events=hashlib.sha256(rows).digest(),
+        marks=marks(rows),
+        streams=tuple(ends[stream] for stream in sorted(ends)),
+    )
+
+
+def document(seal: Seal) -> Manifest:
+    """Return a seal as it is kept: what it covers, its digest, its signature."""
+    signed: Json = None
+    if seal.signature is not None:
+        signed = {
+            "algorithm": seal.signature.algorithm,
+            "key": seal.signature.key,
+            "value": seal.signature.value.hex(),
+        }
+    return {"seal": seal.body, "digest": seal.digest.hex(), "signature": signed}
+
+
+def written(seal: Seal) -> str:
+    """Return the text of a seal: one line of JSON."""
+    return canonical(document(seal)).decode() + "\n"
+
+
+def read(text_of_it: str) -> Seal:
+    """Return the seal that a text holds; raise `BrokenChain` if it holds none, or a changed one."""
+    try:
+        kept: Json = json.loads(text_of_it)
+        seal = _read(kept)
+    except (ValueError, TypeError, KeyError, IndexError, binascii.Error) as error:
+        raise BrokenChain("a seal", f"it cannot be read ({error})") from error
+    if seal.digest.hex() != text(kept, "digest"):
+        raise BrokenChain(f"seal {seal.number}", "it does not have the digest that it names")
+    return seal
+
+
+def _read(kept: Json) -> Seal:
+    body = child(kept, "seal")
+    if text(body, "format") != FORMAT:
+        message = f"the format is {text(body, 'format')!r} and not {FORMAT!r}"
+        raise ValueError(message)
+    sealed_at = parse_rfc3339(text(body, "sealed_at"))
+    if sealed_at is None:
+        message = "sealed_at is no instant"
+        raise ValueError(message)
+    return Seal(
+        number=_whole(body, "number"),
+        first=_whole(body, "first"),
+        last=_whole(body, "last"),
+        sealed_at=sealed_at,
+        previous=bytes.fromhex(text(body, "previous")),
+        events=bytes.fromhex(text(body, "events")),
+        marks=base64.b64decode(text(body, "marks"), validate=True),
+        streams=tuple(_end(item) for item in items(body, "streams")),
+        signature=_signature(child(kept, "signature")),
+    )
+
+
+def _whole(body: Manifest, name: str) -> int:
+    found = number(body, name)
+    if found is None:
+        message = f"{name} is no whole number"
+        raise ValueError(message)
+    return found
+
+
+def _end(item: Json) -> StreamEnd:
+    if not isinstance(item, Sequence):
+        message = "the end of a stream is no list"
+        raise TypeError(message)
+    stream, version, chain = item
+    if not isinstance(version, int):
+        message = "a version is no whole number"
+        raise TypeError(message)
+    return StreamEnd(stream=UUID(str(stream)), version=version, chain=bytes.fromhex(str(chain)))
+
+
+def _signature(kept: Manifest) -> Signature | None:
+    if not kept:
+        return None
+    return Signature(
+        algorithm=text(kept, "algorithm"),
+        key=text(kept, "key"),
+        value=bytes.fromhex(text(kept, "value")),
+    )
+
+
+def fault_after(before: Seal | None, seal: Seal) -> str | None:
+    """Return why a seal does not continue the one before; None if it does."""
+    number_, first = (1, 1) if before is None else (before.number + 1, before.last + 1)
+    if seal.number != number_:
+        return f"seal {seal.number} stands where seal {number_} should be"
+    if seal.previous != (FIRST if before is None else before.digest):
+        return f"seal {seal.number} does not continue seal {number_ - 1}"
+    if seal.first != first or seal.last < seal.first:
+        return f"seal {seal.number} begins at position {seal.first} and should at {first}"
+    if len(seal.marks) != (seal.last - seal.first + 1) * MARK_BYTES:
+        return f"seal {seal.number} has not one fingerprint for each event"
+    return None
+
+
+def first_difference(seal: Seal, rows: Mapping[int, bytes]) -> int | None:
+    """Return the first position whose sealed row is gone or is not what was sealed.
+
+    `rows` are packed rows by position. None if all are as sealed.
+    """
+    for index in range(seal.last - seal.first + 1):
+        position = seal.first + index
+        row = rows.get(position)
+        mark = seal.marks[index * MARK_BYTES : (index + 1) * MARK_BYTES]
+        if row is None or hashlib.sha256(row).digest()[:MARK_BYTES] != mark:
+            return position
+    return None

@@ -1,0 +1,20 @@
+"""Why attempts fail, sorted by who or what is to blame: what a retry policy speaks of."""
+
+from enum import StrEnum
+
+
+class FailureClass(StrEnum):
+    """The class of a failure. Its text is what users write in a retry policy."""
+
+    APPLICATION = "application"
+    """The entrypoint itself failed, mostly with an exit code."""
+    HEAD_LOST = "head-lost"
+    """The head, or the whole cluster, went while the job was running on it."""
+    PREEMPTION = "preemption"
+    """Kubernetes took a Pod of the attempt away: preempted, evicted, its node lost or drained."""
+    IMAGE_PULL = "image-pull"
+    """An image could not be pulled, so the attempt never got to run."""
+    SUBMISSION = "submission"
+    """The entrypoint could not be handed in."""
+    OTHER = "other"
+    """Nothing that was seen says more than the reason does."""

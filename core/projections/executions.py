@@ -1,0 +1,30 @@
+"""The row of a job's current attempt, whatever the kind of job."""
+
+from typing import cast
+
+from core.catalogue import JobEvent
+from core.jobs.rows import AttemptRow
+from core.kinds import JobState
+from core.projections import attempt as of_rayjob
+from core.projections import trainjob_attempt as of_trainjob
+from core.rayjob.events import RayJobEvent
+from core.trainjob.events import TrainJobEvent
+from core.trainjob.state import TrainJobState
+from core.values.ids import StreamId
+
+
+def attempt_row(
+    row: AttemptRow | None, state: JobState, event: JobEvent, stream: StreamId
+) -> AttemptRow | None:
+    """Return the row of the current or last attempt after an event; None before the first."""
+    if isinstance(state, TrainJobState):
+        if state.attempt is None:
+            return None
+        if row is None or row.number != state.attempt.number:
+            row = of_trainjob.begun(stream, state.attempt)
+        return of_trainjob.project_attempt(row, cast("TrainJobEvent", event))
+    if state.attempt is None:
+        return None
+    if row is None or row.number != state.attempt.number:
+        row = of_rayjob.begun(stream, state.attempt)
+    return of_rayjob.project_attempt(row, cast("RayJobEvent", event))

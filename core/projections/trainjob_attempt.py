@@ -1,0 +1,47 @@
+"""The rows of a TrainJob's executions in the table `attempt`: `(row, event) -> row`."""
+
+from dataclasses import replace
+
+from core.jobs.rows import AttemptRow
+from core.trainjob import events
+from core.trainjob.state import TrainAttempt
+from core.values.ids import StreamId
+
+
+def begun(stream: StreamId, attempt: TrainAttempt) -> AttemptRow:
+    """Return the row of an execution that has just begun."""
+    return AttemptRow(
+        stream_id=stream,
+        number=attempt.number,
+        generation=attempt.generation,
+        ray_cluster_name="",
+        ray_job_id="",
+        started_at=attempt.started_at,
+        running_at=None,
+        ended_at=None,
+        outcome="",
+        reason="",
+        message="",
+        job_status="",
+        retried=False,
+    )
+
+
+def project_attempt(row: AttemptRow, event: events.TrainJobEvent) -> AttemptRow:
+    """Return the row after an event; the same row if the event does not concern it."""
+    if isinstance(event, events.JobSetObserved):
+        at_work = any(item.active or item.ready for item in event.jobs)
+        if row.running_at is None and row.ended_at is None and at_work:
+            return replace(row, running_at=event.at)
+    elif isinstance(event, events.TrainAttemptEnded) and event.attempt == row.number:
+        return replace(
+            row,
+            ended_at=event.at,
+            outcome=event.outcome,
+            reason=event.reason,
+            message=event.message,
+            retried=event.reason == "JobSetRestarted",
+        )
+    elif isinstance(event, events.TrainJobDeleted) and row.ended_at is None:
+        return replace(row, ended_at=event.at, outcome="deleted")
+    return row

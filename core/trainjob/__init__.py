@@ -1,0 +1,1 @@
+"""TrainJob: its phases, events, rules, and how its objects are built from a runtime."""

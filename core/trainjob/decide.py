@@ -1,0 +1,74 @@
+"""What happens because of an observation.
+
+One function per observation, then whatever follows by itself. Nothing here knows the time, and
+nothing here acts.
+"""
+
+from typing import assert_never
+
+from core.jobs import observations as shared
+from core.trainjob import observations as seen
+from core.trainjob.events import TrainJobEvent
+from core.trainjob.evolve import evolve
+from core.trainjob.seen import (
+    on_belonging_gone,
+    on_jobset_gone,
+    on_jobset_seen,
+    on_runtime_seen,
+    on_trainjob_gone,
+    on_trainjob_seen,
+)
+from core.trainjob.seen_outcomes import (
+    on_decision_due,
+    on_effect_ended,
+    on_nothing_new,
+    on_status_written,
+    on_watch_interrupted,
+)
+from core.trainjob.settle import settle
+from core.trainjob.state import TrainJobState
+
+
+def decide(
+    state: TrainJobState, observation: seen.TrainJobObservation
+) -> tuple[TrainJobEvent, ...]:
+    """Return what happens because of `observation`; nothing, if it brings no news."""
+    facts = _facts(state, observation)
+    if not facts:
+        return ()
+    for event in facts:
+        state = evolve(state, event)
+    return *facts, *settle(state, observation.id, observation.at)
+
+
+def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
+    state: TrainJobState, observation: seen.TrainJobObservation
+) -> tuple[TrainJobEvent, ...]:
+    match observation:
+        case seen.JobSetSeen():
+            return on_jobset_seen(state, observation)
+        case seen.TrainJobSeen():
+            return on_trainjob_seen(state, observation)
+        case seen.RuntimeSeen():
+            return on_runtime_seen(state, observation)
+        case shared.EffectEnded():
+            return on_effect_ended(state, observation)
+        case shared.DecisionDue():
+            return on_decision_due(state, observation)
+        case shared.EvidenceSeen():
+            attempt = state.attempt.number if state.attempt is not None else None
+            return shared.evidence_of(observation, state.captured, attempt)
+        case shared.StatusWritten():
+            return on_status_written(state, observation)
+        case shared.NothingNew():
+            return on_nothing_new(state, observation)
+        case seen.JobSetGone():
+            return on_jobset_gone(state, observation)
+        case seen.BelongingGone():
+            return on_belonging_gone(state, observation)
+        case seen.TrainJobGone():
+            return on_trainjob_gone(state, observation)
+        case shared.WatchInterrupted():
+            return on_watch_interrupted(state, observation)
+        case _:
+            assert_never(observation)

@@ -1,0 +1,257 @@
+"""Everything that can have happened to a TrainJob.
+
+These names are the storage format: `core.catalogue` gives each its stored type. `at` is the
+instant the event was true; it is stored in the envelope as `occurred_at`.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from core.jobs.events import SharedEvent
+from core.jobs.identity import JobIdentity
+from core.trainjob.conditions import Condition
+from core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
+from core.trainjob.policy import TrainPolicy
+from core.trainjob.spec import TrainJobSpec
+from core.values.documents import Manifest
+from core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobDiscovered:
+    """A TrainJob was seen for the first time."""
+
+    at: Instant
+    identity: JobIdentity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobAdopted:
+    """It already had a status: its life goes on from there."""
+
+    at: Instant
+    status: SeenTrainStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobReceived:
+    """The specification, or what else decides about the job, is now this."""
+
+    at: Instant
+    generation: int
+    digest: str
+    """Keyed digest of the whole specification."""
+    spec: TrainJobSpec
+    policy: TrainPolicy
+    deleting_at: Instant | None = None
+    """Since when the object is being deleted, by the API server's clock."""
+    document: Manifest = field(default_factory=dict)
+    """The redacted specification, labels and annotations.
+
+    It is empty if the specification did not change.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsBuildFailed:
+    """The objects could not be built. Nothing but the runtime snapshot can have been written."""
+
+    at: Instant
+    generation: int
+    digest: str
+    """Of the specification that was built from."""
+    runtime: str
+    """Digest of the runtime that was built from; empty: there was none."""
+    cause: str
+    """The plugin or rule, and what it says; bounded and redacted."""
+    may_pass: bool = False
+    """Whether another try without any change can succeed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsCreationFailed:
+    """The objects were built, and one could not be applied. Those before it stay."""
+
+    at: Instant
+    generation: int
+    digest: str
+    """Of the specification that was built from."""
+    runtime: str
+    """Digest of the runtime that was built from."""
+    cause: str
+    """The object, and the API server's answer; bounded and redacted."""
+    may_pass: bool = False
+    """Whether another try without any change can succeed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectsApplied:
+    """The objects were built and are all in place."""
+
+    at: Instant
+    generation: int
+    digest: str
+    """Of the specification that was built from."""
+    runtime: str
+    """Digest of the runtime that is there; empty: none, the snapshot was built from."""
+    jobset_uid: str
+    """UID of the JobSet as it was applied, or found and left alone."""
+    jobset_generation: int
+    """Its generation."""
+    jobset_suspend: bool
+    """spec.suspend of the JobSet as it is now."""
+    names: tuple[str, ...] = ()
+    """What was applied, as `Kind/name`; what was found and left alone is not among them."""
+    snapshot: bool = False
+    """Whether the runtime was snapshotted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainAttemptStarted:
+    """An execution began: the JobSet is there and not suspended."""
+
+    at: Instant
+    attempt: int
+    generation: int
+    jobset_uid: str
+    """UID of the JobSet that it runs as."""
+    restarts: int
+    """How often the JobSet had been restarted by then."""
+    cause: str
+    """first, resumed, restarted or recreated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainAttemptEnded:
+    """An execution ended."""
+
+    at: Instant
+    attempt: int
+    outcome: str
+    """succeeded, failed, suspended or lost."""
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobSuspended:
+    """The job is to be suspended, and says so."""
+
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobResumed:
+    """The job is no longer to be suspended. The active deadline counts from here."""
+
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobCompleted:
+    """The JobSet completed. Final."""
+
+    at: Instant
+    reason: str
+    message: str
+    ended_at: Instant
+    """By the JobSet's controller."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobFailed:
+    """The JobSet failed, the deadline passed, or the runtime is of no known kind. Final."""
+
+    at: Instant
+    reason: str
+    message: str
+    ended_at: Instant
+    """By the JobSet's controller, or here by the deadline."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobDeletionStarted:
+    """Somebody asked for the TrainJob object to be deleted."""
+
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobDeleted:
+    """The TrainJob object is gone. Nothing more will happen."""
+
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeObserved:
+    """The runtime that the job names is there in this form, or is not there."""
+
+    at: Instant
+    digest: str
+    """Keyed digest of its specification, labels and annotations; empty: it is not there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BelongingVanished:
+    """A ConfigMap of the job (its runtime snapshot, its hostfile) is no longer there."""
+
+    at: Instant
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSetObserved:
+    """The JobSet is there, in this state."""
+
+    at: Instant
+    name: str
+    uid: str
+    generation: int
+    suspend: bool
+    """spec.suspend."""
+    restarts: int = 0
+    """How often its controller has restarted it."""
+    deleting: bool = False
+    jobs: tuple[JobCounts, ...] = ()
+    """How many Jobs of each replicatedJob are in which state."""
+    end: JobSetEnd | None = None
+    """Its terminal condition, if it has one."""
+    contributed: tuple[Condition, ...] = ()
+    """What plugins make of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSetVanished:
+    """The JobSet is no longer there."""
+
+    at: Instant
+    name: str
+    uid: str
+    asked: bool
+    """Whether its deletion had been asked for here."""
+
+
+TrainFactEvent: TypeAlias = RuntimeObserved | BelongingVanished | JobSetObserved | JobSetVanished
+"""What was seen of the runtime, the JobSet and the other objects."""
+
+TrainLifeEvent: TypeAlias = (
+    TrainJobDiscovered
+    | TrainJobAdopted
+    | TrainJobReceived
+    | JobsBuildFailed
+    | JobsCreationFailed
+    | ObjectsApplied
+    | TrainAttemptStarted
+    | TrainAttemptEnded
+    | TrainJobSuspended
+    | TrainJobResumed
+    | TrainJobCompleted
+    | TrainJobFailed
+    | TrainJobDeletionStarted
+    | TrainJobDeleted
+)
+"""What became of the job itself."""
+
+TrainJobEvent: TypeAlias = TrainFactEvent | TrainLifeEvent | SharedEvent

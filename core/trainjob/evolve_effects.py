@@ -1,0 +1,110 @@
+"""How the events of effects and decisions change what is known of a TrainJob."""
+
+from dataclasses import replace
+
+from core.jobs.decisions import DecisionKind, PendingDecision
+from core.jobs.effects import EffectKind, OpenEffect, RefusedEffect, WantedEffect
+from core.jobs.events import (
+    DecisionCancelled,
+    DecisionFired,
+    DecisionScheduled,
+    EffectFailed,
+    EffectFaltered,
+    EffectRequested,
+    EffectSucceeded,
+    EffectSuperseded,
+)
+from core.trainjob.state import TrainJobState
+from core.values.ids import DecisionId, EffectId
+
+
+def effect_requested(state: TrainJobState, event: EffectRequested) -> TrainJobState:
+    """Return the state with the effect open."""
+    effect = OpenEffect(
+        effect_id=event.effect_id,
+        attempt=event.attempt,
+        wanted=WantedEffect(kind=event.kind, name=event.name, uid=event.uid, address=event.address),
+        digest=event.digest,
+    )
+    return state._replace(effects=(*state.effects, effect))
+
+
+def effect_faltered(state: TrainJobState, event: EffectFaltered) -> TrainJobState:
+    """Return the state with the trouble noted."""
+    effects = tuple(
+        replace(effect, trouble=event.trouble) if effect.effect_id == event.effect_id else effect
+        for effect in state.effects
+    )
+    return state._replace(effects=effects)
+
+
+def effect_failed(state: TrainJobState, event: EffectFailed) -> TrainJobState:
+    """Return the state with the effect refused."""
+    state = _closed(state, event.effect_id)
+    key = (event.kind, event.name)
+    times = next((item.times for item in state.refused if item.key == key), 0)
+    refusal = RefusedEffect(
+        kind=event.kind,
+        name=event.name,
+        times=times + 1,
+        refused_at=event.at,
+        trouble=event.trouble,
+    )
+    others = tuple(item for item in state.refused if item.key != key)
+    return state._replace(refused=(*others, refusal))
+
+
+def effect_superseded(state: TrainJobState, event: EffectSuperseded) -> TrainJobState:
+    """Return the state without the effect."""
+    return _closed(state, event.effect_id)
+
+
+def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobState:
+    """Return the state with what the effect brought about; what was applied has its own event."""
+    state = _closed(state, event.effect_id)
+    key = (event.kind, event.name)
+    state = state._replace(refused=tuple(item for item in state.refused if item.key != key))
+    if event.kind is not EffectKind.DELETE_JOBSET:
+        return state
+    known = state.jobset
+    asked = replace(known, delete_asked=True) if known is not None else None
+    return state._replace(doomed=False, jobset=asked)
+
+
+def decision_scheduled(state: TrainJobState, event: DecisionScheduled) -> TrainJobState:
+    """Return the state with the decision pending."""
+    decision = PendingDecision(
+        decision_id=event.decision_id,
+        kind=event.kind,
+        attempt=event.attempt,
+        due_at=event.due_at,
+        subject=event.subject,
+    )
+    return state._replace(decisions=(*state.decisions, decision))
+
+
+def decision_cancelled(state: TrainJobState, event: DecisionCancelled) -> TrainJobState:
+    """Return the state without the decision."""
+    return _ended(state, event.decision_id)
+
+
+def decision_fired(state: TrainJobState, event: DecisionFired) -> TrainJobState:
+    """Return the state without the decision, and with what it allows from now on."""
+    state = _ended(state, event.decision_id)
+    if event.kind is not DecisionKind.EFFECT_RETRY:
+        return state
+    refused = tuple(
+        replace(item, waiting=False) if f"{item.kind}/{item.name}" == event.subject else item
+        for item in state.refused
+    )
+    return state._replace(refused=refused)
+
+
+def _ended(state: TrainJobState, decision_id: DecisionId) -> TrainJobState:
+    left = tuple(item for item in state.decisions if item.decision_id != decision_id)
+    return state._replace(decisions=left)
+
+
+def _closed(state: TrainJobState, effect_id: EffectId) -> TrainJobState:
+    left = tuple(item for item in state.effects if item.effect_id != effect_id)
+    return state._replace(effects=left)

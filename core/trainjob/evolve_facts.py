@@ -1,0 +1,52 @@
+"""How what was seen of the runtime, the JobSet and the other objects changes what is known."""
+
+from typing import assert_never
+
+from core.trainjob import events
+from core.trainjob.conditions import merged
+from core.trainjob.state import KnownJobSet, TrainJobState, is_final, remember_gone
+
+
+def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobState:
+    """Return the state after a fact was observed."""
+    match event:
+        case events.RuntimeObserved():
+            state = state._replace(runtime=event.digest)
+            waits = state.built is not None and state.built.runtime != event.digest
+            return state._replace(refused=()) if waits and not state.created_once else state
+        case events.BelongingVanished():
+            return state._replace(rebuild=True, refused=())
+        case events.JobSetObserved():
+            return _jobset(state, event)
+        case events.JobSetVanished():
+            state = remember_gone(state._replace(jobset=None, doomed=False), event.uid)
+            return state if is_final(state) else state._replace(rebuild=True)
+        case _:
+            assert_never(event)
+
+
+def _jobset(state: TrainJobState, event: events.JobSetObserved) -> TrainJobState:
+    before = state.jobset
+    asked = before is not None and before.uid == event.uid and before.delete_asked
+    if before is not None and before.uid != event.uid:
+        state = remember_gone(state, before.uid)
+    known = KnownJobSet(
+        name=event.name,
+        uid=event.uid,
+        generation=event.generation,
+        suspend=event.suspend,
+        restarts=event.restarts,
+        deleting=event.deleting,
+        delete_asked=asked,
+        end=event.end,
+    )
+    conditions = state.conditions
+    if state.manifest is not None and state.manifest.policy.propagates:
+        conditions = merged(conditions, event.contributed)
+    return state._replace(
+        jobset=known,
+        created_once=True,
+        conditions=conditions,
+        jobs=event.jobs,
+        shown_jobs=state.shown_jobs or event.jobs != (),
+    )

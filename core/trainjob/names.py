@@ -1,0 +1,35 @@
+"""Names of everything that belongs to a TrainJob, and the labels its runtime carries."""
+
+FIELD_MANAGER = "trainer"
+"""Upstream's own, so that fields it once applied and we no longer do are removed."""
+
+ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
+TRAINER, DATASET, MODEL = "trainer", "dataset-initializer", "model-initializer"
+ANCESTORS = (DATASET, MODEL, TRAINER)
+NODE, LAUNCHER = "node", "launcher"
+"""Names of containers and replicatedJobs that plugins look for."""
+
+SNAPSHOT_KEY = "runtime"
+SNAPSHOT_ENDING = "-runtime-snapshot"
+MASTER_PORT = 29500
+COMPLETION_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+
+
+def snapshot_name(job: str) -> str:
+    """Return the name of the ConfigMap that holds the runtime as it was."""
+    return f"{job}{SNAPSHOT_ENDING}"
+
+
+def ssh_secret_name(job: str) -> str:
+    """Return the name of the Secret with the keys of an MPI job."""
+    return f"{job}-mpi-ssh-auth"
+
+
+def hostfile_name(job: str) -> str:
+    """Return the name of the ConfigMap with the hosts of an MPI job."""
+    return f"{job}-mpi-hostfile"
+
+
+def master_address(job: str) -> str:
+    """Return the host name of the first node; upstream's constant, whatever the Jobs are called."""
+    return f"{job}-node-0-0.{job}"

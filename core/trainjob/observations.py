@@ -1,0 +1,135 @@
+"""Facts from outside: the TrainJob, its runtime, its JobSet, and what else belongs to it."""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from core.jobs.identity import JobIdentity
+from core.jobs.observations import SharedObservation
+from core.trainjob.conditions import Condition
+from core.trainjob.policy import TrainPolicy
+from core.trainjob.spec import TrainJobSpec
+from core.values.documents import Manifest
+from core.values.ids import ObservationId
+from core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCounts:
+    """How many Jobs of one replicatedJob are in which state. Pods are not counted."""
+
+    name: str
+    ready: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    active: int = 0
+    suspended: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenTrainStatus:
+    """The `.status` that an object had when it was first seen.
+
+    It is another controller's work, or our own of an earlier life.
+    """
+
+    conditions: tuple[Condition, ...] = ()
+    jobs: tuple[JobCounts, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobSeen:
+    """The TrainJob object as it is."""
+
+    id: ObservationId
+    at: Instant
+    identity: JobIdentity
+    generation: int
+    digest: str
+    """Keyed digest of the whole specification, without the times of its patches."""
+    spec: TrainJobSpec
+    policy: TrainPolicy
+    deleting_at: Instant | None
+    status: SeenTrainStatus
+    document: Manifest = field(default_factory=dict)
+    """The redacted specification, labels and annotations."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobGone:
+    """The TrainJob object is no longer there."""
+
+    id: ObservationId
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeSeen:
+    """The runtime that the job names, as it is."""
+
+    id: ObservationId
+    at: Instant
+    digest: str
+    """Keyed digest of its specification, labels and annotations; empty: it is not there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BelongingGone:
+    """A ConfigMap that the job owns is no longer there."""
+
+    id: ObservationId
+    at: Instant
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSetEnd:
+    """The terminal condition of a JobSet."""
+
+    completed: bool
+    reason: str
+    message: str
+    ended_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSetSeen:
+    """The JobSet of the job's name, as it is."""
+
+    id: ObservationId
+    at: Instant
+    name: str
+    uid: str
+    owned: bool
+    """Whether its controller is this job."""
+    generation: int
+    suspend: bool
+    """spec.suspend."""
+    restarts: int
+    deleting: bool
+    jobs: tuple[JobCounts, ...]
+    """In the JobSet's own order."""
+    end: JobSetEnd | None
+    contributed: tuple[Condition, ...] = ()
+    """What plugins make of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSetGone:
+    """The JobSet is no longer there."""
+
+    id: ObservationId
+    at: Instant
+    name: str
+    uid: str
+
+
+TrainJobObservation: TypeAlias = (
+    TrainJobSeen
+    | TrainJobGone
+    | RuntimeSeen
+    | BelongingGone
+    | JobSetSeen
+    | JobSetGone
+    | SharedObservation
+)

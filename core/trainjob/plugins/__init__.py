@@ -1,0 +1,13 @@
+"""The plugins that are always on, one module each, and the order in which they are asked."""
+
+from core.trainjob.framework import Plugin, in_order
+from core.trainjob.plugins.coscheduling import Coscheduling
+from core.trainjob.plugins.jobset import JobSet
+from core.trainjob.plugins.mpi import Mpi
+from core.trainjob.plugins.plainml import PlainMl
+from core.trainjob.plugins.torch import Torch
+
+
+def all_plugins(*others: Plugin) -> tuple[Plugin, ...]:
+    """Return every plugin in the order in which they are asked; `others` are third parties'."""
+    return in_order((PlainMl(), Torch(), Mpi()), others, (Coscheduling(), JobSet()))

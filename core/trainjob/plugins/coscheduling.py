@@ -1,0 +1,48 @@
+"""Gang scheduling by the coscheduling plugin of the scheduler-plugins project.
+
+Source: Trainer v2.3, pkg/runtime/framework/plugins/coscheduling.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.ports.cluster import POD_GROUPS, Resource
+from core.trainjob.framework import ApplyRule, BuiltObject, Info, Plugin
+from core.values.documents import Json, Manifest, number
+from core.values.quantities import total
+
+POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+SCHEDULE_TIMEOUT_SECONDS = 60
+"""The CRD's default."""
+
+
+class Coscheduling(Plugin):
+    """Makes the PodGroup and labels every Pod with it."""
+
+    name = "coscheduling"
+    watched: tuple[Resource, ...] = (POD_GROUPS,)
+
+    def enforce_pod_group_policy(self, info: Info) -> Info:
+        """Label every Pod with its group."""
+        if info.pod_group_policy("coscheduling") is None:
+            return info
+        return replace(info, pod_labels={**info.pod_labels, POD_GROUP_LABEL: info.name})
+
+    def build(self, info: Info) -> Sequence[BuiltObject]:
+        """Return the PodGroup: all Pods of the job, the initializers' included."""
+        policy = info.pod_group_policy("coscheduling")
+        if policy is None:
+            return ()
+        needed = total(
+            {name: amount * item.count for name, amount in item.requests.items()}
+            for item in info.pod_sets
+        )
+        timeout = number(policy, "scheduleTimeoutSeconds")
+        spec: dict[str, Json] = {
+            "minMember": sum(item.count for item in info.pod_sets),
+            "scheduleTimeoutSeconds": SCHEDULE_TIMEOUT_SECONDS if timeout is None else timeout,
+        }
+        if needed:
+            spec["minResources"] = {name: str(needed[name]) for name in sorted(needed)}
+        group: Manifest = {"metadata": {"name": info.name}, "spec": spec}
+        return (BuiltObject(resource=POD_GROUPS, manifest=group, rule=ApplyRule.IDLE),)

@@ -1,0 +1,91 @@
+"""TorchTune: the recipe and configuration that follow from the runtime and the number of devices.
+
+Source: Trainer v2.3, pkg/runtime/framework/plugins/torch/torchtune.go.
+"""
+
+from collections.abc import Iterator
+
+from core.trainjob.framework import Info
+from core.trainjob.names import MASTER_PORT, NODE, TRAINER, master_address
+from core.trainjob.pod_sets import PodSet
+from core.trainjob.processes import AUTO
+from core.values.documents import Manifest, items, number, text
+
+COMMAND = ("tune", "run")
+MANAGED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
+"""Keys of the configuration that belong to the runtime."""
+MODELS = ("llama3_2/1B", "llama3_2/3B", "llama3_3/70B", "qwen2_5/1.5B")
+LORA, QUANTIZED, DORA = "model.lora_attn_modules", "model.quantize_base=true", "model.use_dora=true"
+_NAME_FIELDS = 3
+
+
+def is_asked(trainer: Manifest) -> bool:
+    """Return whether the trainer's command is TorchTune's."""
+    return tuple(str(item) for item in items(trainer, "command")) == COMMAND
+
+
+def model_of(runtime: str) -> str:
+    """Return the model that a runtime's name stands for; empty if it names none."""
+    fields = runtime.split("-")
+    if len(fields) != _NAME_FIELDS:
+        return ""
+    return f"{fields[1].replace('.', '_')}/{fields[2].upper()}"
+
+
+def problems(info: Info) -> Iterator[str]:
+    """Yield what TorchTune cannot do with the job."""
+    trainer = info.trainer or {}
+    model = model_of(text(info.job, "spec", "runtimeRef", "name"))
+    if model not in MODELS:
+        yield f"model {model or 'of the runtime'} is not supported, must be one of {list(MODELS)}"
+        return
+    args = [str(item) for item in items(trainer, "args")]
+    pod_set = info.by_ancestor(TRAINER)
+    given = number(trainer, "numNodes")
+    nodes = given if given is not None else pod_set.count if pod_set is not None else 1
+    if nodes > 1 and model != "llama3_3/70B":
+        yield f"multi-node fine-tuning is not supported for {model}"
+    if nodes > 1 and _is_lora(args):
+        yield "LoRA and QLoRA are not supported on more than one node"
+    if _is_qlora(args) and model.startswith("qwen"):
+        yield f"QLoRA is not supported for {model}"
+    for key in MANAGED:
+        if any(item.split("=", 1)[0] == key for item in args):
+            yield f"{key} must not be set in the args of the trainer"
+
+
+def command(
+    info: Info, pod_set: PodSet, trainer: Manifest, processes: str, gpus: int
+) -> tuple[str, ...]:
+    """Return the command of the container; the trainer's args follow it."""
+    args = [str(item) for item in items(trainer, "args")]
+    nodes = pod_set.count
+    many = nodes > 1 or (processes == AUTO and gpus > 1)
+    many = many or (processes.isdigit() and int(processes) > 1)
+    endpoint = f"--rdzv_endpoint={master_address(info.name)}:{MASTER_PORT}"
+    recipe, suffix = _recipe(nodes, single=processes == "1" or gpus == 1, args=args)
+    config = f"{model_of(text(info.job, 'spec', 'runtimeRef', 'name'))}{suffix}"
+    theirs = [str(item) for item in items(pod_set.container(NODE), "command")]
+    kept = [item for item in theirs if item.split("=", 1)[0] in MANAGED]
+    return (*COMMAND, *([endpoint] if many else []), recipe, "--config", config, *kept)
+
+
+def _recipe(nodes: int, *, single: bool, args: list[str]) -> tuple[str, str]:
+    if nodes > 1:
+        return "full_finetune_distributed", "_full_multinode"
+    where = "single_device" if single else "distributed"
+    ending = "_single_device" if single else ""
+    if _is_qlora(args):
+        return f"lora_finetune_{where}", f"_qlora{ending}"
+    if _is_lora(args):
+        return f"lora_finetune_{where}", f"_lora{ending}"
+    return f"full_finetune_{where}", f"_full{ending}"
+
+
+def _is_lora(args: list[str]) -> bool:
+    return any(LORA in item for item in args)
+
+
+def _is_qlora(args: list[str]) -> bool:
+    given = [item.lower() for item in args]
+    return _is_lora(args) and QUANTIZED in given and DORA not in given

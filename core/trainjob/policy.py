@@ -1,0 +1,27 @@
+"""What this installation judges TrainJobs by; recorded with the manifest, as a replay needs it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ConditionStyle(StrEnum):
+    """Which conditions are shown: the setting `trainjob.conditions`."""
+
+    SEED = "seed"
+    """Created stands first; an unknown kind of runtime is a failed build."""
+    UPSTREAM = "upstream"
+    """What Trainer 2.3 writes: Created is not shown.
+
+    The Kubeflow SDK shows Running only while there are no conditions.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainPolicy:
+    """What is not in the TrainJob's specification but decides about it."""
+
+    conditions: ConditionStyle = ConditionStyle.SEED
+    propagates: bool = False
+    """Whether plugins may contribute conditions of their own."""
+    retry_seconds: int = 10
+    """Pause before what was refused is tried again; it doubles, up to 5 minutes."""

@@ -1,0 +1,146 @@
+"""What a look at the TrainJob, its runtime, its JobSet or another object of it brings."""
+
+from core.trainjob.conditions import merged
+from core.trainjob.events import (
+    BelongingVanished,
+    JobSetObserved,
+    JobSetVanished,
+    RuntimeObserved,
+    TrainJobAdopted,
+    TrainJobDeleted,
+    TrainJobDeletionStarted,
+    TrainJobDiscovered,
+    TrainJobEvent,
+    TrainJobReceived,
+)
+from core.trainjob.observations import (
+    BelongingGone,
+    JobSetGone,
+    JobSetSeen,
+    RuntimeSeen,
+    TrainJobGone,
+    TrainJobSeen,
+)
+from core.trainjob.state import KnownTrainJob, TrainJobState, is_dormant, is_final
+
+News = tuple[TrainJobEvent, ...]
+
+
+def on_trainjob_seen(state: TrainJobState, seen: TrainJobSeen) -> News:
+    """Return what is new about the object; an older generation than the known one is no news."""
+    known = state.manifest
+    if state.deleted_at is not None:
+        return ()
+    if known is None:
+        return _first_sight(seen) if seen.spec.is_ours else ()
+    now = KnownTrainJob(
+        generation=seen.generation,
+        digest=seen.digest,
+        spec=seen.spec,
+        policy=seen.policy,
+        deleting_at=seen.deleting_at,
+    )
+    if seen.generation < known.generation or now == known:
+        return ()
+    received = _received(seen, with_document=seen.digest != known.digest)
+    if seen.deleting_at is not None and known.deleting_at is None:
+        return received, TrainJobDeletionStarted(at=seen.deleting_at)
+    return (received,)
+
+
+def _first_sight(seen: TrainJobSeen) -> News:
+    news: list[TrainJobEvent] = [
+        TrainJobDiscovered(at=seen.at, identity=seen.identity),
+        _received(seen, with_document=True),
+    ]
+    if seen.status.conditions or seen.status.jobs:
+        news.append(TrainJobAdopted(at=seen.at, status=seen.status))
+    if seen.deleting_at is not None:
+        news.append(TrainJobDeletionStarted(at=seen.deleting_at))
+    return tuple(news)
+
+
+def _received(seen: TrainJobSeen, *, with_document: bool) -> TrainJobReceived:
+    return TrainJobReceived(
+        at=seen.at,
+        generation=seen.generation,
+        digest=seen.digest,
+        spec=seen.spec,
+        policy=seen.policy,
+        deleting_at=seen.deleting_at,
+        document=seen.document if with_document else {},
+    )
+
+
+def on_trainjob_gone(state: TrainJobState, gone: TrainJobGone) -> News:
+    """Return the end of the job's stream."""
+    if state.manifest is None or state.deleted_at is not None:
+        return ()
+    return (TrainJobDeleted(at=gone.at),)
+
+
+def on_runtime_seen(state: TrainJobState, seen: RuntimeSeen) -> News:
+    """Return a change of the runtime; once everything was created only the snapshot counts."""
+    if is_dormant(state) or is_final(state) or state.created_once:
+        return ()
+    if (state.runtime or "") == seen.digest:
+        return ()
+    return (RuntimeObserved(at=seen.at, digest=seen.digest),)
+
+
+def on_belonging_gone(state: TrainJobState, gone: BelongingGone) -> News:
+    """Return that an object which belongs to an unfinished job is gone."""
+    if is_dormant(state) or is_final(state) or state.rebuild:
+        return ()
+    return (BelongingVanished(at=gone.at, name=gone.name, uid=gone.uid),)
+
+
+def on_jobset_seen(state: TrainJobState, seen: JobSetSeen) -> News:
+    """Return what is new about the JobSet; an older generation than was applied is no news."""
+    identity, known = state.identity, state.jobset
+    if is_dormant(state) or identity is None or seen.uid in state.gone:
+        return ()
+    if not seen.owned or seen.name != identity.name:
+        return ()
+    if known is not None and known.uid == seen.uid and seen.generation < known.generation:
+        return ()
+    observed = JobSetObserved(
+        at=seen.at,
+        name=seen.name,
+        uid=seen.uid,
+        generation=seen.generation,
+        suspend=seen.suspend,
+        restarts=seen.restarts,
+        deleting=seen.deleting,
+        jobs=seen.jobs,
+        end=seen.end,
+        contributed=seen.contributed,
+    )
+    return () if _is_known(state, seen) else (observed,)
+
+
+def _is_known(state: TrainJobState, seen: JobSetSeen) -> bool:
+    known = state.jobset
+    if known is None or known.uid != seen.uid or state.jobs != seen.jobs:
+        return False
+    propagates = state.manifest is not None and state.manifest.policy.propagates
+    if propagates and merged(state.conditions, seen.contributed) != state.conditions:
+        return False
+    return (known.generation, known.suspend, known.restarts, known.deleting, known.end) == (
+        seen.generation,
+        seen.suspend,
+        seen.restarts,
+        seen.deleting,
+        seen.end,
+    )
+
+
+def on_jobset_gone(state: TrainJobState, gone: JobSetGone) -> News:
+    """Return that the JobSet is gone."""
+    known = state.jobset
+    if is_dormant(state) or known is None or gone.uid in state.gone or known.uid != gone.uid:
+        return ()
+    asked = known.delete_asked or any(
+        effect.wanted.kind == "delete_jobset" for effect in state.effects
+    )
+    return (JobSetVanished(at=gone.at, name=gone.name, uid=gone.uid, asked=asked),)

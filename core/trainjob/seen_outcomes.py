@@ -1,0 +1,182 @@
+"""What the controller's own doing brings back: outcomes, due decisions, writes, gaps."""
+
+from typing import assert_never
+
+from core.jobs.decisions import DecisionKind
+from core.jobs.effects import EffectKind, OpenEffect, Outcome
+from core.jobs.events import (
+    DecisionFired,
+    EffectFailed,
+    EffectFaltered,
+    EffectSucceeded,
+    EffectSuperseded,
+    ObservationGapFound,
+    ObservationsConfirmed,
+    StatusPublished,
+)
+from core.jobs.observations import (
+    DecisionDue,
+    EffectEnded,
+    NothingNew,
+    StatusWritten,
+    WatchInterrupted,
+)
+from core.trainjob.events import (
+    JobsBuildFailed,
+    JobsCreationFailed,
+    ObjectsApplied,
+    TrainAttemptEnded,
+    TrainJobEvent,
+    TrainJobFailed,
+)
+from core.trainjob.outcomes import ApplyOutcome, read_outcome
+from core.trainjob.phases import DEADLINE_EXCEEDED, DEADLINE_MESSAGE
+from core.trainjob.state import TrainJobState, is_final
+from core.values.instants import Instant
+
+News = tuple[TrainJobEvent, ...]
+
+
+def on_effect_ended(state: TrainJobState, ended: EffectEnded) -> News:
+    """Return the outcome, and what it says of building and creating; nothing if it is not open."""
+    effect = next((item for item in state.effects if item.effect_id == ended.effect_id), None)
+    if effect is None:
+        return ()
+    kind, name = effect.wanted.kind, effect.wanted.name
+    match ended.outcome:
+        case Outcome.SUCCEEDED:
+            succeeded = EffectSucceeded(
+                at=ended.at,
+                effect_id=effect.effect_id,
+                kind=kind,
+                name=name,
+                uid=ended.uid,
+                gone=ended.gone,
+                already=ended.already,
+                sent=ended.sent,
+            )
+            return succeeded, *_applied(state, effect, ended)
+        case Outcome.FALTERED:
+            if effect.trouble == ended.trouble:
+                return ()
+            faltered = EffectFaltered(
+                at=ended.at, effect_id=effect.effect_id, kind=kind, name=name, trouble=ended.trouble
+            )
+            return (faltered,)
+        case Outcome.FAILED:
+            failed = EffectFailed(
+                at=ended.at, effect_id=effect.effect_id, kind=kind, name=name, trouble=ended.trouble
+            )
+            return failed, *_refused(state, effect, ended)
+        case Outcome.SUPERSEDED:
+            superseded = EffectSuperseded(
+                at=ended.at,
+                effect_id=effect.effect_id,
+                kind=kind,
+                name=name,
+                cause=ended.trouble,
+                sent=False,
+            )
+            return (superseded,)
+        case _:
+            assert_never(ended.outcome)
+
+
+def _applied(state: TrainJobState, effect: OpenEffect, ended: EffectEnded) -> News:
+    if effect.wanted.kind is not EffectKind.APPLY_OBJECTS:
+        return ()
+    outcome = read_outcome(ended.details)
+    return (
+        ObjectsApplied(
+            at=ended.at,
+            generation=_generation(state),
+            digest=effect.digest,
+            runtime=outcome.runtime,
+            jobset_uid=outcome.jobset_uid,
+            jobset_generation=outcome.jobset_generation,
+            jobset_suspend=outcome.jobset_suspend,
+            names=outcome.names,
+            snapshot=outcome.snapshot,
+        ),
+    )
+
+
+def _refused(state: TrainJobState, effect: OpenEffect, ended: EffectEnded) -> News:
+    if effect.wanted.kind is not EffectKind.APPLY_OBJECTS:
+        return ()
+    outcome: ApplyOutcome = read_outcome(ended.details)
+    failure = JobsBuildFailed if outcome.failed_building else JobsCreationFailed
+    return (
+        failure(
+            at=ended.at,
+            generation=_generation(state),
+            digest=effect.digest,
+            runtime=outcome.runtime,
+            cause=ended.trouble,
+            may_pass=outcome.may_pass,
+        ),
+    )
+
+
+def _generation(state: TrainJobState) -> int:
+    return state.manifest.generation if state.manifest is not None else 0
+
+
+def on_decision_due(state: TrainJobState, due: DecisionDue) -> News:
+    """Return the firing of a pending decision; a firing before its instant is none."""
+    decision = next((item for item in state.decisions if item.decision_id == due.decision_id), None)
+    if decision is None or due.at < decision.due_at:
+        return ()
+    fired = DecisionFired(
+        at=due.at,
+        decision_id=decision.decision_id,
+        kind=decision.kind,
+        due_at=decision.due_at,
+        subject=decision.subject,
+    )
+    if decision.kind is DecisionKind.ACTIVE_DEADLINE:
+        return fired, *_deadline(state, due.at)
+    return (fired,)
+
+
+def _deadline(state: TrainJobState, at: Instant) -> News:
+    """Return the failure; that it still holds need not be asked: else it had been cancelled."""
+    news: list[TrainJobEvent] = []
+    attempt = state.attempt
+    fields = {"reason": DEADLINE_EXCEEDED, "message": DEADLINE_MESSAGE}
+    if attempt is not None and not attempt.is_over:
+        news.append(TrainAttemptEnded(at=at, attempt=attempt.number, outcome="failed", **fields))
+    return *news, TrainJobFailed(at=at, ended_at=at, **fields)
+
+
+def on_watch_interrupted(state: TrainJobState, gap: WatchInterrupted) -> News:
+    """Return the gap, for a job to which something could have happened in it."""
+    if state.manifest is None or state.deleted_at is not None or is_final(state):
+        return ()
+    if state.gap_until is not None and gap.until <= state.gap_until:
+        return ()
+    found = ObservationGapFound(
+        at=gap.until, source=gap.source, since=gap.since, until=gap.until, reason=gap.reason
+    )
+    return (found,)
+
+
+def on_nothing_new(state: TrainJobState, total: NothingNew) -> News:
+    """Return the sum of what was seen unchanged."""
+    told = state.confirmed_at is not None and total.at <= state.confirmed_at
+    if told or not total.sources or state.manifest is None:
+        return ()
+    return (ObservationsConfirmed(at=total.at, sources=total.sources),)
+
+
+def on_status_written(state: TrainJobState, written: StatusWritten) -> News:
+    """Return that users can now see this status."""
+    if state.published == written.resource_version or state.manifest is None:
+        return ()
+    published = StatusPublished(
+        at=written.at,
+        phase=written.phase,
+        resource_version=written.resource_version,
+        status_sha=written.status_sha,
+    )
+    return (published,)

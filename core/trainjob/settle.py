@@ -1,0 +1,267 @@
+"""What follows from a TrainJob's state by itself: the rules, in their order of priority.
+
+After an observation has changed a fact, the rules are asked one after the other; the first that
+has something to say is carried out, and all are asked again, until none has. Effects and decisions
+come last: they are compared with what the state calls for (`core.trainjob.wanted`).
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from core.jobs.effects import EffectKind, OpenEffect
+from core.jobs.events import (
+    DecisionCancelled,
+    DecisionScheduled,
+    EffectRequested,
+    EffectSuperseded,
+)
+from core.trainjob.conditions import found, is_true
+from core.trainjob.events import (
+    JobsBuildFailed,
+    TrainAttemptEnded,
+    TrainAttemptStarted,
+    TrainJobCompleted,
+    TrainJobEvent,
+    TrainJobFailed,
+    TrainJobResumed,
+    TrainJobSuspended,
+)
+from core.trainjob.evolve import evolve
+from core.trainjob.phases import RUNTIME_NOT_SUPPORTED, SUSPENDED, Phase
+from core.trainjob.policy import ConditionStyle
+from core.trainjob.state import (
+    KnownJobSet,
+    TrainAttempt,
+    TrainJobState,
+    is_dormant,
+    is_final,
+    is_leaving,
+)
+from core.trainjob.wanted import wanted_decisions, wanted_effects
+from core.values.ids import ObservationId, decision_id_of, effect_id_of
+from core.values.instants import Instant
+
+ROUNDS_MAX = 32
+"""More rounds than any observation can need. Reaching it is a bug in the rules."""
+
+Rule: TypeAlias = Callable[[TrainJobState, Instant], tuple[TrainJobEvent, ...]]
+
+
+def settle(state: TrainJobState, cause: ObservationId, at: Instant) -> tuple[TrainJobEvent, ...]:
+    """Return everything that follows from `state` until nothing more does."""
+    said: list[TrainJobEvent] = []
+    for _ in range(ROUNDS_MAX):
+        events = _first_to_speak(state, cause, at)
+        if not events:
+            return tuple(said)
+        for event in events:
+            state = evolve(state, event)
+        said += events
+    message = f"the rules do not come to rest: {[type(event).__name__ for event in said[-6:]]}"
+    raise AssertionError(message)
+
+
+def _first_to_speak(
+    state: TrainJobState, cause: ObservationId, at: Instant
+) -> tuple[TrainJobEvent, ...]:
+    if not is_dormant(state) and not is_leaving(state):
+        for rule in RULES:
+            if events := rule(state, at):
+                return events
+    return _effects(state, cause, at) or _decisions(state, cause, at)
+
+
+def _conclusion(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
+    """The JobSet's end is the job's; the first end wins."""
+    jobset = state.jobset
+    if is_final(state) or jobset is None or jobset.end is None:
+        return ()
+    end = jobset.end
+    fields = {"reason": end.reason, "message": end.message}
+    outcome = "succeeded" if end.completed else "failed"
+    over = _over(state, at, outcome, end.reason, end.message)
+    if end.completed:
+        return *over, TrainJobCompleted(at=at, ended_at=end.ended_at, **fields)
+    return *over, TrainJobFailed(at=at, ended_at=end.ended_at, **fields)
+
+
+def _runtime_kind(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
+    """A runtime of a kind that nobody knows cannot be built from.
+
+    In the setting `upstream` it is the end, as upstream intends and does not manage (trainer#4087).
+    """
+    manifest = state.manifest
+    if is_final(state) or manifest is None or manifest.spec.runtime.is_supported:
+        return ()
+    cause = f"unsupported runtime: {manifest.spec.runtime.key}"
+    if manifest.policy.conditions is ConditionStyle.UPSTREAM:
+        reason = RUNTIME_NOT_SUPPORTED
+        return (TrainJobFailed(at=at, reason=reason, message=cause, ended_at=at),)
+    if state.built is not None and state.built.digest == manifest.digest:
+        return ()
+    return (
+        JobsBuildFailed(
+            at=at,
+            generation=manifest.generation,
+            digest=manifest.digest,
+            runtime="",
+            cause=cause,
+        ),
+    )
+
+
+def _suspension(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
+    """Suspended follows spec.suspend, whatever Created says, and of a finished job as well."""
+    if state.manifest is None:
+        return ()
+    condition = found(state.conditions, SUSPENDED)
+    shown = condition is not None and condition.is_true
+    if state.manifest.spec.suspend:
+        return () if shown else (TrainJobSuspended(at=at),)
+    return (TrainJobResumed(at=at),) if shown else ()
+
+
+def _execution(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
+    """An attempt is one execution: it ends with a suspension, a restart, or the JobSet's loss."""
+    attempt, jobset = state.attempt, state.jobset
+    if is_final(state):
+        return ()
+    if attempt is not None and not attempt.is_over:
+        return _interruption(state, attempt, jobset, at)
+    if jobset is None or jobset.suspend or jobset.deleting or not jobset.uid:
+        return ()
+    return (
+        TrainAttemptStarted(
+            at=at,
+            attempt=attempt.number + 1 if attempt is not None else 1,
+            generation=state.manifest.generation if state.manifest is not None else 0,
+            jobset_uid=jobset.uid,
+            restarts=jobset.restarts,
+            cause=_why_started(attempt, jobset),
+        ),
+    )
+
+
+def _why_started(attempt: TrainAttempt | None, jobset: KnownJobSet) -> str:
+    if attempt is None:
+        return "first"
+    if attempt.jobset_uid != jobset.uid:
+        return "recreated"
+    return "resumed" if attempt.outcome == "suspended" else "restarted"
+
+
+def _interruption(
+    state: TrainJobState, attempt: TrainAttempt, jobset: KnownJobSet | None, at: Instant
+) -> tuple[TrainJobEvent, ...]:
+    if jobset is None or jobset.uid != attempt.jobset_uid:
+        return _over(state, at, "lost", "JobSetDeleted", "the JobSet was deleted by somebody")
+    if jobset.restarts > attempt.restarts:
+        message = f"the JobSet was restarted ({jobset.restarts} times so far)"
+        return _over(state, at, "failed", "JobSetRestarted", message)
+    return _over(state, at, "suspended") if jobset.suspend else ()
+
+
+def _over(
+    state: TrainJobState, at: Instant, outcome: str, reason: str = "", message: str = ""
+) -> tuple[TrainJobEvent, ...]:
+    """Return the end of the present attempt, if there is one."""
+    attempt = state.attempt
+    if attempt is None or attempt.is_over:
+        return ()
+    return (
+        TrainAttemptEnded(
+            at=at, attempt=attempt.number, outcome=outcome, reason=reason, message=message
+        ),
+    )
+
+
+RULES: tuple[Rule, ...] = (_conclusion, _runtime_kind, _suspension, _execution)
+"""In order of priority. What is known to have ended has ended, even if it is to be suspended."""
+
+
+def _effects(state: TrainJobState, cause: ObservationId, at: Instant) -> tuple[TrainJobEvent, ...]:
+    wanted = {effect.key: effect for effect in wanted_effects(state)}
+    dropped = tuple(
+        EffectSuperseded(
+            at=at,
+            effect_id=effect.effect_id,
+            kind=effect.wanted.kind,
+            name=effect.wanted.name,
+            cause="no longer wanted",
+        )
+        for effect in state.effects
+        if effect.wanted.key not in wanted and not _is_done(state, effect)
+    )
+    if dropped:
+        return dropped
+    under_way = {effect.wanted.key for effect in state.effects}
+    manifest = state.manifest
+    return tuple(
+        EffectRequested(
+            at=at,
+            effect_id=effect_id_of(cause, effect.kind.value, effect.name),
+            kind=effect.kind,
+            attempt=state.attempt.number if state.attempt is not None else 0,
+            name=effect.name,
+            uid=effect.uid,
+            generation=manifest.generation if manifest is not None else 0,
+            digest=manifest.digest if manifest is not None else "",
+        )
+        for key, effect in wanted.items()
+        if key not in under_way
+    )
+
+
+def _is_done(state: TrainJobState, effect: OpenEffect) -> bool:
+    """Return whether an open effect's outcome is still to be heard, though it is not wanted.
+
+    An apply that goes on while the job ends, or whose work the watch has told already, is not
+    dropped: what it did belongs into the log.
+    """
+    over = is_dormant(state) or is_leaving(state) or is_final(state)
+    if effect.wanted.kind is EffectKind.APPLY_OBJECTS:
+        return not over
+    return not is_dormant(state) and not is_leaving(state)
+
+
+def _decisions(
+    state: TrainJobState, cause: ObservationId, at: Instant
+) -> tuple[TrainJobEvent, ...]:
+    wanted = {(item.kind, item.subject, item.due_at): item for item in wanted_decisions(state)}
+    pending = {(item.kind, item.subject, item.due_at) for item in state.decisions}
+    cancelled = tuple(
+        DecisionCancelled(
+            at=at,
+            decision_id=item.decision_id,
+            kind=item.kind,
+            cause=_why_cancelled(state, replaced=any(item.kind is key[0] for key in wanted)),
+        )
+        for item in state.decisions
+        if (item.kind, item.subject, item.due_at) not in wanted
+    )
+    scheduled = tuple(
+        DecisionScheduled(
+            at=at,
+            decision_id=decision_id_of(cause, item.kind.value, item.subject),
+            kind=item.kind,
+            attempt=state.attempt.number if state.attempt is not None else 0,
+            due_at=item.due_at,
+            cause=item.cause,
+            subject=item.subject,
+        )
+        for key, item in wanted.items()
+        if key not in pending
+    )
+    return cancelled + scheduled
+
+
+def _why_cancelled(state: TrainJobState, *, replaced: bool) -> str:
+    if replaced:
+        return "its instant has changed"
+    if state.deleted_at is not None or is_leaving(state):
+        return "the TrainJob is being deleted"
+    if is_final(state):
+        return f"the job is {state.phase}"
+    if is_true(state.conditions, SUSPENDED):
+        return "the job is suspended"
+    return f"the job is {state.phase or Phase.NEW.name.lower()}"

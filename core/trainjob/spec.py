@@ -1,0 +1,75 @@
+"""The part of a TrainJob's specification that the controller's rules act on.
+
+Everything else (the trainer, the initializers, the patches) is read from the live object when its
+objects are built. Source: Trainer v2.3, trainjob_types.go; the defaults are those of the CRD.
+"""
+
+from dataclasses import dataclass
+
+from core.values.documents import Manifest, child, number, text
+
+GROUP = "trainer.kubeflow.org"
+RUNTIME_KINDS = ("ClusterTrainingRuntime", "TrainingRuntime")
+MANAGED_BY_US = frozenset({"", "trainer.kubeflow.org/trainjob-controller"})
+"""Values of spec.managedBy that leave the job to this controller."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeRef:
+    """Which runtime a TrainJob names."""
+
+    name: str = ""
+    group: str = GROUP
+    kind: str = RUNTIME_KINDS[0]
+
+    @property
+    def key(self) -> str:
+        """Return `<Kind>.<group>`, as upstream's registry calls it."""
+        return f"{self.kind}.{self.group}"
+
+    @property
+    def is_supported(self) -> bool:
+        """Return whether it is of a kind that is known here."""
+        return self.group == GROUP and self.kind in RUNTIME_KINDS
+
+    @property
+    def is_cluster_wide(self) -> bool:
+        """Return whether it has no namespace."""
+        return self.kind == RUNTIME_KINDS[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobSpec:
+    """What decides about the life of the job."""
+
+    runtime: RuntimeRef = RuntimeRef()
+    suspend: bool = False
+    active_deadline_seconds: int = 0
+    """Seconds from the start or the latest resume; 0: no deadline."""
+    managed_by: str = ""
+
+    @property
+    def is_ours(self) -> bool:
+        """Return whether the job is left to this controller."""
+        return self.managed_by in MANAGED_BY_US
+
+
+def read_runtime_ref(manifest: Manifest) -> RuntimeRef:
+    """Return the runtime that a TrainJob names, with the CRD's defaults."""
+    ref = child(manifest, "spec", "runtimeRef")
+    return RuntimeRef(
+        name=text(ref, "name"),
+        group=text(ref, "apiGroup") or GROUP,
+        kind=text(ref, "kind") or RUNTIME_KINDS[0],
+    )
+
+
+def read_spec(manifest: Manifest) -> TrainJobSpec:
+    """Return the specification of a TrainJob; what is absent or of a wrong type has its default."""
+    spec = child(manifest, "spec")
+    return TrainJobSpec(
+        runtime=read_runtime_ref(manifest),
+        suspend=spec.get("suspend") is True,
+        active_deadline_seconds=max(number(spec, "activeDeadlineSeconds") or 0, 0),
+        managed_by=text(spec, "managedBy"),
+    )

@@ -1,0 +1,175 @@
+"""What is known of one TrainJob: the fold of its stream, and the questions the rules ask of it."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from core.jobs.decisions import PendingDecision
+from core.jobs.effects import OpenEffect, RefusedEffect
+from core.jobs.identity import JobIdentity
+from core.trainjob.conditions import Conditions, found, is_true
+from core.trainjob.observations import JobCounts, JobSetEnd
+from core.trainjob.phases import COMPLETE, FAILED, FINAL, SUSPENDED, Phase
+from core.trainjob.policy import TrainPolicy
+from core.trainjob.spec import TrainJobSpec
+from core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownTrainJob:
+    """The manifest as it was last received."""
+
+    generation: int
+    digest: str
+    spec: TrainJobSpec
+    policy: TrainPolicy
+    deleting_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownJobSet:
+    """The JobSet of the job."""
+
+    name: str
+    uid: str
+    generation: int
+    suspend: bool
+    restarts: int = 0
+    deleting: bool = False
+    delete_asked: bool = False
+    end: JobSetEnd | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What became of the latest build and apply."""
+
+    phase: Phase
+    """Created, or the failure."""
+    digest: str
+    """Of the specification."""
+    runtime: str
+    """Digest of the runtime; empty: there was none."""
+    may_pass: bool = False
+    jobset_generation: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainAttempt:
+    """The current or last execution."""
+
+    number: int
+    generation: int
+    started_at: Instant
+    jobset_uid: str
+    restarts: int
+    is_over: bool = False
+    outcome: str = ""
+
+
+class TrainJobState(NamedTuple):
+    """One TrainJob. A NamedTuple because every event replaces a field or two of it."""
+
+    identity: JobIdentity | None = None
+    manifest: KnownTrainJob | None = None
+    phase: Phase = Phase.NEW
+    """Kept beside the facts it follows from: `core.trainjob.evolve` sets it after every event."""
+    conditions: Conditions = ()
+    jobs: tuple[JobCounts, ...] = ()
+    shown_jobs: bool = False
+    """Whether jobsStatus was ever not empty."""
+    runtime: str | None = None
+    """Digest of the live runtime; None: nothing was heard of it, empty: it is not there."""
+    built: Built | None = None
+    created_once: bool = False
+    """Whether all objects were in place once: from then on the snapshot counts."""
+    rebuild: bool = False
+    """Whether something that was applied has gone."""
+    jobset: KnownJobSet | None = None
+    gone: tuple[str, ...] = ()
+    """UIDs of JobSets that are known to be gone: late news of them is no news."""
+    attempt: TrainAttempt | None = None
+    reason: str = ""
+    message: str = ""
+    doomed: bool = False
+    """Whether the JobSet is to be deleted, because the deadline passed."""
+    succeeded: int = 0
+    failed: int = 0
+    retries: int = 0
+    """How often the JobSet was restarted or made again."""
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+    deleted_at: Instant | None = None
+    effects: tuple[OpenEffect, ...] = ()
+    refused: tuple[RefusedEffect, ...] = ()
+    decisions: tuple[PendingDecision, ...] = ()
+    published: str = ""
+    """resourceVersion of the object after the last status write."""
+    confirmed_at: Instant | None = None
+    gap_until: Instant | None = None
+    captured: tuple[str, ...] = ()
+    """Occasions on which evidence was captured, the last few."""
+
+
+GONE_REMEMBERED_MAX = 8
+
+
+def remember_gone(state: TrainJobState, uid: str) -> TrainJobState:
+    """Return the state with one more UID that is known to be gone."""
+    if not uid or uid in state.gone:
+        return state
+    return state._replace(gone=(*state.gone, uid)[-GONE_REMEMBERED_MAX:])
+
+
+def is_final(state: TrainJobState) -> bool:
+    """Return whether the job has ended for good."""
+    return state.phase in FINAL
+
+
+def is_dormant(state: TrainJobState) -> bool:
+    """Return whether nothing may be done about the job: it is gone, unknown, or somebody else's."""
+    return state.deleted_at is not None or state.manifest is None or not state.manifest.spec.is_ours
+
+
+def is_leaving(state: TrainJobState) -> bool:
+    """Return whether the object is being deleted."""
+    return state.manifest is not None and state.manifest.deleting_at is not None
+
+
+def is_active(state: TrainJobState) -> bool:
+    """Return whether any Job is at work."""
+    return any(item.active or item.ready for item in state.jobs)
+
+
+def is_open(state: TrainJobState) -> bool:
+    """Return whether anything is left to do or to wait for.
+
+    A finished job with active Jobs is waited for: users are to see that they go.
+    """
+    if state.deleted_at is not None or state.manifest is None:
+        return False
+    unfinished = bool(state.effects or state.decisions or state.refused or state.doomed)
+    winding_up = state.jobset is not None and any(item.active for item in state.jobs)
+    return not is_final(state) or unfinished or winding_up or is_leaving(state)
+
+
+def deadline_start(state: TrainJobState) -> Instant | None:
+    """Return from when the active deadline counts: the latest resume, else the creation."""
+    condition = found(state.conditions, SUSPENDED)
+    if condition is not None and not condition.is_true:
+        return condition.since
+    return state.identity.created_at if state.identity is not None else None
+
+
+def phase_of(state: TrainJobState) -> Phase:
+    """Return the phase that the facts amount to; the first that holds."""
+    if is_true(state.conditions, COMPLETE):
+        return Phase.COMPLETE
+    if is_true(state.conditions, FAILED):
+        return Phase.FAILED
+    if state.built is not None and state.built.phase is not Phase.CREATED:
+        return state.built.phase
+    if is_true(state.conditions, SUSPENDED):
+        return Phase.SUSPENDED
+    if is_active(state):
+        return Phase.RUNNING
+    return Phase.CREATED if state.built is not None else Phase.NEW

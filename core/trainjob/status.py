@@ -1,0 +1,80 @@
+"""The `.status` of a TrainJob, projected from what is known.
+
+`trainerStatus` is not ours: training code writes it, and it is left alone. A status that would be
+empty is not written, for the API server takes none. Source: Trainer v2.3, trainjob_types.go.
+"""
+
+from core.jobs.effects import EffectKind
+from core.trainjob.conditions import Condition, in_seed_order, without
+from core.trainjob.phases import CREATED
+from core.trainjob.policy import ConditionStyle
+from core.trainjob.state import TrainJobState, is_active
+from core.values.documents import Json, Manifest
+from core.values.instants import rfc3339
+
+JOBS_MAX = 100
+"""How many entries of jobsStatus the API server takes."""
+MESSAGE_MAX = 32_768
+"""How long a condition's message may be."""
+
+FIELDS = frozenset({"conditions", "jobsStatus"})
+"""Every field of the status that is ours."""
+
+
+def status(state: TrainJobState) -> Manifest:
+    """Return what users are to see; empty while there is nothing to say."""
+    if state.manifest is None or _is_first_apply_under_way(state):
+        return {}
+    shown: dict[str, Json] = {}
+    if conditions := _conditions(state, state.manifest.policy.conditions):
+        shown["conditions"] = [_condition(item) for item in conditions]
+    if state.shown_jobs:
+        shown["jobsStatus"] = [
+            {
+                "name": item.name,
+                "ready": item.ready,
+                "succeeded": item.succeeded,
+                "failed": item.failed,
+                "active": item.active,
+                "suspended": item.suspended,
+            }
+            for item in state.jobs[:JOBS_MAX]
+        ]
+    return shown
+
+
+def _is_first_apply_under_way(state: TrainJobState) -> bool:
+    """Return whether the objects are being made for the first time: its outcome is shown as well.
+
+    As upstream, which writes once after it has applied; a job that is born suspended costs one
+    write less.
+    """
+    applying = any(effect.wanted.kind is EffectKind.APPLY_OBJECTS for effect in state.effects)
+    return applying and state.built is None and not state.shown_jobs
+
+
+def _conditions(state: TrainJobState, style: ConditionStyle) -> tuple[Condition, ...]:
+    if style is ConditionStyle.UPSTREAM:
+        return without(state.conditions, CREATED)
+    return in_seed_order(state.conditions)
+
+
+def _condition(condition: Condition) -> Manifest:
+    return {
+        "type": condition.type,
+        "status": "True" if condition.is_true else "False",
+        "reason": condition.reason,
+        "message": condition.message[:MESSAGE_MAX],
+        "lastTransitionTime": rfc3339(condition.since),
+    }
+
+
+def milestone(state: TrainJobState) -> str:
+    """Return what must be seen by users before the next: two states of one milestone may merge.
+
+    Clients wait for a condition, for Jobs to be active (and no longer, after a suspension), and
+    for all of them to be ready.
+    """
+    conditions = [f"{item.type}={item.is_true}/{item.reason}" for item in state.conditions]
+    jobs = [f"{item.name}:{bool(item.active)}:{item.ready + item.succeeded}" for item in state.jobs]
+    return " ".join([*conditions, *jobs, str(is_active(state))])

@@ -1,0 +1,105 @@
+"""A job leaves the ledger as a file, and is read, checked and decided again without a database."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from adapters.cli.exit_codes import ExitCode
+from tests.support import rayjob_stories as stories
+from tests.support.ledgers import app_engine, postgres_ledger
+from tests.support.processes import Terminal
+from tests.support.recorded import append_lives
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def filled(terminal: Terminal, ledger_url: str) -> Terminal:
+    """A terminal at a sealed ledger with two jobs."""
+    with app_engine(ledger_url) as engine:
+        ledger = postgres_ledger(engine)
+        ledger.take_all_shards()
+        lives = {
+            "done": stories.succeeded,
+            "failed": lambda: (*stories.working(), *stories.failing()),
+        }
+        append_lives(ledger, lives.items())
+    at_ledger = terminal.with_environment(DATABASE_URL=ledger_url)
+    at_ledger.jobledger("seal", "key", "seal.pem")
+    at_ledger.jobledger("seal", "add", "--key", "seal.pem")
+    return at_ledger
+
+
+def test_a_bundle_is_read_and_checked_without_a_database(
+    filled: Terminal, terminal: Terminal
+) -> None:
+    filled.jobledger("export", "ml/failed", "--to", "failed.bundle")
+    nowhere = terminal.with_environment(DATABASE_URL="postgresql://nobody@127.0.0.1:9/none")
+    checked = nowhere.jobledger("import", "failed.bundle", "--check", "--key", "seal.pem.pub").out
+    assert "checked ml/failed of cluster kind" in checked
+    assert "signed by" in checked
+    replayed = nowhere.jobledger("replay", "failed.bundle").out
+    assert "1 of 1 jobs are decided as they were" in replayed
+
+
+def test_a_bundle_can_be_piped_and_packed(filled: Terminal, tmp_path: Path) -> None:
+    piped = filled.jobledger("export", "done").out
+    filled.jobledger("export", "done", "--to", "done.bundle.gz")
+    packed = gzip.decompress((tmp_path / "done.bundle.gz").read_bytes()).decode()
+    assert events_of(packed) == events_of(piped)
+    filled.jobledger("import", "--check", "done.bundle.gz")
+
+
+def events_of(text: str) -> list[object]:
+    parts = [json.loads(line) for line in text.splitlines()]
+    return [part["event"] for part in parts if "event" in part]
+
+
+def test_an_imported_job_is_found_by_its_name_in_another_ledger(
+    filled: Terminal, terminal: Terminal, database_url: str
+) -> None:
+    filled.jobledger("export", "failed", "--to", "failed.bundle")
+    elsewhere = terminal.with_environment(DATABASE_URL=database_url)
+    elsewhere.jobledger("db", "upgrade")
+    assert "imported" in elsewhere.jobledger("import", "failed.bundle").out
+    assert "is there already" in elsewhere.jobledger("import", "failed.bundle").out
+    assert "1 of 1 jobs" in elsewhere.jobledger("replay", "ml/failed").out
+    again = elsewhere.jobledger("export", "failed").out
+    first = filled.jobledger("export", "failed").out
+    assert events_of(again) == events_of(first)
+    elsewhere.jobledger("replay", "another", code=ExitCode.NOT_FOUND)
+
+
+def test_a_changed_bundle_is_told_in_one_line(filled: Terminal, tmp_path: Path) -> None:
+    filled.jobledger("export", "failed", "--to", "failed.bundle")
+    path = tmp_path / "failed.bundle"
+    path.write_text(path.read_text().replace("ValueError: 42", "ValueError: 43"))
+    for command in (("import", "--check"), ("replay",)):
+        ended = filled.jobledger(*command, "failed.bundle", code=ExitCode.FOUND_WRONG)
+        assert "of the bundle" in ended.err
+        assert "Traceback" not in ended.everything
+
+
+def test_every_job_of_a_ledger_or_a_directory_is_decided_again(filled: Terminal) -> None:
+    assert "2 of 2 jobs are decided as they were" in filled.jobledger("replay").out
+    for name in ("done", "failed"):
+        filled.jobledger("export", name, "--to", f"{name}.bundle")
+    told = json.loads(filled.jobledger("replay", ".", "--output", "json").out)
+    assert [(item["job"], item["reproduced"]) for item in told] == [
+        ("done.bundle", True),
+        ("failed.bundle", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("nothing.bundle", ExitCode.MISCONFIGURED), ("empty.bundle", ExitCode.FOUND_WRONG)],
+)
+def test_a_file_that_is_no_bundle_is_told(
+    terminal: Terminal, tmp_path: Path, name: str, code: ExitCode
+) -> None:
+    (tmp_path / "empty.bundle").write_text("")
+    ended = terminal.jobledger("replay", name, code=code)
+    assert ended.err.count("\n") == 1

@@ -1,0 +1,48 @@
+"""A job that failed on a cluster that is gone: what it wrote is kept, and explains it."""
+
+import json
+
+import pytest
+
+from tests.acceptance.jobs import rayjob
+from tests.acceptance.site import Site
+from tests.acceptance.witness import Witness
+
+pytestmark = pytest.mark.postgres
+
+PROGRAM = (
+    "python -c \"import os; print('epoch 1', os.environ.get('API_TOKEN', '')); "
+    "open('/data/nothing-here.parquet')\""
+)
+
+
+def test_the_log_of_a_cluster_that_is_gone_explains_the_failure(
+    site: Site, witness: Witness
+) -> None:
+    with site.controller():
+        site.submit(rayjob("gone", PROGRAM, shutdownAfterJobFinishes=True))
+        witness.wait_for_phase("gone", "Failed")
+        site.wait_for_true("nothing is left to do", "SELECT NOT open FROM job")
+        site.wait_for_true(
+            "evidence is in the log",
+            "SELECT count(*) > 0 FROM event WHERE type = 'EvidenceCaptured'",
+        )
+    captured = site.rows("SELECT data FROM event WHERE type = 'EvidenceCaptured'")
+    logs = [log for row in captured for log in row["data"].get("logs", ())]
+    assert any(log["source"] == "driver" for log in logs), captured
+    digests = {log["digest_of_content"] for log in logs}
+    kept = site.rows("SELECT encode(digest, 'hex') FROM evidence")
+    assert digests == {row["encode"] for row in kept}
+    told = site.terminal.jobledger("explain", "gone").out
+    assert "the program, or a file that it reads, is not there" in told
+    assert "failure class missing-file" in told
+    site.terminal.jobledger("replay", "gone")
+    site.terminal.jobledger("export", "gone", "--to", "gone.bundle")
+    nowhere = site.terminal.with_environment(DATABASE_URL="")
+    assert nowhere.jobledger("explain", "gone.bundle").out == told
+    checked = nowhere.jobledger("import", "--check", "gone.bundle").out
+    assert f"{len(digests)} pieces of evidence" in checked
+    listed = json.loads(nowhere.jobledger("evidence", "gone.bundle", "-o", "json").out)
+    (driver, *_) = [row for row in listed if row["source"] == "driver"]
+    printed = nowhere.jobledger("evidence", "gone.bundle", driver["digest"][:12]).out
+    assert "FileNotFoundError" in printed

@@ -1,0 +1,73 @@
+"""`jobledger history` and `explain`: what happened, how it stood at an instant, and why."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adapters.cli.exit_codes import ExitCode
+from tests.support import rayjob_stories as stories
+from tests.support.ledgers import app_engine, postgres_ledger
+from tests.support.processes import Terminal
+from tests.support.recorded import append_lives
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def filled(terminal: Terminal, ledger_url: str) -> Terminal:
+    """A terminal at a ledger with a failed job."""
+    with app_engine(ledger_url) as engine:
+        ledger = postgres_ledger(engine)
+        ledger.take_all_shards()
+        failed = {"failed": lambda: (*stories.working(), *stories.failing())}
+        append_lives(ledger, failed.items())
+    return terminal.with_environment(DATABASE_URL=ledger_url)
+
+
+def test_a_moment_is_shown_in_both_senses(filled: Terminal) -> None:
+    told = filled.jobledger("history", "failed", "--at", "2026-11-21T12:00:30.010Z").out
+    assert "TRUE" in told
+    assert "KNOWN" in told
+    assert "last seen" in told
+    moment = json.loads(
+        filled.jobledger(
+            "history", "failed", "--at", "2026-11-21T12:00:30.010Z", "--output", "json"
+        ).out
+    )
+    assert moment["true"]["job"]["job_status"] == "RUNNING"
+    assert moment["known"]["job"]["job_status"] == ""
+    first = json.loads(filled.jobledger("history", "failed", "--at", "1", "-o", "json").out)
+    assert first["known"]["version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("at", "code"), [("9999", ExitCode.NOT_FOUND), ("yesterday", ExitCode.USAGE)]
+)
+def test_an_instant_that_is_none_is_told(filled: Terminal, at: str, code: ExitCode) -> None:
+    assert "Traceback" not in filled.jobledger("history", "failed", "--at", at, code=code).err
+
+
+def test_a_finished_job_is_followed_to_its_end(filled: Terminal) -> None:
+    """Nothing is left to do in it, so the command ends by itself."""
+    told = filled.jobledger("history", "failed", "--follow").out
+    assert "JobFailed" in told
+
+
+def test_explain_tells_why_and_cites(filled: Terminal, tmp_path: Path) -> None:
+    told = filled.jobledger("explain", "failed").out
+    assert "because the program itself failed" in told
+    assert "No further retry: backoffLimit is 0" in told
+    assert "failure class application" in told
+    account = json.loads(filled.jobledger("explain", "failed", "--output", "json").out)
+    assert all(sentence["versions"] for sentence in account["sentences"])
+    filled.jobledger("export", "failed", "--to", "failed.bundle")
+    nowhere = filled.with_environment(DATABASE_URL="")
+    assert nowhere.jobledger("explain", "failed.bundle").out == told
+    lines = nowhere.jobledger("history", "failed.bundle", "--all").out
+    assert "JobFailed" in lines
+    assert (tmp_path / "failed.bundle").exists()
+
+
+def test_a_bundle_cannot_be_followed(filled: Terminal) -> None:
+    filled.jobledger("history", "some.bundle", "--follow", code=ExitCode.USAGE)

@@ -1,0 +1,71 @@
+"""The Kubeflow SDK's TrainerClient works with our controller, pointed at the sandbox.
+
+The SDK asks for an older Kubernetes client than we do, so it has an environment of its own.
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.wiring import Sandbox
+from tests.acceptance.site import Site
+from tests.acceptance.trainjobs import CLUSTER_RUNTIMES, upstreams_runtime
+from tests.support.api import api_at
+from tests.support.processes import Terminal
+
+pytestmark = pytest.mark.postgres
+
+PYTHON = Path(__file__).parents[2] / ".venv" / "sdk" / "bin" / "python"
+SECONDS = 300.0
+"""Limit of one session; the SDK looks at a job once a second."""
+
+SESSION = Path(__file__).with_name("sdk_session.py")
+
+
+@pytest.fixture
+def user(site: Site, sandbox: Sandbox) -> Terminal:
+    """Somebody with the SDK and a kubeconfig; the runtime is there."""
+    if not PYTHON.is_file():
+        if os.environ.get("CI"):
+            pytest.fail("no Kubeflow SDK: run `make sdk`")
+        pytest.skip("no Kubeflow SDK: run `make sdk`")
+    server = api_at(sandbox.api.url)
+    reply = server.request("POST", CLUSTER_RUNTIMES, upstreams_runtime("torch"))
+    assert reply.code in (201, 409), reply.message
+    server.pool.clear()
+    return site.terminal.with_environment(PYTHONPATH="", HTTP_PROXY="")
+
+
+def _session(site: Site, user: Terminal, statuses: Sequence[str], **settings: str) -> Any:  # noqa: ANN401  # what it printed
+    gate = str(site.directory / "gate")
+    with site.controller(**settings):
+        words = [str(PYTHON), str(SESSION), site.api.namespace, gate, *statuses]
+        ended = subprocess.run(
+            words, env=user.environment, capture_output=True, timeout=SECONDS, check=False
+        )
+        assert ended.returncode == 0, ended.stderr.decode(errors="replace")
+        return json.loads(ended.stdout)
+
+
+def test_it_trains_waits_and_reads_logs(site: Site, user: Terminal) -> None:
+    said = _session(site, user, ["Complete"])
+    assert "torch-distributed" in said["runtimes"]
+    assert said["reached"] == ["Complete"]
+    assert said["logs"] == {
+        "node-0": ["rank 0 of 2", "trained"],
+        "node-1": ["rank 1 of 2", "trained"],
+    }
+    assert said["steps"] == {"node-0": "Succeeded", "node-1": "Succeeded"}
+    assert (said["nodes"], said["listed"], said["left"]) == (2, True, [])
+
+
+def test_with_upstreams_conditions_it_sees_the_job_run(site: Site, user: Terminal) -> None:
+    """It shows Running only while there are no conditions."""
+    settings = {"JOBLEDGER_TRAINJOB_CONDITIONS": "upstream"}
+    said = _session(site, user, ["Running", "Complete"], **settings)
+    assert said["reached"] == ["Running", "Complete"]

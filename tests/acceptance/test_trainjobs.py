@@ -1,0 +1,25 @@
+"""The life of a TrainJob in the sandbox, whose JobSet controller is simulated."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from adapters.wiring import Sandbox
+from tests.acceptance.site import Site
+from tests.acceptance.trainjob_stories import STORIES, Story
+from tests.acceptance.trainjobs import Trainings, trainings
+from tests.support.api import api_at
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def at(site: Site, sandbox: Sandbox) -> Iterator[Trainings]:
+    with trainings(site, api_at(sandbox.api.url)) as watched:
+        yield watched
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+def test_in_the_sandbox(at: Trainings, story: Story) -> None:
+    with at.site.controller():  # a failure shows its log
+        story(at)

@@ -1,0 +1,49 @@
+"""How a document becomes the body of a request."""
+
+import json
+from types import MappingProxyType
+
+import pytest
+
+from adapters.kube.client import KubernetesCluster
+from adapters.kube.connection import ConnectionSettings, connect
+from adapters.kube.transport import encode
+from core.errors import RequestForbidden
+from core.ports.cluster import RAYJOBS
+from core.values.documents import Json
+from tests.adapters.kube.samples import rayjob
+from tests.support.canned_server import Answer, CannedServer, refusal
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"plain": "text", "number": 1.5, "nothing": None, "list": [True, 2]},
+        {"line": "\x85\u2028\u2029", "control": "\x01\x7f\x9f\ufeff"},
+        {"half a character": "\ud800"},
+        {"huge": 10**40},
+        {"read-only": MappingProxyType({"tuple": ("a", "b")})},
+    ],
+)
+def test_a_body_is_ascii_and_says_the_same(document: Json) -> None:
+    """An apply is read as YAML, where some characters end a line and others are refused."""
+    body = encode(document)
+    assert all(0x20 <= byte < 0x7F for byte in body)
+    plain = json.dumps(document, default=dict)
+    assert json.loads(body) == json.loads(plain)
+
+
+def test_credentials_that_were_refused_are_asked_for_again() -> None:
+    with CannedServer(refusal(401, "Unauthorized", "no"), Answer(body=rayjob("a", 1))) as server:
+        transport = connect(
+            ConnectionSettings(host=server.url, token="old", credentials_seconds=3600), {}
+        )
+        cluster = KubernetesCluster(transport)
+        with pytest.raises(RequestForbidden):
+            cluster.get(RAYJOBS, "team", "a")
+        transport._api.configuration.api_key["BearerToken"] = "Bearer new"  # noqa: SLF001 as a plug-in does
+        cluster.get(RAYJOBS, "team", "a")
+        assert [asked.headers["authorization"] for asked in server.received] == [
+            "Bearer old",
+            "Bearer new",
+        ]

@@ -1,0 +1,187 @@
+"""Acts besides those of an attempt: the head's Service, looking for a RayCluster, what goes."""
+
+from typing import Any
+
+import pytest
+
+from adapters.service.acts import Done, SomebodyElses, act
+from adapters.service.live import LiveJob
+from core.errors import ObjectNotFound
+from core.jobs.effects import EffectKind, OpenEffect
+from core.ports.cluster import RAYCLUSTERS, RAYJOBS, SERVICES
+from core.rayjob.gang import POD_GROUPS
+from core.rayjob.names import cluster_name
+from core.values.documents import Manifest, child, items, text
+from tests.adapters.service.parts import JOB_ID, Bench, a_rayjob
+from tests.adapters.service.test_acts import make, uid_of
+from tests.rules.rayjob.jobs import CLUSTER_SPEC
+
+SERVICE = "train-head-svc"
+CREATE, UPDATE = EffectKind.CREATE_SERVICE, EffectKind.UPDATE_SERVICE
+
+
+def do(bench: Bench, job: LiveJob, effect: OpenEffect) -> Done:
+    return act(bench.office().world, job, effect, JOB_ID)
+
+
+def leads_to(service: Manifest | None) -> str:
+    return text(service, "spec", "selector", "ray.io/cluster")
+
+
+def attempt_of(bench: Bench, job: LiveJob, kind: EffectKind, number: int) -> OpenEffect:
+    effect = bench.effect(job, kind, SERVICE)
+    return OpenEffect(
+        effect_id=effect.effect_id, attempt=number, wanted=effect.wanted, digest=effect.digest
+    )
+
+
+def name_of(job: LiveJob, attempt: int) -> str:
+    return cluster_name("train", job.identity.uid, attempt)
+
+
+def test_the_service_is_made_once_and_found_the_second_time() -> None:
+    bench = Bench()
+    job = bench.job()
+    first = do(bench, job, attempt_of(bench, job, CREATE, 1))
+    again = do(bench, job, attempt_of(bench, job, CREATE, 1))
+    made = bench.cluster.get(SERVICES, "ml", SERVICE)
+    assert made is not None
+    assert leads_to(made) == name_of(job, 1)
+    assert (first.already, again.already, again.uid) == (False, True, uid_of(made))
+    assert items(made, "metadata", "ownerReferences")
+
+
+@pytest.mark.parametrize("kind", [CREATE, UPDATE])
+def test_the_service_leads_to_the_next_attempts_head_and_keeps_its_address(
+    kind: EffectKind,
+) -> None:
+    """CREATE meets an older one where the answer to its making was lost."""
+    bench = Bench()
+    job = bench.job()
+    do(bench, job, attempt_of(bench, job, CREATE, 1))
+    address: dict[str, Any] = {"spec": {"clusterIP": "10.0.0.7"}}
+    bench.cluster.merge_patch(SERVICES, "ml", SERVICE, address)
+    done = do(bench, job, attempt_of(bench, job, kind, 2))
+    found = bench.cluster.get(SERVICES, "ml", SERVICE)
+    assert (done.already, leads_to(found)) == (False, name_of(job, 2))
+    assert text(found, "spec", "clusterIP") == "10.0.0.7"
+
+
+def test_a_service_that_somebody_deleted_is_made_anew() -> None:
+    bench = Bench()
+    job = bench.job()
+    do(bench, job, attempt_of(bench, job, UPDATE, 2))
+    assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == name_of(job, 2)
+
+
+@pytest.mark.parametrize("kind", [CREATE, UPDATE])
+def test_a_service_of_somebody_else_is_left_alone(kind: EffectKind) -> None:
+    """As that of a RayCluster that is called as the RayJob is."""
+    bench = Bench()
+    job = bench.job()
+    there = make(bench, SERVICES, SERVICE, owner="of a RayCluster")
+    with pytest.raises(SomebodyElses):
+        do(bench, job, attempt_of(bench, job, kind, 1))
+    assert bench.cluster.get(SERVICES, "ml", SERVICE) == there
+
+
+def test_a_job_that_was_taken_over_has_its_service_lead_to_the_raycluster_it_came_with() -> None:
+    bench = Bench()
+    made = bench.cluster.create(RAYJOBS, a_rayjob())
+    job = bench.see({**made, "status": {"rayClusterName": "train-theirs"}})
+    do(bench, job, attempt_of(bench, job, CREATE, 1))
+    assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == "train-theirs"
+
+
+def test_a_selected_raycluster_is_looked_for_by_name() -> None:
+    bench = Bench()
+    job = bench.job()
+    effect = bench.effect(job, EffectKind.FIND_CLUSTER, "shared")
+    with pytest.raises(ObjectNotFound, match="RayCluster ml/shared is not found"):
+        do(bench, job, effect)
+    there = make(bench, RAYCLUSTERS, "shared")
+    assert do(bench, job, effect) == Done(uid=uid_of(there), already=True)
+
+
+def a_cluster(bench: Bench, owner: str) -> Manifest:
+    made = make(bench, RAYCLUSTERS, "train-x2x2x", owner=owner)
+    patch: dict[str, Any] = {"spec": CLUSTER_SPEC}
+    return bench.cluster.merge_patch(RAYCLUSTERS, "ml", text(made, "metadata", "name"), patch)
+
+
+def suspended(bench: Bench) -> list[object]:
+    found = bench.cluster.get(RAYCLUSTERS, "ml", "train-x2x2x")
+    return [child(group).get("suspend") for group in items(found, "spec", "workerGroupSpecs")]
+
+
+def test_worker_groups_are_suspended_once() -> None:
+    bench = Bench()
+    job = bench.job()
+    made = a_cluster(bench, job.identity.uid)
+    effect = bench.effect(job, EffectKind.SUSPEND_WORKERS, uid=uid_of(made))
+    first = do(bench, job, effect)
+    assert (first.already, suspended(bench)) == (False, [True])
+    writes = len(bench.cluster.writes)
+    assert do(bench, job, effect).already
+    assert len(bench.cluster.writes) == writes
+    found = bench.cluster.get(RAYCLUSTERS, "ml", "train-x2x2x")
+    assert items(found, "spec", "workerGroupSpecs")[0] == {
+        **CLUSTER_SPEC["workerGroupSpecs"][0],
+        "suspend": True,
+    }
+
+
+@pytest.mark.parametrize("owner", ["", "of another"])
+def test_worker_groups_of_a_raycluster_that_is_not_ours_are_left_alone(owner: str) -> None:
+    bench = Bench()
+    job = bench.job()
+    a_cluster(bench, owner)
+    effect = bench.effect(job, EffectKind.SUSPEND_WORKERS, uid="gone")
+    assert do(bench, job, effect) == Done(uid="gone", gone=True, already=True)
+    assert suspended(bench) == [None]
+
+
+def test_the_rayjob_itself_is_deleted_and_no_other_of_its_name() -> None:
+    bench = Bench()
+    job = bench.job()
+    effect = bench.effect(job, EffectKind.DELETE_JOB, "train", uid=job.identity.uid)
+    assert do(bench, job, effect) == Done(uid=job.identity.uid)
+    assert bench.cluster.get(RAYJOBS, "ml", "train") is None
+    another = make(bench, RAYJOBS, "train")
+    assert do(bench, job, effect).gone
+    assert bench.cluster.get(RAYJOBS, "ml", "train") == another
+
+
+POD_GROUP = "ray-train-pg"
+APPLY, CLEAR = EffectKind.APPLY_POD_GROUP, EffectKind.CLEAR_POD_GROUP
+
+
+def members(bench: Bench) -> object:
+    return child(bench.cluster.get(POD_GROUPS, "ml", POD_GROUP), "spec").get("minMember")
+
+
+def test_a_pod_group_is_made_once_and_emptied_in_the_end() -> None:
+    bench = Bench()
+    job = bench.job()
+    first = do(bench, job, bench.effect(job, APPLY, POD_GROUP))
+    assert (first.already, members(bench)) == (False, 2)
+    assert do(bench, job, bench.effect(job, APPLY, POD_GROUP)).already
+    do(bench, job, bench.effect(job, CLEAR, POD_GROUP))
+    assert members(bench) == 0
+    do(bench, job, bench.effect(job, APPLY, POD_GROUP))
+    assert members(bench) == 2, "for the next attempt"
+
+
+def test_a_pod_group_that_is_gone_needs_no_emptying() -> None:
+    bench = Bench()
+    job = bench.job()
+    assert do(bench, job, bench.effect(job, CLEAR, POD_GROUP)) == Done(gone=True, already=True)
+
+
+def test_a_pod_group_of_somebody_else_is_left_alone() -> None:
+    bench = Bench()
+    job = bench.job()
+    make(bench, POD_GROUPS, POD_GROUP, owner="of another")
+    with pytest.raises(SomebodyElses):
+        do(bench, job, bench.effect(job, APPLY, POD_GROUP))
+    assert members(bench) is None

@@ -1,0 +1,275 @@
+"""Evidence is captured before it can vanish: bounded in size and time, redacted, once."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from adapters.service.capturing import CaptureParts, Capturer
+from adapters.service.carrying_out import Errand
+from adapters.service.failures_seen import failure_capture
+from adapters.service.live import LiveJob
+from core.errors import RequestForbidden
+from core.jobs.effects import EffectKind, OpenEffect
+from core.jobs.evidence import LOG_BYTES_MAX, LOG_LINES_MAX, LOGS_MAX, PODS_MAX
+from core.jobs.observations import EffectEnded, EvidenceSeen
+from core.ports.cluster import PODS, RAYCLUSTERS
+from core.rayjob.events import AttemptFailed
+from core.rayjob.phases import JobStatus
+from core.rayjob.state import Attempt, RayJobState
+from core.values.documents import Manifest, text
+from core.values.ids import StreamId
+from tests.adapters.service.parts import JOB_ID, SECRET, Bench
+from tests.rules.rayjob.jobs import HEAD_ENV
+from tests.support.evidence import MemoryEvidence
+from tests.support.records import NOON
+
+CLUSTER, ADDRESS = "train-x2x2x", "head:8265"
+SOON = timedelta(seconds=0.3)
+
+
+@dataclass
+class Witness:
+    """What a cluster tells of Pods: logs by Pod, Events by object; a silent Pod answers never."""
+
+    logs: dict[str, str] = field(default_factory=dict)
+    events: dict[str, list[Manifest]] = field(default_factory=dict)
+    silent: frozenset[str] = frozenset()
+    forbidden: bool = False
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def pod_log(
+        self,
+        namespace: str,
+        name: str,
+        container: str = "",
+        *,
+        tail_lines: int | None = None,
+        limit_bytes: int = 0,
+    ) -> str:
+        del namespace, container, tail_lines, limit_bytes
+        if name in self.silent:
+            self.over.wait(60)
+        if self.forbidden:
+            raise RequestForbidden(f"pods/log is forbidden for {SECRET}")
+        return self.logs.get(name, "")
+
+    def events_about(self, namespace: str, kind: str, name: str) -> list[Manifest]:
+        del namespace
+        return self.events.get(f"{kind}/{name}", [])
+
+
+@dataclass
+class Scene:
+    """A bench with a running attempt, Pods of it, and somebody who captures."""
+
+    bench: Bench
+    job: LiveJob
+    witness: Witness
+    store: MemoryEvidence
+    capturer: Capturer
+
+    def state(self, **fields: Any) -> RayJobState:  # noqa: ANN401 any field
+        attempt = Attempt(
+            number=1,
+            cluster_name=CLUSTER,
+            job_id=JOB_ID,
+            generation=1,
+            started_at=NOON,
+            address=ADDRESS,
+        )
+        return RayJobState(identity=self.job.identity, attempt=attempt, **fields)
+
+    def deletion(self) -> OpenEffect:
+        return self.bench.effect(self.job, EffectKind.DELETE_CLUSTER, CLUSTER)
+
+    def captured(self, **state: Any) -> EvidenceSeen:  # noqa: ANN401 any field
+        stream = self.job.identity.stream_id
+        self.capturer.before(stream, self.job, self.state(**state), self.deletion())
+        (seen,) = self.bench.said()
+        assert isinstance(seen, EvidenceSeen)
+        return seen
+
+    def pod(self, name: str, *, code: int | None = None, role: str = "worker") -> None:
+        ended: Manifest = {"terminated": {"exitCode": code, "reason": "Error", "message": SECRET}}
+        status: Manifest = {
+            "name": "ray",
+            "restartCount": 0,
+            "state": {"running": {}} if code is None else ended,
+        }
+        self.bench.cluster.create(
+            PODS,
+            {
+                "metadata": {
+                    "name": name,
+                    "namespace": "ml",
+                    "labels": {"ray.io/cluster": CLUSTER, "ray.io/node-type": role},
+                },
+                "spec": {"nodeName": "gpu-7"},
+            },
+        )
+        shown: Manifest = {
+            "status": {"phase": "Failed" if code else "Running", "containerStatuses": [status]}
+        }
+        self.bench.cluster.merge_patch(PODS, "ml", name, shown, subresource="status")
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    bench = Bench()
+    job = bench.job({HEAD_ENV: [{"name": "TOKEN", "value": SECRET}]})
+    witness, store = Witness(), MemoryEvidence()
+    parts = CaptureParts(
+        cluster=bench.cluster,
+        witness=witness,
+        ray=bench.ray,
+        live=bench.live,
+        store=store,
+        inbox=bench.inbox,
+        clock=bench.clock,
+        limit=SOON,
+    )
+    made = Scene(bench, job, witness, store, Capturer(parts))
+    made.pod("head-1", role="head")
+    made.pod("worker-1", code=137)
+    witness.logs["worker-1"] = f"Traceback\nKeyError: {SECRET}\n"
+    yield made
+    witness.over.set()
+    made.capturer.stop()
+
+
+def test_what_a_deletion_removes_is_captured_before(scene: Scene) -> None:
+    about: Manifest = {"kind": "Pod", "name": "worker-1"}
+    scene.witness.events["Pod/worker-1"] = [
+        {"involvedObject": about, "type": "Warning", "reason": "BackOff", "message": "again"}
+    ]
+    seen = scene.captured()
+    worst, head = seen.pods
+    assert (worst.name, worst.node, worst.containers[0].exit_code) == ("worker-1", "gpu-7", 137)
+    assert (head.name, head.role) == ("head-1", "head")
+    (log,) = seen.logs
+    assert (log.source, log.last_lines[0]) == ("worker-1", "Traceback")
+    assert scene.store.get(log.digest_of_content) is not None
+    assert [item.reason for item in seen.kubernetes_events] == ["BackOff"]
+    assert seen.occasion.startswith("delete_cluster/")
+
+
+def test_no_secret_gets_into_evidence(scene: Scene) -> None:
+    seen = scene.captured()
+    assert SECRET not in repr(seen)
+    assert all(SECRET.encode() not in content for content in scene.store.contents.values())
+
+
+def test_a_silent_pod_is_recorded_as_missing_and_holds_up_nobody(scene: Scene) -> None:
+    scene.witness.silent = frozenset({"worker-1"})
+    seen = scene.captured()
+    assert seen.logs == ()
+    assert "log of Pod worker-1" in {item.what for item in seen.missing}
+    assert any("no answer within" in item.why for item in seen.missing)
+    assert len(seen.pods) == 2, "what came in time is kept"
+
+
+def test_what_may_not_be_read_is_recorded_as_missing(scene: Scene) -> None:
+    scene.witness.forbidden = True
+    seen = scene.captured()
+    found = {item.what: item.why for item in seen.missing}
+    assert "forbidden" in found["log of Pod worker-1"]
+    assert SECRET not in repr(found)
+
+
+def test_a_head_that_does_not_answer_is_recorded_as_missing(scene: Scene) -> None:
+    assert {"the Ray job", "log of the driver"} <= {item.what for item in scene.captured().missing}
+
+
+def test_nothing_is_captured_twice(scene: Scene) -> None:
+    stream, state = scene.job.identity.stream_id, scene.state()
+    effect = scene.deletion()
+    scene.capturer.before(stream, scene.job, state, effect)
+    scene.capturer.before(stream, scene.job, state, effect)
+    assert len(scene.bench.said()) == 1
+    other = Capturer(replace(scene.capturer._parts))  # noqa: SLF001 the next replica
+    occasion = f"{effect.wanted.kind}/{effect.effect_id}"
+    other.before(stream, scene.job, scene.state(captured=(occasion,)), effect)
+    assert scene.bench.said() == []
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in EffectKind if not kind.value.startswith("delete")]
+)
+def test_an_effect_that_deletes_nothing_needs_no_evidence(scene: Scene, kind: EffectKind) -> None:
+    effect = scene.bench.effect(scene.job, kind, CLUSTER)
+    scene.capturer.before(scene.job.identity.stream_id, scene.job, scene.state(), effect)
+    assert scene.bench.said() == []
+
+
+def test_a_capture_is_bounded(scene: Scene) -> None:
+    for number in range(40):
+        scene.pod(f"many-{number}", code=1)
+        scene.witness.logs[f"many-{number}"] = "é" * 300 + "\n" + "line\n" * 100_000
+    seen = scene.captured()
+    assert len(seen.pods) == PODS_MAX
+    assert len(seen.logs) <= LOGS_MAX
+    for log in seen.logs:
+        content = scene.store.contents[log.digest_of_content]
+        assert len(content) <= LOG_BYTES_MAX
+        assert len(content.splitlines()) <= LOG_LINES_MAX
+        assert log.cut
+
+
+def test_an_errand_captures_before_it_deletes(scene: Scene) -> None:
+    bench = scene.bench
+    reference: Manifest = {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "controller": True,
+        "uid": scene.job.identity.uid,
+    }
+    made = bench.cluster.create(
+        RAYCLUSTERS,
+        {"metadata": {"name": CLUSTER, "namespace": "ml", "ownerReferences": [reference]}},
+    )
+    assert made
+    effect = scene.deletion()
+    bench.hold(scene.job, effect)
+    office = replace(bench.office(), evidence=scene.capturer)
+    Errand(office, scene.job.identity.stream_id, effect)()
+    first, second = bench.said()
+    assert isinstance(first, EvidenceSeen)
+    assert isinstance(second, EffectEnded)
+    left = bench.cluster.get(RAYCLUSTERS, "ml", CLUSTER)
+    assert left is None or text(left, "metadata", "deletionTimestamp")
+
+
+def failed() -> AttemptFailed:
+    return AttemptFailed(
+        at=NOON, attempt=1, reason="AppFailed", message="", failed=1, job_status=JobStatus.FAILED
+    )
+
+
+def test_a_failure_without_a_deletion_is_captured_at_once(scene: Scene) -> None:
+    office = replace(scene.bench.office(), evidence=scene.capturer)
+    task = failure_capture(office, scene.job.identity.stream_id, scene.state(), [failed()])
+    assert task is not None
+    assert task() is None
+    (seen,) = scene.bench.said()
+    assert isinstance(seen, EvidenceSeen)
+    assert seen.occasion == "failure/1"
+
+
+def test_the_same_occasion_of_another_job_is_another(scene: Scene) -> None:
+    streams = (scene.job.identity.stream_id, StreamId(UUID(int=7)))
+    for stream in streams:
+        scene.capturer.after_failure(stream, scene.job, scene.state(), 1)
+    assert len(scene.bench.said()) == len(streams)
+
+
+def test_a_failure_before_a_deletion_is_left_to_it(scene: Scene) -> None:
+    office = replace(scene.bench.office(), evidence=scene.capturer)
+    stream, state = scene.job.identity.stream_id, scene.state(effects=(scene.deletion(),))
+    assert failure_capture(office, stream, state, [failed()]) is None
+    assert failure_capture(scene.bench.office(), stream, scene.state(), [failed()]) is None
+    assert failure_capture(office, stream, scene.state(), []) is None

@@ -1,0 +1,115 @@
+"""Which watches run: kinds of job that are not served, forbidden, or installed later."""
+
+import threading
+
+import pytest
+
+from adapters.service.confirmations import Confirmations
+from adapters.service.inbox import Inbox
+from adapters.service.kind_watches import KindWatches, SyncedKinds
+from adapters.service.live import LiveObjects
+from adapters.service.watching import Surroundings
+from core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
+from core.ports.cluster import JOBSETS, POD_GROUPS, ObjectList, Resource
+from tests.support.records import NOON
+from tests.support.service_world import DOOR
+from tests.support.stepped_cluster import SteppedCluster
+
+TRAINJOB_KINDS = {"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet", "ConfigMap"}
+
+
+class Server(SteppedCluster):
+    """Knows some kinds only."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: NOON)
+        self.errors: dict[Resource, Exception] = {}
+
+    def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
+        if resource in self.errors:
+            raise self.errors[resource]
+        return super().list(resource, namespace, label_selector)
+
+
+class Desk:
+    def __init__(self, namespaces: tuple[str, ...] = ()) -> None:
+        self.server = Server()
+        self.synced = SyncedKinds(max(1, len(namespaces)))
+        around = Surroundings(DOOR, Inbox(), LiveObjects(), Confirmations(), self.synced.note)
+        stopping = threading.Event()
+        stopping.wait = lambda _=None: False  # type: ignore[method-assign,assignment] # no time
+        self.watches = KindWatches(
+            cluster=self.server,
+            watches=self.server,
+            around=around,
+            synced=self.synced,
+            namespaces=namespaces,
+            job_kinds=("RayJob", "TrainJob"),
+            stopping=stopping,
+        )
+        self.watches.start()
+        self.server.deliver()
+
+    def ask(self) -> None:
+        self.watches.ask()
+        self.server.deliver()
+
+
+def test_the_first_kind_is_watched_at_once_and_the_other_once_it_is_known_to_be_served() -> None:
+    desk = Desk()
+    before = desk.watches.is_settled, desk.synced.has_listed("TrainJob")
+    desk.ask()
+    assert (before, desk.watches.is_settled) == ((False, False), True)
+    assert desk.synced.has_listed("TrainJob")
+    assert desk.synced.all.is_set()
+
+
+def test_a_kind_that_is_not_served_keeps_nobody_waiting_and_is_found_later() -> None:
+    desk = Desk()
+    desk.server.errors[JOBSETS] = ObjectNotFound("no such kind")
+    desk.ask()
+    assert desk.watches.is_settled
+    assert desk.synced.all.is_set()
+    assert not desk.synced.has_listed("TrainJob")
+    del desk.server.errors[JOBSETS]
+    desk.ask()
+    assert desk.synced.has_listed("TrainJob")
+
+
+def test_one_that_is_forbidden_is_as_one_that_is_not_served() -> None:
+    desk = Desk()
+    desk.server.errors[JOBSETS] = RequestForbidden("jobsets is forbidden")
+    desk.ask()
+    assert desk.watches.is_settled
+
+
+@pytest.mark.parametrize("error", [ObjectNotFound("no"), RequestForbidden("no")])
+def test_what_a_plugin_would_like_to_be_watched_can_be_done_without(error: Exception) -> None:
+    desk = Desk()
+    desk.server.errors[POD_GROUPS] = error
+    desk.ask()
+    assert desk.synced.has_listed("TrainJob")
+
+
+def test_an_api_server_that_does_not_answer_is_asked_again() -> None:
+    desk = Desk()
+    desk.server.errors[JOBSETS] = ClusterUnreachable("no answer")
+    desk.ask()
+    before = desk.watches.is_settled
+    del desk.server.errors[JOBSETS]
+    desk.watches.ask_once()
+    assert (before, desk.watches.is_settled) == (False, True)
+
+
+def test_while_a_kind_is_being_listed_the_gates_stay_shut() -> None:
+    desk = Desk()
+    assert desk.synced.all.is_set()
+    desk.watches.ask()
+    assert not desk.synced.all.is_set()
+    assert set(desk.synced.missing()) >= TRAINJOB_KINDS
+
+
+def test_kinds_without_namespace_are_listed_once_whatever_is_watched() -> None:
+    desk = Desk(("a", "b"))
+    desk.ask()
+    assert desk.synced.has_listed("TrainJob")

@@ -1,0 +1,269 @@
+"""TrainJobs by the whole service in memory: what is made, what is shown, and deaths anywhere."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from core.errors import RequestForbidden, RequestInvalid
+from core.ports.cluster import CONFIGMAPS, JOBSETS, TRAINJOBS, Resource
+from core.values.documents import Manifest, child, items, text
+from core.values.ids import StreamId
+from tests.adapters.service.stories import is_let_go
+from tests.support.crash_points import MODES, Fuse, Mode
+from tests.support.life_ends import assert_ledger_whole
+from tests.support.train_world import TrainWorld, torch_runtime
+
+SECRET = "xK9-planted-runtime-secret"
+
+
+def made(world: TrainWorld, verb: str, plural: str) -> int:
+    return sum(item[:2] == (verb, plural) for item in world.cluster.writes)
+
+
+def test_a_job_trains_and_completes() -> None:
+    world = TrainWorld()
+    world.install_runtime()
+    stream = world.train()
+    world.run(lambda: is_let_go(world, stream), "the job to be over")
+    assert world.jobsets.shown == [["Created=True"], ["Created=True", "Complete=True"]]
+    assert child(world.trainjob, "status")["jobsStatus"] == [
+        {"name": "node", "ready": 0, "succeeded": 1, "failed": 0, "active": 0, "suspended": 0}
+    ]
+    assert (made(world, "create", "jobsets"), made(world, "apply", "jobsets")) == (1, 0)
+    assert made(world, "create", "configmaps") == 1
+    assert_ledger_whole(world, stream)
+
+
+def test_the_objects_carry_nothing_of_ours() -> None:
+    world = TrainWorld()
+    world.install_runtime()
+    world.train()
+    world.run(world.is_so("Created"), "the objects")
+    for resource, name in ((JOBSETS, "train"), (CONFIGMAPS, "train-runtime-snapshot")):
+        metadata = child(world.cluster.get(resource, "ml", name), "metadata")
+        assert "labels" not in metadata
+        assert "annotations" not in metadata
+        (owner,) = items(metadata, "ownerReferences")
+        assert text(owner, "uid") == text(world.trainjob, "metadata", "uid")
+    assert set(child(world.trainjob, "metadata")) & {"labels", "annotations", "finalizers"} == set()
+
+
+def test_a_runtime_that_comes_later_is_noticed_at_once() -> None:
+    world = TrainWorld()
+    stream = world.train()
+    world.run(world.is_so("Created", "False"), "the failed build")
+    assert world.condition("Created") == ("False", "JobsBuildFailed")
+    begun = world.clock.now()
+    world.install_runtime()
+    world.run(lambda: is_let_go(world, stream), "the job to be over")
+    assert (world.clock.now() - begun).total_seconds() < 10, "before its pause had passed"
+
+
+def test_until_it_was_created_once_a_changed_runtime_is_snapshotted_anew() -> None:
+    world = TrainWorld()
+    world.install_runtime()
+    world.train(trainer={"env": [{"name": "PET_NNODES", "value": "9"}]})
+    world.run(world.is_so("Created", "False"), "the failed build")
+    assert "busybox" in world.snapshot
+    changed = torch_runtime()
+    changed["spec"]["mlPolicy"] = {"numNodes": 3}
+    world.install_runtime(changed)
+    world.run(world.is_so("Complete"), "the end")
+    assert "numNodes: 3" in world.snapshot
+
+
+def test_afterwards_the_snapshot_counts_also_across_a_suspension() -> None:
+    world = TrainWorld()
+    world.jobsets.holds = True
+    world.install_runtime()
+    world.train(suspend=True)
+    world.run(world.is_so("Suspended"), "the suspension")
+    changed = torch_runtime()
+    changed["spec"]["mlPolicy"]["numNodes"] = 5
+    world.install_runtime(changed)
+    world.change(suspend=False)
+    world.run(world.is_so("Suspended", "False"), "the resume")
+    job = child(items(world.jobset, "spec", "replicatedJobs")[0], "template", "spec")
+    assert (job["parallelism"], child(world.jobset, "spec")["suspend"]) == (2, False)
+    assert "numNodes: 2" in world.snapshot
+
+
+def test_a_snapshot_that_is_deleted_asks_for_the_runtime_of_now() -> None:
+    world = TrainWorld()
+    world.jobsets.holds = True
+    world.install_runtime()
+    world.train()
+    world.run(world.is_so("Created"), "the objects")
+    changed = torch_runtime()
+    changed["spec"]["mlPolicy"]["numNodes"] = 5
+    world.install_runtime(changed)
+    world.cluster.delete(CONFIGMAPS, "ml", "train-runtime-snapshot")
+    world.run(lambda: "numNodes: 5" in world.snapshot, "another snapshot")
+    assert made(world, "apply", "jobsets") == 0, "a running JobSet is never touched"
+
+
+def test_a_snapshot_of_somebody_else_is_a_failed_build_until_it_is_deleted() -> None:
+    world = TrainWorld()
+    world.install_runtime()
+    name = {"namespace": "ml", "name": "train-runtime-snapshot"}
+    world.cluster.create(CONFIGMAPS, {"metadata": name, "data": {"runtime": "{}"}})
+    world.train()
+    world.run(world.is_so("Created", "False"), "the failed build")
+    (shown,) = items(world.trainjob, "status", "conditions")
+    assert text(shown, "message") == (
+        "Failed to build Jobs: invalid runtime snapshot: it is not controlled by this TrainJob"
+    )
+
+
+def refusing(world: TrainWorld, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Let the API server refuse JobSets."""
+    apply = world.cluster.apply
+
+    def refused(resource: Resource, manifest: Manifest, **more: str) -> Manifest:
+        if resource == JOBSETS:
+            raise error
+        return apply(
+            resource, manifest, field_manager="trainer", subresource=more.get("subresource", "")
+        )
+
+    monkeypatch.setattr(world.cluster, "apply", refused)
+
+
+def test_a_refused_object_says_why_without_secrets_and_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = TrainWorld()
+    world.install_runtime()
+    with monkeypatch.context() as patched:
+        refusing(world, patched, RequestForbidden(f"exceeded quota: {SECRET}"))
+        stream = world.train()
+        world.run(world.is_so("Created", "False"), "the failed creation")
+    assert world.condition("Created") == ("False", "JobsCreationFailed")
+    message = text(items(world.trainjob, "status", "conditions")[0], "message")
+    assert message.startswith("Failed to create Jobs: JobSet ml/train: exceeded quota: redacted:")
+    world.run(lambda: is_let_go(world, stream), "the job to be over")
+    assert world.told(stream).count("JobsCreationFailed") == 1
+    stored = repr([item.record.data for item in world.store.read_stream(stream)])
+    assert SECRET not in stored
+
+
+def test_an_object_that_is_no_good_waits_for_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = TrainWorld()
+    world.install_runtime()
+    with monkeypatch.context() as patched:
+        refusing(world, patched, RequestInvalid("field is immutable"))
+        stream = world.train()
+        world.run(world.is_so("Created", "False"), "the failed creation")
+        world.clock.advance(3600)
+        world.run(lambda: True, "nothing")
+        assert world.told(stream).count("JobsCreationFailed") == 1
+    world.change(trainer={"command": ["other"]})
+    world.run(lambda: is_let_go(world, stream), "the job to be over")
+
+
+def test_a_deadline_deletes_the_jobset() -> None:
+    world = TrainWorld()
+    world.jobsets.holds = True
+    world.install_runtime()
+    stream = world.train(activeDeadlineSeconds=60)
+    world.run(world.is_so("Failed"), "the deadline")
+    world.run(lambda: is_let_go(world, stream), "the job to be over")
+    assert world.condition("Failed") == ("True", "DeadlineExceeded")
+    assert world.jobset == {}
+
+
+def test_before_the_deadline_is_judged_the_jobset_is_looked_at() -> None:
+    """It completed while no watch told of it."""
+    world = TrainWorld()
+    world.jobsets.holds = True
+    world.install_runtime()
+    stream = world.train(activeDeadlineSeconds=60)
+    world.run(world.is_so("Created"), "the objects")
+    deliver = world.cluster.deliver
+    world.cluster.deliver = lambda: False  # type: ignore[method-assign] # the watch lags
+    world.jobsets.holds = False
+    world.run(lambda: _ended(world, stream), "the end")
+    world.cluster.deliver = deliver  # type: ignore[method-assign]
+    world.run(lambda: is_let_go(world, stream), "the job to be over")
+    assert world.condition("Complete")[0] == "True"
+    assert "DecisionFired" not in world.told(stream)
+
+
+def _ended(world: TrainWorld, stream: StreamId) -> bool:
+    return "TrainJobCompleted" in world.told(stream)
+
+
+def test_a_job_that_vanished_while_nobody_watched_is_noticed() -> None:
+    world = TrainWorld()
+    world.jobsets.holds = True
+    world.install_runtime()
+    stream = world.train()
+    world.run(world.is_so("Created"), "the objects")
+    world.cluster.disconnect()
+    world.cluster.delete(TRAINJOBS, "ml", "train")
+    world.service = world.start_service("a")
+    world.run(lambda: is_let_go(world, stream), "the job to be over")
+    assert world.told(stream)[-1] == "TrainJobDeleted"
+
+
+def suspension_story(fuse: Fuse | None = None) -> tuple[TrainWorld, StreamId]:
+    """Be born suspended, be resumed, be suspended while it runs, be resumed, and complete."""
+    world = TrainWorld(fuse=fuse or Fuse())
+    world.jobsets.holds = True
+    world.install_runtime()
+    stream = world.train(suspend=True)
+    world.run(lambda: _has(world, "suspended"), "the suspension")
+    world.change(suspend=False)
+    world.run(lambda: _has(world, "ready"), "the job to run")
+    world.change(suspend=True)
+    world.run(lambda: _has(world, "suspended"), "the second suspension")
+    world.jobsets.holds = False
+    world.change(suspend=False)
+    world.run(lambda: is_let_go(world, stream), "the job to be over")
+    return world, stream
+
+
+def _has(world: TrainWorld, count: str) -> bool:
+    """Return whether users see a Job that is so."""
+    found = items(world.trainjob, "status", "jobsStatus")
+    return bool(found) and child(found[0]).get(count) == 1
+
+
+def deadline_story(fuse: Fuse | None = None) -> tuple[TrainWorld, StreamId]:
+    """Run into the deadline."""
+    world = TrainWorld(fuse=fuse or Fuse())
+    world.jobsets.holds = True
+    world.install_runtime()
+    stream = world.train(activeDeadlineSeconds=30)
+    world.run(lambda: world.is_so("Failed")() and is_let_go(world, stream), "the end")
+    return world, stream
+
+
+Story = Callable[..., tuple[TrainWorld, StreamId]]
+STORIES: dict[str, Story] = {"suspension": suspension_story, "deadline": deadline_story}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", STORIES)
+def test_whatever_breaks_the_end_is_the_same(name: str, mode: Mode) -> None:
+    story = STORIES[name]
+    whole, stream = story()
+    ends = whole.condition("Complete"), whole.condition("Failed"), bool(whole.jobset)
+    attempts = whole.told(stream).count("TrainAttemptStarted")
+    calls = _calls(story)
+    for at in range(1, calls + 1):
+        world, stream = story(Fuse(at=at, mode=mode, steps_only=True))
+        found = world.condition("Complete"), world.condition("Failed"), bool(world.jobset)
+        assert found == ends, f"{mode} at {at}: {world.fuse.blown}"
+        told = world.told(stream)
+        assert told.count("TrainAttemptStarted") == attempts, f"{mode} at {at}"
+        created = Counter(item for item in world.cluster.writes if item[0] == "create")
+        assert created["create", "jobsets", "train"] == 1, f"{mode} at {at}"
+        assert_ledger_whole(world, stream)
+
+
+def _calls(story: Story) -> int:
+    fuse = Fuse(steps_only=True)
+    story(fuse)
+    return len(fuse.calls)

@@ -1,0 +1,288 @@
+"""Recording what a life passes through, and killing the controller at each of those points.
+
+The plan is made from the recording, the recording from the ports: no point is written down by hand.
+"""
+
+import itertools
+import queue
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeVar
+
+from tests.crash_points.lane import Lane, Led
+from tests.crash_points.lives import Act, Life
+from tests.crash_points.trap import MOMENTS, Moment, Order, Passage, give, journal, withdraw
+from tests.support.effectful_steps import wanted_points
+
+TRIES_MAX = 4
+"""So often a point is gone for; two steps at once may come in another order."""
+
+SAMPLE_EVERY = 4
+"""A sample has one in so many of a life's points beyond those that no shorter life has."""
+
+TOLD_EVERY = 50
+"""After so many deaths somebody who waits is told how far it is."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Spot = tuple[str, Moment]
+Task = tuple["Chapter", Order]
+Say = Callable[[str], None]
+
+
+class Thoroughness(StrEnum):
+    """How many of the points are gone for."""
+
+    SAMPLE = "sample"
+    """Each point before and after, in the shortest life that passes it; some of each other life."""
+    LIVES = "lives"
+    """Each point of each life before and after."""
+    HITS = "hits"
+    """Every single step of each life before and after."""
+
+
+@dataclass
+class Chapter:
+    """What was found about one life."""
+
+    life: Life
+    recorded: Led
+    hit: set[Spot] = field(default_factory=set)
+    """Points at which a controller has died, and before or after which."""
+    kills: int = 0
+
+    @property
+    def passages(self) -> list[Passage]:
+        """Return what was recorded, without what the clock alone brings: the renewal of leases."""
+        succeeds = any(step.act is Act.SUCCEED for step in self.life.steps)
+        return [
+            passage
+            for passage in self.recorded.passages
+            if succeeds or not passage.points[0].startswith("Leases.")
+        ]
+
+    @property
+    def points(self) -> set[str]:
+        """Return all points that were recorded."""
+        return {point for passage in self.passages for point in passage.points}
+
+    @property
+    def wanted(self) -> set[Spot]:
+        """Return the same, before and after."""
+        return {(point, moment) for point in self.points for moment in MOMENTS}
+
+    @property
+    def sure(self) -> set[str]:
+        """Return the points that this life passes whatever comes first."""
+        return self.points & wanted_points()
+
+
+def firsts_of(passages: Sequence[Passage]) -> list[tuple[str, ...]]:
+    """Return per step of a recording the points that it is the first to hit, if there are any."""
+    known: set[str] = set()
+    found = []
+    for passage in passages:
+        new = tuple(point for point in passage.points if point not in known)
+        if new and passage.moment == "before":
+            found.append(new)
+        known.update(new)
+    return found
+
+
+def orders_of(passages: Sequence[Passage]) -> list[Order]:
+    """Return an order for every single step of a recording, before and after."""
+    orders: list[Order] = []
+    hits: Counter[str] = Counter()
+    for passage in passages:
+        if passage.moment == "before":
+            hits.update(passage.points)
+            rarest = min(reversed(passage.points), key=hits.__getitem__)
+            orders += [Order(point=rarest, moment=m, hit=hits[rarest]) for m in MOMENTS]
+    return orders
+
+
+def plan(chapters: Sequence[Chapter], thoroughness: Thoroughness) -> list[Task]:
+    """Return whom to kill where."""
+    if thoroughness is Thoroughness.HITS:
+        return [(item, order) for item in chapters for order in orders_of(item.passages)]
+    tasks: list[Task] = []
+    aimed: set[str] = set()
+    for chapter in _shortest_first(chapters):
+        known = aimed if thoroughness is Thoroughness.SAMPLE else set()
+        for points in firsts_of(chapter.passages):
+            new = [point for point in points if point not in known]
+            tasks += [(chapter, Order(point=p, moment=m)) for p in new[-1:] for m in MOMENTS]
+        aimed |= chapter.points
+    if thoroughness is Thoroughness.SAMPLE:
+        tasks += [task for chapter in chapters for task in _some(chapter)]
+    return tasks
+
+
+def _some(chapter: Chapter) -> Iterator[Task]:
+    """Yield a few tasks from all over a life."""
+    few = firsts_of(chapter.passages)[::SAMPLE_EVERY]
+    for points, moment in zip(few, itertools.cycle(MOMENTS), strict=False):
+        yield chapter, Order(point=points[-1], moment=moment)
+
+
+def missed(chapters: Sequence[Chapter], thoroughness: Thoroughness) -> list[Task]:
+    """Return whom to kill where, because nobody has died there yet."""
+    hit = {spot for chapter in chapters for spot in chapter.hit}
+    found: dict[tuple[str, ...], Task] = {}
+    for chapter in _shortest_first(chapters):
+        anywhere = thoroughness is Thoroughness.SAMPLE
+        for point, moment in sorted(chapter.wanted - (hit if anywhere else chapter.hit)):
+            where = "" if anywhere else chapter.life.name
+            task = chapter, Order(point=point, moment=moment)
+            found.setdefault((where, point, moment), task)
+    return list(found.values())
+
+
+def _shortest_first(chapters: Sequence[Chapter]) -> list[Chapter]:
+    return sorted(chapters, key=lambda chapter: len(chapter.passages))
+
+
+def unhit(
+    chapters: Sequence[Chapter], thoroughness: Thoroughness, elsewhere: set[Spot]
+) -> list[str]:
+    """Return where somebody had to die and nobody did: of the points that do not hang on chance.
+
+    `elsewhere` has died whoever is no controller.
+    """
+    anywhere = {spot for chapter in chapters for spot in chapter.hit} | elsewhere
+    everywhere = {(point, moment) for point in wanted_points() for moment in MOMENTS}
+    left = [f"{moment} {point}, in no life" for point, moment in sorted(everywhere - anywhere)]
+    for chapter, order in missed(chapters, thoroughness):
+        if order.point in chapter.sure:
+            left.append(f"{order}, in {chapter.life.name}")
+    return left
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What came of a campaign in which everything ended as it should."""
+
+    chapters: Sequence[Chapter]
+    rebuilding: set[Spot]
+    """Where `jobledger rebuild` has died."""
+    by_chance: Sequence[Task]
+    """Where nobody has died, in the end: the point was passed once, and then no more."""
+    unhit: Sequence[str]
+    """Where somebody had to die and nobody did."""
+
+    def lines(self) -> Iterator[str]:
+        """Yield what there is to say."""
+        for chapter in self.chapters:
+            yield _line(chapter.life.name, len(chapter.points), chapter.kills)
+        points = {point for chapter in self.chapters for point in chapter.points}
+        yield _line("together", len(points), sum(chapter.kills for chapter in self.chapters))
+        for chapter, order in self.by_chance:
+            yield f"passed by chance only: {chapter.life.name}, {order}"
+        for what in self.unhit:
+            yield f"NOT HIT: {what}"
+
+
+def _line(name: str, points: int, deaths: int) -> str:
+    return f"{name:<22}{points:>4} points {deaths:>4} deaths"
+
+
+@dataclass
+class Campaign:
+    """Many lanes that work off one list of lives."""
+
+    lanes: Sequence[Lane]
+    thoroughness: Thoroughness
+    say: Say
+    numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+
+    def run(self, lives: Iterable[Life]) -> Findings:
+        """Record every life, then kill at every point of each; return what was found.
+
+        Then rebuilding is killed, and every ledger checked by the commands of a user.
+
+        Raises:
+            AssertionError: as `Lane.lead`, or an end differs from the one without a crash.
+        """
+        chapters = [Chapter(life, led) for life, led in self._record(list(lives))]
+        tasks = plan(chapters, self.thoroughness)
+        for patience in range(1, TRIES_MAX + 1):
+            self.say(f"round {patience}: {len(tasks)} deaths were ordered")
+            self._kill(tasks, patience)
+            tasks = missed(chapters, self.thoroughness)
+        rebuilding = self._rebuild()
+        self._check_ledgers()
+        return Findings(chapters, rebuilding, tasks, unhit(chapters, self.thoroughness, rebuilding))
+
+    def _rebuild(self) -> set[Spot]:
+        """Kill `jobledger rebuild` too; return where it died."""
+        lane = self.lanes[0]
+        before = len(journal(lane.site.directory))
+        for moment in MOMENTS:
+            give(lane.site.directory, Order(point="Projections.replace_rows", moment=moment))
+            lane.command("rebuild")
+            withdraw(lane.site.directory)
+        passed = journal(lane.site.directory)[before:]
+        return {(point, item.moment) for item in passed if item.deadly for point in item.points}
+
+    def _check_ledgers(self) -> None:
+        """Let `jobledger verify` and `rebuild --check` look at every ledger.
+
+        Raises:
+            AssertionError: one of them found something.
+        """
+        for lane in self.lanes:
+            lane.site.terminal.jobledger("verify")
+            lane.site.terminal.jobledger("rebuild", "--check")
+
+    def _record(self, lives: list[Life]) -> list[tuple[Life, Led]]:
+        def record(lane: Lane, life: Life) -> tuple[Life, Led]:
+            return life, lane.lead(life, self._name(life))
+
+        return self._share(lives, record)
+
+    def _kill(self, tasks: list[Task], patience: int) -> None:
+        ordinals = itertools.count(1)
+
+        def kill(lane: Lane, task: Task) -> None:
+            chapter, order = task
+            if (number := next(ordinals)) % TOLD_EVERY == 0:
+                self.say(f"         {number} of {len(tasks)}")
+            if (order.point, order.moment) in chapter.hit and order.hit == 1:
+                return
+            name = self._name(chapter.life)
+            led = lane.lead(chapter.life, name, order, patience)
+            assert led.end == chapter.recorded.end, f"{name}, {order}"
+            self._note(chapter, led)
+
+        self._share(tasks, kill)
+
+    def _note(self, chapter: Chapter, led: Led) -> None:
+        if led.fatal is not None:
+            chapter.kills += 1
+            chapter.hit |= {(point, led.fatal.moment) for point in led.fatal.points}
+
+    def _name(self, life: Life) -> str:
+        return f"{life.name}-{next(self.numbers)}"
+
+    def _share(self, items: list[Item], work: Callable[[Lane, Item], Result]) -> list[Result]:
+        """Work off a list, each lane one item at a time; the first error ends it."""
+        free: queue.SimpleQueue[Lane] = queue.SimpleQueue()
+        for lane in self.lanes:
+            free.put(lane)
+
+        def one(item: Item) -> Result:
+            lane = free.get()
+            try:
+                return work(lane, item)
+            finally:
+                free.put(lane)
+
+        with ThreadPoolExecutor(len(self.lanes)) as pool:
+            futures = [pool.submit(one, item) for item in items]
+            try:
+                return [future.result() for future in futures]
+            finally:
+                pool.shutdown(cancel_futures=True)

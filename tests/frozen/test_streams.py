@@ -1,0 +1,47 @@
+"""Streams that were once recorded: read, whole, told, and decided today as they were decided then.
+
+A failure of the last kind means that the controller behaves otherwise than it did. If that is
+meant: `python -m tests.frozen.make_streams --again`, and a line in the change log.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from adapters.forensics.bundle_files import read_file
+from core.forensics.attempts import facts
+from core.forensics.dossier import Dossier, reader_of
+from core.forensics.explain import explain
+from core.forensics.replay import replay
+from core.forensics.timeline import timeline
+from tests.frozen.make_streams import FOLDER, path_of
+from tests.support.lives import LIVES
+
+FILES = sorted(FOLDER.glob("*.bundle"))
+
+
+def dossier(path: Path) -> Dossier:
+    bundle = read_file(path)
+    return Dossier(events=bundle.events, evidence=reader_of(bundle.evidence), origin=path.name)
+
+
+@pytest.mark.parametrize("life", LIVES)
+def test_every_life_has_a_stream(life: str) -> None:
+    """If not: `python -m tests.frozen.make_streams`."""
+    assert path_of(life).exists()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_recorded_stream_is_decided_today_as_it_was(path: Path) -> None:
+    replayed = replay(item.record for item in dossier(path).events)
+    assert replayed.unknown == ()
+    assert replayed.divergences == (), "behaviour has changed: is that meant?"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_recorded_stream_can_be_told_and_explained(path: Path) -> None:
+    found = dossier(path)
+    read = found.read()
+    assert len(list(timeline((item.version, item.event) for item in read))) == len(read)
+    assert explain(found).sentences
+    assert facts(item.event for item in read).last_at is not None

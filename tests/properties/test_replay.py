@@ -1,0 +1,44 @@
+"""Whatever happened: what was decided is decided again, from nothing but what is recorded."""
+
+import json
+from dataclasses import replace
+
+from hypothesis import given
+
+from core.catalogue import NAMES, SCHEMA_VERSION
+from core.forensics.replay import replay
+from core.log.chain import GENESIS, canonical
+from core.log.envelope import EventRecord
+from core.log.recording import NamedEvent, Tail, Writer, record
+from tests.properties.effort import effort
+from tests.properties.test_stories import choices, live, specs
+from tests.properties.world import World
+from tests.support.records import NOON
+from tests.support.rows import STREAM
+
+
+def logged(world: World) -> list[EventRecord]:
+    """Return what a world brought, as it comes back from the log."""
+    tail = Tail(stream_id=STREAM, version=0, chain=GENESIS)
+    writer = Writer(actor="jobledger-0", epoch=1, now=NOON)
+    records: list[EventRecord] = []
+    for observation, news in world.heard:
+        named = [
+            NamedEvent(name=NAMES[type(e)], schema_version=SCHEMA_VERSION, at=e.at, event=e)
+            for e in news
+        ]
+        made, tail = record(tail, writer, observation.id, named)
+        records += made
+    return [replace(item, data=json.loads(canonical(item.data))) for item in records]
+
+
+@effort
+@given(specs, choices)
+def test_every_history_is_decided_again_as_it_was(
+    spec: dict[str, object], chosen: list[int]
+) -> None:
+    world = World(dict(spec))
+    live(world, chosen)
+    replayed = replay(logged(world))
+    assert replayed.unknown == ()
+    assert replayed.divergences == ()

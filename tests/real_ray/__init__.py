@@ -1,0 +1,1 @@
+"""A real Ray head under the sandbox's RayClusters: `make test-ray`."""

@@ -1,0 +1,43 @@
+"""A sandbox whose RayClusters are real Ray heads on this machine."""
+
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adapters.wiring import Sandbox, start_sandbox
+from tests.acceptance.conftest import bytecode, prepared, site, terminal, witness
+from tests.real_ray import real_command
+
+__all__ = ["bytecode", "prepared", "ray_bin", "sandbox", "site", "terminal", "witness"]
+
+
+@pytest.fixture(scope="session")
+def ray_bin() -> Path:
+    """The directory with `ray` and its `python`."""
+    given = os.environ.get("RAY_BIN", "")
+    if not given:
+        pytest.skip("needs the `ray` package, in an environment of its own: make test-ray")
+    return Path(given).resolve()
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory, ray_bin: Path) -> Iterator[Sandbox]:
+    """In place of the sandbox's own small `ray`, Pods find the real one."""
+    directory = tmp_path_factory.mktemp("sandbox")
+    short = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
+    running = start_sandbox(directory, "127.0.0.1", 0)
+    try:
+        ray, api = str(ray_bin / "ray"), running.api.url
+        words = [sys.executable, real_command.__file__, ray, api, str(short)]
+        script = directory / "pods" / "bin" / "ray"
+        script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+        yield running
+    finally:
+        running.stop()
+        shutil.rmtree(short, ignore_errors=True)

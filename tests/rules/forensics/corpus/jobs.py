@@ -1,0 +1,105 @@
+"""Failures that only the course of the job explains: losses, silence, deadlines, handing in."""
+
+from collections.abc import Iterable
+
+from core.jobs.decisions import DecisionKind
+from core.jobs.effects import EffectKind
+from core.jobs.evidence import Missing
+from tests.rules.forensics.corpus.cases import Capture, Case
+from tests.support import rayjob_stories as stories
+from tests.support.rayjob_builders import (
+    HTTP,
+    cluster_gone,
+    due,
+    manifest,
+    not_found,
+    poll,
+    refused,
+    silence,
+    submitter,
+)
+from tests.support.rows import Step
+
+TOO_LATE = Capture(missing=(Missing(what="log of the driver", why="the head did not answer"),))
+
+
+def past_deadline() -> Iterable[Step]:
+    return (
+        *stories.working(active_deadline_seconds=100),
+        due(DecisionKind.ACTIVE_DEADLINE),
+        TOO_LATE.seen(101),
+    )
+
+
+def never_ready() -> Iterable[Step]:
+    return (
+        *stories.initializing(pre_running_deadline_seconds=60),
+        due(DecisionKind.PRE_RUNNING_DEADLINE),
+    )
+
+
+def silent() -> Iterable[Step]:
+    return (*stories.working(), silence(60), due(DecisionKind.STATUS_CHECK))
+
+
+def cluster_deleted() -> Iterable[Step]:
+    return (*stories.working(), cluster_gone(60))
+
+
+def head_restarted() -> Iterable[Step]:
+    return (*stories.working(submission_mode=HTTP), not_found(60))
+
+
+def nothing_came() -> Iterable[Step]:
+    return (*stories.running(), submitter("Complete", 60), not_found(61))
+
+
+def submitter_failed() -> Iterable[Step]:
+    ended = submitter(
+        "Failed", 60, reason="BackoffLimitExceeded", message="Job has reached the backoff limit"
+    )
+    return (*stories.running(), ended, not_found(61))
+
+
+def refused_by_head() -> Iterable[Step]:
+    begun = (*stories.initializing(submission_mode=HTTP), stories.readied(1, HTTP)[0])
+    return (*begun, refused(EffectKind.SUBMIT_ENTRYPOINT, 12, "400: submission_id is too long"))
+
+
+def no_agreement() -> Iterable[Step]:
+    ended = poll("FAILED", 40, started_at=25, ended_at=39)
+    return (*stories.working(), ended, due(DecisionKind.TRANSITION_GRACE))
+
+
+def not_valid() -> Iterable[Step]:
+    return (manifest(problem="The RayJob spec is invalid: backoffLimit must be 0 or more"),)
+
+
+JOBS: tuple[Case, ...] = (
+    Case(
+        name="longer than its deadline",
+        expected="deadline",
+        story=past_deadline,
+        capture=TOO_LATE,
+        says="Some evidence could not be had: log of the driver",
+    ),
+    Case(name="never ready, for no reason that shows", expected="never-ran", story=never_ready),
+    Case(name="a head that fell silent", expected="head-silent", story=silent),
+    Case(
+        name="a cluster that somebody deleted",
+        expected="cluster-deleted",
+        story=cluster_deleted,
+        says="the RayCluster was gone",
+    ),
+    Case(name="a head that lost its jobs", expected="head-restarted", story=head_restarted),
+    Case(name="a Ray job that never came to be", expected="never-started", story=nothing_came),
+    Case(name="a submitter that failed", expected="submission", story=submitter_failed),
+    Case(name="a head that would not take it", expected="submission", story=refused_by_head),
+    Case(name="a submitter that never ended", expected="no-agreement", story=no_agreement),
+    Case(
+        name="a manifest that is not valid",
+        expected="invalid-manifest",
+        story=not_valid,
+        says="is not valid since",
+    ),
+)

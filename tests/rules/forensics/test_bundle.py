@@ -1,0 +1,159 @@
+"""A bundle is read as it was written, and not at all if anything in it was changed."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.errors import BrokenChain
+from core.forensics.bundle import Bundle, cut, evidence_digest, lines, read, vouched_to
+from core.forensics.seals import Seal, SealedRow, Signature, make, pack
+from tests.support import rayjob_stories as stories
+from tests.support.recorded import recorded, stored
+from tests.support.records import NOON
+
+LOG_TAIL = b"Traceback (most recent call last):\n"
+
+
+@pytest.fixture
+def bundle() -> Bundle:
+    events = stored(recorded(stories.succeeded()))
+    return Bundle(
+        exported_at=NOON,
+        events=events,
+        evidence={evidence_digest(LOG_TAIL): LOG_TAIL},
+        seal=seal_of(Bundle(exported_at=NOON, events=events)),
+    )
+
+
+def seal_of(bundle: Bundle, until: int = 10) -> Seal:
+    rows = b"".join(
+        pack(
+            SealedRow(
+                position=item.position,
+                stream=item.record.stream_id,
+                version=item.record.version,
+                chain=item.record.chain,
+            )
+        )
+        for item in bundle.events[:until]
+    )
+    return make(None, rows, NOON)
+
+
+class Key:
+    """A key that signs by repeating, and vouches for what it signed."""
+
+    def sign(self, digest: bytes) -> Signature:
+        return Signature(algorithm="echo", key="k", value=digest)
+
+    def vouches(self, digest: bytes, signature: Signature) -> bool:
+        return signature.value == digest
+
+
+def test_a_bundle_is_read_as_it_was_written(bundle: Bundle) -> None:
+    assert read(lines(bundle)) == bundle
+
+
+def test_a_bundle_needs_neither_evidence_nor_seal(bundle: Bundle) -> None:
+    bare = replace(bundle, evidence={}, seal=None)
+    assert read(lines(bare)) == bare
+    assert vouched_to(bare, Key()) == 0
+
+
+def test_a_seal_vouches_up_to_where_the_stream_stood(bundle: Bundle) -> None:
+    assert vouched_to(bundle, None) == 10
+    assert bundle.seal is not None
+    signed = replace(bundle.seal, signature=Key().sign(bundle.seal.digest))
+    assert vouched_to(replace(bundle, seal=signed), Key()) == 10
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda bundle: bundle, "is not signed by the key"),
+        (
+            lambda bundle: replace(bundle, seal=replace(bundle.seal, streams=())),
+            "does not speak of this job",
+        ),
+        (lambda bundle: cut(bundle, 9), "version 10 is not the one that seal 1 speaks of"),
+    ],
+    ids=["unsigned", "of others", "cut off"],
+)
+def test_a_seal_that_does_not_vouch_is_told(
+    bundle: Bundle, change: Callable[[Bundle], Bundle], said: str
+) -> None:
+    changed = change(bundle)
+    judge = Key() if "signed" in said else None
+    with pytest.raises(BrokenChain, match=said):
+        vouched_to(changed, judge)
+
+
+def otherwise(value: object) -> object:
+    """Return another value of the same type."""
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, dict):
+        return {**value, "more": 1}
+    text = str(value)
+    return text[:-1] + ("0" if text[-1:] != "0" else "1")
+
+
+def changed_at(text: list[str], number: int, change: Callable[[dict[str, Any]], None]) -> list[str]:
+    part = json.loads(text[number])
+    change(part)
+    return [*text[:number], json.dumps(part) + "\n", *text[number + 1 :]]
+
+
+def test_every_change_of_every_field_is_found(bundle: Bundle) -> None:
+    text = list(lines(bundle))
+    for number in (0, 1, 7, len(text) - 4, len(text) - 3, len(text) - 2, len(text) - 1):
+        part = json.loads(text[number])
+        inner = next((key for key, value in part.items() if isinstance(value, dict)), None)
+        fields = part if inner is None else part[inner]
+        for field in fields:
+
+            def change(told: dict[str, Any], field: str = field, inner: Any = inner) -> None:  # noqa: ANN401
+                place = told if inner is None else told[inner]
+                place[field] = otherwise(place[field])
+
+            with pytest.raises(BrokenChain):
+                read(changed_at(text, number, change))
+
+
+def test_every_missing_repeated_or_moved_line_is_found(bundle: Bundle) -> None:
+    text = list(lines(bundle))
+    for number in range(len(text)):
+        with pytest.raises(BrokenChain):
+            read(text[:number] + text[number + 1 :])
+        with pytest.raises(BrokenChain):
+            read(text[: number + 1] + text[number:])
+    for number in range(1, len(text) - 2):
+        swapped = [*text[:number], text[number + 1], text[number], *text[number + 2 :]]
+        with pytest.raises(BrokenChain):
+            read(swapped)
+
+
+def rehashed(text: list[str]) -> list[str]:
+    """Correct the end, as somebody would who changes a bundle on purpose."""
+    body = "".join(text[:-1])
+    return [*text[:-1], json.dumps({"end": hashlib.sha256(body.encode()).hexdigest()}) + "\n"]
+
+
+def test_a_change_with_a_corrected_end_is_found_by_the_chain(bundle: Bundle) -> None:
+    text = list(lines(bundle))
+
+    def change(told: dict[str, Any]) -> None:
+        told["event"]["actor"] = "somebody else"
+
+    with pytest.raises(BrokenChain, match="the link does not continue the chain"):
+        read(rehashed(changed_at(text, 5, change)))
+
+
+@pytest.mark.parametrize("text", ["", "{}\n", "[]\n", "no json\n", '{"bundle": "another"}\n'])
+def test_what_is_no_bundle_is_told(text: str) -> None:
+    with pytest.raises(BrokenChain):
+        read(text.splitlines(keepends=True))

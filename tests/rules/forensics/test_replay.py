@@ -1,0 +1,73 @@
+"""Deciding the past again brings what is recorded; a change of the rules or of the record shows."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from core.forensics.replay import Divergence, replay, turns
+from core.jobs import retry
+from core.log.chain import canonical
+from core.log.envelope import EventRecord
+from tests.support import rayjob_stories as stories
+from tests.support.lives import LIVES
+from tests.support.recorded import recorded
+
+
+def through_json(records: Sequence[EventRecord]) -> list[EventRecord]:
+    return [replace(item, data=json.loads(canonical(item.data))) for item in records]
+
+
+@pytest.mark.parametrize("life", LIVES)
+def test_every_life_is_decided_again_as_it_was(life: str) -> None:
+    records = through_json(recorded(LIVES[life]()))
+    replayed = replay(records)
+    assert replayed.divergences == ()
+    assert replayed.unknown == ()
+    assert replayed.events == len(records)
+
+
+def test_a_turn_is_what_one_observation_brought() -> None:
+    records = recorded(LIVES["succeeded"]())
+    cut = list(turns(records))
+    assert sum(len(turn.events) for turn in cut) == len(records)
+    assert len({turn.cause for turn in cut}) == len(cut)
+
+
+def test_a_changed_rule_is_told_with_the_place_where_it_shows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    records = recorded((*stories.working(backoff_limit=1), *stories.failing()))
+    monkeypatch.setattr(retry, "NEVER_RETRIED", frozenset({"AppFailed"}))
+    (found,) = replay(records).divergences
+    granted = next(item for item in records if item.type == "RetryGranted")
+    assert (found.version, found.recorded, found.decided) == (
+        granted.version,
+        "RetryGranted",
+        "RetryRefused",
+    )
+
+
+def test_a_changed_value_is_told_by_its_field() -> None:
+    records = recorded((*stories.working(backoff_limit=1), *stories.failing()))
+    changed = [
+        replace(item, data={**item.data, "failed": 7}) if item.type == "RetryGranted" else item
+        for item in records
+    ]
+    first = replay(changed).divergences[0]
+    assert isinstance(first, Divergence)
+    assert first.fields == ("failed: 7 -> 1",)
+
+
+def test_an_event_that_no_rule_decided_is_told() -> None:
+    records = recorded(LIVES["succeeded"]())
+    without = [item for item in records if item.type != "SubmitterFinished"]
+    assert not replay(without).is_reproduced
+
+
+def test_a_turn_that_begins_with_no_fact_cannot_be_decided() -> None:
+    records = recorded(stories.working())
+    orphan = next(item for item in records if item.type == "AttemptReachedRunning")
+    (found,) = replay([*records, replace(orphan, causation_id=records[0].stream_id)]).unknown
+    assert (found.recorded, found.decided) == ("AttemptReachedRunning", "")

@@ -1,0 +1,205 @@
+"""What batch schedulers are told: Volcano's PodGroup, and metadata of what is made."""
+
+import json
+from typing import Any
+
+import pytest
+
+from core.jobs.decisions import DecisionKind
+from core.jobs.effects import EffectKind
+from core.jobs.policy import Policy
+from core.rayjob.decider import RAYJOB
+from core.rayjob.gang import build_pod_group
+from core.rayjob.installation import Installation
+from core.rayjob.manifests import build_cluster, build_submitter
+from core.values.documents import Manifest, child, text
+from tests.rules.rayjob.jobs import WORKERS, Change, rayjob
+from tests.support.rayjob_builders import (
+    HTTP,
+    JOB,
+    cluster,
+    cluster_gone,
+    cluster_of,
+    done,
+    due,
+    manifest,
+    poll,
+    refused,
+)
+from tests.support.rayjob_stories import SELECTED, seen
+from tests.support.rows import Outlook, check_outlook, table
+
+GROUPED: dict[str, Any] = {"policy": Policy(batch_scheduler="volcano")}
+GROUP = f"ray-{JOB}-pg"
+APPLY, CLEAR = EffectKind.APPLY_POD_GROUP, EffectKind.CLEAR_POD_GROUP
+BEGUN = (*seen(**GROUPED), done(APPLY, 0.7))
+SUSPENDED = manifest(60, generation=2, suspend=True, finalizer=True, **GROUPED)
+QUEUED = {"metadata.labels": {"volcano.sh/queue-name": "gold", "ray.io/priority-class-name": "p1"}}
+
+
+@table(
+    Outlook(
+        rule="Volcano's PodGroup is there before the RayCluster",
+        story=seen(**GROUPED),
+        under_way=[f"apply_pod_group {GROUP}"],
+    ),
+    Outlook(
+        rule="then the RayCluster is made",
+        story=BEGUN,
+        under_way=[f"create_cluster {cluster_of()}"],
+    ),
+    Outlook(
+        rule="a PodGroup that is refused is tried again, and said",
+        story=(*seen(**GROUPED), refused(APPLY, 0.7, "no such kind")),
+        status={"jobDeploymentStatus": "Initializing", "message": "no such kind"},
+        pending={"effect_retry": 10.7},
+        under_way=[],
+    ),
+    Outlook(
+        rule="a job that is suspended asks for nobody any more",
+        story=(
+            *BEGUN,
+            done(EffectKind.CREATE_CLUSTER, 1, uid="cluster-1"),
+            SUSPENDED,
+            done(EffectKind.DELETE_CLUSTER, 61, uid="cluster-1"),
+            cluster_gone(62),
+        ),
+        status={"jobDeploymentStatus": "Suspended"},
+        under_way=[f"clear_pod_group {GROUP}"],
+    ),
+    Outlook(
+        rule="nor does one that ended, once its RayCluster is gone",
+        story=(
+            *seen(submission_mode=HTTP, shutdown_after_job_finishes=True, **GROUPED),
+            done(APPLY, 0.7),
+            done(EffectKind.CREATE_CLUSTER, 1, uid="cluster-1"),
+            cluster("ready"),
+            done(EffectKind.SUBMIT_ENTRYPOINT, 11),
+            done(EffectKind.CREATE_SERVICE, 12),
+            poll("SUCCEEDED", 40),
+            due(DecisionKind.TTL_SHUTDOWN),
+            done(EffectKind.DELETE_CLUSTER, 41, uid="cluster-1"),
+            cluster_gone(42),
+        ),
+        status={"jobDeploymentStatus": "Complete"},
+        under_way=[f"clear_pod_group {GROUP}"],
+    ),
+    Outlook(
+        rule="a shared RayCluster is nobody's to group",
+        story=seen(cluster_selector=SELECTED, **GROUPED),
+        under_way=[f"find_cluster {SELECTED}"],
+    ),
+    Outlook(
+        rule="without Volcano there is no PodGroup",
+        story=seen(policy=Policy(batch_scheduler="yunikorn")),
+        under_way=[f"create_cluster {cluster_of()}"],
+    ),
+)
+def test_pod_groups(row: Outlook) -> None:
+    check_outlook(RAYJOB, row)
+
+
+def sized(change: Change | None = None, *, replicas: int = 2) -> dict[str, Any]:
+    """Return a job whose head asks for 1 CPU, and each worker for 500m and 1Gi."""
+    head = {"requests": {"cpu": "1"}, "limits": {"cpu": "4", "memory": "2Gi"}}
+    worker = {"limits": {"cpu": "500m", "memory": "1Gi"}}
+    return rayjob(
+        {
+            "spec.rayClusterSpec.headGroupSpec.template.spec.containers.0.resources": head,
+            f"{WORKERS}.template.spec.containers.0.resources": worker,
+            f"{WORKERS}.replicas": replicas,
+            **(change or {}),
+        }
+    )
+
+
+def test_the_submitter_counts_among_the_resources_and_not_among_the_members() -> None:
+    spec = child(build_pod_group(sized()), "spec")
+    assert spec == {"minMember": 3, "minResources": {"cpu": "2500m", "memory": "4296Mi"}}
+
+
+def test_with_an_autoscaler_the_least_number_of_workers_counts() -> None:
+    job = sized({"spec.rayClusterSpec.enableInTreeAutoscaling": True}, replicas=5)
+    assert child(build_pod_group(job), "spec")["minMember"] == 2
+
+
+def test_the_queue_and_the_priority_are_those_of_the_labels() -> None:
+    group = build_pod_group(sized(QUEUED))
+    assert text(group, "metadata", "name") == "ray-train-pg"
+    assert text(group, "spec", "queue") == "gold"
+    assert text(group, "spec", "priorityClassName") == "p1"
+
+
+def test_once_it_is_over_nobody_is_asked_for() -> None:
+    assert child(build_pod_group(sized(), is_over=True), "spec") == {
+        "minMember": 0,
+        "minResources": {},
+    }
+
+
+def made(scheduler: str, job: dict[str, Any]) -> tuple[Manifest, Manifest]:
+    installation = Installation(batch_scheduler=scheduler)
+    submitter = build_submitter(
+        job,
+        cluster=None,
+        address="head:8265",
+        job_id="x",
+        runtime_env=None,
+        attempt=1,
+        installation=installation,
+    )
+    raycluster = build_cluster(job, "train-x2x2x", 1, installation=installation)
+    return raycluster, child(submitter, "spec", "template")
+
+
+def test_volcano_finds_the_group_and_the_queue_on_both() -> None:
+    raycluster, pod = made("volcano", sized(QUEUED))
+    for item, task in ((raycluster, ""), (pod, "submittergroup")):
+        annotations = child(item, "metadata", "annotations")
+        assert annotations["scheduling.k8s.io/group-name"] == "ray-train-pg"
+        assert annotations["volcano.sh/task-spec"] == task
+        assert child(item, "metadata", "labels")["volcano.sh/queue-name"] == "gold"
+    assert text(pod, "spec", "schedulerName") == "volcano"
+
+
+def test_yunikorn_finds_application_queue_and_groups() -> None:
+    labels = {
+        "yunikorn.apache.org/app-id": "app-1",
+        "yunikorn.apache.org/queue": "root.ml",
+        "ray.io/gang-scheduling-enabled": "true",
+    }
+    raycluster, pod = made("yunikorn", sized({"metadata.labels": labels}))
+    for item in (raycluster, pod):
+        found = child(item, "metadata", "labels")
+        assert (found["applicationId"], found["queue"]) == ("app-1", "root.ml")
+        groups = json.loads(
+            text(item, "metadata", "annotations", "yunikorn.apache.org/task-groups")
+        )
+        assert [(group["name"], group["minMember"]) for group in groups] == [
+            ("headgroup", 1),
+            ("workers", 2),
+            ("submittergroup", 1),
+        ]
+        assert groups[1]["minResource"] == {"cpu": "500m", "memory": "1Gi"}
+    group = text(pod, "metadata", "annotations", "yunikorn.apache.org/task-group-name")
+    assert group == "submittergroup"
+
+
+def test_kai_finds_the_queue() -> None:
+    _, pod = made("kai-scheduler", sized({"metadata.labels": {"kai.scheduler/queue": "gold"}}))
+    assert text(pod, "metadata", "labels", "kai.scheduler/queue") == "gold"
+    assert text(pod, "spec", "schedulerName") == "kai-scheduler"
+
+
+@pytest.mark.parametrize("mode", ["HTTPMode", "SidecarMode"])
+def test_only_in_k8sjobmode_the_raycluster_carries_metadata(mode: str) -> None:
+    job = sized({"spec.submissionMode": mode})
+    installation = Installation(batch_scheduler="volcano")
+    raycluster = build_cluster(job, "train-x2x2x", 1, installation=installation)
+    assert "scheduling.k8s.io/group-name" not in child(raycluster, "metadata", "annotations")
+
+
+def test_without_a_scheduler_nothing_is_added() -> None:
+    raycluster, pod = made("", sized(QUEUED))
+    assert "scheduling.k8s.io/group-name" not in child(raycluster, "metadata", "annotations")
+    assert "schedulerName" not in child(pod, "spec")

@@ -1,0 +1,173 @@
+"""A head that went, was replaced or was started again: seen, it is a failure that may be retried.
+
+Its silence alone is not: what nobody can explain may be a job that is still at work.
+"""
+
+from typing import Any
+
+from core.jobs.decisions import DecisionKind
+from core.jobs.failures import FailureClass
+from core.rayjob.decider import RAYJOB
+from core.rayjob.events import JobCompleted, RetryGranted
+from core.rayjob.observations import HeadPodSeen
+from core.rayjob.phases import JobStatus
+from tests.support.rayjob_builders import (
+    HTTP,
+    UNNAMED,
+    after,
+    cluster,
+    cluster_of,
+    due,
+    named,
+    poll,
+    silence,
+    submission_of,
+)
+from tests.support.rayjob_events import HEAD_LOST, failed_for_good, ray_says
+from tests.support.rayjob_stories import initializing, readied, working
+from tests.support.rows import WHEN, Outlook, Row, check, check_outlook, play, table
+
+NO_LIMIT = "backoffLimit is 0"
+LOST_ANEW = (
+    f"Ray job {submission_of()} is no longer known to the head of RayCluster {cluster_of()}: "
+    "the head was restarted and has lost its jobs."
+)
+
+
+@table(
+    Row(
+        rule="another run under the same id is no silent second execution: the first one is lost",
+        given=working(),
+        when=poll("RUNNING", 40, started_at=38),
+        then=(
+            ray_says("RUNNING", started_at=38),
+            *failed_for_good("AppFailed", LOST_ANEW, NO_LIMIT, status="RUNNING", blame=HEAD_LOST),
+        ),
+    ),
+    Row(
+        rule="a running job that is pending again was handed in again",
+        given=working(),
+        when=poll("PENDING", 40),
+        then=(
+            ray_says("PENDING"),
+            *failed_for_good("AppFailed", LOST_ANEW, NO_LIMIT, status="PENDING", blame=HEAD_LOST),
+        ),
+    ),
+    Row(
+        rule="a second run that has succeeded already is a success, and the log shows both",
+        given=working(submission_mode=HTTP),
+        when=poll("SUCCEEDED", 40, started_at=38, ended_at=39),
+        then=(
+            ray_says("SUCCEEDED", started_at=38, ended_at=39),
+            JobCompleted(at=WHEN, attempt=1, job_status=JobStatus.SUCCEEDED),
+        ),
+    ),
+)
+def test_a_second_run_under_the_same_id(row: Row) -> None:
+    check(RAYJOB, row)
+
+
+def head(at: float, *, uid: str = "head-1", **said: Any) -> HeadPodSeen:  # noqa: ANN401 fields by name
+    """Return a look at the Pod of the head."""
+    return named(
+        HeadPodSeen(
+            id=UNNAMED,
+            at=after(at),
+            cluster=cluster_of(),
+            cluster_uid="cluster-1",
+            name="train-head",
+            uid=uid,
+            **{"deleting": False, **said},
+        )
+    )
+
+
+HELD = (*working(backoff_limit=1), head(31))
+RESTARTED = (
+    f"The head of RayCluster {cluster_of()} was restarted (OOMKilled, exit code 137) and has "
+    "lost its jobs."
+)
+
+
+@table(
+    Outlook(
+        rule="a head process that was killed and started again in its Pod has lost its jobs",
+        story=(*HELD, head(40, restarts=1, ended="OOMKilled, exit code 137")),
+        status={
+            "jobDeploymentStatus": "Retrying",
+            "reason": "AppFailed",
+            "message": RESTARTED,
+            "failed": 1,
+        },
+    ),
+    Outlook(
+        rule="with fault tolerance of the GCS a head that is started again keeps them",
+        story=(
+            *working(backoff_limit=1),
+            head(31, keeps_jobs=True),
+            head(40, restarts=1, ended="Error, exit code 1", keeps_jobs=True),
+        ),
+        status={"jobDeploymentStatus": "Running"},
+    ),
+    Outlook(
+        rule="and so does one that is replaced",
+        story=(
+            *working(backoff_limit=1),
+            head(31, keeps_jobs=True),
+            head(40, uid="head-2", keeps_jobs=True),
+        ),
+        status={"jobDeploymentStatus": "Running"},
+    ),
+    Outlook(
+        rule="a head that was started again before anything was handed in has lost nothing",
+        story=(
+            *initializing(submission_mode=HTTP),
+            cluster("ready"),
+            head(10.5),
+            head(12, restarts=1, ended="Error, exit code 1"),
+        ),
+        status={"jobDeploymentStatus": "Running"},
+    ),
+    Outlook(
+        rule="restarts before Running are a matter of getting ready",
+        story=(*initializing(), head(5), head(6, restarts=1), head(8, restarts=2), *readied()),
+        status={"jobDeploymentStatus": "Running"},
+    ),
+    Outlook(
+        rule="a head whose Pod has failed will not run again, though the Pod is still there",
+        story=(*HELD, head(40, over=True, taken="Evicted: memory")),
+        status={
+            "jobDeploymentStatus": "Retrying",
+            "reason": "AppFailed",
+            "message": "Ray head pod not found.",
+        },
+    ),
+    Outlook(
+        rule="a head that is replaced is a lost head",
+        story=(*HELD, head(40, uid="head-2")),
+        status={"jobDeploymentStatus": "Retrying", "message": "Ray head pod not found."},
+    ),
+    Outlook(
+        rule="silence of a head that is there ends in the time-out, which is never retried",
+        story=(*HELD, silence(40), due(DecisionKind.STATUS_CHECK)),
+        status={
+            "jobDeploymentStatus": "Failed",
+            "reason": "JobStatusCheckTimeoutExceeded",
+            "failed": 1,
+        },
+    ),
+    Outlook(
+        rule="a head that is seen gone while it is silent is a lost head, and retried",
+        story=(*HELD, silence(40), head(300, uid="head-2")),
+        status={"jobDeploymentStatus": "Retrying", "reason": "AppFailed", "failed": 1},
+    ),
+)
+def test_heads(row: Outlook) -> None:
+    check_outlook(RAYJOB, row)
+
+
+def test_a_head_that_was_taken_away_is_a_preemption() -> None:
+    played = play(RAYJOB, (*HELD, head(39, taken="Evicted: memory"), head(40, uid="head-2")))
+    (verdict,) = [event for event in played.news if isinstance(event, RetryGranted)]
+    assert verdict.failure is FailureClass.PREEMPTION
+    assert verdict.evidence == "the head's Pod was taken away: Evicted: memory"

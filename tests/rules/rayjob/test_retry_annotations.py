@@ -1,0 +1,171 @@
+"""What a RayJob may ask for by annotations, and what is said of one that cannot be understood."""
+
+from typing import Any
+
+import pytest
+
+from core.jobs.failures import FailureClass
+from core.jobs.retry_options import NOTHING_ASKED, Answer, Growth, RetryOptions, RetryRule
+from core.rayjob.retry_annotations import read_retry_options
+from tests.rules.rayjob.jobs import rayjob, selecting
+
+PREFIX = "jobledger.dev/"
+
+
+def asking(**annotations: str) -> dict[str, Any]:
+    """Return a RayJob with annotations; `_` stands for `-`."""
+    named = {f"{PREFIX}{name.replace('_', '-')}": text for name, text in annotations.items()}
+    return rayjob({"metadata.annotations": named})
+
+
+@pytest.mark.parametrize(
+    ("annotations", "options"),
+    [
+        ({}, NOTHING_ASKED),
+        ({"retry_delay_seconds": "10"}, RetryOptions(delay_seconds=10)),
+        ({"retry_delay_seconds": " 0 "}, RetryOptions(delay_seconds=0)),
+        ({"retry_delay_max_seconds": "604800"}, RetryOptions(delay_max_seconds=604800)),
+        ({"retry_delay_growth": "constant"}, RetryOptions(growth=Growth.CONSTANT)),
+        ({"retry_delay_growth": "exponential"}, RetryOptions()),
+        ({"retry_jitter_percent": "100"}, RetryOptions(jitter_percent=100)),
+        ({"retry_uncounted_max": "0"}, RetryOptions(uncounted_max=0)),
+        ({"retry_after_pods_gone": "true"}, RetryOptions(wait_for_pods=True)),
+        ({"retry_after_pods_gone": "false"}, RetryOptions()),
+        ({"label_attempts": "true"}, RetryOptions(label_attempts=True)),
+        (
+            {"retry_policy": "preemption=uncounted, application:3=never,image-pull=never"},
+            RetryOptions(
+                rules=(
+                    RetryRule(failure=FailureClass.PREEMPTION, answer=Answer.UNCOUNTED),
+                    RetryRule(failure=FailureClass.APPLICATION, answer=Answer.NEVER, exit_code=3),
+                    RetryRule(failure=FailureClass.IMAGE_PULL, answer=Answer.NEVER),
+                )
+            ),
+        ),
+        (
+            {"retry_policy": "application:-9=retry"},
+            RetryOptions(
+                rules=(
+                    RetryRule(failure=FailureClass.APPLICATION, answer=Answer.RETRY, exit_code=-9),
+                )
+            ),
+        ),
+    ],
+)
+def test_what_is_asked_for(annotations: dict[str, str], options: RetryOptions) -> None:
+    found = read_retry_options(asking(**annotations))
+    assert (found.options, found.problems) == (options, ())
+
+
+SECONDS = "write a whole number of seconds from 0 to 604800"
+CLASSES = "application or head-lost or preemption or image-pull or submission or other"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("retry-delay-seconds", "ten", SECONDS),
+        ("retry-delay-seconds", "-1", SECONDS),
+        ("retry-delay-seconds", "1.5", SECONDS),
+        ("retry-delay-seconds", "604801", SECONDS),
+        ("retry-delay-seconds", "9" * 60, SECONDS),
+        ("retry-delay-max-seconds", "", SECONDS),
+        (
+            "retry-delay-growth",
+            "cubic",
+            "there is no kind of growth 'cubic'; write constant or exponential",
+        ),
+        ("retry-jitter-percent", "101", "write a whole number from 0 to 100"),
+        ("retry-uncounted-max", "-3", "write a whole number from 0 to 1000"),
+        ("retry-after-pods-gone", "yes", "write true or false"),
+        ("label-attempts", "True", "write true or false"),
+        (
+            "retry-policy",
+            "preempted=retry",
+            f"there is no failure class 'preempted'; write {CLASSES}",
+        ),
+        (
+            "retry-policy",
+            "preemption=always",
+            "there is no answer 'always'; write retry or never or uncounted",
+        ),
+        (
+            "retry-policy",
+            "preemption",
+            "write class=answer, parted by commas, as in preemption=uncounted",
+        ),
+        ("retry-policy", "", "write class=answer, parted by commas, as in preemption=uncounted"),
+        (
+            "retry-policy",
+            "head-lost:3=never",
+            "only application takes an exit code, as in application:3=never",
+        ),
+        (
+            "retry-policy",
+            "application:x=never",
+            "only application takes an exit code, as in application:3=never",
+        ),
+        (
+            "retry-policy",
+            "application=never,application=retry",
+            "'application=retry' says something that was said before",
+        ),
+    ],
+)
+def test_one_that_cannot_be_understood_is_left_out_and_named(
+    name: str, text: str, why: str
+) -> None:
+    job = asking(label_attempts="true") if name != "label-attempts" else asking()
+    annotations = dict(job["metadata"].get("annotations", {}))
+    annotations[f"{PREFIX}{name}"] = text
+    found = read_retry_options(rayjob({"metadata.annotations": annotations}))
+    assert found.problems == (f"annotation {PREFIX}{name} is left out: {text!a}: {why}",)
+    others = RetryOptions(label_attempts=name != "label-attempts")
+    assert found.options == others, "the others stand"
+
+
+def test_an_annotation_that_looks_meant_for_here_and_is_not_known_is_named() -> None:
+    found = read_retry_options(asking(retry_polcy="preemption=uncounted"))
+    (problem,) = found.problems
+    assert problem.startswith(
+        f"annotation {PREFIX}retry-polcy is left out: 'preemption=uncounted': "
+        "there is no such annotation; known are label-attempts, "
+    )
+
+
+def test_annotations_of_others_are_none_of_our_business() -> None:
+    others = {"example.com/retry-policy": "x", f"{PREFIX}attempt": "3", "retry-policy": "y"}
+    found = read_retry_options(rayjob({"metadata.annotations": others}))
+    assert (found.options, found.problems) == (NOTHING_ASKED, ())
+
+
+@pytest.mark.parametrize(
+    ("job", "why"),
+    [
+        (
+            selecting({"metadata.annotations": {f"{PREFIX}retry-policy": "other=uncounted"}}),
+            "a job with a clusterSelector is never retried",
+        ),
+        (
+            rayjob(
+                {"metadata.annotations": {f"{PREFIX}retry-policy": "other=uncounted"}},
+                submissionMode="InteractiveMode",
+            ),
+            "a job in InteractiveMode is never retried",
+        ),
+    ],
+    ids=["clusterSelector", "InteractiveMode"],
+)
+def test_a_policy_retries_nothing_where_upstream_takes_no_backoff_limit(
+    job: dict[str, Any], why: str
+) -> None:
+    found = read_retry_options(job)
+    assert found.options.rules == ()
+    (problem,) = found.problems
+    assert problem.endswith(why)
+
+
+@pytest.mark.parametrize("annotations", [None, [], "x", {f"{PREFIX}retry-policy": 3}])
+def test_annotations_of_a_wrong_type_count_as_absent(annotations: object) -> None:
+    found = read_retry_options({"metadata": {"annotations": annotations}, "spec": {}})  # type: ignore[dict-item]
+    assert (found.options, found.problems) == (NOTHING_ASKED, ())

@@ -1,0 +1,1 @@
+"""Plugins of TrainJobs, compared field by field."""

@@ -1,0 +1,53 @@
+"""A row of a table: a rule in a sentence, a story, and where it leads."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.support.records import NOON
+from tests.support.trainjobs import Played, Step, play
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What is None is not asked."""
+
+    rule: str
+    story: Sequence[Step]
+    said: Sequence[str] | None = None
+    """Names of the events that the last step brought."""
+    conditions: Sequence[str] | None = None
+    """As `Type=Status/Reason`, in the order shown."""
+    phase: str | None = None
+    under_way: Sequence[str] | None = None
+    """Open effects."""
+    pending: Mapping[str, float] | None = None
+    """Pending decisions: kind -> seconds after noon."""
+    facts: Mapping[str, object] = field(default_factory=dict)
+    """Fields of the state."""
+
+
+def table(*rows: Row) -> pytest.MarkDecorator:
+    """Return the parametrisation of a test by rows, named by their rules."""
+    assert len({row.rule for row in rows}) == len(rows), "two rows state the same rule"
+    return pytest.mark.parametrize("row", rows, ids=[row.rule for row in rows])
+
+
+def check(row: Row) -> Played:
+    """Hold a row against the decider and its laws."""
+    played = play(row.story)
+    state = played.state
+    if row.said is not None:
+        assert played.said == list(row.said)
+    if row.conditions is not None:
+        assert played.conditions == list(row.conditions)
+    if row.phase is not None:
+        assert state.phase == row.phase
+    if row.under_way is not None:
+        assert [effect.wanted.kind.value for effect in state.effects] == list(row.under_way)
+    if row.pending is not None:
+        found = {item.kind.value: (item.due_at - NOON).total_seconds() for item in state.decisions}
+        assert found == dict(row.pending)
+    assert {name: getattr(state, name) for name in row.facts} == dict(row.facts)
+    return played

@@ -1,0 +1,265 @@
+"""Created: what building and applying the objects makes of it (2 and 3.1 of the semantics)."""
+
+import pytest
+
+from core.jobs.decisions import DecisionKind
+from core.trainjob.policy import ConditionStyle, TrainPolicy
+from core.trainjob.spec import RuntimeRef
+from tests.rules.trainjob.rows import Row, check, table
+from tests.support.trainjobs import (
+    applied,
+    created,
+    due,
+    faltered,
+    jobset,
+    jobset_gone,
+    manifest,
+    message,
+    not_built,
+    not_created,
+    play,
+    running,
+    runtime,
+    seen,
+    snapshot_gone,
+    superseded,
+)
+
+TRUE = "Created=True/JobsCreationSucceeded"
+BUILD = "Created=False/JobsBuildFailed"
+CREATION = "Created=False/JobsCreationFailed"
+UNKNOWN = RuntimeRef(name="x", kind="Runtime", group="example.org")
+UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
+RETRY = DecisionKind.EFFECT_RETRY
+
+
+@table(
+    Row(
+        rule="a new job's objects are built and applied at once",
+        story=[manifest()],
+        said=["TrainJobDiscovered", "TrainJobReceived", "EffectRequested"],
+        conditions=[],
+        phase="",
+        under_way=["apply_objects"],
+    ),
+    Row(
+        rule="a job that is managed elsewhere is not taken up",
+        story=[manifest(managed_by="kueue.x-k8s.io/multikueue")],
+        said=[],
+    ),
+    Row(
+        rule="with all objects in place Created is True",
+        story=created(),
+        said=["EffectSucceeded", "ObjectsApplied", "TrainAttemptStarted"],
+        conditions=[TRUE],
+        phase="Created",
+        under_way=[],
+        pending={},
+    ),
+    Row(
+        rule="what fails while the objects are built is JobsBuildFailed, and waits for a change",
+        story=[*seen(), not_built(1)],
+        said=["EffectFailed", "JobsBuildFailed"],
+        conditions=[BUILD],
+        phase="JobsBuildFailed",
+        under_way=[],
+        pending={},
+    ),
+    Row(
+        rule="what fails when an object is applied is JobsCreationFailed; it is tried again",
+        story=[*seen(), not_created(1)],
+        said=["EffectFailed", "JobsCreationFailed", "DecisionScheduled"],
+        conditions=[CREATION],
+        phase="JobsCreationFailed",
+        under_way=[],
+        pending={"effect_retry": 11},
+    ),
+    Row(
+        rule="an object that would be refused again waits for a change",
+        story=[*seen(), not_created(1, may_pass=False)],
+        conditions=[CREATION],
+        pending={},
+    ),
+    Row(
+        rule="a build whose cause may pass is tried again too",
+        story=[manifest(), not_built(1, "no runtime", runtime_digest="", may_pass=True)],
+        conditions=[BUILD],
+        pending={"effect_retry": 11},
+    ),
+    Row(
+        rule="the pause before the next try doubles",
+        story=[*seen(), not_created(1), due(RETRY), not_created(12), due(RETRY), not_created(33)],
+        pending={"effect_retry": 73},
+    ),
+    Row(
+        rule="after the pause it is tried again, and Created follows",
+        story=[*seen(), not_created(1), due(RETRY), applied(12)],
+        conditions=[TRUE],
+        phase="Created",
+        pending={},
+    ),
+    Row(
+        rule="a trouble that passes at once is not told",
+        story=[*seen(), faltered(1)],
+        said=["EffectFaltered"],
+        conditions=[],
+        under_way=["apply_objects"],
+    ),
+    Row(
+        rule="a new generation is tried at once, whatever it waited for",
+        story=[*seen(), not_built(1), manifest(5, generation=2)],
+        said=["TrainJobReceived", "EffectRequested"],
+        conditions=[BUILD],
+        under_way=["apply_objects"],
+    ),
+    Row(
+        rule="a new generation cancels the pause",
+        story=[*seen(), not_created(1), manifest(5, generation=2)],
+        said=["TrainJobReceived", "EffectRequested", "DecisionCancelled"],
+        under_way=["apply_objects"],
+        pending={},
+    ),
+    Row(
+        rule="an edit of the runtime is tried at once",
+        story=[*seen(), not_built(1), runtime("runtime-2", 5)],
+        said=["RuntimeObserved", "EffectRequested"],
+        under_way=["apply_objects"],
+    ),
+    Row(
+        rule="a runtime that comes after its job is noticed at once",
+        story=[
+            manifest(),
+            not_built(1, "not found", runtime_digest="", may_pass=True),
+            runtime("runtime-1", 5),
+        ],
+        said=["RuntimeObserved", "EffectRequested", "DecisionCancelled"],
+        under_way=["apply_objects"],
+        pending={},
+    ),
+    Row(
+        rule="a runtime that comes while the build fails for want of it is not missed",
+        story=[manifest(), runtime("runtime-1", 1), not_built(2, "not found", runtime_digest="")],
+        said=["EffectFailed", "JobsBuildFailed", "EffectRequested"],
+        under_way=["apply_objects"],
+    ),
+    Row(
+        rule="but a runtime that is known and cannot be found waits for its pause",
+        story=[
+            manifest(),
+            runtime("runtime-1", 1),
+            not_built(2, "not found", runtime_digest="", may_pass=True),
+            not_built(3, "not found", runtime_digest="", may_pass=True),
+        ],
+        under_way=[],
+        pending={"effect_retry": 13},
+    ),
+    Row(
+        rule="the deletion of the snapshot is tried at once",
+        story=[*seen(), not_built(1, "invalid runtime snapshot: no key"), snapshot_gone(5)],
+        said=["BelongingVanished", "EffectRequested"],
+        under_way=["apply_objects"],
+    ),
+    Row(
+        rule="once everything was created an edit of the runtime changes nothing",
+        story=[*created(), runtime("runtime-2", 5)],
+        said=[],
+    ),
+    Row(
+        rule="a snapshot that is deleted from a running job is made again",
+        story=[*running(), snapshot_gone(30)],
+        said=["BelongingVanished", "EffectRequested"],
+        under_way=["apply_objects"],
+    ),
+    Row(
+        rule="a JobSet that somebody deletes is made again",
+        story=[*running(), jobset_gone(50)],
+        said=["JobSetVanished", "TrainAttemptEnded", "EffectRequested"],
+        under_way=["apply_objects"],
+        conditions=[TRUE],
+    ),
+    Row(
+        rule="a JobSet that was made again is a new attempt",
+        story=[*running(), jobset_gone(50), applied(51, uid="jobset-2")],
+        said=["EffectSucceeded", "ObjectsApplied", "TrainAttemptStarted"],
+        facts={"retries": 1},
+    ),
+    Row(
+        rule="a resume that cannot be applied turns Created False",
+        story=[
+            *seen(suspend=True),
+            applied(1, suspend=True),
+            jobset(2, suspend=True),
+            manifest(10, generation=2),
+            not_created(11, "JobSet ml/train: field is immutable", may_pass=False),
+        ],
+        conditions=[CREATION, "Suspended=False/Resumed"],
+        phase="JobsCreationFailed",
+        pending={},
+    ),
+    Row(
+        rule="a specification that changes before anything was sent is decided anew",
+        story=[*seen(), manifest(1, generation=2), superseded(2)],
+        said=["EffectSuperseded", "EffectRequested"],
+        under_way=["apply_objects"],
+    ),
+    Row(
+        rule="an apply of an older specification is followed by one of the newer",
+        story=[*seen(), manifest(1, generation=2), applied(2)],
+        under_way=["apply_objects"],
+        conditions=[TRUE],
+    ),
+    Row(
+        rule="an edit of a running job is built and applied: a running JobSet is left alone there",
+        story=[*running(), manifest(30, generation=2)],
+        said=["TrainJobReceived", "EffectRequested"],
+    ),
+    Row(
+        rule="a JobSet that is not the job's is none of its business",
+        story=[*seen(), jobset(5, uid="other", owned=False)],
+        said=[],
+    ),
+    Row(
+        rule="an unknown kind of runtime is a failed build; nothing is tried",
+        story=[manifest(runtime=UNKNOWN)],
+        said=["TrainJobDiscovered", "TrainJobReceived", "JobsBuildFailed"],
+        conditions=[BUILD],
+        under_way=[],
+        pending={},
+    ),
+    Row(
+        rule="in the setting upstream an unknown kind of runtime is the end",
+        story=[manifest(runtime=UNKNOWN, policy=UPSTREAM)],
+        conditions=["Failed=True/TrainingRuntimeNotSupported"],
+        phase="Failed",
+    ),
+    Row(
+        rule="in the setting upstream Created is not shown",
+        story=[*seen(policy=UPSTREAM), applied(1)],
+        conditions=[],
+        phase="Created",
+    ),
+    Row(
+        rule="in the setting upstream a failed build is not shown either",
+        story=[*seen(policy=UPSTREAM), not_built(1)],
+        conditions=[],
+        phase="JobsBuildFailed",
+    ),
+)
+def test_created(row: Row) -> None:
+    check(row)
+
+
+@pytest.mark.parametrize(
+    ("story", "text"),
+    [
+        (created(), "Succeeded to create Jobs"),
+        ([*seen(), not_built(1, "plugin x: no")], "Failed to build Jobs: plugin x: no"),
+        ([*seen(), not_created(1, "JobSet a/b: no")], "Failed to create Jobs: JobSet a/b: no"),
+        (
+            [manifest(runtime=UNKNOWN)],
+            "Failed to build Jobs: unsupported runtime: Runtime.example.org",
+        ),
+    ],
+)
+def test_the_message_is_upstreams_a_colon_and_the_cause(story: list[object], text: str) -> None:
+    assert message(play(story), "Created") == text  # type: ignore[arg-type] # stories

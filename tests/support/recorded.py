@@ -1,0 +1,82 @@
+"""Stories as they would be recorded: each turn with its own cause, hashed and linked."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
+
+from core.catalogue import NAMES, SCHEMA_VERSION, read_event
+from core.forensics.dossier import Dossier, reader_of
+from core.log.chain import GENESIS
+from core.log.envelope import EventRecord, StoredEvent
+from core.log.recording import NamedEvent, Tail, Writer, record
+from core.ports.event_store import StreamAppend
+from core.projections.view import View, advance
+from core.rayjob.decider import RAYJOB
+from core.values.ids import stream_id
+from tests.support import rayjob_builders
+from tests.support.ledgers import Ledger
+from tests.support.records import NOON
+from tests.support.rows import Played, Step
+
+Story = Callable[[], Iterable[Step]]
+"""Builds a story: called when it is known whose story it is."""
+
+
+@contextmanager
+def job_called(name: str, age_days: int = 0) -> Iterator[None]:
+    """Let the builders of observations speak of a job of this name."""
+    uid, created_at = f"uid-of-{name}", NOON - timedelta(days=age_days)
+    stream = stream_id("kind", uid, created_at)
+    identity = replace(
+        rayjob_builders.IDENTITY, name=name, uid=uid, stream_id=stream, created_at=created_at
+    )
+    words: dict[str, Any] = {"JOB": name, "UID": uid, "STREAM": stream, "IDENTITY": identity}
+    with patch.multiple(rayjob_builders, **words):
+        yield
+
+
+def recorded(story: Iterable[Step], latency_seconds: float = 0.02) -> list[EventRecord]:
+    """Return the records of a story of observations of the job that is spoken of."""
+    played = Played(RAYJOB, RAYJOB.initial)
+    tail = Tail(stream_id=rayjob_builders.IDENTITY.stream_id, version=0, chain=GENESIS)
+    records: list[EventRecord] = []
+    for step in story:
+        seen = played.observed(step)
+        played.take(step)
+        named = [
+            NamedEvent(name=NAMES[type(e)], schema_version=SCHEMA_VERSION, at=e.at, event=e)
+            for e in played.news
+        ]
+        now = seen.at + timedelta(seconds=latency_seconds)
+        made, tail = record(tail, Writer(actor="jobledger-0", epoch=1, now=now), seen.id, named)
+        records += made
+    return records
+
+
+def stored(records: Iterable[EventRecord], after: int = 0) -> tuple[StoredEvent, ...]:
+    """Return records as the events of a log in which `after` others stand before."""
+    return tuple(StoredEvent(position=after + item.version, record=item) for item in records)
+
+
+def dossier_of(story: Iterable[Step]) -> Dossier:
+    """Return the dossier of a job that lived a story."""
+    return Dossier(events=stored(recorded(story)), evidence=reader_of({}), origin="a test")
+
+
+def append_lives(ledger: Ledger, lives: Iterable[tuple[str, Story]]) -> None:
+    """Put jobs with these names and stories into a ledger whose shards are held under epoch 1."""
+    for name, story in lives:
+        with job_called(name):
+            records = recorded(story())
+        _, rows = advance(View(), (read_event(item) for item in records))
+        part = StreamAppend(
+            stream_id=records[0].stream_id,
+            expected_version=0,
+            previous_chain=GENESIS,
+            events=tuple(records),
+            rows=rows,
+        )
+        ledger.store.append([part])
