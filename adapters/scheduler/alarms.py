@@ -3,12 +3,14 @@
 APScheduler wakes it when decisions fall due, and for its periodic duties.
 """
 
+import contextlib
 import threading
 from collections.abc import Callable, Collection
 from datetime import UTC, timedelta
 
 from apscheduler.executors.debug import DebugExecutor
 from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.jobstores.base import JobLookupError
 from apscheduler.jobstores.memory import MemoryJobStore
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.interval import IntervalTrigger
@@ -27,6 +29,19 @@ SILENT_SECONDS_MAX = 90.0
 DUTY_THREADS = 3
 
 
+class _Engine(BackgroundScheduler):  # type: ignore[misc]  # apscheduler has no types
+    """APScheduler's engine, which may be stopped while it hands out."""
+
+    def remove_job(self, job_id: str, jobstore: str | None = None) -> None:
+        """Let go of a job that was handed out.
+
+        Once it is being stopped the engine no longer looks into its stores, and would miss there
+        what it has just handed out; that has to be no error, for it would end its thread.
+        """
+        with contextlib.suppress(JobLookupError):
+            super().remove_job(job_id, jobstore)
+
+
 class SchedulerAlarms:
     """Implements `core.ports.alarms.Alarms` on APScheduler 3.
 
@@ -42,7 +57,7 @@ class SchedulerAlarms:
         self._over = False
         self._on_due: OnDue | None = None
         self._store = DecisionJobStore(pending, clock, shards, self._tell)
-        self._scheduler = BackgroundScheduler(
+        self._scheduler = _Engine(
             timezone=UTC,
             jobstores={"decisions": self._store, "duties": MemoryJobStore()},
             executors={

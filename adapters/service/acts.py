@@ -194,17 +194,21 @@ def _delete_submitter(world: World, job: LiveJob, effect: OpenEffect, ray_job_id
 
 
 def _delete(world: World, job: LiveJob, resource: Resource, effect: OpenEffect) -> Done:
-    """Delete the very object, never another of its name; where its UID is not known, look first."""
+    """Delete the very object: never another of its name, nor one that the job does not own.
+
+    Where the watch does not know it as the job's own, the cluster is asked first. An object that
+    is somebody else's (the clusterSelector was taken out of a job that ran) counts as gone.
+    """
     namespace, name, uid = job.identity.namespace, effect.wanted.name, effect.wanted.uid
-    if not uid:
+    known = world.live.child(resource.kind, uid) if uid else None
+    if known is None or known.owner_uid != job.identity.uid:
         found = world.cluster.get(resource, namespace, name)
         if found is None or owner_uid(found) != job.identity.uid:
-            return Done(gone=True, already=True)
-        uid = text(found, "metadata", "uid")
-    elif not world.live.has_child(resource.kind, uid):
-        found = world.cluster.get(resource, namespace, name)
-        if found is None or text(found, "metadata", "uid") != uid:
             return Done(uid=uid, gone=True, already=True)
+        there = text(found, "metadata", "uid")
+        if uid not in ("", there):
+            return Done(uid=uid, gone=True, already=True)
+        uid = there
     try:
         world.cluster.delete(resource, namespace, name, uid=uid)
     except ObjectChanged:

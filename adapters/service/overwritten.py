@@ -20,8 +20,11 @@ CALM_SECONDS = 600.0
 
 def fingerprint(status: Manifest) -> bytes:
     """Return what tells whether the fields of a status that are ours are the same."""
-    ours = {name: value for name, value in status.items() if name in OURS}
-    return blake2b(canonical(ours), digest_size=16).digest()
+    return _digest(canonical({name: value for name, value in status.items() if name in OURS}))
+
+
+def _digest(canonical_form: bytes) -> bytes:
+    return blake2b(canonical_form, digest_size=16).digest()
 
 
 @dataclass(slots=True)
@@ -30,15 +33,22 @@ class Kept:
 
     version: str = ""
     """The resourceVersion it made; empty: nobody here knows what is kept."""
+    _meant: bytes = b""
+    """Digest of what was to be written then; a CRD may keep only a part of it."""
     _mark: bytes = b""
     _seen: tuple[str, bytes] = ("", b"")
     """The newest version that others made, and its fingerprint."""
     _mended: int = 0
     _mended_at: float = 0.0
 
-    def note(self, version: str, status: Manifest) -> None:
-        """Take note of what was kept of a write."""
+    def note(self, version: str, status: Manifest, meant: bytes) -> None:
+        """Take note of what was kept of a write, and of the canonical form of what was meant."""
         self.version, self._mark = version, fingerprint(status)
+        self._meant = _digest(meant)
+
+    def holds(self, meant: bytes) -> bool:
+        """Return whether just this was written last, and nobody has changed what was kept of it."""
+        return self.version != "" and self._meant == _digest(meant) and not self.is_overwritten()
 
     def see(self, version: str, status: Manifest) -> None:
         """Take note of a version that the watch tells of."""

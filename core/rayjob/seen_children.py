@@ -32,7 +32,7 @@ def on_cluster_seen(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent,
     elif current or _is_selected(state, seen):
         return _current_cluster(state, seen)
     known_stray = any(stray.uid == seen.uid for stray in state.strays)
-    if seen.owned and not seen.deleting and not known_stray:
+    if seen.owned and not (seen.deleting or known_stray or _is_selected(state, seen)):
         return (StrayClusterFound(at=seen.at, name=seen.name, uid=seen.uid),)
     return ()
 

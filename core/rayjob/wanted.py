@@ -68,7 +68,7 @@ def _life(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEffect]
         yield from _afterwards(state)
     yield from _ungrouping(state)
     for stray in state.strays:
-        if not stray.delete_asked:
+        if not (stray.delete_asked or stray.name == manifest.spec.cluster_selector):
             yield WantedEffect(kind=EffectKind.DELETE_CLUSTER, name=stray.name, uid=stray.uid)
     late = state.stray_submitter
     if late is not None and not late.delete_asked:

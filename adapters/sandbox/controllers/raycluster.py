@@ -168,9 +168,14 @@ class RayClusterController:
                 group=name,
                 index=index,
                 spec=spec,
-                incarnation=memory.incarnations.get((name, index), 0),
+                incarnation=self._before(cluster, memory, (name, index)),
             )
             self._stores.pods.note(self._cluster.create(PODS, ray_pod(cluster, slot)))
+
+    def _before(self, cluster: Manifest, memory: _Memory, slot: tuple[str, int]) -> int:
+        """Return how many Pods of a slot there were, with those on their way out."""
+        shown = self._stores.pods.owned_by(uid_of(cluster))
+        return memory.incarnations.get(slot, 0) + sum(_slot_of(pod) == slot for pod in shown)
 
     def _delete(self, pod: Manifest, memory: _Memory) -> None:
         memory.doomed.add(uid_of(pod))

@@ -158,6 +158,18 @@ def test_an_object_that_changed_under_its_name_since_the_watch_told_is_not_delet
 
 
 @pytest.mark.parametrize(("kind", "resource", "name"), DELETIONS)
+def test_an_object_that_is_not_ours_is_not_deleted_by_its_uid_either(
+    kind: EffectKind, resource: Resource, name: str
+) -> None:
+    bench = Bench()
+    job = bench.job()
+    there = make(bench, resource, name, owner="another")
+    done = do(bench, job, bench.effect(job, kind, name, uid=uid_of(there)))
+    assert (done.uid, done.gone) == (uid_of(there), True)
+    assert bench.cluster.get(resource, "ml", name) == there
+
+
+@pytest.mark.parametrize(("kind", "resource", "name"), DELETIONS)
 @pytest.mark.parametrize("owner", ["nobody", "another", "us"])
 def test_an_object_whose_uid_nobody_knows_is_deleted_only_if_it_is_ours(
     kind: EffectKind, resource: Resource, name: str, owner: str
