@@ -85,6 +85,9 @@ class LogStreams:
         connection, rest, is_socket = _open(self.proxies, address, submission_id, token)
         stream = _Stream(self, connection, told, FrameSkipper() if is_socket else None)
         with self._lock:
+            if self._closed:  # meanwhile, and nobody looks after streams any more
+                connection.close()
+                raise RayApiUnreachable("no more log streams are followed")
             self._streams.add(stream)
             self._new.append(stream)
             if self._thread is None:
@@ -104,6 +107,8 @@ class LogStreams:
     def close(self) -> None:
         """Follow nobody any more and end the thread."""
         with self._lock:
+            if self._closed:
+                return
             self._closed = True
             for stream in self._streams:
                 stream.is_over = True

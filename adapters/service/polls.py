@@ -124,6 +124,8 @@ class Polls:
         for target in targets:
             if target.follower is not None:
                 target.follower.stop()
+        if self._parts.ends is not None:
+            self._parts.ends.close()
 
     def run_once(self) -> bool:
         """Ask one head whose turn it is; return whether there was one."""

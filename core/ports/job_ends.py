@@ -26,3 +26,7 @@ class JobEnds(Protocol):
             RayApiError: it cannot be followed now.
         """
         ...
+
+    def close(self) -> None:
+        """Follow nobody any more, for good. Calling it twice does no harm."""
+        ...

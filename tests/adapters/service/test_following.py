@@ -38,6 +38,10 @@ class Streams:
         self.open.append(entry)
         return One(self, entry)
 
+    def close(self) -> None:
+        """See `core.ports.job_ends.JobEnds.close`."""
+        self.open.clear()
+
     def end(self) -> None:
         """Let the only stream end."""
         ((_, told),) = self.open
