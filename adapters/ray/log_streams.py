@@ -84,19 +84,25 @@ class LogStreams:
                 raise RayApiUnreachable(f"no more than {self._max} log streams are kept open")
         connection, rest, is_socket = _open(self.proxies, address, submission_id, token)
         stream = _Stream(self, connection, told, FrameSkipper() if is_socket else None)
+        if not self._look_out_for(stream):
+            connection.close()
+            raise RayApiUnreachable("the service stops: no more log streams are followed")
+        if rest and self._take(stream, rest):
+            self._end(stream)
+        self._wake()
+        return stream
+
+    def _look_out_for(self, stream: _Stream) -> bool:
+        """Hand a stream to the thread; return False if that has ended meanwhile, or will."""
         with self._lock:
-            if self._closed:  # meanwhile, and nobody looks after streams any more
-                connection.close()
-                raise RayApiUnreachable("no more log streams are followed")
+            if self._closed:
+                return False
             self._streams.add(stream)
             self._new.append(stream)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="log-streams", daemon=True)
                 self._thread.start()
-        if rest and self._take(stream, rest):
-            self._end(stream)
-        self._wake()
-        return stream
+            return True
 
     def drop(self, stream: _Stream) -> None:
         """Follow a job no more."""
