@@ -20,10 +20,11 @@ import psutil
 from prometheus_client import REGISTRY
 from pydantic import SecretStr
 
+from adapters.ledger_wiring import ledger
 from adapters.sandbox.kubeconfig import write_kubeconfig
 from adapters.settings import Settings
 from adapters.telemetry.logging import configure_logging
-from adapters.wiring import ledger, service
+from adapters.wiring import service
 from bench.figures import Report
 from bench.machine import tree_cpu_seconds
 from bench.other_side import READY_SECONDS, RUN_SECONDS

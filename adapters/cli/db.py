@@ -8,8 +8,8 @@ from rich.text import Text
 
 from adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
 from adapters.cli.output import Output, console, show
+from adapters.ledger_wiring import database
 from adapters.postgres import schema_version
-from adapters.wiring import database
 
 app = typer.Typer(help="The database of the ledger.", no_args_is_help=True)
 

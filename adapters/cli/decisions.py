@@ -14,7 +14,7 @@ from adapters.cli.options import (
     settings_from,
 )
 from adapters.cli.output import Output, show
-from adapters.wiring import Ledger, ledger
+from adapters.ledger_wiring import Ledger, ledger
 from core.jobs.rows import DecisionRow
 from core.ports.history import JobFilter
 from core.values.ids import SHARDS

@@ -6,8 +6,8 @@ from adapters.cli.history import QUIET, print_story, story
 from adapters.cli.output import console, marked
 from adapters.demo.afterwards import check_ends, prove, tell_by_sql, where_next
 from adapters.demo.play import NAMESPACE, RETRIED, play, stage
+from adapters.ledger_wiring import ledger
 from adapters.telemetry.logging import configure_logging
-from adapters.wiring import ledger
 from core.ports.history import JobFilter
 
 INTRODUCTION = """\

@@ -11,8 +11,8 @@ from adapters.cli.exit_codes import ExitCode
 from adapters.cli.finding import choose, find_job, matches
 from adapters.cli.output import fail
 from adapters.forensics.bundle_files import read_file
+from adapters.ledger_wiring import Ledger, ledger
 from adapters.settings import Settings
-from adapters.wiring import Ledger, ledger
 from core.forensics.bundle import Bundle, read
 from core.forensics.dossier import Dossier, reader_of
 

@@ -11,8 +11,8 @@ import typer
 from adapters.cli.dossiers import from_ledger
 from adapters.cli.options import DatabaseUrl, DataDir, NamespaceOption, settings_from
 from adapters.forensics.bundle_files import write
+from adapters.ledger_wiring import Ledger, ledger
 from adapters.telemetry.clock import SystemClock
-from adapters.wiring import Ledger, ledger
 from core.forensics.bundle import Bundle
 from core.forensics.dossier import Dossier
 from core.forensics.evidence import digests_in

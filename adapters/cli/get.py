@@ -14,7 +14,7 @@ from adapters.cli.options import (
     settings_from,
 )
 from adapters.cli.output import Output, show
-from adapters.wiring import ledger
+from adapters.ledger_wiring import ledger
 from core.ports.history import JobFilter
 
 COLUMNS = (

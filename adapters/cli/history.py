@@ -20,7 +20,7 @@ from adapters.cli.options import (
 )
 from adapters.cli.output import PHASE_STYLES, Output, console, fail, print_json, show
 from adapters.cli.periods import instant
-from adapters.wiring import Ledger, ledger
+from adapters.ledger_wiring import Ledger, ledger
 from core.catalogue import read_event
 from core.forensics.dossier import Dossier
 from core.forensics.moment import Moment, at_instant, at_version

@@ -10,8 +10,8 @@ from adapters.cli.options import DatabaseUrl, DataDir, settings_from
 from adapters.cli.output import console, marked
 from adapters.forensics.bundle_files import read_file
 from adapters.forensics.signing import judge
+from adapters.ledger_wiring import ledger
 from adapters.telemetry.clock import SystemClock
-from adapters.wiring import ledger
 from core.forensics.bundle import Bundle, lines, vouched_to
 
 

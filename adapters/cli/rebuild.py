@@ -10,8 +10,8 @@ from rich.progress import track
 from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
 from adapters.cli.output import Output, console, errors, marked, show
+from adapters.ledger_wiring import ledger
 from adapters.rebuilding import Difference, compare, replace
-from adapters.wiring import ledger
 
 COLUMNS = ("table", "key", "column", "found", "expected")
 

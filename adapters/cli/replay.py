@@ -19,7 +19,7 @@ from adapters.cli.options import (
 )
 from adapters.cli.output import Output, console, errors, marked, show
 from adapters.forensics.bundle_files import read_file
-from adapters.wiring import ledger
+from adapters.ledger_wiring import ledger
 from core.forensics.replay import Divergence, Replayed
 from core.forensics.replay import replay as decide_again
 

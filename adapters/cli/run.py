@@ -9,8 +9,9 @@ import typer
 
 from adapters.cli.options import DatabaseUrl, DataDir, Kubeconfig, settings_from
 from adapters.cli.stopping import StopSignals
+from adapters.ledger_wiring import ledger
 from adapters.telemetry.logging import configure_logging, get_logger
-from adapters.wiring import ledger, service
+from adapters.wiring import service
 
 SWITCH_INTERVAL_SECONDS = 0.0005
 """At Python's default of 5 ms a timer beside a busy thread is up to 200 ms late."""

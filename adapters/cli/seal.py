@@ -10,7 +10,7 @@ from adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_fr
 from adapters.cli.output import Output, console, show
 from adapters.forensic_wiring import seal_log
 from adapters.forensics.signing import make_keys, public_path
-from adapters.wiring import ledger
+from adapters.ledger_wiring import ledger
 from core.forensics.seals import Seal
 
 app = typer.Typer(help="Seals: what the log looked like, to be kept elsewhere.")

@@ -11,8 +11,9 @@ from adapters.cli.output import console
 from adapters.cli.stopping import StopSignals
 from adapters.forensic_wiring import reviewer_of, with_api
 from adapters.http.server import HttpServer
+from adapters.ledger_wiring import ledger
 from adapters.telemetry.logging import configure_logging
-from adapters.wiring import kubernetes_cluster, ledger
+from adapters.wiring import kubernetes_cluster
 
 
 def serve(

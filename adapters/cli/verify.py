@@ -15,9 +15,9 @@ from adapters.cli.output import Output, console, errors, marked, show
 from adapters.cli.seal import SealsDir
 from adapters.forensics.sealed import SealReport, check_seals
 from adapters.forensics.signing import judge
+from adapters.ledger_wiring import Ledger, ledger
 from adapters.postgres.verify import WHOLE, Extent, VerifyReport
 from adapters.postgres.verify import verify as walk
-from adapters.wiring import Ledger, ledger
 
 
 def verify(

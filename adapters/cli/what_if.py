@@ -17,8 +17,8 @@ from adapters.cli.options import (
 )
 from adapters.cli.output import Output, console, print_json, show
 from adapters.cli.periods import instant
+from adapters.ledger_wiring import Ledger, ledger
 from adapters.settings import Settings
-from adapters.wiring import Ledger, ledger
 from core.catalogue import read_event
 from core.forensics.attempts import JobFacts, facts
 from core.forensics.what_if import (

@@ -11,9 +11,9 @@ from sqlalchemy import text as sql
 
 from adapters.demo.play import NAMESPACE, RETRIED, DemoFailed, Stage
 from adapters.demo.trainings import ENDS
+from adapters.ledger_wiring import Ledger
 from adapters.postgres.verify import verify
 from adapters.rebuilding import compare
-from adapters.wiring import Ledger
 from core.ports.history import JobFilter
 
 QUERY = """\

@@ -15,9 +15,10 @@ from adapters.demo.controller_process import ControllerProcess
 from adapters.demo.samples import samples
 from adapters.demo.trainings import EARLY, Trainings
 from adapters.demo.watching import LiveTable
+from adapters.ledger_wiring import database
 from adapters.postgres.schema_version import upgrade
 from adapters.settings import Settings
-from adapters.wiring import Sandbox, database, kubernetes_cluster, kubernetes_watches, start_sandbox
+from adapters.wiring import Sandbox, kubernetes_cluster, kubernetes_watches, start_sandbox
 from core.errors import JobledgerError
 from core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster
 from core.values.documents import Manifest, child

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from adapters import wiring
+from adapters import ledger_wiring, wiring
 from tests.support.effectful_steps import methods, points, ports, steps
 
 Moment = Literal["before", "after"]
@@ -140,7 +140,7 @@ def _adapter_of(port: type) -> type:
     """Return the one class of the wiring that has all methods of a port."""
     found = [
         item
-        for item in vars(wiring).values()
+        for item in {**vars(wiring), **vars(ledger_wiring)}.values()
         if inspect.isclass(item) and all(callable(getattr(item, m, None)) for m in methods(port))
     ]
     assert len(found) == 1, f"{port.__name__} is implemented in the wiring by {found}"

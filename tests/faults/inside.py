@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from adapters import wiring
+from adapters import ledger_wiring, wiring
 from adapters.kube.connection import ConnectionSettings
 from adapters.kube.watch_timing import WatchPace
 from adapters.kube.watches import KubernetesWatches
@@ -49,7 +49,7 @@ class InsideController(Controller):
         """Start every thread; return when it is ready if that is asked for."""
         self._lines = self._open.enter_context(capture_logs())
         with self._impatient_with_ledger() if self._ledger_patience else nullcontext():
-            opened = self._open.enter_context(wiring.ledger(self._settings))
+            opened = self._open.enter_context(ledger_wiring.ledger(self._settings))
         with (
             patch.dict(os.environ, self._terminal.environment),  # where the Ray heads are
             patch.object(wiring, "Metrics", lambda: Metrics(CollectorRegistry())),
@@ -63,7 +63,7 @@ class InsideController(Controller):
     def _impatient_with_ledger(self) -> AbstractContextManager[object]:
         seconds = self._ledger_patience
         short = partial(EngineOptions, statement_timeout_seconds=seconds, grace_seconds=seconds)
-        return patch.object(wiring, "EngineOptions", short)
+        return patch.object(ledger_wiring, "EngineOptions", short)
 
     @contextmanager
     def _impatient(self) -> Iterator[None]:

@@ -38,12 +38,12 @@ def exit_codes_page() -> str:
 
 
 def _walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 typer's own command classes are private
-    below = getattr(command, "commands", None)
-    if below is None:
+    if not hasattr(command, "list_commands"):
         yield name, command
         return
-    for word, child in below.items():
-        yield from _walk(f"{name} {word}", child)
+    context = command.make_context(name, [], resilient_parsing=True)
+    for word in command.list_commands(context):
+        yield from _walk(f"{name} {word}", command.get_command(context, word))
 
 
 def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401 see above
