@@ -1,6 +1,6 @@
 """Many stories into a ledger, quickly: each as one part, hundreds of events to a call."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
 from sqlalchemy import Engine
@@ -13,14 +13,22 @@ PARTS = 20
 """Stories per call."""
 
 
-def append_all(engine: Engine, stories: Iterable[tuple[Story, list[Played]]]) -> int:
-    """Append what was played of each story; return how many events that were."""
+def append_all(
+    engine: Engine,
+    stories: Iterable[tuple[Story, list[Played]]],
+    told: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Append what was played of each story; return how many events that were.
+
+    `told` is told from call to call how many there are so far.
+    """
     store = PostgresEventStore(engine, lambda: datetime.now(UTC))
     count = 0
     for parts in _batches(stories):
         results = store.append(parts)
         assert all(item.outcome is AppendOutcome.APPENDED for item in results), "all are new"
         count += sum(len(part.events) for part in parts)
+        told(count)
     return count
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import Engine, text
 from adapters.postgres.event_store import PostgresEventStore
 from adapters.postgres.evidence import PostgresEvidence
 from adapters.postgres.history import PostgresHistory
+from adapters.postgres.replaying import PROCESS_JOBS, replay_all
 from adapters.postgres.seals import PostgresSeals
 from adapters.postgres.verify import Extent, verify
 from bench.figures import Report
@@ -40,6 +41,9 @@ REPLAYED_MAX = 200
 """Jobs that are decided again: each costs the same."""
 
 LOOKS = 60
+Told = Callable[..., None]
+"""Is told how many are done, and of how many."""
+
 LOG = "step 4182 loss 0.4711 lr 3e-4 tokens/s 18123\n" * 3_000
 
 
@@ -50,7 +54,7 @@ def measure(report: Report) -> None:
         url = server.database("forensics")
         with ledger_engine(url) as engine:
             report.say(f"filling the log with {stories} jobs")
-            events = append_all(engine, _stories(stories))
+            events = append_all(engine, _stories(stories), _steps(report, "events"))
             report.setting("log", f"{events} events of {stories} jobs")
             report.setting("processes", os.cpu_count())
             with server.admin("forensics") as admin:
@@ -59,6 +63,19 @@ def measure(report: Report) -> None:
             _verify(report, engine, events)
             _moments(report, server, engine)
             _captures(report, engine)
+
+
+def _steps(report: Report, what: str, every: int = 100_000) -> Told:
+    """Return what says how far something has come, once per so many."""
+    said = 0
+
+    def told(done: int, _total: int = 0) -> None:
+        nonlocal said
+        if done // every > said:
+            said = done // every
+            report.say(f"  {done} {what}")
+
+    return told
 
 
 def _stories(number: int) -> Iterator[tuple[Story, list[Played]]]:
@@ -77,7 +94,23 @@ def _fold_and_replay(report: Report, engine: Engine) -> None:
     report.say("deciding jobs again")
     some = streams[:REPLAYED_MAX]
     _rates(report, "replay", _read(store, some), _decide_again)
-    report.remark("refold and replay: reading and decoding included, one process; aim 300,000/s")
+    _replay_in_processes(report, engine, len(streams))
+    report.remark("refold and replay: reading and decoding included; aim 300,000/s")
+
+
+def _replay_in_processes(report: Report, engine: Engine, jobs: int) -> None:
+    """Measure `jobledger replay` over all jobs, if there are enough to be shared."""
+    processes = min(os.cpu_count() or 1, jobs // PROCESS_JOBS)
+    if processes < 2:
+        report.remark(f"replay by several processes: from {2 * PROCESS_JOBS} jobs on")
+        return
+    report.say(f"deciding all jobs again with {processes} processes")
+    began, told = time.perf_counter(), _steps(report, "jobs", 2_000)
+    found = [item for _, item in replay_all(engine, told, processes)]
+    assert all(item.is_reproduced for item in found), "the rules are those that decided"
+    events = sum(item.events for item in found)
+    rate = events / (time.perf_counter() - began)
+    report.figure(f"replay, {processes} processes", rate, "events/s")
 
 
 def _read(store: PostgresEventStore, streams: list[StreamId]) -> Iterator[tuple[StoredEvent, ...]]:
@@ -113,7 +146,8 @@ def _verify(report: Report, engine: Engine, events: int) -> None:
     for processes in (1, os.cpu_count() or 1):
         report.say(f"verifying with {processes} processes")
         began, cpu = time.perf_counter(), time.process_time()
-        found = verify(engine, lambda *_: None, Extent(processes=processes))
+        told = _steps(report, "events")
+        found = verify(engine, told, Extent(processes=processes))
         assert found.faults == ()
         seconds = time.perf_counter() - began
         report.figure(f"verify, {processes} processes", events / seconds, "events/s")
@@ -138,7 +172,7 @@ def _verify(report: Report, engine: Engine, events: int) -> None:
 def _moments(report: Report, server: Server, engine: Engine) -> None:
     if report.full:
         report.say(f"growing the log to {LARGE_FULL} events (copies, by SQL)")
-        _grow(server, LARGE_FULL)
+        _grow(report, server, LARGE_FULL)
     store = PostgresEventStore(engine, lambda: datetime.now(UTC))
     with engine.connect() as connection:
         size = connection.execute(text("SELECT position FROM log_head")).scalar_one()
@@ -157,11 +191,11 @@ def _moments(report: Report, server: Server, engine: Engine) -> None:
     report.remark("a job at an instant: aim 50 ms in a log of 10 M events (--full)")
 
 
-def _grow(server: Server, wanted: int) -> None:
+def _grow(report: Report, server: Server, wanted: int) -> None:
     """Copy whole jobs under other names until the log is large; links are not continued."""
     copy = """
-        INSERT INTO event SELECT position + %(shift)s,
-            (left(stream_id::text, 24) || lpad(to_hex(%(round)s), 12, '0'))::uuid, version,
+        INSERT INTO event SELECT position + %(shift)s::bigint,
+            (left(stream_id::text, 24) || lpad(to_hex(%(round)s::bigint), 12, '0'))::uuid, version,
             event_id, type, schema_version, occurred_at, recorded_at, actor, epoch, causation_id,
             correlation_id, data, data_sha, chain
         FROM event WHERE position <= %(last)s
@@ -172,6 +206,7 @@ def _grow(server: Server, wanted: int) -> None:
         last: int = row[0]
         for number in range(1, wanted // last):
             admin.execute(copy, {"shift": number * last, "round": number, "last": last})
+            report.say(f"  {(number + 1) * last} events")
         admin.execute("UPDATE log_head SET position = (SELECT max(position) FROM event)")
         admin.execute("ANALYZE event")
 

@@ -1,12 +1,13 @@
 """`jobledger replay`: would today's code decide as was decided then?"""
 
+import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import track
+from rich.progress import Progress
 
 from adapters.cli.dossiers import dossier, is_file
 from adapters.cli.exit_codes import ExitCode
@@ -19,7 +20,8 @@ from adapters.cli.options import (
 )
 from adapters.cli.output import Output, console, errors, marked, show
 from adapters.forensics.bundle_files import read_file
-from adapters.ledger_wiring import ledger
+from adapters.ledger_wiring import Ledger, ledger
+from adapters.postgres.replaying import replay_all
 from core.forensics.replay import Divergence, Replayed
 from core.forensics.replay import replay as decide_again
 
@@ -35,6 +37,10 @@ def replay(
         ),
     ] = "",
     namespace: NamespaceOption = "",
+    processes: Annotated[
+        int | None,
+        typer.Option(help="Processes that share many jobs. Without it: one per CPU.", min=1),
+    ] = None,
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
@@ -49,15 +55,21 @@ def replay(
         results = dict(_directory(Path(job)))
     else:
         with ledger(settings) as opened:
-            results = {
-                str(stream): decide_again(item.record for item in opened.store.read_stream(stream))
-                for stream in track(
-                    opened.history.streams(), "replay", console=errors, transient=True
-                )
-            }
+            results = _everything(opened, processes or os.cpu_count() or 1)
     _tell(results, output)
     if not all(result.is_reproduced for result in results.values()):
         raise typer.Exit(ExitCode.FOUND_WRONG)
+
+
+def _everything(opened: Ledger, processes: int) -> dict[str, Replayed]:
+    with Progress(console=errors, transient=True) as progress:
+        task = progress.add_task("jobs", total=None)
+
+        def advance(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+
+        decided = replay_all(opened.engine, advance, processes)
+        return {str(stream): found for stream, found in decided}
 
 
 def _directory(path: Path) -> Iterator[tuple[str, Replayed]]:

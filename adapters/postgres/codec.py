@@ -17,15 +17,14 @@ from psycopg.abc import PyFormat
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.types.json import set_json_loads
-from sqlalchemy import RowMapping
+from sqlalchemy import Row
 
 from core.errors import BrokenChain
 from core.jobs.rows import RowChanges
 from core.log.chain import canonical
 from core.log.envelope import EventRecord, StoredEvent
 from core.ports.event_store import StreamAppend
-from core.values.documents import Manifest
-from core.values.ids import EventId, StreamId, shard_of
+from core.values.ids import shard_of
 
 _POSTGRES_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -126,26 +125,28 @@ def row_arguments(changes: Sequence[RowChanges]) -> tuple[str | None, ...]:
     )
 
 
-def stored_event(row: RowMapping) -> StoredEvent:
-    """Return a row of `event` as the core knows it, payload as stored."""
-    data: Manifest = row["data"]
+def stored_event(row: Row[Any]) -> StoredEvent:
+    """Return a row of `event`, all columns in the table's order, as the core knows it."""
+    columns: tuple[Any, ...] = tuple(row)
+    position, stream, version, event_id, kind, schema_version, *rest = columns
+    occurred_at, recorded_at, actor, epoch, cause, correlation, data, data_sha, chain = rest
     return StoredEvent(
-        position=row["position"],
+        position=position,
         record=EventRecord(
-            stream_id=StreamId(row["stream_id"]),
-            version=row["version"],
-            event_id=EventId(row["event_id"]),
-            type=row["type"],
-            schema_version=row["schema_version"],
-            occurred_at=row["occurred_at"],
-            recorded_at=row["recorded_at"],
-            actor=row["actor"],
-            epoch=row["epoch"],
-            causation_id=row["causation_id"],
-            correlation_id=row["correlation_id"],
+            stream_id=stream,
+            version=version,
+            event_id=event_id,
+            type=kind,
+            schema_version=schema_version,
+            occurred_at=occurred_at,
+            recorded_at=recorded_at,
+            actor=actor,
+            epoch=epoch,
+            causation_id=cause,
+            correlation_id=correlation,
             data=data,
-            data_sha=row["data_sha"],
-            chain=row["chain"],
+            data_sha=data_sha,
+            chain=chain,
         ),
     )
 

@@ -82,4 +82,4 @@ class PostgresEventStore:
 
     def _events(self, query: Select[Any]) -> Sequence[StoredEvent]:
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            return [stored_event(row) for row in connection.execute(query).mappings()]
+            return [stored_event(row) for row in connection.execute(query)]

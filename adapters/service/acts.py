@@ -9,7 +9,7 @@ somebody else's if not.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from adapters.service.live import LiveJob, LiveObjects
+from adapters.service.live import LiveChild, LiveJob, LiveObjects
 from adapters.service.runtime_env import parse_runtime_env
 from adapters.service.sightings import Door
 from adapters.service.tokens import read_token
@@ -154,7 +154,7 @@ def _create_submitter(world: World, job: LiveJob, effect: OpenEffect, ray_job_id
     selected = world.live.child_named("RayCluster", job.identity.namespace, job.selected)
     manifest = build_submitter(
         job.manifest,
-        cluster=selected.manifest if job.selected and selected is not None else None,
+        cluster=_shared(selected, job, effect.wanted.address),
         address=effect.wanted.address,
         job_id=ray_job_id,
         runtime_env=runtime_env or None,
@@ -162,6 +162,14 @@ def _create_submitter(world: World, job: LiveJob, effect: OpenEffect, ray_job_id
         installation=world.door.installation,
     )
     return _create(world, job, BATCH_JOBS, manifest)
+
+
+def _shared(selected: LiveChild | None, job: LiveJob, address: str) -> Manifest | None:
+    """Return the selected RayCluster, unless a selector was added to a job that runs on its own."""
+    own = child(job.manifest, "spec", "rayClusterSpec")
+    if selected is None or (own and selected.address != address):
+        return None
+    return selected.manifest
 
 
 def _create(world: World, job: LiveJob, resource: Resource, manifest: Manifest) -> Done:

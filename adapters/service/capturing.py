@@ -8,7 +8,7 @@ own limit. Nothing is captured twice: what the log has already is not asked for 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from adapters.service.inbox import Inbox
@@ -130,7 +130,7 @@ class Capturer:
             name = state.attempt.cluster_name if state.attempt is not None else ""
         scene = _scene(stream, job, state, occasion, kind, name)
         if scene is not None and self._is_new(stream, state, occasion):
-            self.capture(scene)
+            self.capture(replace(scene, attempt=attempt))  # the next may have begun
 
     def stop(self) -> None:
         """End; questions under way are left to their own limits."""

@@ -7,7 +7,7 @@ completed has completed.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from adapters.service.trainjob_sightings import see_jobset
+from adapters.service.trainjob_watching import BelongingListener
 from adapters.service.watching import Surroundings
 from adapters.telemetry.logging import get_logger
 from core.errors import ClusterError
@@ -39,9 +39,7 @@ class JobSetLook:
         except ClusterError as error:
             log.warning("jobset_not_looked_at", name=identity.name, error=str(error))
             return PAUSE_SECONDS
-        job = self.around.live.job(identity.uid)
-        if found is not None and job is not None:
-            seen = see_jobset(self.around.door, job, found, self.clock.now())
-            self.around.inbox.put(identity.stream_id, seen)
+        if found is not None:  # told as the watch would, so that it is not undone by older news
+            BelongingListener(self.around, JOBSETS.kind).seen(found, self.clock.now())
         self.then()
         return None

@@ -16,7 +16,7 @@ from core.jobs.identity import JobIdentity
 from core.kinds import JobKind
 from core.ports.cluster import RAYJOBS
 from core.rayjob import events as happened
-from core.values.documents import text
+from core.values.documents import number, text
 from core.values.instants import Instant, parse_rfc3339
 
 LABELS = ("name", "namespace", "uid")
@@ -47,7 +47,7 @@ class KubeRayMetrics(Collector):
             if isinstance(event, happened.AttemptStarted):
                 self._begun[identity.uid] = event.at
             elif isinstance(event, happened.AttemptFailed):
-                self._failed[identity.uid] = event.failed - 1
+                self._failed.setdefault(identity.uid, self._shown_failures(identity.uid))
             elif isinstance(event, happened.RetryGranted):
                 self._took(identity, event.at, "Retrying")
                 self._failed[identity.uid] = event.failed
@@ -80,10 +80,15 @@ class KubeRayMetrics(Collector):
         begun = self._begun.pop(identity.uid, None) or self._shown_start(identity.uid)
         if begun is None:
             return
-        failed = str(self._failed.get(identity.uid, 0))
+        failed = str(self._failed.get(identity.uid, self._shown_failures(identity.uid)))
         labels = (identity.name, identity.namespace, identity.uid, phase, failed)
         self._durations.labels(*labels).set((at - begun).total_seconds())
         self._ended.setdefault(identity.uid, []).append(labels)
+
+    def _shown_failures(self, uid: str) -> int:
+        """Return how often the job had failed before this process, as its status says."""
+        job = self._live.job(uid)
+        return 0 if job is None else number(job.manifest, "status", "failed") or 0
 
     def _shown_start(self, uid: str) -> Instant | None:
         """Return when an attempt began under another process, as its status says."""

@@ -161,10 +161,13 @@ class Publisher:
     def _may_skip(self, box: _Outbox, last: Manifest, status: Manifest) -> bool:
         """Return whether `last` need not be written, because `status` comes right after it.
 
-        It is of the same phase, or differs from what users see by mere progress only.
+        It is of the same phase, or differs from what users see by mere progress only. What users
+        see is no measure for it while another waits before it.
         """
         if box.face.milestone(last) in ("", box.face.milestone(status)):
             return True
+        if len(box.waiting) > 1:
+            return False
         shown = box.shown if not box.failures else None
         return shown is not None and _without_progress(shown) == _without_progress(last)
 

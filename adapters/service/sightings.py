@@ -58,6 +58,13 @@ REASON_CHARACTERS_MAX = 200
 """Longest reason that is kept; they are words, but others write them."""
 
 
+WORD_CHARACTERS_MAX = 1000
+"""Longest name, id or address that is taken over from a status."""
+
+COUNT_MAX = 1_000_000
+"""Highest counter that is taken over from a status."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
     """What every sighting needs to know of this installation."""
@@ -122,7 +129,7 @@ def see_manifest(
         policy=door.policy,
         finalizer=finalizer,
         deleting_at=deleting_at,
-        status=_seen_status(child(manifest, "status"), redactor),
+        status=_seen_status(child(manifest, "status"), redactor, at),
         document={key: value for key, value in document.items() if value},
         options=asked.options,
         option_problems=tuple(redactor.text(one, MESSAGE_CHARACTERS_MAX) for one in asked.problems),
@@ -147,20 +154,38 @@ def _without_copy(annotations: Manifest) -> Manifest:
     return {key: value for key, value in annotations.items() if key != copy}
 
 
-def _seen_status(status: Manifest, redactor: Redactor) -> SeenStatus:
+def _seen_status(status: Manifest, redactor: Redactor, at: Instant) -> SeenStatus:
+    """Return what others left in `.status`; what no controller can have written is left out."""
     return SeenStatus(
-        phase=text(status, "jobDeploymentStatus"),
-        job_status=text(status, "jobStatus"),
-        job_id=text(status, "jobId"),
-        cluster_name=text(status, "rayClusterName"),
-        address=text(status, "dashboardURL"),
+        phase=_word(status, "jobDeploymentStatus"),
+        job_status=_word(status, "jobStatus"),
+        job_id=_word(status, "jobId"),
+        cluster_name=_word(status, "rayClusterName"),
+        address=_word(status, "dashboardURL"),
         reason=redactor.text(text(status, "reason"), REASON_CHARACTERS_MAX),
         message=redactor.text(text(status, "message"), MESSAGE_CHARACTERS_MAX),
-        started_at=parse_rfc3339(text(status, "startTime")),
-        ended_at=parse_rfc3339(text(status, "endTime")),
-        succeeded=number(status, "succeeded") or 0,
-        failed=number(status, "failed") or 0,
+        started_at=_past(status, "startTime", at),
+        ended_at=_past(status, "endTime", at),
+        succeeded=_count(status, "succeeded"),
+        failed=_count(status, "failed"),
     )
+
+
+def _word(status: Manifest, field: str) -> str:
+    """Return a name; empty if it is too long for one."""
+    found = text(status, field)
+    return found if len(found) <= WORD_CHARACTERS_MAX else ""
+
+
+def _past(status: Manifest, field: str, now: Instant) -> Instant | None:
+    """Return an instant that is not later than now; None if it is before computers."""
+    found = parse_rfc3339(text(status, field))
+    return None if found is None or found < EPOCH else min(found, now)
+
+
+def _count(status: Manifest, field: str) -> int:
+    """Return a counter within reason: a negative one would grant retries without end."""
+    return min(max(number(status, field) or 0, 0), COUNT_MAX)
 
 
 def see_cluster(

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import yaml
 
 from adapters.service.acts import Done, SupersededEffect, World
-from adapters.service.live import LiveJob
+from adapters.service.live import LiveJob, LiveRuntime, pack
 from adapters.service.runtime_env import parse_runtime_env
 from adapters.service.ssh_keys import new_ssh_keys
+from adapters.service.trainjob_sightings import runtime_digest
 from core.errors import (
     ClusterError,
     ClusterUnreachable,
@@ -23,7 +24,13 @@ from core.errors import (
 )
 from core.jobs.effects import EffectKind, OpenEffect
 from core.log.redaction import Redactor, digest, secrets_in
-from core.ports.cluster import CONFIGMAPS, JOBSETS, Resource
+from core.ports.cluster import (
+    CLUSTER_TRAINING_RUNTIMES,
+    CONFIGMAPS,
+    JOBSETS,
+    TRAINING_RUNTIMES,
+    Resource,
+)
 from core.trainjob.build import build, owned
 from core.trainjob.framework import ApplyRule, BuildFailed, BuiltObject
 from core.trainjob.names import FIELD_MANAGER, SNAPSHOT_KEY, snapshot_name
@@ -36,7 +43,7 @@ from core.trainjob.runtimes import (
     snapshotted,
     trainjob_owner,
 )
-from core.trainjob.spec import read_runtime_ref
+from core.trainjob.spec import RuntimeRef, read_runtime_ref
 from core.trainjob.state import TrainJobState
 from core.values.documents import Json, Manifest, child, items, number, text
 
@@ -67,6 +74,8 @@ class _Work:
     state: TrainJobState
     runtime: str = ""
     """Digest of the live runtime."""
+    live: LiveRuntime | None = None
+    """The live runtime, if there is one."""
     snapshot: bool = False
 
     def failed(
@@ -135,9 +144,8 @@ def _scrubbed(work: _Work, cause: str) -> str:
 
 
 def _redactor(work: _Work, documents: Sequence[Manifest]) -> Redactor:
-    live = work.world.live.runtime(work.job.runtime)
     secrets = set(work.job.secrets)
-    for document in (*documents, *([live.manifest] if live is not None else [])):
+    for document in (*documents, *([work.live.manifest] if work.live is not None else [])):
         secrets |= secrets_in(document, None)
     return Redactor(work.world.door.redaction_key, secrets)
 
@@ -150,7 +158,7 @@ def _runtime(work: _Work) -> Manifest:
     world, job = work.world, work.job
     ref = read_runtime_ref(work.manifest)
     live = world.live.runtime(job.runtime)
-    work.runtime = live.digest if live is not None else ""
+    work.live, work.runtime = live, live.digest if live is not None else ""
     name = snapshot_name(job.identity.name)
     seen = world.live.child_named("ConfigMap", job.identity.namespace, name)
     snapshot = seen.manifest if seen is not None else None
@@ -164,13 +172,32 @@ def _runtime(work: _Work) -> Manifest:
         if work.state.created_once or same:
             return runtime
     if live is None:
-        raise work.failed(not_found(ref), building=True, may_pass=True)
+        live = _asked_for(work, ref)
+        work.live, work.runtime = live, live.digest
     runtime = snapshotted(live.manifest, ref)
     written = yaml.safe_dump(runtime, sort_keys=True, allow_unicode=True)
     made = BuiltObject(resource=CONFIGMAPS, manifest=snapshot_of(work.manifest, written))
     work.apply(CONFIGMAPS, owned(made, work.manifest), building=True)
     work.snapshot = True
     return runtime
+
+
+def _asked_for(work: _Work, ref: RuntimeRef) -> LiveRuntime:
+    """Ask for a runtime that no watch has told of: one kind's watch may lag behind another's."""
+    resource = CLUSTER_TRAINING_RUNTIMES if ref.is_cluster_wide else TRAINING_RUNTIMES
+    _, namespace, name = work.job.runtime
+    try:
+        found = work.world.cluster.get(resource, namespace, name)
+    except ClusterError as error:
+        cause = f"{resource.kind} {name}: {error}"
+        raise work.failed(cause, building=True, may_pass=True, error=error) from error
+    if found is None:
+        raise work.failed(not_found(ref), building=True, may_pass=True)
+    return LiveRuntime(
+        version=text(found, "metadata", "resourceVersion"),
+        digest=runtime_digest(work.world.door, found),
+        packed=pack(found),
+    )
 
 
 def _applied(work: _Work, built: Sequence[BuiltObject], runtime: Manifest) -> Done:

@@ -132,6 +132,7 @@ def see_jobset(door: Door, job: LiveJob, manifest: Manifest, at: Instant) -> Job
         jobs=_counts(items(manifest, "status", "replicatedJobsStatus")),
         end=_end(manifest, redactor),
         contributed=added,
+        version=version,
     )
 
 

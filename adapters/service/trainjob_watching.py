@@ -20,7 +20,7 @@ from adapters.service.watching import Surroundings, tell_gap
 from core.log.redaction import Redactor, secrets_in
 from core.trainjob.names import SNAPSHOT_ENDING
 from core.trainjob.observations import BelongingGone, JobSetGone, TrainJobGone
-from core.trainjob.phases import TERMINAL
+from core.trainjob.phases import SUSPENDED, TERMINAL
 from core.trainjob.runtimes import trainjob_owner
 from core.values.documents import Manifest, child, items, number, text
 from core.values.ids import StreamId, observation_id
@@ -50,7 +50,10 @@ class TrainJobListener:
         version, glance = text(metadata, "resourceVersion"), _glance(metadata)
         ended = _ended(manifest)
         if known is not None and known.glance == glance:
-            around.live.put_job(replace(known, version=version, phase=ended))
+            observed = _observed(manifest)
+            around.live.put_job(
+                replace(known, version=version, phase=ended, observed_generation=observed)
+            )
             around.confirmations.count(known.identity.stream_id, "TrainJob", at)
             return
         secrets = secrets_in(manifest, None)
@@ -66,7 +69,7 @@ class TrainJobListener:
             selected="",
             phase=ended,
             packed=pack(manifest),
-            observed_generation=number(metadata, "generation") or 0,
+            observed_generation=_observed(manifest),
             kind="TrainJob",
             runtime=runtime_key(manifest),
         )
@@ -103,6 +106,23 @@ def _glance(metadata: Manifest) -> tuple[object, ...]:
         metadata.get("deletionTimestamp"),
         hash(msgspec.json.encode(shown)),
     )
+
+
+def _observed(manifest: Manifest) -> int:
+    """Return the generation that the status tells of; 0 if it tells of an earlier one.
+
+    A TrainJob has no observedGeneration: what may still change after its end are Suspended, which
+    follows the specification, and the counters of Jobs that are on their way out.
+    """
+    status = child(manifest, "status")
+    shown = {text(item, "type"): text(item, "status") for item in items(status, "conditions")}
+    wants = child(manifest, "spec").get("suspend") is True
+    winds_up = any(
+        number(item, "active") or number(item, "ready") for item in items(status, "jobsStatus")
+    )
+    if (shown.get(SUSPENDED) == "True") != wants or winds_up:
+        return 0
+    return number(manifest, "metadata", "generation") or 0
 
 
 def _ended(manifest: Manifest) -> str:

@@ -32,7 +32,7 @@ from core.rayjob.observations import (
     PollAnswered,
     SubmitterSeen,
 )
-from core.trainjob.observations import TrainJobGone, TrainJobSeen
+from core.trainjob.observations import JobSetSeen, TrainJobGone, TrainJobSeen
 from core.values.ids import StreamId, shard_of
 
 log = get_logger(__name__)
@@ -385,4 +385,6 @@ def _may_reopen(finished: Finished, observation: JobObservation) -> bool:
     if isinstance(observation, ManifestSeen | TrainJobSeen):
         leaving = observation.deleting_at is not None
         return observation.generation > finished.generation or leaving != finished.leaving
+    if isinstance(observation, JobSetSeen):  # after the end none should be at work
+        return observation.end is None and not observation.deleting
     return isinstance(observation, _REOPENING)

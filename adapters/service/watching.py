@@ -124,7 +124,7 @@ class JobListener:
             name = f"{identity.namespace}/{identity.name}"
             log.warning("annotation_left_out", job=name, problem=problem)
         around.inbox.put(identity.stream_id, sighting)
-        if known is None:
+        if known is None or known.selected != job.selected:
             _tell_children(around, job, at)
 
     def gone(self, manifest: Manifest, at: Instant) -> None:

@@ -98,6 +98,7 @@ _RUNNING = (
     rayjob.AttemptReachedWaiting,
     trainjob.TrainAttemptStarted,
 )
+_BUILDS = (trainjob.ObjectsApplied, trainjob.JobsBuildFailed, trainjob.JobsCreationFailed)
 _FAILED_ATTEMPTS = (rayjob.AttemptFailed, trainjob.TrainAttemptEnded)
 
 
@@ -248,6 +249,10 @@ class _Account:
             yield Sentence(text=f"It waits for an effect: {said}.", versions=versions)
         for read in pending.values():
             yield Sentence(text=f"It waits: {in_words(read.event)}.", versions=(read.version,))
+        built = self._last(_BUILDS)
+        if built is not None and not getattr(built.event, "may_pass", True):
+            text = f"It waits for a change of its manifest or its runtime: {in_words(built.event)}."
+            yield Sentence(text=text, versions=(built.version,))
 
     def _diagnosis(self, attempt: int) -> Diagnosis:
         of_attempt = [sign for sign in self._signs if sign.attempt == 0 or sign.attempt >= attempt]

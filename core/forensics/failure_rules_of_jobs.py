@@ -71,18 +71,6 @@ OF_JOBS: tuple[FailureRule, ...] = (
         tests=(clue(r"TransitionGracePeriodExceeded$", Source.REASON),),
     ),
     FailureRule(
-        name="runtime-missing",
-        because="the training runtime that it names is not there, or of no known kind",
-        advice="create the runtime, or name another",
-        tests=(
-            clue(
-                r"TrainingRuntimeNotSupported|runtime.*not (found|supported)",
-                Source.REASON,
-                Source.MESSAGE,
-            ),
-        ),
-    ),
-    FailureRule(
         name="killed",
         because="a process was killed by a signal",
         advice="see who sent it: the kernel for memory (dmesg), or whoever stopped the Pod",

@@ -11,7 +11,22 @@ REFUSALS = (Source.REFUSAL, Source.KUBERNETES_EVENT)
 
 OF_PODS: tuple[FailureRule, ...] = (
     FailureRule(
+        name="runtime-missing",
+        before_running=True,
+        because="the training runtime that it names is not there, or of no known kind",
+        advice="create the runtime, or name another",
+        tests=(
+            clue(
+                r"TrainingRuntimeNotSupported|runtime.*not (found|supported)|unsupported runtime",
+                Source.REASON,
+                Source.MESSAGE,
+                Source.MANIFEST,
+            ),
+        ),
+    ),
+    FailureRule(
         name="invalid-manifest",
+        before_running=True,
         because="the manifest is not valid",
         advice="correct the manifest; the job goes on by itself",
         tests=(clue(".", Source.MANIFEST),),

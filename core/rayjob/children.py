@@ -21,6 +21,8 @@ NOT_MIRRORED = frozenset({"lastUpdateTime"})
 """Changes with every pass of KubeRay and says nothing: it would be news each time."""
 
 
+_ATTEMPT_DIGITS_MAX = 9
+
 FT_ANNOTATION = "ray.io/ft-enabled"
 SIDECAR_RESTARTS_MAX = 2
 """How often the submitter beside the head is started again, where it is (a feature gate)."""
@@ -55,7 +57,8 @@ def owner_uid(manifest: Manifest) -> str:
 def attempt_of(manifest: Manifest) -> int:
     """Return the attempt that an object was made for; 0 if it does not say, or nonsense."""
     said = text(manifest, "metadata", "annotations", ATTEMPT_ANNOTATION)
-    return int(said) if said.isascii() and said.isdigit() else 0
+    plain = said.isascii() and said.isdigit() and len(said) <= _ATTEMPT_DIGITS_MAX
+    return int(said) if plain else 0
 
 
 def dashboard_address(cluster: Manifest, domain: str = "cluster.local") -> str:

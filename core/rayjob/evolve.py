@@ -21,15 +21,18 @@ from core.rayjob.evolve_facts import evolve_fact
 from core.rayjob.evolve_pods import failure_noticed
 from core.rayjob.observations import SeenStatus
 from core.rayjob.phases import FINAL, JobStatus, Phase
+from core.rayjob.spec import SubmissionMode
 from core.rayjob.state import (
     Attempt,
     Entrypoint,
     KnownCluster,
     KnownManifest,
     RayJobState,
-    selects_cluster,
+    spec_in_force,
 )
 from core.values.instants import Instant
+
+_ACTIVE = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
 
 
 def evolve(state: RayJobState, event: events.RayJobEvent) -> RayJobState:
@@ -76,7 +79,7 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
         case events.JobDiscovered():
             return state._replace(identity=event.identity)
         case events.JobAdopted():
-            return _adopted(state, event.status)
+            return _adopted(state, event.status, event.at)
         case events.ManifestReceived():
             return _manifest_received(state, event)
         case events.ManifestRejected():
@@ -182,10 +185,11 @@ def _with_attempt(
 
 
 def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> RayJobState:
+    spec = spec_in_force(state.manifest, event.spec, event.problem)
     manifest = KnownManifest(
         generation=event.generation,
         digest=event.digest,
-        spec=event.spec,
+        spec=spec,
         policy=event.policy,
         finalizer=event.finalizer,
         problem=event.problem,
@@ -197,7 +201,7 @@ def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> Ra
     return state._replace(
         manifest=manifest,
         refused=() if changed else state.refused,
-        suspension_postponed=state.suspension_postponed and event.spec.suspend,
+        suspension_postponed=state.suspension_postponed and spec.suspend,
     )
 
 
@@ -210,6 +214,8 @@ def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJob
             job_id=event.job_id,
             generation=event.generation,
             started_at=event.at,
+            selected=event.cluster_name == _selected(state) != "",
+            mode=state.manifest.spec.submission_mode if state.manifest is not None else None,
         ),
         cluster=_shared(state),
         submitter=None,
@@ -247,14 +253,19 @@ def _cleared(state: RayJobState, phase: Phase) -> RayJobState:
 
 
 def _shared(state: RayJobState) -> KnownCluster | None:
-    """Return the RayCluster that outlives attempts: one that the job selects."""
-    return state.cluster if selects_cluster(state) else None
+    """Return the RayCluster that outlives attempts: the one that the job selects now."""
+    known = state.cluster
+    return known if known is not None and known.name == _selected(state) else None
 
 
-def _adopted(state: RayJobState, status: SeenStatus) -> RayJobState:
-    known = {phase.value: phase for phase in Phase}
-    phase = known.get(status.phase, Phase.NEW)
-    paused = Phase.INITIALIZING if status.job_id else Phase.NEW
+def _selected(state: RayJobState) -> str:
+    """Return the name of the RayCluster that the manifest selects; empty if it selects none."""
+    return state.manifest.spec.cluster_selector if state.manifest is not None else ""
+
+
+def _adopted(state: RayJobState, status: SeenStatus, at: Instant) -> RayJobState:
+    phase = _adopted_phase(state, status)
+    paused = Phase.INITIALIZING if _has_names(state, status) else Phase.NEW
     number = status.failed + (phase not in {Phase.FAILED, Phase.RETRYING})
     attempt, cluster = None, None
     if status.started_at is not None and phase is not Phase.NEW:
@@ -264,6 +275,8 @@ def _adopted(state: RayJobState, status: SeenStatus) -> RayJobState:
             job_id=status.job_id,
             generation=0,
             started_at=status.started_at,
+            selected=status.cluster_name == _selected(state) != "",
+            mode=state.manifest.spec.submission_mode if state.manifest is not None else None,
             address=status.address,
             submitted=status.job_status != "",
             retry_at=status.started_at if phase is Phase.RETRYING else None,
@@ -282,7 +295,29 @@ def _adopted(state: RayJobState, status: SeenStatus) -> RayJobState:
         reason=status.reason,
         message=status.message,
         started_at=status.started_at,
-        ended_at=status.ended_at,
+        ended_at=status.ended_at or (at if phase in FINAL else None),
         succeeded=status.succeeded,
         failed=status.failed,
     )
+
+
+def _adopted_phase(state: RayJobState, status: SeenStatus) -> Phase:
+    """Return the phase to go on from: the one that is shown, if the rest of the status allows it.
+
+    A job that shows Running and no address of its head would never be asked about; without names
+    nothing of it could be found.
+    """
+    phase = {phase.value: phase for phase in Phase}.get(status.phase, Phase.NEW)
+    if phase in _ACTIVE and not _has_names(state, status):
+        return Phase.NEW
+    unnamed = phase is Phase.RUNNING and not status.job_id
+    if phase in _ACTIVE and (unnamed or not status.address):
+        return Phase.INITIALIZING
+    return phase
+
+
+def _has_names(state: RayJobState, status: SeenStatus) -> bool:
+    """Return whether a status names all that an attempt needs a name for."""
+    spec = state.manifest.spec if state.manifest is not None else None
+    by_user = spec is not None and spec.submission_mode is SubmissionMode.INTERACTIVE
+    return status.cluster_name != "" and (status.job_id != "" or by_user)

@@ -11,9 +11,13 @@ from core.jobs.events import (
     EffectSucceeded,
     EffectSuperseded,
 )
+from core.rayjob import names
 from core.rayjob.phases import Phase
+from core.rayjob.spec import SubmissionMode
 from core.rayjob.state import KnownCluster, KnownSubmitter, RayJobState, remember_gone
 from core.values.ids import EffectId
+
+_SETTLING = frozenset({EffectKind.CREATE_CLUSTER, EffectKind.FIND_CLUSTER})
 
 SPEECHLESS = frozenset(
     {Phase.NEW, Phase.INITIALIZING, Phase.WAITING, Phase.SUSPENDING, Phase.SUSPENDED}
@@ -32,7 +36,28 @@ def effect_requested(state: RayJobState, event: EffectRequested) -> RayJobState:
         wanted=WantedEffect(kind=event.kind, name=event.name, uid=event.uid, address=event.address),
         digest=event.digest,
     )
-    return state._replace(effects=(*state.effects, effect))
+    state = state._replace(effects=(*state.effects, effect))
+    return _settled(state) if event.kind in _SETTLING else state
+
+
+def _settled(state: RayJobState) -> RayJobState:
+    """Return the state whose attempt goes the way of the manifest that its RayCluster is made from.
+
+    A submitter beside the head is a part of the RayCluster, so with this the way is settled.
+    """
+    attempt, manifest, identity = state.attempt, state.manifest, state.identity
+    if attempt is None or manifest is None or identity is None or attempt.mode is None:
+        return state
+    mode = manifest.spec.submission_mode
+    if mode is attempt.mode:
+        return state
+    job_id = attempt.job_id
+    if mode is SubmissionMode.INTERACTIVE:
+        job_id = ""
+    elif attempt.mode is SubmissionMode.INTERACTIVE:
+        derived = names.submission_id(identity.name, identity.uid, attempt.number)
+        job_id = manifest.spec.job_id or derived
+    return state._replace(attempt=replace(attempt, mode=mode, job_id=job_id))
 
 
 def effect_faltered(state: RayJobState, event: EffectFaltered) -> RayJobState:

@@ -18,6 +18,12 @@ from core.rayjob.state import (
     standing,
 )
 
+NO_DASHBOARD_PORT = (
+    "dashboard port is not found: the RayCluster is ready, but the ports of its head name none "
+    "`dashboard`; name one in headGroupSpec, or leave out its ports."
+)
+"""Why a job stays in Initializing on a RayCluster that is ready. Upstream says it in its log."""
+
 
 def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per event
     """Return the state after a fact."""
@@ -137,10 +143,13 @@ def _looked(state: RayJobState) -> RayJobState:
 def _cluster_observed(state: RayJobState, event: events.ClusterObserved) -> RayJobState:
     known = state.cluster
     missing = [item for item in state.refused if item.kind is EffectKind.FIND_CLUSTER]
-    told = any(item.trouble == state.message for item in missing)
+    told = {item.trouble for item in missing} | {NO_DASHBOARD_PORT}
+    message = "" if state.message in told else state.message
+    if event.state == "ready" and not event.address and state.phase is Phase.INITIALIZING:
+        message = NO_DASHBOARD_PORT
     return state._replace(
         refused=tuple(item for item in state.refused if item not in missing),
-        message="" if told else state.message,
+        message=message,
         cluster=KnownCluster(
             name=event.name,
             uid=event.uid,

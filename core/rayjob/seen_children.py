@@ -29,7 +29,7 @@ def on_cluster_seen(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent,
     current = attempt is not None and seen.name == attempt.cluster_name and not attempt.cleared
     if _is_in_its_place(state, seen):
         current = False  # until somebody tells that the known one is gone
-    elif current or _is_selected(state, seen):
+    elif current or (_is_selected(state, seen) and not _has_begun(state)):
         return _current_cluster(state, seen)
     known_stray = any(stray.uid == seen.uid for stray in state.strays)
     if seen.owned and not (seen.deleting or known_stray or _is_selected(state, seen)):
@@ -46,6 +46,11 @@ def _is_in_its_place(state: RayJobState, seen: ClusterSeen) -> bool:
 def _is_selected(state: RayJobState, seen: ClusterSeen) -> bool:
     """Return whether it is the RayCluster that the job selects; it is there before any attempt."""
     return state.manifest is not None and seen.name == state.manifest.spec.cluster_selector
+
+
+def _has_begun(state: RayJobState) -> bool:
+    """Return whether there is an attempt, whose RayCluster no edit changes."""
+    return state.attempt is not None and not state.attempt.cleared
 
 
 def _current_cluster(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent, ...]:

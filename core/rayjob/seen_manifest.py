@@ -10,7 +10,7 @@ from core.rayjob.events import (
     RayJobEvent,
 )
 from core.rayjob.observations import ManifestGone, ManifestSeen
-from core.rayjob.state import KnownManifest, RayJobState
+from core.rayjob.state import KnownManifest, RayJobState, spec_in_force
 
 
 def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEvent, ...]:
@@ -20,7 +20,7 @@ def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEven
         return ()
     if known is None:
         return _first_sight(seen) if seen.spec.is_ours else ()
-    if seen.generation < known.generation or _known(seen) == known:
+    if seen.generation < known.generation or _known(seen, known) == known:
         return ()
     same_spec = seen.digest == known.digest
     received = _received(seen, with_document=not same_spec)
@@ -69,11 +69,11 @@ def _rejected(seen: ManifestSeen, told: tuple[str, ...]) -> tuple[RayJobEvent, .
     return (AnnotationsRejected(at=seen.at, problems=news),) if news else ()
 
 
-def _known(seen: ManifestSeen) -> KnownManifest:
+def _known(seen: ManifestSeen, before: KnownManifest) -> KnownManifest:
     return KnownManifest(
         generation=seen.generation,
         digest=seen.digest,
-        spec=seen.spec,
+        spec=spec_in_force(before, seen.spec, seen.problem),
         policy=seen.policy,
         finalizer=seen.finalizer,
         problem=seen.problem,

@@ -1,18 +1,6 @@
 """What the controller's own doing brings back: outcomes, due decisions, writes, gaps."""
 
-from typing import assert_never
-
 from core.jobs.decisions import LOOK_FIRST
-from core.jobs.effects import OpenEffect, Outcome
-from core.jobs.events import (
-    EffectFailed,
-    EffectFaltered,
-    EffectSucceeded,
-    EffectSuperseded,
-    ObservationGapFound,
-    ObservationsConfirmed,
-    StatusPublished,
-)
 from core.jobs.observations import (
     DecisionDue,
     EffectEnded,
@@ -20,6 +8,7 @@ from core.jobs.observations import (
     StatusWritten,
     WatchInterrupted,
 )
+from core.jobs.told_back import confirmation_of, gap_of, outcome_of, publication_of
 from core.rayjob.deletion import furthest_due
 from core.rayjob.events import RayJobEvent
 from core.rayjob.firing import fire
@@ -31,55 +20,7 @@ def on_effect_ended(state: RayJobState, ended: EffectEnded) -> tuple[RayJobEvent
     effect = next((item for item in state.effects if item.effect_id == ended.effect_id), None)
     if effect is None:
         return ()
-    match ended.outcome:
-        case Outcome.SUCCEEDED:
-            return (_succeeded(effect, ended),)
-        case Outcome.FALTERED:
-            return () if effect.trouble == ended.trouble else (_faltered(effect, ended),)
-        case Outcome.FAILED:
-            failed = EffectFailed(
-                at=ended.at,
-                effect_id=effect.effect_id,
-                kind=effect.wanted.kind,
-                name=effect.wanted.name,
-                trouble=ended.trouble,
-            )
-            return (failed,)
-        case Outcome.SUPERSEDED:
-            superseded = EffectSuperseded(
-                at=ended.at,
-                effect_id=effect.effect_id,
-                kind=effect.wanted.kind,
-                name=effect.wanted.name,
-                cause=ended.trouble,
-                sent=False,
-            )
-            return (superseded,)
-        case _:
-            assert_never(ended.outcome)
-
-
-def _succeeded(effect: OpenEffect, ended: EffectEnded) -> EffectSucceeded:
-    return EffectSucceeded(
-        at=ended.at,
-        effect_id=effect.effect_id,
-        kind=effect.wanted.kind,
-        name=effect.wanted.name,
-        uid=ended.uid,
-        gone=ended.gone,
-        already=ended.already,
-        sent=ended.sent,
-    )
-
-
-def _faltered(effect: OpenEffect, ended: EffectEnded) -> EffectFaltered:
-    return EffectFaltered(
-        at=ended.at,
-        effect_id=effect.effect_id,
-        kind=effect.wanted.kind,
-        name=effect.wanted.name,
-        trouble=ended.trouble,
-    )
+    return outcome_of(effect, ended)
 
 
 def on_decision_due(state: RayJobState, due: DecisionDue) -> tuple[RayJobEvent, ...]:
@@ -100,30 +41,14 @@ def on_watch_interrupted(state: RayJobState, gap: WatchInterrupted) -> tuple[Ray
     """Return the gap, for a job to which something could have happened in it."""
     if state.manifest is None or state.deleted_at is not None or is_final(state):
         return ()
-    if state.gap_until is not None and gap.until <= state.gap_until:
-        return ()
-    found = ObservationGapFound(
-        at=gap.until, source=gap.source, since=gap.since, until=gap.until, reason=gap.reason
-    )
-    return (found,)
+    return gap_of(gap, state.gap_until)
 
 
 def on_nothing_new(state: RayJobState, total: NothingNew) -> tuple[RayJobEvent, ...]:
     """Return the sum of what was seen unchanged."""
-    told = state.confirmed_at is not None and total.at <= state.confirmed_at
-    if told or not total.sources or state.manifest is None:
-        return ()
-    return (ObservationsConfirmed(at=total.at, sources=total.sources),)
+    return confirmation_of(total, state.confirmed_at) if state.manifest is not None else ()
 
 
 def on_status_written(state: RayJobState, written: StatusWritten) -> tuple[RayJobEvent, ...]:
     """Return that users can now see this status."""
-    if state.published == written.resource_version or state.manifest is None:
-        return ()
-    published = StatusPublished(
-        at=written.at,
-        phase=written.phase,
-        resource_version=written.resource_version,
-        status_sha=written.status_sha,
-    )
-    return (published,)
+    return publication_of(written, state.published) if state.manifest is not None else ()

@@ -1,12 +1,9 @@
-"""What follows from a state by itself: the rules, in their order of priority.
+"""What follows from a RayJob's state by itself: the rules, in their order of priority.
 
-After an observation has changed a fact, the rules are asked one after the other; the first that
-has something to
-say is carried out, and all are asked again, until none has. Effects and decisions come last: they
-are compared with
-what the state calls for (`core.rayjob.wanted`, `core.rayjob.pending`), so nothing has to remember
-to start or to
-cancel them.
+After an observation has changed a fact, the rules are asked one after the other; the first that has
+something to say is carried out, and all are asked again, until none has (`core.jobs.settling`).
+Effects and decisions come last: they are compared with what the state calls for
+(`core.rayjob.wanted`, `core.rayjob.pending`).
 """
 
 from collections.abc import Callable
@@ -14,12 +11,7 @@ from typing import TypeAlias
 
 from core.jobs.decisions import DecisionKind, PendingDecision
 from core.jobs.effects import EffectKind, OpenEffect
-from core.jobs.events import (
-    DecisionCancelled,
-    DecisionScheduled,
-    EffectRequested,
-    EffectSuperseded,
-)
+from core.jobs.settling import Standpoint, decision_changes, effect_changes, settled
 from core.rayjob import names
 from core.rayjob.deletion import uncovered_because, why_not_deleted
 from core.rayjob.ending import conclude, judge_failing
@@ -51,16 +43,11 @@ from core.rayjob.state import (
     is_leaving,
     selects_cluster,
     standing,
+    submission_mode,
 )
 from core.rayjob.wanted import wanted_effects
-from core.values.ids import ObservationId, decision_id_of, effect_id_of
+from core.values.ids import ObservationId
 from core.values.instants import Instant
-
-ROUNDS_MAX = 32
-"""More rounds than any observation can need.
-
-Reaching it is a bug in the rules, found by the properties.
-"""
 
 SUSPENDABLE = frozenset({Phase.INITIALIZING, Phase.RUNNING})
 """Phases that honour spec.suspend at once; the others get there, or need not. Source: KubeRay."""
@@ -76,16 +63,7 @@ Rule: TypeAlias = Callable[[RayJobState, Instant], tuple[RayJobEvent, ...]]
 
 def settle(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[RayJobEvent, ...]:
     """Return everything that follows from `state` until nothing more does."""
-    said: list[RayJobEvent] = []
-    for _ in range(ROUNDS_MAX):
-        events = _first_to_speak(state, cause, at)
-        if not events:
-            return tuple(said)
-        for event in events:
-            state = evolve(state, event)
-        said += events
-    message = f"the rules do not come to rest: {[type(event).__name__ for event in said[-6:]]}"
-    raise AssertionError(message)
+    return settled(state, evolve, lambda now: _first_to_speak(now, cause, at))
 
 
 def _first_to_speak(
@@ -95,7 +73,31 @@ def _first_to_speak(
         for rule in RULES:
             if events := rule(state, at):
                 return events
-    return _effects(state, cause, at) or _decisions(state, cause, at)
+    here = _standpoint(state, cause, at)
+    effects = effect_changes(
+        here,
+        wanted_effects(state),
+        state.effects,
+        is_awaited=lambda effect: _is_done(state, effect),
+        why_dropped=_why_dropped,
+    )
+    if effects:
+        return effects
+    wanted = wanted_decisions(state)
+    return decision_changes(
+        here, wanted, state.decisions, lambda decision: _why_cancelled(state, decision)
+    )
+
+
+def _standpoint(state: RayJobState, cause: ObservationId, at: Instant) -> Standpoint:
+    manifest = state.manifest
+    return Standpoint(
+        at=at,
+        cause=cause,
+        attempt=state.attempt.number if state.attempt is not None else 0,
+        generation=manifest.generation if manifest is not None else 0,
+        digest=manifest.digest if manifest is not None else "",
+    )
 
 
 def _validity(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
@@ -153,7 +155,7 @@ def _progress(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     ready = cluster.state == "ready" or state.sidecar is not None
     if not ready or not cluster.address:
         return ()
-    if manifest.spec.submission_mode is SubmissionMode.INTERACTIVE:
+    if submission_mode(state) is SubmissionMode.INTERACTIVE:
         waiting = AttemptReachedWaiting(at=at, attempt=attempt.number, address=cluster.address)
         return (waiting,)
     if has_submitter(state) and (state.submitter is None or not state.submitter.uid):
@@ -226,40 +228,6 @@ RULES: tuple[Rule, ...] = (
 """In order of priority. What is known to have ended has ended, even if it is to be suspended."""
 
 
-def _effects(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[RayJobEvent, ...]:
-    wanted = {effect.key: effect for effect in wanted_effects(state)}
-    dropped = tuple(
-        EffectSuperseded(
-            at=at,
-            effect_id=effect.effect_id,
-            kind=effect.wanted.kind,
-            name=effect.wanted.name,
-            cause=_why_dropped(effect),
-        )
-        for effect in state.effects
-        if effect.wanted.key not in wanted and not _is_done(state, effect)
-    )
-    if dropped:
-        return dropped
-    under_way = {effect.wanted.key for effect in state.effects}
-    manifest = state.manifest
-    return tuple(
-        EffectRequested(
-            at=at,
-            effect_id=effect_id_of(cause, effect.kind.value, effect.name),
-            kind=effect.kind,
-            attempt=state.attempt.number if state.attempt is not None else 0,
-            name=effect.name,
-            uid=effect.uid,
-            address=effect.address,
-            generation=manifest.generation if manifest is not None else 0,
-            digest=manifest.digest if manifest is not None else "",
-        )
-        for key, effect in wanted.items()
-        if key not in under_way
-    )
-
-
 def _why_dropped(effect: OpenEffect) -> str:
     """Return why an open effect is not wanted any more."""
     deletions = (EffectKind.DELETE_CLUSTER, EffectKind.DELETE_SUBMITTER, EffectKind.DELETE_JOB)
@@ -300,39 +268,7 @@ def _is_for_now(state: RayJobState, effect: OpenEffect) -> bool:
     return goes_on and attempt is not None and effect.attempt == attempt.number
 
 
-def _decisions(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[RayJobEvent, ...]:
-    wanted = {(item.kind, item.subject, item.due_at): item for item in wanted_decisions(state)}
-    pending = {(item.kind, item.subject, item.due_at) for item in state.decisions}
-    kinds = {key[:2] for key in wanted}
-    cancelled = tuple(
-        DecisionCancelled(
-            at=at,
-            decision_id=item.decision_id,
-            kind=item.kind,
-            cause=_why_cancelled(state, item, replaced=(item.kind, item.subject) in kinds),
-        )
-        for item in state.decisions
-        if (item.kind, item.subject, item.due_at) not in wanted
-    )
-    scheduled = tuple(
-        DecisionScheduled(
-            at=at,
-            decision_id=decision_id_of(cause, item.kind.value, item.subject),
-            kind=item.kind,
-            attempt=state.attempt.number if state.attempt is not None else 0,
-            due_at=item.due_at,
-            cause=item.cause,
-            subject=item.subject,
-        )
-        for key, item in wanted.items()
-        if key not in pending
-    )
-    return cancelled + scheduled
-
-
-def _why_cancelled(state: RayJobState, decision: PendingDecision, *, replaced: bool) -> str:
-    if replaced:
-        return "its instant has changed"
+def _why_cancelled(state: RayJobState, decision: PendingDecision) -> str:
     if state.deleted_at is not None or is_leaving(state):
         return "the RayJob is being deleted"
     if decision.kind is DecisionKind.DELETION_RULE:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.rayjob.names import RAY_SUCCESS_WINS_ANNOTATION
-from core.values.documents import Manifest, child, items, number, text
+from core.values.documents import Json, Manifest, child, items, number, text
 
 
 class SubmissionMode(StrEnum):
@@ -23,6 +23,9 @@ class SubmissionMode(StrEnum):
     UNKNOWN = "unknown"
     """Any other text: upstream submits nothing then, and so do we."""
 
+
+SECONDS_MAX = 2**31 - 1
+"""Longest time that a field can hold: 68 years."""
 
 OURS = frozenset({"", "ray.io/kuberay-operator"})
 """Values of spec.managedBy that leave the job to this controller."""
@@ -80,11 +83,6 @@ class RayJobSpec:
         """Return whether the job is left to this controller."""
         return self.managed_by in OURS
 
-    @property
-    def has_submitter(self) -> bool:
-        """Return whether a batch Job hands in the entrypoint."""
-        return self.submission_mode is SubmissionMode.K8S_JOB
-
 
 def _mode(value: str) -> SubmissionMode:
     known = {mode.value: mode for mode in SubmissionMode if mode is not SubmissionMode.UNKNOWN}
@@ -103,9 +101,9 @@ def read_spec(manifest: Manifest) -> RayJobSpec:
     return RayJobSpec(
         submission_mode=_mode(mode) if isinstance(mode, str) else SubmissionMode.K8S_JOB,
         backoff_limit=number(spec, "backoffLimit") or 0,
-        active_deadline_seconds=number(spec, "activeDeadlineSeconds"),
-        pre_running_deadline_seconds=number(spec, "preRunningDeadlineSeconds"),
-        ttl_seconds_after_finished=number(spec, "ttlSecondsAfterFinished") or 0,
+        active_deadline_seconds=_deadline(spec, "activeDeadlineSeconds"),
+        pre_running_deadline_seconds=_deadline(spec, "preRunningDeadlineSeconds"),
+        ttl_seconds_after_finished=_delay(spec, "ttlSecondsAfterFinished"),
         shutdown_after_job_finishes=spec.get("shutdownAfterJobFinishes") is True,
         suspend=spec.get("suspend") is True,
         job_id=text(spec, "jobId"),
@@ -118,9 +116,20 @@ def read_spec(manifest: Manifest) -> RayJobSpec:
     )
 
 
+def _deadline(spec: Manifest, field: str) -> int | None:
+    """Return so many seconds; None for what is no deadline, which is a fault of the manifest."""
+    found = number(spec, field)
+    return found if found is not None and 0 < found <= SECONDS_MAX else None
+
+
+def _delay(document: Json, *path: str) -> int:
+    """Return so many seconds, within what an instant can be put off by."""
+    return min(max(number(document, *path) or 0, 0), SECONDS_MAX)
+
+
 def _deletion_rules(spec: Manifest) -> Iterator[DeletionRule]:
     """Yield the rules of deletionStrategy; the old policies count from the job's own delay."""
-    strategy, ttl = child(spec, "deletionStrategy"), number(spec, "ttlSecondsAfterFinished") or 0
+    strategy, ttl = child(spec, "deletionStrategy"), _delay(spec, "ttlSecondsAfterFinished")
     known = {policy.value: policy for policy in DeletionPolicy}
     for index, rule in enumerate(items(strategy, "deletionRules")):
         policy = known.get(text(rule, "policy"))
@@ -129,7 +138,7 @@ def _deletion_rules(spec: Manifest) -> Iterator[DeletionRule]:
                 policy=policy,
                 job_status=text(rule, "condition", "jobStatus"),
                 phase=text(rule, "condition", "jobDeploymentStatus"),
-                ttl_seconds=number(rule, "condition", "ttlSeconds") or 0,
+                ttl_seconds=_delay(rule, "condition", "ttlSeconds"),
                 source=f"deletionRules[{index}]",
             )
     for field, job_status in (("onSuccess", "SUCCEEDED"), ("onFailure", "FAILED")):

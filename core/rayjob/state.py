@@ -1,6 +1,6 @@
 """What is known of one RayJob: the fold of its stream, and the questions the rules ask of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from core.jobs.decisions import PendingDecision
@@ -11,7 +11,7 @@ from core.jobs.retry_options import NOTHING_ASKED, RetryOptions
 from core.rayjob.observations import JobIdentity, Problem
 from core.rayjob.phases import ENDED, FINAL, JobStatus, Phase
 from core.rayjob.pods import PodFact
-from core.rayjob.spec import RayJobSpec
+from core.rayjob.spec import RayJobSpec, SubmissionMode
 from core.values.documents import Manifest
 from core.values.instants import Instant
 
@@ -23,6 +23,7 @@ class KnownManifest:
     generation: int
     digest: str
     spec: RayJobSpec
+    """What is in force: that of the last manifest that was valid, if there was one."""
     policy: Policy
     finalizer: bool
     problem: Problem | None
@@ -30,6 +31,19 @@ class KnownManifest:
     options: RetryOptions = NOTHING_ASKED
     option_problems: tuple[str, ...] = ()
     """Annotations of ours that are left out, and why."""
+
+
+def spec_in_force(
+    known: KnownManifest | None, spec: RayJobSpec, problem: Problem | None
+) -> RayJobSpec:
+    """Return by what a job goes on once `spec` was seen, after the manifest that was `known`.
+
+    An invalid manifest changes nothing but who controls the job: a deadline of -5 seconds must not
+    end what runs.
+    """
+    if problem is None or known is None:
+        return spec
+    return replace(known.spec, managed_by=spec.managed_by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +129,11 @@ class Attempt:
     job_id: str
     generation: int
     started_at: Instant
+    selected: bool = False
+    """It runs on a RayCluster that the job selected when it began; an edit changes nothing here."""
+    mode: SubmissionMode | None = None
+    """How its entrypoint gets to the head, settled with its RayCluster; None: as the manifest says.
+    """
     address: str = ""
     """`host:port` of the head; known from Running (Waiting) on."""
     submitted: bool = False
@@ -253,13 +272,32 @@ def is_leaving(state: RayJobState) -> bool:
 
 
 def selects_cluster(state: RayJobState) -> bool:
-    """Return whether the job runs on a RayCluster that is not its own."""
+    """Return whether the job runs on a RayCluster that is not its own.
+
+    While there is an attempt, what it began with counts and not an edit: else a shared RayCluster
+    would be taken for the job's own, or its own for a shared one.
+    """
+    if state.attempt is not None and not state.attempt.cleared:
+        return state.attempt.selected
     return state.manifest is not None and state.manifest.spec.cluster_selector != ""
+
+
+def submission_mode(state: RayJobState) -> SubmissionMode | None:
+    """Return how the entrypoint gets to the head; None while no manifest is known.
+
+    An edit counts for the next attempt: nobody would hand in this one, or two would.
+    """
+    if state.manifest is None:
+        return None
+    attempt = state.attempt
+    if attempt is not None and not attempt.cleared and attempt.mode is not None:
+        return attempt.mode
+    return state.manifest.spec.submission_mode
 
 
 def has_submitter(state: RayJobState) -> bool:
     """Return whether a batch Job hands in the entrypoint."""
-    return state.manifest is not None and state.manifest.spec.has_submitter
+    return submission_mode(state) is SubmissionMode.K8S_JOB
 
 
 def awaits_submitter(state: RayJobState) -> bool:
@@ -269,7 +307,7 @@ def awaits_submitter(state: RayJobState) -> bool:
 
 def is_sidecar(state: RayJobState) -> bool:
     """Return whether the submitter runs beside the head."""
-    return state.manifest is not None and state.manifest.spec.submission_mode == "SidecarMode"
+    return submission_mode(state) is SubmissionMode.SIDECAR
 
 
 def submitter_of(state: RayJobState) -> KnownSubmitter | None:
@@ -294,7 +332,7 @@ def wants_poll(state: RayJobState) -> bool:
 
 
 def _is_http(state: RayJobState) -> bool:
-    return state.manifest is not None and state.manifest.spec.submission_mode == "HTTPMode"
+    return submission_mode(state) is SubmissionMode.HTTP
 
 
 def is_open(state: RayJobState) -> bool:

@@ -16,6 +16,7 @@ from core.rayjob.state import (
     is_final,
     is_leaving,
     selects_cluster,
+    submission_mode,
 )
 
 CLEANING = frozenset({Phase.RETRYING, Phase.SUSPENDING})
@@ -60,7 +61,7 @@ def _life(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEffect]
     elif state.phase is Phase.INITIALIZING:
         yield from _building(state)
     elif state.phase is Phase.RUNNING:
-        yield from _submitting(state, manifest)
+        yield from _submitting(state)
         yield from _leading_there(state)
     elif state.phase in CLEANING:
         yield from _cleaning(state)
@@ -147,9 +148,9 @@ def _leading_there(state: RayJobState) -> Iterator[WantedEffect]:
         yield WantedEffect(kind=kind, name=head_service_name(identity.name))
 
 
-def _submitting(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEffect]:
+def _submitting(state: RayJobState) -> Iterator[WantedEffect]:
     attempt = state.attempt
-    if attempt is None or manifest.spec.submission_mode is not SubmissionMode.HTTP:
+    if attempt is None or submission_mode(state) is not SubmissionMode.HTTP:
         return
     if not attempt.submitted and not attempt.submit_refused and attempt.job_id:
         yield WantedEffect(

@@ -220,6 +220,8 @@ class JobSetObserved:
     """Its terminal condition, if it has one."""
     contributed: tuple[Condition, ...] = ()
     """What plugins make of it."""
+    version: str = ""
+    """Its resourceVersion; empty: it was not written down yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

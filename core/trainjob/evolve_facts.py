@@ -4,6 +4,7 @@ from typing import assert_never
 
 from core.trainjob import events
 from core.trainjob.conditions import merged
+from core.trainjob.phases import DEADLINE_EXCEEDED
 from core.trainjob.state import KnownJobSet, TrainJobState, is_final, remember_gone
 
 
@@ -28,7 +29,8 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
 def _jobset(state: TrainJobState, event: events.JobSetObserved) -> TrainJobState:
     before = state.jobset
     asked = before is not None and before.uid == event.uid and before.delete_asked
-    if before is not None and before.uid != event.uid:
+    if before is not None and before.uid != event.uid and before.observed:
+        # One that was only applied may be the younger: then this is late news of its forerunner.
         state = remember_gone(state, before.uid)
     known = KnownJobSet(
         name=event.name,
@@ -39,12 +41,16 @@ def _jobset(state: TrainJobState, event: events.JobSetObserved) -> TrainJobState
         deleting=event.deleting,
         delete_asked=asked,
         end=event.end,
+        observed=True,
+        version=event.version,
     )
     conditions = state.conditions
     if state.manifest is not None and state.manifest.policy.propagates:
         conditions = merged(conditions, event.contributed)
+    late = state.reason == DEADLINE_EXCEEDED and is_final(state)
     return state._replace(
         jobset=known,
+        doomed=state.doomed or (late and event.end is None and not (event.deleting or asked)),
         created_once=True,
         conditions=conditions,
         jobs=event.jobs,

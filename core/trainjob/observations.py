@@ -112,6 +112,8 @@ class JobSetSeen:
     end: JobSetEnd | None
     contributed: tuple[Condition, ...] = ()
     """What plugins make of it."""
+    version: str = ""
+    """Its resourceVersion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from core.trainjob.observations import (
     TrainJobGone,
     TrainJobSeen,
 )
-from core.trainjob.state import KnownTrainJob, TrainJobState, is_dormant, is_final
+from core.trainjob.state import KnownJobSet, KnownTrainJob, TrainJobState, is_dormant, is_final
 
 News = tuple[TrainJobEvent, ...]
 
@@ -102,7 +102,7 @@ def on_jobset_seen(state: TrainJobState, seen: JobSetSeen) -> News:
         return ()
     if not seen.owned or seen.name != identity.name:
         return ()
-    if known is not None and known.uid == seen.uid and seen.generation < known.generation:
+    if known is not None and known.uid == seen.uid and _is_older(seen, known):
         return ()
     observed = JobSetObserved(
         at=seen.at,
@@ -115,8 +115,20 @@ def on_jobset_seen(state: TrainJobState, seen: JobSetSeen) -> News:
         jobs=seen.jobs,
         end=seen.end,
         contributed=seen.contributed,
+        version=seen.version,
     )
     return () if _is_known(state, seen) else (observed,)
+
+
+def _is_older(seen: JobSetSeen, known: KnownJobSet) -> bool:
+    """Return whether a look is older than what is known, as of a watch that lags behind another's.
+
+    resourceVersions are compared as numbers, which Kubernetes allows for objects of one kind.
+    """
+    if seen.generation < known.generation:
+        return True
+    both = (seen.version, known.version)
+    return all(item.isdecimal() for item in both) and int(seen.version) < int(known.version)
 
 
 def _is_known(state: TrainJobState, seen: JobSetSeen) -> bool:

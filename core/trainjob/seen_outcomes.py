@@ -1,19 +1,8 @@
 """What the controller's own doing brings back: outcomes, due decisions, writes, gaps."""
 
-from typing import assert_never
-
 from core.jobs.decisions import DecisionKind
 from core.jobs.effects import EffectKind, OpenEffect, Outcome
-from core.jobs.events import (
-    DecisionFired,
-    EffectFailed,
-    EffectFaltered,
-    EffectSucceeded,
-    EffectSuperseded,
-    ObservationGapFound,
-    ObservationsConfirmed,
-    StatusPublished,
-)
+from core.jobs.events import DecisionFired
 from core.jobs.observations import (
     DecisionDue,
     EffectEnded,
@@ -21,6 +10,7 @@ from core.jobs.observations import (
     StatusWritten,
     WatchInterrupted,
 )
+from core.jobs.told_back import confirmation_of, gap_of, outcome_of, publication_of
 from core.trainjob.events import (
     JobsBuildFailed,
     JobsCreationFailed,
@@ -42,79 +32,43 @@ def on_effect_ended(state: TrainJobState, ended: EffectEnded) -> News:
     effect = next((item for item in state.effects if item.effect_id == ended.effect_id), None)
     if effect is None:
         return ()
-    kind, name = effect.wanted.kind, effect.wanted.name
-    match ended.outcome:
-        case Outcome.SUCCEEDED:
-            succeeded = EffectSucceeded(
-                at=ended.at,
-                effect_id=effect.effect_id,
-                kind=kind,
-                name=name,
-                uid=ended.uid,
-                gone=ended.gone,
-                already=ended.already,
-                sent=ended.sent,
-            )
-            return succeeded, *_applied(state, effect, ended)
-        case Outcome.FALTERED:
-            if effect.trouble == ended.trouble:
-                return ()
-            faltered = EffectFaltered(
-                at=ended.at, effect_id=effect.effect_id, kind=kind, name=name, trouble=ended.trouble
-            )
-            return (faltered,)
-        case Outcome.FAILED:
-            failed = EffectFailed(
-                at=ended.at, effect_id=effect.effect_id, kind=kind, name=name, trouble=ended.trouble
-            )
-            return failed, *_refused(state, effect, ended)
-        case Outcome.SUPERSEDED:
-            superseded = EffectSuperseded(
-                at=ended.at,
-                effect_id=effect.effect_id,
-                kind=kind,
-                name=name,
-                cause=ended.trouble,
-                sent=False,
-            )
-            return (superseded,)
-        case _:
-            assert_never(ended.outcome)
-
-
-def _applied(state: TrainJobState, effect: OpenEffect, ended: EffectEnded) -> News:
+    told = outcome_of(effect, ended)
     if effect.wanted.kind is not EffectKind.APPLY_OBJECTS:
-        return ()
+        return told
+    if ended.outcome is Outcome.SUCCEEDED:
+        return *told, _applied(state, effect, ended)
+    if ended.outcome is Outcome.FAILED:
+        return *told, _refused(state, effect, ended)
+    return told
+
+
+def _applied(state: TrainJobState, effect: OpenEffect, ended: EffectEnded) -> ObjectsApplied:
     outcome = read_outcome(ended.details)
-    return (
-        ObjectsApplied(
-            at=ended.at,
-            generation=_generation(state),
-            digest=effect.digest,
-            runtime=outcome.runtime,
-            jobset_uid=outcome.jobset_uid,
-            jobset_generation=outcome.jobset_generation,
-            jobset_suspend=outcome.jobset_suspend,
-            names=outcome.names,
-            snapshot=outcome.snapshot,
-        ),
+    return ObjectsApplied(
+        at=ended.at,
+        generation=_generation(state),
+        digest=effect.digest,
+        runtime=outcome.runtime,
+        jobset_uid=outcome.jobset_uid,
+        jobset_generation=outcome.jobset_generation,
+        jobset_suspend=outcome.jobset_suspend,
+        names=outcome.names,
+        snapshot=outcome.snapshot,
     )
 
 
-def _refused(state: TrainJobState, effect: OpenEffect, ended: EffectEnded) -> News:
-    if effect.wanted.kind is not EffectKind.APPLY_OBJECTS:
-        return ()
+def _refused(
+    state: TrainJobState, effect: OpenEffect, ended: EffectEnded
+) -> JobsBuildFailed | JobsCreationFailed:
     outcome: ApplyOutcome = read_outcome(ended.details)
     failure = JobsBuildFailed if outcome.failed_building else JobsCreationFailed
-    return (
-        failure(
-            at=ended.at,
-            generation=_generation(state),
-            digest=effect.digest,
-            runtime=outcome.runtime,
-            cause=ended.trouble,
-            may_pass=outcome.may_pass,
-        ),
+    return failure(
+        at=ended.at,
+        generation=_generation(state),
+        digest=effect.digest,
+        runtime=outcome.runtime,
+        cause=ended.trouble,
+        may_pass=outcome.may_pass,
     )
 
 
@@ -153,30 +107,14 @@ def on_watch_interrupted(state: TrainJobState, gap: WatchInterrupted) -> News:
     """Return the gap, for a job to which something could have happened in it."""
     if state.manifest is None or state.deleted_at is not None or is_final(state):
         return ()
-    if state.gap_until is not None and gap.until <= state.gap_until:
-        return ()
-    found = ObservationGapFound(
-        at=gap.until, source=gap.source, since=gap.since, until=gap.until, reason=gap.reason
-    )
-    return (found,)
+    return gap_of(gap, state.gap_until)
 
 
 def on_nothing_new(state: TrainJobState, total: NothingNew) -> News:
     """Return the sum of what was seen unchanged."""
-    told = state.confirmed_at is not None and total.at <= state.confirmed_at
-    if told or not total.sources or state.manifest is None:
-        return ()
-    return (ObservationsConfirmed(at=total.at, sources=total.sources),)
+    return confirmation_of(total, state.confirmed_at) if state.manifest is not None else ()
 
 
 def on_status_written(state: TrainJobState, written: StatusWritten) -> News:
     """Return that users can now see this status."""
-    if state.published == written.resource_version or state.manifest is None:
-        return ()
-    published = StatusPublished(
-        at=written.at,
-        phase=written.phase,
-        resource_version=written.resource_version,
-        status_sha=written.status_sha,
-    )
-    return (published,)
+    return publication_of(written, state.published) if state.manifest is not None else ()

@@ -9,12 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from core.jobs.effects import EffectKind, OpenEffect
-from core.jobs.events import (
-    DecisionCancelled,
-    DecisionScheduled,
-    EffectRequested,
-    EffectSuperseded,
-)
+from core.jobs.settling import Standpoint, decision_changes, effect_changes, settled
 from core.trainjob.conditions import found, is_true
 from core.trainjob.events import (
     JobsBuildFailed,
@@ -38,27 +33,15 @@ from core.trainjob.state import (
     is_leaving,
 )
 from core.trainjob.wanted import wanted_decisions, wanted_effects
-from core.values.ids import ObservationId, decision_id_of, effect_id_of
+from core.values.ids import ObservationId
 from core.values.instants import Instant
-
-ROUNDS_MAX = 32
-"""More rounds than any observation can need. Reaching it is a bug in the rules."""
 
 Rule: TypeAlias = Callable[[TrainJobState, Instant], tuple[TrainJobEvent, ...]]
 
 
 def settle(state: TrainJobState, cause: ObservationId, at: Instant) -> tuple[TrainJobEvent, ...]:
     """Return everything that follows from `state` until nothing more does."""
-    said: list[TrainJobEvent] = []
-    for _ in range(ROUNDS_MAX):
-        events = _first_to_speak(state, cause, at)
-        if not events:
-            return tuple(said)
-        for event in events:
-            state = evolve(state, event)
-        said += events
-    message = f"the rules do not come to rest: {[type(event).__name__ for event in said[-6:]]}"
-    raise AssertionError(message)
+    return settled(state, evolve, lambda now: _first_to_speak(now, cause, at))
 
 
 def _first_to_speak(
@@ -68,7 +51,29 @@ def _first_to_speak(
         for rule in RULES:
             if events := rule(state, at):
                 return events
-    return _effects(state, cause, at) or _decisions(state, cause, at)
+    here = _standpoint(state, cause, at)
+    effects = effect_changes(
+        here,
+        wanted_effects(state),
+        state.effects,
+        is_awaited=lambda effect: _is_done(state, effect),
+        why_dropped=lambda _: "no longer wanted",
+    )
+    if effects:
+        return effects
+    wanted = wanted_decisions(state)
+    return decision_changes(here, wanted, state.decisions, lambda _: _why_cancelled(state))
+
+
+def _standpoint(state: TrainJobState, cause: ObservationId, at: Instant) -> Standpoint:
+    manifest = state.manifest
+    return Standpoint(
+        at=at,
+        cause=cause,
+        attempt=state.attempt.number if state.attempt is not None else 0,
+        generation=manifest.generation if manifest is not None else 0,
+        digest=manifest.digest if manifest is not None else "",
+    )
 
 
 def _conclusion(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
@@ -179,39 +184,6 @@ RULES: tuple[Rule, ...] = (_conclusion, _runtime_kind, _suspension, _execution)
 """In order of priority. What is known to have ended has ended, even if it is to be suspended."""
 
 
-def _effects(state: TrainJobState, cause: ObservationId, at: Instant) -> tuple[TrainJobEvent, ...]:
-    wanted = {effect.key: effect for effect in wanted_effects(state)}
-    dropped = tuple(
-        EffectSuperseded(
-            at=at,
-            effect_id=effect.effect_id,
-            kind=effect.wanted.kind,
-            name=effect.wanted.name,
-            cause="no longer wanted",
-        )
-        for effect in state.effects
-        if effect.wanted.key not in wanted and not _is_done(state, effect)
-    )
-    if dropped:
-        return dropped
-    under_way = {effect.wanted.key for effect in state.effects}
-    manifest = state.manifest
-    return tuple(
-        EffectRequested(
-            at=at,
-            effect_id=effect_id_of(cause, effect.kind.value, effect.name),
-            kind=effect.kind,
-            attempt=state.attempt.number if state.attempt is not None else 0,
-            name=effect.name,
-            uid=effect.uid,
-            generation=manifest.generation if manifest is not None else 0,
-            digest=manifest.digest if manifest is not None else "",
-        )
-        for key, effect in wanted.items()
-        if key not in under_way
-    )
-
-
 def _is_done(state: TrainJobState, effect: OpenEffect) -> bool:
     """Return whether an open effect's outcome is still to be heard, though it is not wanted.
 
@@ -224,40 +196,7 @@ def _is_done(state: TrainJobState, effect: OpenEffect) -> bool:
     return not is_dormant(state) and not is_leaving(state)
 
 
-def _decisions(
-    state: TrainJobState, cause: ObservationId, at: Instant
-) -> tuple[TrainJobEvent, ...]:
-    wanted = {(item.kind, item.subject, item.due_at): item for item in wanted_decisions(state)}
-    pending = {(item.kind, item.subject, item.due_at) for item in state.decisions}
-    cancelled = tuple(
-        DecisionCancelled(
-            at=at,
-            decision_id=item.decision_id,
-            kind=item.kind,
-            cause=_why_cancelled(state, replaced=any(item.kind is key[0] for key in wanted)),
-        )
-        for item in state.decisions
-        if (item.kind, item.subject, item.due_at) not in wanted
-    )
-    scheduled = tuple(
-        DecisionScheduled(
-            at=at,
-            decision_id=decision_id_of(cause, item.kind.value, item.subject),
-            kind=item.kind,
-            attempt=state.attempt.number if state.attempt is not None else 0,
-            due_at=item.due_at,
-            cause=item.cause,
-            subject=item.subject,
-        )
-        for key, item in wanted.items()
-        if key not in pending
-    )
-    return cancelled + scheduled
-
-
-def _why_cancelled(state: TrainJobState, *, replaced: bool) -> str:
-    if replaced:
-        return "its instant has changed"
+def _why_cancelled(state: TrainJobState) -> str:
     if state.deleted_at is not None or is_leaving(state):
         return "the TrainJob is being deleted"
     if is_final(state):

@@ -37,6 +37,10 @@ class KnownJobSet:
     deleting: bool = False
     delete_asked: bool = False
     end: JobSetEnd | None = None
+    observed: bool = False
+    """Whether it was seen, and is not known by the answer to an apply alone."""
+    version: str = ""
+    """resourceVersion of the look that brought the last news; empty: unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

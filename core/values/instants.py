@@ -24,9 +24,9 @@ def parse_rfc3339(text: str) -> Instant | None:
     """
     try:
         parsed = datetime.fromisoformat(text)
-    except ValueError:
+        return parsed.astimezone(UTC) if parsed.tzinfo is not None else None
+    except (ValueError, OverflowError):  # the latter: in UTC it is a year that no date can hold
         return None
-    return parsed.astimezone(UTC) if parsed.tzinfo is not None else None
 
 
 def from_milliseconds(milliseconds: int) -> Instant | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from docs.reference.from_code.cli import cli_page, exit_codes_page
 from docs.reference.from_code.effects import decisions_page, effects_page
 from docs.reference.from_code.events import events_page
+from docs.reference.from_code.failure_classes import failure_classes_page
 from docs.reference.from_code.metrics import metrics_page
 from docs.reference.from_code.phases import phases_page
 from docs.reference.from_code.settings import settings_page
@@ -26,6 +27,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "effects.md": effects_page,
     "events.md": events_page,
     "exit-codes.md": exit_codes_page,
+    "failure-classes.md": failure_classes_page,
     "metrics.md": metrics_page,
     "phases.md": phases_page,
     "settings.md": settings_page,

@@ -16,9 +16,13 @@ from core.ports.cluster import ObjectListener, Resource, Subscription, Watches
 from tests.acceptance.node import Node
 from tests.acceptance.site import Site
 from tests.acceptance.witness import BATCH_JOBS, JOBSETS, RAYCLUSTERS, RAYJOBS, TRAINJOBS
-from tests.support.api import PODS, Api, eventually, own_namespace
+from tests.support.api import CONFIGMAPS, PODS, SERVICES, Api, own_namespace
 from tests.support.apiserver import ApiServer
 from tests.support.processes import Terminal
+from tests.support.waiting import wait_until
+
+GONE_SECONDS = 120.0
+"""Limit until nothing is left: garbage is collected when a busy controller manager gets to it."""
 
 
 class InNamespace(Watches):
@@ -63,7 +67,7 @@ def real_site(server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterato
                 running_on=Node(plane.agent, api),
             )
         finally:
-            _leave_nothing(api)
+            leave_nothing(api)
     for client in (admin, user):
         client.pool.clear()
 
@@ -85,11 +89,16 @@ def _data_plane(server: ApiServer, directory: Path, namespace: str) -> Iterator[
         plane.stop()
 
 
-def _leave_nothing(api: Api) -> None:
-    """Delete everything, and wait until the agent has let go of the last Pod."""
+def leave_nothing(api: Api) -> None:
+    """Delete everything, and wait until all is gone and the agent has let go of the last Pod."""
     for item in api.list(RAYJOBS).body["items"]:
         api.merge(RAYJOBS, item["metadata"]["name"], {"metadata": {"finalizers": None}})
-    for resource in (RAYJOBS, TRAINJOBS, JOBSETS, RAYCLUSTERS, BATCH_JOBS):
-        path = api.path(resource)
-        api.request("DELETE", path, {"propagationPolicy": "Background"})
-    eventually(lambda: api.list(PODS).body["items"] == [], "no Pod is left")
+    kinds = (RAYJOBS, TRAINJOBS, JOBSETS, RAYCLUSTERS, BATCH_JOBS, CONFIGMAPS, SERVICES)
+    for resource in kinds:
+        api.request("DELETE", api.path(resource), {"propagationPolicy": "Background"})
+    for resource in (RAYJOBS, RAYCLUSTERS, BATCH_JOBS, SERVICES, PODS):
+        wait_until(
+            lambda resource=resource: api.list(resource).body["items"] == [],  # type: ignore[misc]  # a default argument binds the loop's value
+            f"no {resource} is left",
+            GONE_SECONDS,
+        )

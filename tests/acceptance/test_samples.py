@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.acceptance.samples import drive
+from tests.acceptance.samples import ONLY_RAYJOBS, drive
 from tests.acceptance.site import Site
 from tests.acceptance.witness import Witness
 from tests.rules.rayjob.upstream import sample_names
@@ -12,4 +12,5 @@ pytestmark = pytest.mark.postgres
 
 @pytest.mark.parametrize("name", sample_names())
 def test_a_sample_of_upstream_goes_its_whole_way(site: Site, witness: Witness, name: str) -> None:
-    drive(site, witness, name)
+    with site.controller(**ONLY_RAYJOBS):
+        drive(site, witness, name)

@@ -7,6 +7,8 @@ import pytest
 
 from adapters.cli.exit_codes import ExitCode
 from adapters.postgres.evidence import PostgresEvidence
+from tests.acceptance.jobs import rayjob
+from tests.acceptance.site import Site
 from tests.rules.forensics.corpus.programs import PROGRAMS
 from tests.support.ledgers import app_engine, postgres_ledger, tampering
 from tests.support.processes import Terminal
@@ -49,6 +51,38 @@ def test_a_log_is_sealed_and_verified_with_a_key_and_a_directory(
     told = filled.jobledger(*asked, code=ExitCode.FOUND_WRONG)
     assert "sealed event at position 4" in told.out
     assert "the whole job is gone; it had 3 events in seal 1" in told.out
+
+
+def test_a_running_service_seals_what_is_new_and_verify_asks_for_its_seals(site: Site) -> None:
+    site.terminal.jobledger("seal", "key", "seal.pem")
+    elsewhere, key = site.directory / "elsewhere", site.directory / "seal.pem"
+    how = {"JOBLEDGER_SEALS_DIR": str(elsewhere), "JOBLEDGER_SEAL_KEY_FILE": str(key)}
+    last = "SELECT coalesce(max(document::json #>> '{seal,last}')::bigint, 0) FROM seal"
+    with site.controller(JOBLEDGER_SEAL_EVERY_SECONDS="1", **how) as controller:
+        for name in ("one", "two"):
+            site.submit(rayjob(name, "true", suspend=True))
+            known = f"SELECT count(*) = 1 FROM job WHERE name = '{name}'"
+            site.wait_for_true(f"{name} is in the log", known)
+            position = site.value("SELECT position FROM log_head")
+            site.wait_for_true(f"{name} is sealed", f"SELECT ({last}) >= %s", position)
+        assert controller.terminate() == 0
+        assert '"sealed"' in controller.log
+        assert "not_sealed" not in controller.log
+    seals = site.value("SELECT count(*) FROM seal")
+    assert len(list(elsewhere.iterdir())) == seals >= 2
+    asked = ("verify", "--seals", str(elsewhere), "--key", f"{key}.pub")
+    assert f"held against {seals} seals up to position" in site.terminal.jobledger(*asked).out
+    swapped = "position = CASE position WHEN 1 THEN {0} ELSE 1 END WHERE position IN (1, {0})"
+    other = site.value("SELECT min(position) FROM event WHERE stream_id <> %s", _first(site))
+    with tampering(site.database_url) as superuser:
+        superuser.execute(f"UPDATE event SET {swapped.format(other)}")
+    told = site.terminal.jobledger(*asked, code=ExitCode.FOUND_WRONG)
+    assert "sealed event at position 1" in told.out
+
+
+def _first(site: Site) -> object:
+    """Return the stream of the first event."""
+    return site.value("SELECT stream_id FROM event WHERE position = 1")
 
 
 def test_a_part_of_the_log_is_verified(filled: Terminal, ledger_url: str) -> None:

@@ -68,6 +68,34 @@ def most_of_a_trainjob_may_not_change(api: Api) -> None:
     assert removed.code == 200, "a rule about a change asks only where both are there"
 
 
+def what_may_not_change_may_not_be_applied_either(api: Api) -> None:
+    """By server-side apply, which kubectl and GitOps use; what may change goes through."""
+    lasting: dict[str, Any] = {
+        "runtimeRef": {"name": "torch-distributed"},
+        "initializer": {"dataset": {"storageUri": "hf://a/b"}},
+        "trainer": {"numNodes": 2, "command": ["run"]},
+        "activeDeadlineSeconds": 5,
+        "managedBy": "trainer.kubeflow.org/trainjob-controller",
+    }
+    made = api.apply(TRAINJOBS, _trainjob(**lasting), "user")
+    assert made.code == 201, made.message
+    for field, value in (
+        ("runtimeRef", {"name": "other"}),
+        ("initializer", {"dataset": {"storageUri": "hf://a/c"}}),
+        ("trainer", {"numNodes": 2, "command": ["walk"]}),
+        ("activeDeadlineSeconds", 6),
+        ("managedBy", "kueue.x-k8s.io/multikueue"),
+    ):
+        reply = api.apply(TRAINJOBS, _trainjob(**lasting | {field: value}), "user")
+        assert (reply.code, reply.reason) == (422, "Invalid"), reply.message
+        assert f"spec.{field}" in reply.causes, reply.causes
+    patches = [{"manager": "a.example/first"}]
+    free = api.apply(TRAINJOBS, _trainjob(**lasting, suspend=True, runtimePatches=patches), "user")
+    assert free.code == 200, free.message
+    other = api.apply(TRAINJOBS, _trainjob(**lasting), "user")
+    assert (other.code, other.body["spec"]["suspend"]) == (200, False), "given up, so the default"
+
+
 def a_trainjob_has_one_of_two_managers(api: Api) -> None:
     reply = api.create(TRAINJOBS, _trainjob(managedBy="example.com/other"))
     _refused(reply, "spec.managedBy", "ManagedBy must be trainer.kubeflow.org/trainjob-controller")

@@ -14,8 +14,7 @@ from core.forensics.dossier import Dossier, reader_of
 from core.forensics.explain import explain
 from core.forensics.replay import replay
 from core.forensics.timeline import timeline
-from tests.frozen.make_streams import FOLDER, path_of
-from tests.support.lives import LIVES
+from tests.frozen.make_streams import FOLDER, NAMES, path_of
 
 FILES = sorted(FOLDER.glob("*.bundle"))
 
@@ -25,7 +24,7 @@ def dossier(path: Path) -> Dossier:
     return Dossier(events=bundle.events, evidence=reader_of(bundle.evidence), origin=path.name)
 
 
-@pytest.mark.parametrize("life", LIVES)
+@pytest.mark.parametrize("life", NAMES)
 def test_every_life_has_a_stream(life: str) -> None:
     """If not: `python -m tests.frozen.make_streams`."""
     assert path_of(life).exists()

@@ -33,9 +33,17 @@ from core.rayjob.status import status
 from tests.support.rows import check_laws
 
 CLEANING_UP = frozenset(
-    {EffectKind.DELETE_CLUSTER, EffectKind.REMOVE_FINALIZER, EffectKind.STOP_ENTRYPOINT}
+    {
+        EffectKind.DELETE_CLUSTER,
+        EffectKind.DELETE_JOB,
+        EffectKind.SUSPEND_WORKERS,
+        EffectKind.REMOVE_FINALIZER,
+        EffectKind.STOP_ENTRYPOINT,
+    }
 )
-AFTER_THE_END = frozenset({DecisionKind.TTL_SHUTDOWN, DecisionKind.EFFECT_RETRY})
+AFTER_THE_END = frozenset(
+    {DecisionKind.TTL_SHUTDOWN, DecisionKind.DELETION_RULE, DecisionKind.EFFECT_RETRY}
+)
 LIFE = ("phase", "reason", "message", "ended_at", "failed", "succeeded", "started_at")
 
 
@@ -121,3 +129,6 @@ def check_step(before: RayJobState, event: RayJobEvent, after: RayJobState) -> N
         manifest = before.manifest
         assert manifest is not None
         assert manifest.spec.cluster_selector != event.name
+        attempt = before.attempt
+        shared = attempt is not None and attempt.selected and attempt.cluster_name == event.name
+        assert not shared, "it was selected when the attempt began"

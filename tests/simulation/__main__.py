@@ -49,7 +49,7 @@ def _batch(seeds: range) -> int:
         if told := failure(seed, run):
             failed.append(seed)
             say(told)
-        steps, jobs = steps + run.steps, jobs + len(run.world.witness.stories)
+        steps, jobs = steps + run.steps, jobs + run.world.witness.jobs()
         hours += run.world.clock.monotonic() / 3600
         if time.monotonic() - shown > PROGRESS_SECONDS:
             shown = time.monotonic()

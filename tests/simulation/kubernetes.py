@@ -11,8 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid5
 
-from core.errors import ObjectChanged, ObjectExists, ObjectNotFound
-from core.ports.cluster import KUBERNETES_EVENTS, Cluster, ObjectList, Propagation, Resource
+from core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RequestInvalid
+from core.ports.cluster import (
+    CORE_EVENTS,
+    JOBSETS,
+    KUBERNETES_EVENTS,
+    TRAINJOBS,
+    Cluster,
+    ObjectList,
+    Propagation,
+    Resource,
+)
 from core.values.documents import Json, Manifest, child, items, text
 from core.values.ids import NAMESPACE
 from core.values.instants import Instant, rfc3339
@@ -78,7 +87,7 @@ class SimulatedApi(Cluster):
         place = (resource.plural, text(given, "namespace"), text(given, "name"))
         if place in self._objects or place[2] in self._notes:
             raise ObjectExists(f"{resource.plural} {place[2]} is there already")
-        if resource is KUBERNETES_EVENTS:
+        if resource in (KUBERNETES_EVENTS, CORE_EVENTS):
             self._notes[place[2]] = manifest
             return manifest
         self._made += 1
@@ -127,14 +136,18 @@ class SimulatedApi(Cluster):
             changed["spec"] = _merged(known.get("spec", {}), child(patch, "spec"))
             if changed["spec"] != known.get("spec", {}):
                 changed["metadata"]["generation"] += 1
-        return known if changed == known else self._store(place, changed)
+        after = known if changed == known else self._store(place, changed)
+        if subresource == "status" and resource is TRAINJOBS:
+            self.on_status(self.writer, after, child(patch, "status"))
+        return after
 
     def apply(
         self, resource: Resource, manifest: Manifest, *, field_manager: str, subresource: str = ""
     ) -> Manifest:
         """See `core.ports.cluster.Cluster.apply`; what is not sent any more is taken back."""
         del field_manager  # there is one
-        assert subresource == "status", "nothing else is applied"
+        if subresource != "status":
+            return self._apply_object(resource, manifest)
         place, known = self._known(resource, child(manifest, "metadata"), subresource)
         sent = child(manifest, "status")
         mine = self._applied.get(place, frozenset())
@@ -145,6 +158,28 @@ class SimulatedApi(Cluster):
         after = known if same else self._store(place, {**known, "status": status})
         self.on_status(self.writer, after, sent)
         return after
+
+    def _apply_object(self, resource: Resource, manifest: Manifest) -> Manifest:
+        """Create an object, or put its fields in place of what is there.
+
+        Source: an API server takes one controlling owner only, and JobSet's webhook no change of
+        one that runs but its suspension.
+        """
+        given = child(manifest, "metadata")
+        place = (resource.plural, text(given, "namespace"), text(given, "name"))
+        known = self._objects.get(place)
+        if known is None:
+            return self.create(resource, manifest)
+        if owners_of(known) != owners_of(manifest):
+            raise RequestInvalid("only one reference can have controller set to true")
+        changed: Document = {**known, **manifest, "metadata": {**known["metadata"], **given}}
+        before, after = child(known, "spec"), child(changed, "spec")
+        runs = not (before.get("suspend") or after.get("suspend"))
+        if resource is JOBSETS and runs and _lasting(before) != _lasting(after):
+            raise RequestInvalid("field is immutable")
+        if after != before:
+            changed["metadata"]["generation"] += 1
+        return known if changed == known else self._store(place, changed)
 
     def overwrite(self, resource: Resource, manifest: Manifest, status: Manifest) -> None:
         """Put a status in place of the present one, as somebody else does.
@@ -242,6 +277,10 @@ class SimulatedApi(Cluster):
         change = Change(self._resources[place], kind, document, before, self.writer)
         for tell in list(self.told):
             tell(change)
+
+
+def _lasting(spec: Manifest) -> Manifest:
+    return {key: value for key, value in spec.items() if key != "suspend"}
 
 
 def owners_of(manifest: Manifest) -> list[Manifest]:

@@ -63,7 +63,7 @@ class Nature:
         for cluster in self.api.all(RAYCLUSTERS):
             name, address = text(cluster, "metadata", "name"), dashboard_address(cluster)
             if _is_leaving(cluster):
-                yield f"{name} goes", partial(self._let_go, RAYCLUSTERS, cluster)
+                yield f"{name} goes", partial(self.let_go, RAYCLUSTERS, cluster)
             elif text(cluster, "status", "state") != "ready":
                 yield f"{name} is ready", partial(self._make_ready, cluster)
             if address in self.heads.silent:
@@ -73,7 +73,7 @@ class Nature:
         for job in self.api.all(BATCH_JOBS):
             name, (address, job_id) = text(job, "metadata", "name"), target(job)
             if _is_leaving(job):
-                yield f"submitter {name} goes", partial(self._let_go, BATCH_JOBS, job)
+                yield f"submitter {name} goes", partial(self.let_go, BATCH_JOBS, job)
                 continue
             if items(job, "status", "conditions"):
                 continue
@@ -94,7 +94,7 @@ class Nature:
     def _of_garbage(self) -> Iterator[Move]:
         for resource, orphan in self.api.orphans():
             name = text(orphan, "metadata", "name")
-            yield f"garbage: {name}", partial(self._remove, resource, orphan)
+            yield f"garbage: {name}", partial(self.remove, resource, orphan)
 
     def _of_trouble(self) -> Iterator[Move]:
         for cluster in self.api.all(RAYCLUSTERS):
@@ -105,12 +105,12 @@ class Nature:
                     yield f"head of {name}: {say}", partial(self._silence, address, say)
                 yield f"{name} fails", partial(self._set_state, cluster, "failed")
             if owner_uid(cluster):
-                yield f"somebody deletes {name}", partial(self._remove, RAYCLUSTERS, cluster)
+                yield f"somebody deletes {name}", partial(self.remove, RAYCLUSTERS, cluster)
                 if not items(cluster, "metadata", "finalizers"):
                     yield f"another takes the place of {name}", partial(self._replace, cluster)
         for job in self.api.all(BATCH_JOBS):
             name = text(job, "metadata", "name")
-            yield f"somebody deletes submitter {name}", partial(self._remove, BATCH_JOBS, job)
+            yield f"somebody deletes submitter {name}", partial(self.remove, BATCH_JOBS, job)
             if not items(job, "status", "conditions"):
                 yield f"submitter {name} dies", partial(self.end_submitter, job, "Failed")
                 yield f"submitter {name} is off", partial(self.end_submitter, job, "Complete")
@@ -136,7 +136,7 @@ class Nature:
         metadata = child(cluster, "metadata")
         kept = ("name", "namespace", "labels", "annotations", "ownerReferences")
         again = {"metadata": {key: metadata[key] for key in kept if key in metadata}}
-        self._remove(RAYCLUSTERS, cluster)
+        self.remove(RAYCLUSTERS, cluster)
         self.api.create(RAYCLUSTERS, {**cluster, **again})
 
     def _make_ready(self, cluster: Manifest) -> None:
@@ -148,7 +148,8 @@ class Nature:
     def _silence(self, address: str, say: str) -> None:
         self.heads.silent[address] = say
 
-    def _let_go(self, resource: Resource, manifest: Manifest) -> None:
+    def let_go(self, resource: Resource, manifest: Manifest) -> None:
+        """Let what is being deleted be gone."""
         if items(manifest, "metadata", "finalizers"):
             self.api.put_finalizers(resource, manifest, [])
 
@@ -170,7 +171,8 @@ class Nature:
         metadata = child(manifest, "metadata")
         self.api.replace(resource, {"metadata": metadata, "status": status}, "status")
 
-    def _remove(self, resource: Resource, manifest: Manifest) -> None:
+    def remove(self, resource: Resource, manifest: Manifest) -> None:
+        """Delete an object in somebody else's name."""
         place = (resource.plural, text(manifest, "metadata", "name"))
         self.removed[place] = self.removed.get(place, 0) + 1
         self._delete(resource, manifest)

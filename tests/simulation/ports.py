@@ -47,6 +47,8 @@ class Faults:
     """The world's monotonic clock."""
     allow: Callable[[str, str, str, tuple[Any, ...], dict[str, Any]], None]
     """Called before each write to the cluster with actor, method and arguments."""
+    forbidden: frozenset[str] = frozenset({"cluster.create"})
+    """Requests that a quota may refuse."""
     calm: bool = False
     late: list[tuple[str, Call]] = field(default_factory=list)
     """Requests that are still on their way: words and the call."""
@@ -108,7 +110,7 @@ class Faults:
             )
             self.happened.append(f"{name}: {error}")
             raise error
-        if name == "cluster.create" and self._strikes(self.profile.api_forbidden):
+        if name in self.forbidden and self._strikes(self.profile.api_forbidden):
             self.happened.append(f"{name}: forbidden")
             raise RequestForbidden("exceeded quota")
 

@@ -10,6 +10,9 @@ from random import Random
 PRESENT = 0.5
 """Probability that a kind of fault belongs to a run."""
 
+TRAINS_EVERY = 5
+"""Every so manieth seed has TrainJobs, with a RayJob beside them or none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
@@ -42,6 +45,11 @@ class Profile:
     workers: float
     watches: float
     nature: float
+
+
+def has_trains(seed: int) -> bool:
+    """Return whether a run has TrainJobs. The others draw their dice as if there were none."""
+    return seed % TRAINS_EVERY == 0
 
 
 def draw(dice: Random) -> Profile:

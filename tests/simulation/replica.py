@@ -66,6 +66,7 @@ class Surrounding:
     dice: Callable[[], float]
     resumed: Callable[[StreamId], None]
     """Called when a job is taken up anew: only its newest status is shown then."""
+    job_kinds: tuple[str, ...] = ("RayJob",)
 
 
 class _Stopping(threading.Event):
@@ -203,5 +204,6 @@ class Replica:
                 synced=synced,
                 namespaces=(),
                 stopping=_Stopping(around.pause),
+                job_kinds=around.job_kinds,
             )
         )

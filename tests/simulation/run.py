@@ -72,7 +72,7 @@ class Run:
         world = self.world
         return (
             f"{self.steps} steps, {world.clock.monotonic():.0f} s, "
-            f"{len(world.witness.stories)} jobs, {world.log.last_position()} events"
+            f"{world.witness.jobs()} jobs, {world.log.last_position()} events"
         )
 
     def _step(self, choices: list[Weighted]) -> None:
@@ -109,7 +109,7 @@ class Run:
             said += [result] if isinstance(result, str) else []
             said += [f"[{fault}]" for fault in happened]
             said += [f"{job}: {event}" for job, event in news]
-            pending = sum(len(s.state.decisions) for s in world.witness.stories.values())
+            pending = world.witness.pending()
             said.append(f"pending {pending}")
             self.tell(" | ".join(said))
         news.clear()
@@ -128,15 +128,15 @@ class Run:
         for replica in world.replicas:
             if replica.frozen_until <= now:
                 choices += self._of_replica(replica)
-        moves = world.nature.possible()
+        moves = world.moves()
         if moves:
             choices.append((profile.nature, "nature", lambda: self._any_of(moves)))
         wish = profile.users if self.steps > EARLY_STEPS else 6.0
-        choices.append((wish, "users", lambda: self._any_of(world.users.possible())))
+        choices.append((wish, "users", lambda: self._any_of(world.wishes())))
         if owed := world.users.owed():
             choices.append((1.0, "users", lambda: self._any_of(owed)))
         trouble = profile.nature_trouble
-        choices.append((trouble, "trouble", lambda: self._any_of(world.nature.troubles())))
+        choices.append((trouble, "trouble", lambda: self._any_of(world.troubles())))
         if world.faults.late:
             choices.append((0.4, "net", self._land_late))
         return choices
@@ -197,9 +197,7 @@ class Run:
             return
         now = self.world.clock.monotonic()
         for _ in range(NESTED_STEPS):
-            choices: list[Weighted] = [
-                (4.0, "nature", lambda: self._any_of(self.world.nature.possible()))
-            ]
+            choices: list[Weighted] = [(4.0, "nature", lambda: self._any_of(self.world.moves()))]
             for replica in self.world.replicas:
                 if replica.frozen_until <= now:
                     choices += self._of_replica(replica, turn=replica.actor != actor)
@@ -247,7 +245,7 @@ class Run:
             moved = False
             for replica in world.replicas:
                 moved = self._drain(replica) or moved
-            moves = world.nature.possible() or world.users.owed()
+            moves = world.moves() or world.users.owed() or world.train_users.owed()
             if moves:
                 what, move = moves[0]
                 self._do(f"nature {what}", move)

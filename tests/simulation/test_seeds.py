@@ -15,6 +15,9 @@ from tests.simulation.run import Run
 SEEDS = int(os.environ.get("JOBLEDGER_SEEDS", "1000"))
 """How many first seeds are run."""
 
+RARE = (146, 350)
+"""Seeds with what the first ones do not meet, by the dice of today; others are tried after them."""
+
 CHUNK = 25
 """Seeds per test, so that workers share them."""
 
@@ -48,7 +51,9 @@ def test_the_same_seed_does_the_same_again() -> None:
 def test_the_first_seeds_meet_every_kind_of_trouble_and_of_job() -> None:
     """A simulation that never gets anywhere proves nothing."""
     met: set[str] = set()
-    for seed in range(60):
+    for seed in (*range(60), *RARE, *range(60, 400)):
+        if met == EXPECTED:
+            break
         lines: list[str] = []
         Run(seed, lines.append).to_the_end()
         text = "\n".join(lines)
@@ -73,5 +78,9 @@ EXPECTED = frozenset(
         *("410", "again", "stands still", "clock steps", "restarts", "an answer that makes no"),
         *("somebody deletes submitter", "garbage", "StatusCheckFailed", "EntrypointMissed"),
         *("takes the place of", "somebody empties the status of", "late cluster.apply"),
+        *("JobsBuildFailed", "JobsCreationFailed", "ObjectsApplied", "RuntimeObserved"),
+        *("TrainJobSuspended", "TrainJobResumed", "TrainJobCompleted", "TrainJobFailed"),
+        *("JobSetVanished", "BelongingVanished", "TrainJobDeleted", "the runtime appears"),
+        *("somebody deletes JobSet", "somebody empties the conditions of", "restarts"),
     }
 )

@@ -19,6 +19,13 @@ SHARED = "shared"
 """A RayCluster of the users', which some jobs select."""
 SECRET = "sw0rdfish-hunter2-Zx9"
 NAMES = ("train", "tune", "score")
+WAYS = ("K8sJobMode", "HTTPMode")
+STEPS = ("DeleteWorkers", "DeleteCluster", "DeleteSelf")
+ENDS = (
+    ("jobStatus", "SUCCEEDED"),
+    ("jobStatus", "FAILED"),
+    ("jobDeploymentStatus", "Failed"),
+)
 Edit = Callable[[dict[str, Any]], None]
 
 
@@ -95,6 +102,8 @@ class Users:
             spec["ttlSecondsAfterFinished"] = dice.choice((0, 0, 10, 60))
             if mode != "selector" and dice.random() < 0.15:
                 spec["suspend"] = True
+        elif mode != "selector" and dice.random() < 0.6:
+            spec["deletionStrategy"] = _strategy(dice)
         return spec
 
     def _edit(self, job: Manifest, edit: Edit) -> None:
@@ -107,6 +116,24 @@ class Users:
         labels = {"round": str(self.dice.randrange(1000))}
         changed = {**metadata, "labels": labels}
         self.api.replace(RAYJOBS, {"metadata": changed, "spec": job["spec"]})
+
+
+def _strategy(dice: Random) -> dict[str, Any]:
+    """Return what is to be deleted after the end: rules, overlapping or with gaps, or old policies.
+
+    Upstream's rules: the delays must not shrink from the workers to the RayJob itself.
+    """
+    if dice.random() < 0.3:
+        policies = (*STEPS, "DeleteNone")
+        return {when: {"policy": dice.choice(policies)} for when in ("onSuccess", "onFailure")}
+    rules = []
+    for field, value in dice.sample(ENDS, dice.choice((1, 2, 3))):
+        ttl = 0
+        for policy in (step for step in STEPS if dice.random() < 0.6):
+            ttl += dice.choice((0, 0, 5, 30))
+            rules.append({"policy": policy, "condition": {field: value, "ttlSeconds": ttl}})
+    condition = {"jobDeploymentStatus": "Failed"}
+    return {"deletionRules": rules or [{"policy": "DeleteNone", "condition": condition}]}
 
 
 def _cluster_spec() -> dict[str, Any]:
@@ -132,5 +159,12 @@ def _edits(spec: Manifest) -> Iterator[tuple[str, Edit]]:
         yield "give more tries to", lambda new: new.update(backoffLimit=limit + 1)
         yield "give no more tries to", lambda new: new.update(backoffLimit=0)
     yield "bound", lambda new: new.update(activeDeadlineSeconds=30)
+    mode = spec.get("submissionMode")
+    if mode in WAYS:
+        other = WAYS[1 - WAYS.index(mode)]
+        yield "send another way", lambda new: new.update(submissionMode=other)
+    if "clusterSelector" in spec:
+        own = {"clusterSelector": None, "rayClusterSpec": _cluster_spec()}
+        yield "give a RayCluster of its own to", lambda new: new.update(own)
     if spec.get("submissionMode") == "InteractiveMode" and not spec.get("jobId"):
         yield "name the submission of", lambda new: new.update(jobId="by-hand")

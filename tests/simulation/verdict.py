@@ -5,7 +5,9 @@ from core.log.chain import GENESIS, canonical, first_fault
 from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from core.rayjob.children import owner_uid
 from core.rayjob.decider import RAYJOB
+from core.rayjob.deletion import covering_rules
 from core.rayjob.phases import FINAL, Phase
+from core.rayjob.spec import DeletionPolicy
 from core.rayjob.state import RayJobState, is_open, selects_cluster
 from core.rayjob.status import FIELDS, status
 from core.values.documents import Manifest, child, text
@@ -16,6 +18,7 @@ from tests.properties.invariants import (
     check_retries,
     check_step,
 )
+from tests.simulation.train_verdict import check_trains, unrest_of_trains
 from tests.simulation.witness import Story, Violation, require
 from tests.simulation.world import World
 
@@ -39,7 +42,7 @@ def unrest(world: World) -> str:
         shown = jobs.get(identity.uid) if identity is not None else None
         if reason := _unrest_of(story.state, shown):
             return f"{identity.name if identity else '?'}: {reason}"
-    return ""
+    return unrest_of_trains(world)
 
 
 def _unrest_of(state: RayJobState, job: Manifest | None) -> str:
@@ -70,6 +73,7 @@ def check_all(world: World) -> None:
     for stream, story in world.witness.stories.items():
         _check_story(world, stream, story)
     _check_leaks(world)
+    check_trains(world)
     world.witness.check_asked_for(world.nature.removed)
     require(not world.secret_in_log(), "a secret stands in the log")
 
@@ -79,7 +83,7 @@ def _check_log(world: World) -> None:
     stored = world.log.read_after(0, 10**9)
     positions = [item.position for item in stored]
     require(positions == list(range(1, len(stored) + 1)), "the log has a gap")
-    for stream in world.witness.stories:
+    for stream in (*world.witness.stories, *world.witness.trains.stories):
         records = [item.record for item in world.log.read_stream(stream)]
         require(first_fault(GENESIS, records) is None, f"the chain of {stream} is broken")
         versions = [record.version for record in records]
@@ -132,3 +136,6 @@ def _check_cluster(state: RayJobState, what: str, name: str) -> None:
     require(not selects_cluster(state), f"{what} was made for a job that selects one")
     ends = manifest is not None and manifest.spec.shutdown_after_job_finishes
     require(state.phase not in FINAL or not ends, f"{what} outlives its job")
+    covered = {rule.policy for rule in covering_rules(state)}
+    due = covered & {DeletionPolicy.CLUSTER, DeletionPolicy.SELF}
+    require(not due, f"{what} is there, though {sorted(due)} was due")

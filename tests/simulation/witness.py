@@ -13,7 +13,7 @@ from core.jobs.effects import EffectKind
 from core.jobs.events import EffectRequested
 from core.log.chain import canonical
 from core.log.envelope import EventRecord
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS
+from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, TRAINJOBS
 from core.ports.event_store import AppendOutcome, AppendResult, EventStore, StreamAppend
 from core.rayjob.children import owner_uid
 from core.rayjob.decider import RAYJOB
@@ -24,23 +24,15 @@ from core.rayjob.state import RayJobState
 from core.rayjob.status import status
 from core.values.documents import Manifest, child, text
 from core.values.ids import StreamId
+from tests.simulation.follower import Follower, Violation, require
 from tests.simulation.kubernetes import Change, SimulatedApi
+from tests.simulation.train_witness import TrainWitness
 from tests.simulation.users import SHARED
 
 DELETIONS = {
     RAYCLUSTERS: EffectKind.DELETE_CLUSTER,
     BATCH_JOBS: EffectKind.DELETE_SUBMITTER,
 }
-
-
-class Violation(BaseException):
-    """An invariant does not hold. No `except Exception` of the service may swallow it."""
-
-
-def require(holds: bool, sentence: str) -> None:
-    """Object unless something holds."""
-    if not holds:
-        raise Violation(sentence)
 
 
 @dataclass(slots=True)
@@ -51,12 +43,8 @@ class Story:
     history: list[RayJobEvent] = field(default_factory=list)
     shown: set[bytes] = field(default_factory=set)
     """Every status that the job has ever had, in canonical form."""
-    phases: list[str] = field(default_factory=list)
-    """The phases one after the other, but for the empty one."""
-    actor: str = ""
-    """Who wrote last."""
-    cursors: dict[str, frozenset[int]] = field(default_factory=dict)
-    """Process -> where in `phases` what it wrote last can stand."""
+    follower: Follower = field(default_factory=Follower)
+    """Which phases users are owed."""
 
 
 @dataclass
@@ -75,6 +63,7 @@ class Witness:
     """(plural, name, owner) -> how often the controller has made it."""
     late_uids: set[str] = field(default_factory=set)
     """Objects that came into being by requests that arrived late, or that somebody else made."""
+    trains: TrainWitness = field(default_factory=TrainWitness)
     ended: dict[str, str] = field(default_factory=dict)
     """UID of a RayJob -> the final phase that was shown to users."""
 
@@ -87,12 +76,20 @@ class Witness:
         for part, result in zip(batch, results, strict=True):
             if result.outcome is AppendOutcome.APPENDED:
                 for record in part.events:
-                    self._fold(self.stories.setdefault(part.stream_id, Story()), record)
+                    self._take_in(part.stream_id, record)
 
     def on_resumed(self, actor: str, stream: StreamId) -> None:
         """Take note that a process begins anew with a job: it owes the newest status only."""
         if stream in self.stories:
-            self.stories[stream].cursors.pop(actor, None)
+            self.stories[stream].follower.resumed(actor)
+        if stream in self.trains.stories:
+            self.trains.stories[stream].follower.resumed(actor)
+
+    def _take_in(self, stream: StreamId, record: EventRecord) -> None:
+        if record.type == "TrainJobDiscovered" or stream in self.trains.stories:
+            self.news.append(self.trains.fold(record))
+        else:
+            self._fold(self.stories.setdefault(stream, Story()), record)
 
     def _fold(self, story: Story, record: EventRecord) -> None:
         event = read_event(record)
@@ -103,14 +100,11 @@ class Witness:
         assert identity is not None, "the first event names the job"
         self.streams.setdefault(identity.uid, record.stream_id)
         story.shown.add(canonical(status(story.state)))
-        if phase and story.phases[-1:] != [phase]:
-            story.phases.append(phase)
-        if record.actor != story.actor:
-            story.cursors.clear()
-            story.actor = record.actor
+        story.follower.note(phase, record.actor)
         self.news.append((identity.name, type(event).__name__))
 
     def _on_change(self, change: Change) -> None:
+        self.trains.on_change(change, is_late=self.is_late)
         is_new = change.kind == "seen" and change.before is None
         if is_new and not change.by:
             self.late_uids.add(text(change.document, "metadata", "uid"))
@@ -118,8 +112,22 @@ class Witness:
             return
         if is_new:
             self._on_created(change)
-        else:
+        elif change.kind == "gone" or text(change.document, "metadata", "deletionTimestamp"):
             self._on_deleted(change)
+        else:
+            self._on_edited(change)
+
+    def _on_edited(self, change: Change) -> None:
+        """Only what deletionStrategy asks for is changed about an object that is there."""
+        story = self.stories[self.streams[owner_uid(change.document)]]
+        name = text(change.document, "metadata", "name")
+        asked = any(
+            isinstance(event, EffectRequested)
+            and event.kind is EffectKind.SUSPEND_WORKERS
+            and event.name == name
+            for event in story.history
+        )
+        require(asked, f"{name} is changed, and was not meant")
 
     def _on_deleted(self, change: Change) -> None:
         """Invariants 5 and 6: only the very object that was meant, never the users' own."""
@@ -136,6 +144,9 @@ class Witness:
 
     def _on_status(self, actor: str, job: Manifest, sent: Manifest) -> None:
         """Invariants 1 and 4: what is shown was so, phases are not left out, the end stays."""
+        if text(job, "kind") == TRAINJOBS.kind:
+            self.trains.on_status(actor, job, sent, is_late=self.is_late)
+            return
         name, uid = (text(job, "metadata", key) for key in ("name", "uid"))
         require(uid in self.streams, f"{name} shows the status of another, and is not in the log")
         story, phase = self.stories[self.streams[uid]], text(sent, "jobDeploymentStatus")
@@ -145,21 +156,7 @@ class Witness:
         if phase in (Phase.COMPLETE, Phase.FAILED):
             self.ended[uid] = phase
         if phase and not self.is_late:
-            self._follow(story, actor, name, phase)
-
-    def _follow(self, story: Story, actor: str, name: str, phase: str) -> None:
-        known = story.cursors.get(actor)
-        found = frozenset(
-            index
-            for index, name_of in enumerate(story.phases)
-            if name_of == phase and (known is None or not known.isdisjoint((index, index - 1)))
-        )
-        if not found:
-            raise Violation(
-                f"{actor} shows {phase} of {name} and leaves out what came before it: "
-                f"{story.phases}, at {sorted(known or ())}"
-            )
-        story.cursors[actor] = found
+            story.follower.follow(actor, name, phase)
 
     def _on_created(self, change: Change) -> None:
         """Invariant 3: nothing of an earlier attempt is there when the next one's is made."""
@@ -196,6 +193,15 @@ class Witness:
             name = text(metadata, "name")
             require(owner not in seen, f"{name} and {seen.get(owner)} are there together")
             seen[owner] = name
+
+    def jobs(self) -> int:
+        """Return how many jobs there have been."""
+        return len(self.stories) + len(self.trains.stories)
+
+    def pending(self) -> int:
+        """Return how many decisions are pending."""
+        rayjobs = sum(len(story.state.decisions) for story in self.stories.values())
+        return rayjobs + sum(len(story.state.decisions) for story in self.trains.stories.values())
 
     def check_asked_for(self, removed: dict[tuple[str, str], int]) -> None:
         """Invariant 5: nothing was made more often than asked for, and removed by others."""

@@ -16,18 +16,21 @@ from adapters.memory.leases import MemoryLeases
 from adapters.memory.pending import MemoryPendingDecisions
 from adapters.service.sightings import Door, identify
 from core.jobs.policy import Policy
-from core.ports.cluster import KUBERNETES_EVENTS, RAYJOBS
+from core.ports.cluster import CORE_EVENTS, KUBERNETES_EVENTS, RAYJOBS, TRAINJOBS
 from core.rayjob.children import owner_uid
+from core.trainjob.runtimes import trainjob_owner
 from core.values.documents import Manifest, child, text
 from core.values.ids import shard_of
 from tests.simulation.clocks import SkewedClock
 from tests.simulation.heads import SimulatedHeads
+from tests.simulation.jobsets import JobSetNature
 from tests.simulation.kubernetes import SimulatedApi
-from tests.simulation.nature import Nature
+from tests.simulation.nature import Move, Nature
 from tests.simulation.ports import Faults, faulty
-from tests.simulation.profile import Profile, draw
+from tests.simulation.profile import TRAINS_EVERY, Profile, draw, has_trains
 from tests.simulation.reflectors import Reflectors
 from tests.simulation.replica import Ports, Replica, Surrounding
+from tests.simulation.train_users import TrainUsers
 from tests.simulation.users import SECRET, Users
 from tests.simulation.witness import Violation, WatchedStore, Witness, require
 from tests.support.records import NOON
@@ -67,8 +70,15 @@ class World:
             slow_deletion=self.profile.slow_deletion,
             success=self.profile.success,
         )
-        self.users = Users(self.api, self.heads, self.dice, self.profile.jobs)
+        jobs, with_trains = self.profile.jobs, has_trains(self.seed)
+        rayjobs = self.seed // TRAINS_EVERY % 2 if with_trains else jobs
+        self.users = Users(self.api, self.heads, self.dice, rayjobs)
+        self.train_users = TrainUsers(self.api, self.dice, jobs if with_trains else 0)
+        self.jobsets = JobSetNature(self.api, self.nature)
+        self._kinds = ("RayJob", "TrainJob") if with_trains else ("RayJob",)
         self.faults = Faults(self.profile, self.dice, self.clock.monotonic, self._allow)
+        if with_trains:
+            self.faults.forbidden |= {"cluster.apply"}
         policy = Policy(
             transition_grace_seconds=FASTER.transition_grace_seconds,
             status_check_timeout_seconds=FASTER.status_check_timeout_seconds,
@@ -113,6 +123,7 @@ class World:
             pause=partial(self._pause, actor),
             dice=self.dice.random,
             resumed=partial(self.witness.on_resumed, actor),
+            job_kinds=self._kinds,
         )
         replica = Replica(ports, around)
         self.replicas.append(replica)
@@ -122,6 +133,18 @@ class World:
         """Let a process be gone."""
         replica.vanish()
         self.replicas.remove(replica)
+
+    def moves(self) -> list[Move]:
+        """Return what can happen next by itself."""
+        return [*self.nature.possible(), *self.jobsets.possible()]
+
+    def troubles(self) -> list[Move]:
+        """Return what can go wrong next."""
+        return [*self.nature.troubles(), *self.jobsets.troubles()]
+
+    def wishes(self) -> list[Move]:
+        """Return what users may do next."""
+        return [*self.users.possible(), *self.train_users.possible()]
 
     def land_late(self, index: int) -> str:
         """Let a request that was given up long ago arrive; return what it was."""
@@ -137,8 +160,8 @@ class World:
         return what
 
     def stream_shard(self, uid: str) -> int | None:
-        """Return the shard of a RayJob by its UID, if it is in the log."""
-        stream = self.witness.streams.get(uid)
+        """Return the shard of a job by its UID, if it is in the log."""
+        stream = self.witness.streams.get(uid) or self.witness.trains.streams.get(uid)
         return shard_of(stream) if stream is not None else None
 
     def secret_in_log(self) -> bool:
@@ -170,7 +193,7 @@ class World:
     ) -> None:
         """Invariant 9: nothing is written to the cluster without a valid lease."""
         del kwargs
-        if plural == KUBERNETES_EVENTS.plural:
+        if plural in (KUBERNETES_EVENTS.plural, CORE_EVENTS.plural):
             return
         uid = self._job_of(method, plural, args)
         shard = self.stream_shard(uid)
@@ -181,14 +204,19 @@ class World:
         require(holds, f"{actor} does {method} on {plural} without the lease on shard {shard}")
 
     def _job_of(self, method: str, plural: str, args: tuple[Any, ...]) -> str:
-        """Return the UID of the RayJob that a write is about."""
+        """Return the UID of the job that a write is about."""
         if method in ("create", "apply"):
             manifest: Manifest = args[1]
-            return text(manifest, "metadata", "uid") or owner_uid(manifest)
+            return text(manifest, "metadata", "uid") or _owner_of(manifest)
         found = self.api.get(args[0], args[1], args[2])
         if found is None:
             return ""
-        return text(found, "metadata", "uid") if plural == RAYJOBS.plural else owner_uid(found)
+        is_job = plural in (RAYJOBS.plural, TRAINJOBS.plural)
+        return text(found, "metadata", "uid") if is_job else _owner_of(found)
+
+
+def _owner_of(manifest: Manifest) -> str:
+    return owner_uid(manifest) or trainjob_owner(manifest)
 
 
 __all__ = ["CLUSTER", "Violation", "World", "child"]

@@ -1,6 +1,6 @@
 """Stories as they would be recorded: each turn with its own cause, hashed and linked."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -71,12 +71,17 @@ def append_lives(ledger: Ledger, lives: Iterable[tuple[str, Story]]) -> None:
     for name, story in lives:
         with job_called(name):
             records = recorded(story())
-        _, rows = advance(View(), (read_event(item) for item in records))
-        part = StreamAppend(
-            stream_id=records[0].stream_id,
-            expected_version=0,
-            previous_chain=GENESIS,
-            events=tuple(records),
-            rows=rows,
-        )
-        ledger.store.append([part])
+        append_records(ledger, records)
+
+
+def append_records(ledger: Ledger, records: Sequence[EventRecord]) -> None:
+    """Put the whole stream of a job into a ledger whose shards are held under epoch 1."""
+    _, rows = advance(View(), (read_event(item) for item in records))
+    part = StreamAppend(
+        stream_id=records[0].stream_id,
+        expected_version=0,
+        previous_chain=GENESIS,
+        events=tuple(records),
+        rows=rows,
+    )
+    ledger.store.append([part])

@@ -121,9 +121,11 @@ class Service:
         clock: SimulatedClock,
         actor: str,
         make_alarms: MakeAlarms = SteppedAlarms,
+        *,
         job_kinds: tuple[str, ...] = ("RayJob",),
+        door: Door = DOOR,
     ) -> None:
-        self.job_kinds = job_kinds
+        self.job_kinds, self.door = job_kinds, door
         self.metrics = Metrics(CollectorRegistry())
         self.inbox, self.live, self.confirmations = Inbox(), LiveObjects(), Confirmations()
         self.clock, self.slots = clock, Slots(ports.store)
@@ -164,7 +166,7 @@ class Service:
 
     def _handover(self, ports: Ports) -> Handover:
         office = Office(
-            world=World(ports.cluster, ports.ray, self.live, DOOR),
+            world=World(ports.cluster, ports.ray, self.live, self.door),
             slots=self.slots,
             inbox=self.inbox,
             clock=self.clock,
@@ -219,7 +221,7 @@ class Service:
                 watches=watches,
                 clock=self.clock,
                 surroundings=Surroundings(
-                    DOOR,
+                    self.door,
                     self.inbox,
                     self.live,
                     self.confirmations,
@@ -242,6 +244,7 @@ class ServiceWorld:
     exit_codes: list[int] = field(default_factory=list)
     """How the runs of the entrypoint end, one after the other; then successfully."""
     job_kinds: tuple[str, ...] = ("RayJob",)
+    door: Door = DOOR
 
     def __post_init__(self) -> None:
         self.clock = SimulatedClock(NOON)
@@ -261,7 +264,7 @@ class ServiceWorld:
         self._runs += 1
         actor = f"{replica}/{self._runs}"
         ports, kinds = self._ports(), self.job_kinds
-        service = Service(ports, self.cluster, self.clock, actor, job_kinds=kinds)
+        service = Service(ports, self.cluster, self.clock, actor, job_kinds=kinds, door=self.door)
         service.start()
         return service
 

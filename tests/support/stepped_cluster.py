@@ -30,6 +30,8 @@ class SteppedCluster(MemoryCluster):
         self.pruned: frozenset[str] = frozenset()
         self.dates_by_its_clock = False
         """Whether creationTimestamps are of its own clock, and not of this machine's."""
+        self.lagging: set[Resource] = set()
+        """Kinds whose watches tell nothing for now."""
         self.statuses: list[Manifest] = []
         """Every status that an apply or a patch led to, no-ops included."""
 
@@ -97,7 +99,8 @@ class SteppedCluster(MemoryCluster):
 
     def deliver(self) -> bool:
         """Tell everything that waits; return whether there was anything."""
-        told = [mailbox.deliver() for mailbox in list(self._mailboxes())]
+        mailboxes = [item for item in self._mailboxes() if item.resource not in self.lagging]
+        told = [mailbox.deliver() for mailbox in mailboxes]
         return any(told)
 
     def disconnect(self) -> None:

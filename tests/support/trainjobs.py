@@ -133,14 +133,14 @@ def jobset(
     deleting: bool = False,
     end: JobSetEnd | None = None,
     contributed: tuple[Condition, ...] = (),
-    name: str = JOB,
+    name: str = "",
 ) -> JobSetSeen:
-    """Return a look at the JobSet."""
+    """Return a look at the JobSet; without a name, at the job's own."""
     return named(
         JobSetSeen(
             id=UNNAMED,
             at=after(at),
-            name=name,
+            name=name or JOB,
             uid=uid,
             owned=owned,
             generation=generation,

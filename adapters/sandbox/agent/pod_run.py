@@ -23,6 +23,7 @@ from adapters.sandbox.agent.environment import (
     argv_of,
     environment_of,
 )
+from adapters.sandbox.agent.images import PULL_RETRY_SECONDS, pull_trouble
 from adapters.sandbox.agent.probes import Probe, probe_of
 from adapters.sandbox.agent.processes import Command, Processes
 from adapters.sandbox.agent.volumes import VolumeNotReady, make_volumes, remove_volumes
@@ -243,6 +244,10 @@ class PodRun:
 
     def _start_if_due(self, one: ContainerRun, now: float) -> None:
         if not isinstance(one.state, Waiting) or one.process is not None or now < one.due:
+            return
+        if trouble := pull_trouble(one.spec, one.state.reason):
+            one.state = Waiting(*trouble)
+            one.due = now + PULL_RETRY_SECONDS
             return
         try:
             command = self.command_of(one)

@@ -12,6 +12,7 @@ from core.trainjob.framework import ApplyRule, BuiltObject, Info, Plugin
 from core.trainjob.names import DATASET, MODEL, NODE, TRAINER
 from core.trainjob.pod_sets import ContainerChange, PodSet
 from core.trainjob.replicated_jobs import with_job_fields, with_pod, with_pod_metadata
+from core.trainjob.runtime_validation import runtime_problems
 from core.trainjob.upserts import with_env, with_mounts, with_ports, with_volumes
 from core.trainjob.validation import jobset_problems
 from core.values.documents import Json, Manifest, child, items, number, text
@@ -31,8 +32,8 @@ class JobSet(Plugin):
     watched: tuple[Resource, ...] = (JOBSETS,)
 
     def validate(self, info: Info) -> Iterable[str]:
-        """Yield initializers and patches for which the runtime has no place."""
-        return jobset_problems(info)
+        """Return initializers and patches without a place in the runtime; else what it lacks."""
+        return [*jobset_problems(info)] or runtime_problems(info.runtime)
 
     def sync_before_build(self, info: Info) -> Info:
         """Put every Pod set's number of Pods and changes into the template."""

@@ -1,7 +1,7 @@
 """The page of a TrainJob's conditions and phases: diagrams made from the tables."""  # noqa: INP001 see generate.py
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from core.trainjob import framework, phases
 from core.trainjob.phases import ENTERED, FINAL, FOLLOWERS, REASONS, Phase
@@ -39,17 +39,45 @@ def _name(phase: Phase) -> str:
     return phase.value or "New"
 
 
+GROUPS: Mapping[str, tuple[Phase, ...]] = {
+    "Created=False, waiting for a change or tried again": (
+        Phase.BUILD_FAILED,
+        Phase.CREATION_FAILED,
+    ),
+    "nothing has failed": (Phase.CREATED, Phase.RUNNING, Phase.SUSPENDED),
+}
+"""What the picture draws as one: phases between which a job may go to and fro."""
+
+
 def _diagram() -> Iterator[str]:
+    """Draw the groups, not each of the two score arrows between their phases.
+
+    Raises:
+        ValueError: the table of followers has another shape, and the picture would lie.
+    """
+    members = {phase for group in GROUPS.values() for phase in group}
+    drawn = {phase for phase in Phase if FOLLOWERS[phase] | {phase, Phase.NEW} == set(Phase)}
+    if drawn != members | {Phase.NEW} or members & FINAL:
+        message = "the picture of a TrainJob's phases is not what their table says"
+        raise ValueError(message)
     yield "```mermaid"
     yield "stateDiagram-v2"
     yield f"    [*] --> {_name(Phase.NEW)}"
-    for phase, followers in FOLLOWERS.items():
-        for follower in sorted(followers, key=list(Phase).index):
-            words = ENTERED.get(follower, "spec.suspend is false again")
-            yield f"    {_name(phase)} --> {_name(follower)}: {words}"
+    yield '    state "any of these may follow any other, as the facts change" as Unfinished {'
+    for number, (words, group) in enumerate(GROUPS.items(), start=1):
+        yield f'        state "{words}" as Group{number} {{'
+        for phase in group:
+            yield f"            {_name(phase)} : {_name(phase)} ({ENTERED[phase]})"
+        yield "        }"
+    yield "    }"
+    yield f"    {_name(Phase.NEW)} --> Unfinished: the first look"
     for phase in sorted(FINAL):
+        yield f"    Unfinished --> {_name(phase)}: {ENTERED[phase]}"
         yield f"    {_name(phase)} --> [*]"
     yield "```"
+    yield ""
+    yield "Which may follow which is in the table of phases below. A job that is resumed before"
+    yield "anything was applied is New again; a job may also end at the first look."
 
 
 def _conditions() -> Iterator[str]:

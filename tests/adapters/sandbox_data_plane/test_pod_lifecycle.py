@@ -49,6 +49,27 @@ def test_a_container_without_a_command_waits(world: World) -> None:
     assert world.phase("p") == "Pending"
 
 
+@pytest.mark.parametrize(
+    ("policy", "reason"), [("Always", "ImagePullBackOff"), ("Never", "ErrImageNeverPull")]
+)
+def test_an_image_that_no_registry_can_have_is_waited_for(
+    world: World, policy: str, reason: str
+) -> None:
+    """RFC 2606: nothing is ever found under `.invalid`."""
+    container = {
+        **shell("exit 0"),
+        "image": "registry.invalid:5000/ray:2",
+        "imagePullPolicy": policy,
+    }
+    world.create(PODS, pod("p", container))
+    wait_until(
+        lambda: world.container("p").get("state", {}).get("waiting", {}).get("reason") == reason,
+        "the container waits for its image",
+    )
+    assert world.phase("p") == "Pending"
+    assert "registry.invalid:5000/ray:2" in world.container("p")["state"]["waiting"]["message"]
+
+
 def test_a_running_pod_has_an_address_of_its_own_and_is_ready(world: World) -> None:
     for name in ("one", "two"):
         world.create(PODS, pod(name, shell("sleep 60")))

@@ -6,9 +6,12 @@ anywhere in it.
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from core.jobs.policy import Policy
 from core.ports.cluster import KUBERNETES_EVENTS, RAYCLUSTERS
+from core.rayjob.gang import VOLCANO
+from core.rayjob.installation import Installation
 from core.values.documents import child, items, text
 from core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
@@ -25,7 +28,7 @@ from tests.adapters.service.stories import (
 )
 from tests.support.crash_points import Fuse
 from tests.support.life_ends import End, announced, end_in
-from tests.support.service_world import ServiceWorld
+from tests.support.service_world import DOOR, ServiceWorld
 
 Story = Callable[[str, Fuse | None], tuple[ServiceWorld, StreamId]]
 
@@ -124,6 +127,21 @@ def self_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorld, Strea
     return world, stream
 
 
+def gang_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorld, StreamId]:
+    """Succeed where Volcano places the Pods."""
+    door = replace(
+        DOOR,
+        policy=Policy(batch_scheduler=VOLCANO),
+        installation=Installation(batch_scheduler=VOLCANO),
+    )
+    world = ServiceWorld(fuse=fuse or Fuse(), door=door)
+    manifest = a_rayjob(submissionMode=mode, shutdownAfterJobFinishes=True)
+    manifest["metadata"]["labels"] = {"ray.io/gang-scheduling-enabled": "true"}
+    stream = world.create(manifest)
+    world.run(lambda: is_over(world, stream), "the job to be over and cleaned up")
+    return world, stream
+
+
 def after_success(policy: str) -> dict[str, object]:
     """Return a deletionStrategy."""
     return {"onSuccess": {"policy": policy}, "onFailure": {"policy": "DeleteNone"}}
@@ -140,6 +158,7 @@ LIVES: Mapping[str, Story] = {
     "on a RayCluster of others": selecting_story,
     "with workers that go": workers_story,
     "that deletes itself": self_story,
+    "placed by Volcano": gang_story,
 }
 """Every life that the demo shows, and those that bring steps of their own."""
 

@@ -21,6 +21,8 @@ from core.ports.cluster import PODS, RAYCLUSTERS
 from core.rayjob.events import AttemptFailed
 from core.rayjob.phases import JobStatus
 from core.rayjob.state import Attempt, RayJobState
+from core.trainjob.events import TrainAttemptEnded
+from core.trainjob.state import TrainAttempt, TrainJobState
 from core.values.documents import Manifest, text
 from core.values.ids import StreamId
 from tests.adapters.service.parts import JOB_ID, SECRET, Bench
@@ -273,3 +275,70 @@ def test_a_failure_before_a_deletion_is_left_to_it(scene: Scene) -> None:
     assert failure_capture(office, stream, state, [failed()]) is None
     assert failure_capture(scene.bench.office(), stream, scene.state(), [failed()]) is None
     assert failure_capture(office, stream, scene.state(), []) is None
+
+
+TRAINJOB, NODE = "train", "train-node-0-0"
+
+
+@pytest.fixture
+def training(scene: Scene) -> Scene:
+    """A scene in which a node of a TrainJob's JobSet has failed."""
+    labels: Manifest = {"jobset.sigs.k8s.io/jobset-name": TRAINJOB}
+    about: Manifest = {"name": NODE, "namespace": "ml", "labels": labels}
+    scene.bench.cluster.create(PODS, {"metadata": about, "spec": {"nodeName": "gpu-9"}})
+    ended: Manifest = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
+    container: Manifest = {"name": "node", "restartCount": 0, "state": ended}
+    shown: Manifest = {"status": {"phase": "Failed", "containerStatuses": [container]}}
+    scene.bench.cluster.merge_patch(PODS, "ml", NODE, shown, subresource="status")
+    scene.witness.logs[NODE] = f"step 7\ntoken {SECRET}\n"
+    warning: Manifest = {"type": "Warning", "reason": "FailedCreate", "message": "no quota"}
+    scene.witness.events[f"JobSet/{TRAINJOB}"] = [
+        {**warning, "involvedObject": {"kind": "JobSet", "name": TRAINJOB}}
+    ]
+    return scene
+
+
+def train_state(scene: Scene, number: int = 1) -> TrainJobState:
+    attempt = TrainAttempt(
+        number=number, generation=1, jobset_uid="u", restarts=number - 1, started_at=NOON
+    )
+    return TrainJobState(identity=scene.job.identity, attempt=attempt)
+
+
+def check_training(scene: Scene, seen: object) -> None:
+    assert isinstance(seen, EvidenceSeen)
+    (pod,) = seen.pods
+    assert (pod.name, pod.node, pod.containers[0].reason) == (NODE, "gpu-9", "OOMKilled")
+    (log,) = seen.logs
+    content = scene.store.contents[log.digest_of_content]
+    assert content.startswith(b"step 7\ntoken ")
+    assert SECRET.encode() not in content
+    assert [told.reason for told in seen.kubernetes_events] == ["FailedCreate"]
+    assert seen.ray is None
+    assert seen.missing == ()
+
+
+@pytest.mark.parametrize("current", [1, 2], ids=["the last", "its JobSet began the next"])
+def test_an_attempt_of_a_trainjob_that_failed_is_captured_at_once(
+    training: Scene, current: int
+) -> None:
+    office = replace(training.bench.office(), evidence=training.capturer)
+    ended = TrainAttemptEnded(
+        at=NOON, attempt=1, outcome="failed", reason="FailedJobs", message="jobset failed"
+    )
+    stream = training.job.identity.stream_id
+    task = failure_capture(office, stream, train_state(training, current), [ended])
+    assert task is not None
+    assert task() is None
+    (seen,) = training.bench.said()
+    assert isinstance(seen, EvidenceSeen)
+    assert (seen.attempt, seen.occasion) == (1, "failure/1")
+    check_training(training, seen)
+
+
+def test_what_the_deletion_of_a_jobset_removes_is_captured_before(training: Scene) -> None:
+    stream, state = training.job.identity.stream_id, train_state(training)
+    deletion = training.bench.effect(training.job, EffectKind.DELETE_JOBSET, TRAINJOB)
+    training.capturer.before(stream, training.job, state, deletion)
+    (seen,) = training.bench.said()
+    check_training(training, seen)

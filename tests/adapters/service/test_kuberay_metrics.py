@@ -3,10 +3,17 @@
 from prometheus_client import CollectorRegistry, generate_latest
 
 from adapters.service.kuberay_metrics import KubeRayMetrics
+from core.jobs.failures import FailureClass
+from core.jobs.retry_options import Answer, RetryOptions, RetryRule
+from core.ports.cluster import RAYJOBS
 from core.rayjob.decider import RAYJOB
-from tests.adapters.service.parts import Bench
-from tests.support.rayjob_builders import IDENTITY, manifest_gone
+from core.rayjob.events import JobCompleted
+from core.rayjob.phases import JobStatus
+from core.values.documents import Json
+from tests.adapters.service.parts import Bench, a_rayjob
+from tests.support.rayjob_builders import IDENTITY, manifest_gone, pods
 from tests.support.rayjob_stories import failed_attempts, failing, succeeded, working
+from tests.support.records import NOON
 from tests.support.rows import play
 
 LABELS = 'name="train",namespace="ml",uid="uid-of-train"'
@@ -43,6 +50,24 @@ def test_each_attempt_is_timed_by_itself() -> None:
 
 def test_a_failure_counts_the_retries_before_it() -> None:
     assert told_of(*working(), *failing()) == [duration("Failed", 0, 42.0)]
+
+
+def test_a_failure_that_does_not_count_is_no_retry_before_the_next() -> None:
+    rule = RetryRule(failure=FailureClass.APPLICATION, answer=Answer.UNCOUNTED)
+    story = (*working(options=RetryOptions(rules=(rule,))), *failing(), pods(43))
+    assert told_of(*story) == [duration("Retrying", 0, 43.0)]
+
+
+def test_failures_before_this_process_are_those_that_the_status_shows() -> None:
+    bench, registry = Bench(), CollectorRegistry()
+    metrics = KubeRayMetrics(registry, bench.live)
+    shown: Json = {"failed": 2, "startTime": "2026-11-21T11:59:00Z"}
+    made = bench.cluster.create(RAYJOBS, a_rayjob())
+    job = bench.see({**made, "status": shown})
+    ended = JobCompleted(at=NOON, attempt=3, job_status=JobStatus.SUCCEEDED)
+    metrics.announce(job.identity, (ended,))
+    told = next(line for line in lines(registry) if "duration" in line)
+    assert 'retry_count="2"' in told
 
 
 def test_of_a_job_that_is_gone_nothing_is_told() -> None:

@@ -100,6 +100,15 @@ def test_states_of_the_same_phase_go_out_as_one_write(desk: Desk) -> None:
     assert desk.cluster.statuses == [a_status("Running", jobStatus="RUNNING")]
 
 
+def test_a_phase_that_comes_back_is_not_left_out_while_another_waits_before_it(desk: Desk) -> None:
+    desk.offer(a_status("Running"))
+    desk.work()
+    for phase in ("Suspended", "Running", "Complete"):  # each while the one before still waits
+        desk.offer(a_status(phase))
+    desk.work()
+    assert desk.written() == ["Running", "Suspended", "Running", "Complete"]
+
+
 def test_what_was_written_is_not_written_again(desk: Desk) -> None:
     desk.offer(a_status("Running"))
     desk.work()

@@ -3,8 +3,9 @@
 from typing import Any
 
 import msgspec
+import pytest
 
-from adapters.service.sightings import MESSAGE_CHARACTERS_MAX, see_answer
+from adapters.service.sightings import COUNT_MAX, MESSAGE_CHARACTERS_MAX, see_answer
 from core.kinds import JobObservation
 from core.ports.cluster import RAYJOBS
 from core.ports.ray_jobs import RayJobInfo
@@ -12,6 +13,7 @@ from core.rayjob.observations import (
     ClusterSeen,
     ManifestSeen,
     PollAnswered,
+    SeenStatus,
     SubmitterSeen,
 )
 from core.values.documents import Json
@@ -58,6 +60,26 @@ def test_secrets_of_a_manifest_stay_outside_wherever_they_stand() -> None:
     assert SECRET not in shown(seen)
     assert "redacted:" in shown(seen)
     assert seen.status.phase == "Running"
+
+
+NONSENSE: list[tuple[dict[str, Any], SeenStatus]] = [
+    ({"failed": -100, "succeeded": -1}, SeenStatus(phase="")),
+    ({"failed": 10**30}, SeenStatus(phase="", failed=COUNT_MAX)),
+    ({"failed": "3", "succeeded": True, "startTime": 5}, SeenStatus(phase="")),
+    ({"startTime": "9999-12-31T23:59:59Z"}, SeenStatus(phase="", started_at=NOON)),
+    ({"startTime": "0001-01-01T00:00:00Z"}, SeenStatus(phase="")),
+    ({"endTime": "0001-01-01T00:00:00+14:00"}, SeenStatus(phase="")),
+    ({"jobId": "x" * 100_000, "rayClusterName": ["a"]}, SeenStatus(phase="")),
+    ({"dashboardURL": {}, "jobDeploymentStatus": "x" * 5000}, SeenStatus(phase="")),
+]
+"""What somebody wrote into a status -> what is taken over of it."""
+
+
+@pytest.mark.parametrize(("status", "taken"), NONSENSE)
+def test_nonsense_in_a_status_is_left_out(status: dict[str, Any], taken: SeenStatus) -> None:
+    """A negative counter would grant retries without end, a far instant could not be added to."""
+    seen = seen_first(Bench(), {**a_rayjob(), "status": status})
+    assert seen.status == taken
 
 
 def test_a_runtime_environment_that_cannot_be_read_is_not_shown_at_all() -> None:

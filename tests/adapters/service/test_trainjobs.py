@@ -1,15 +1,21 @@
 """TrainJobs by the whole service in memory: what is made, what is shown, and deaths anywhere."""
 
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 
 from core.errors import RequestForbidden, RequestInvalid
-from core.ports.cluster import CONFIGMAPS, JOBSETS, TRAINJOBS, Resource
+from core.ports.cluster import (
+    CLUSTER_TRAINING_RUNTIMES,
+    CONFIGMAPS,
+    JOBSETS,
+    TRAINJOBS,
+    Resource,
+)
 from core.values.documents import Manifest, child, items, text
 from core.values.ids import StreamId
 from tests.adapters.service.stories import is_let_go
+from tests.adapters.service.train_lives import TRAIN_LIVES, Story
 from tests.support.crash_points import MODES, Fuse, Mode
 from tests.support.life_ends import assert_ledger_whole
 from tests.support.train_world import TrainWorld, torch_runtime
@@ -58,6 +64,21 @@ def test_a_runtime_that_comes_later_is_noticed_at_once() -> None:
     world.install_runtime()
     world.run(lambda: is_let_go(world, stream), "the job to be over")
     assert (world.clock.now() - begun).total_seconds() < 10, "before its pause had passed"
+
+
+def test_a_runtime_that_is_there_is_not_missed_because_its_watch_lags() -> None:
+    """Runtime and job are made at once; each kind has a watch of its own, in no order."""
+    world = TrainWorld()
+    world.run(lambda: True, "the watches")
+    world.cluster.lagging.add(CLUSTER_TRAINING_RUNTIMES)
+    world.install_runtime()
+    stream = world.train()
+    world.run(world.is_so("Created"), "the objects")
+    world.cluster.lagging.clear()
+    world.run(lambda: is_let_go(world, stream), "the job to be over")
+    assert world.jobsets.shown == [["Created=True"], ["Created=True", "Complete=True"]]
+    stored = repr([item.record.data for item in world.store.read_stream(stream)])
+    assert SECRET not in stored
 
 
 def test_until_it_was_created_once_a_changed_runtime_is_snapshotted_anew() -> None:
@@ -190,6 +211,22 @@ def test_before_the_deadline_is_judged_the_jobset_is_looked_at() -> None:
     assert "DecisionFired" not in world.told(stream)
 
 
+def test_after_a_death_a_finished_job_shows_that_it_is_suspended_no_more() -> None:
+    """Suspended follows the specification after the end as well; no generation is shown."""
+    world = TrainWorld()
+    world.install_runtime()
+    stream = world.train()
+    world.run(lambda: is_let_go(world, stream), "the job to be over")
+    world.change(suspend=True)
+    while "TrainJobSuspended" not in world.told(stream):
+        world.cluster.deliver()
+        world.service.controller.run_once(wait_seconds=0)  # it decides, and dies before it tells
+    assert world.condition("Suspended") == ("", "")
+    world.restart()
+    world.run(world.is_so("Suspended"), "the suspension to be shown")
+    assert world.condition("Complete")[0] == "True"
+
+
 def _ended(world: TrainWorld, stream: StreamId) -> bool:
     return "TrainJobCompleted" in world.told(stream)
 
@@ -207,47 +244,10 @@ def test_a_job_that_vanished_while_nobody_watched_is_noticed() -> None:
     assert world.told(stream)[-1] == "TrainJobDeleted"
 
 
-def suspension_story(fuse: Fuse | None = None) -> tuple[TrainWorld, StreamId]:
-    """Be born suspended, be resumed, be suspended while it runs, be resumed, and complete."""
-    world = TrainWorld(fuse=fuse or Fuse())
-    world.jobsets.holds = True
-    world.install_runtime()
-    stream = world.train(suspend=True)
-    world.run(lambda: _has(world, "suspended"), "the suspension")
-    world.change(suspend=False)
-    world.run(lambda: _has(world, "ready"), "the job to run")
-    world.change(suspend=True)
-    world.run(lambda: _has(world, "suspended"), "the second suspension")
-    world.jobsets.holds = False
-    world.change(suspend=False)
-    world.run(lambda: is_let_go(world, stream), "the job to be over")
-    return world, stream
-
-
-def _has(world: TrainWorld, count: str) -> bool:
-    """Return whether users see a Job that is so."""
-    found = items(world.trainjob, "status", "jobsStatus")
-    return bool(found) and child(found[0]).get(count) == 1
-
-
-def deadline_story(fuse: Fuse | None = None) -> tuple[TrainWorld, StreamId]:
-    """Run into the deadline."""
-    world = TrainWorld(fuse=fuse or Fuse())
-    world.jobsets.holds = True
-    world.install_runtime()
-    stream = world.train(activeDeadlineSeconds=30)
-    world.run(lambda: world.is_so("Failed")() and is_let_go(world, stream), "the end")
-    return world, stream
-
-
-Story = Callable[..., tuple[TrainWorld, StreamId]]
-STORIES: dict[str, Story] = {"suspension": suspension_story, "deadline": deadline_story}
-
-
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", TRAIN_LIVES)
 def test_whatever_breaks_the_end_is_the_same(name: str, mode: Mode) -> None:
-    story = STORIES[name]
+    story = TRAIN_LIVES[name]
     whole, stream = story()
     ends = whole.condition("Complete"), whole.condition("Failed"), bool(whole.jobset)
     attempts = whole.told(stream).count("TrainAttemptStarted")

@@ -116,6 +116,36 @@ def test_a_selected_cluster_concerns_whoever_selects_it() -> None:
     assert bench.said() == []
 
 
+def test_a_cluster_that_an_edit_selects_is_told_at_once() -> None:
+    """It may be ready for hours already, and say nothing more by itself."""
+    bench = Bench()
+    made = bench.cluster.create(RAYJOBS, {"metadata": {"name": "train", "namespace": "ml"}})
+    bench.see(made)
+    bench.clusters.seen(a_child("", "shared", state="ready"), NOON)
+    assert bench.said() == []
+    corrected = at_version(made, "50", spec={"clusterSelector": {"ray.io/cluster": "shared"}})
+    corrected["metadata"]["generation"] = 2
+    bench.jobs.seen(corrected, NOON)
+    assert [type(item) for item in bench.said()] == [ManifestSeen, ClusterSeen]
+
+
+def test_a_child_with_nonsense_in_its_annotations_harms_nobody() -> None:
+    bench = Bench()
+    owner = bench.job().identity.uid
+    odd: Any = a_child(owner, "train")
+    odd["metadata"]["annotations"] = {"jobledger.dev/attempt": "9" * 5000}
+    finished = {
+        "type": "Failed",
+        "status": "True",
+        "lastTransitionTime": "0001-01-01T00:00:00+14:00",
+    }
+    odd["status"] = {"conditions": [finished]}
+    bench.submitters.seen(odd, NOON)
+    (seen,) = bench.said()
+    assert isinstance(seen, SubmitterSeen)
+    assert (seen.attempt, seen.finished, seen.finished_at) == (0, "Failed", None)
+
+
 def test_a_batch_job_of_nobody_is_not_kept() -> None:
     bench = Bench()
     bench.submitters.seen(a_child("", "somebody-elses"), NOON)

@@ -240,7 +240,9 @@ def adopted(status: SeenStatus, **spec: object) -> Story:
     ),
     Outlook(
         rule="an end that others left on a job that goes on is not shown",
-        story=adopted(seen_status("Running", job_status="RUNNING", ended_at=after(-5))),
+        story=adopted(
+            seen_status("Running", job_status="RUNNING", address=ADDRESS, ended_at=after(-5))
+        ),
         status={"jobDeploymentStatus": "Running", "endTime": None},
     ),
     Outlook(
@@ -282,4 +284,67 @@ def adopted(status: SeenStatus, **spec: object) -> Story:
     ),
 )
 def test_taking_over(row: Outlook) -> None:
+    check_outlook(RAYJOB, row)
+
+
+@table(
+    Outlook(
+        rule="Running without the head's address: the RayCluster is looked for, and then its head",
+        story=adopted(seen_status("Running")),
+        status={"jobDeploymentStatus": "Initializing", "rayClusterName": "train-theirs"},
+        under_way=["create_cluster train-theirs"],
+    ),
+    Outlook(
+        rule="Running without the name of a submission, which nobody could be asked about",
+        story=adopted(seen_status("Running", job_id="", address=ADDRESS)),
+        status={"jobDeploymentStatus": "Initializing", "rayClusterName": cluster_of()},
+        under_way=[f"create_cluster {cluster_of()}"],
+    ),
+    Outlook(
+        rule="Running in InteractiveMode without one: it waits for its user again",
+        story=(
+            *adopted(
+                seen_status("Running", job_id="", address=ADDRESS), submission_mode=INTERACTIVE
+            ),
+            cluster(name="train-theirs", uid="c"),
+        ),
+        status={"jobDeploymentStatus": "Waiting", "rayClusterName": "train-theirs"},
+    ),
+    Outlook(
+        rule="Running without the name of a RayCluster",
+        story=adopted(seen_status("Running", cluster_name="", address=ADDRESS)),
+        status={"jobDeploymentStatus": "Initializing", "rayClusterName": cluster_of()},
+    ),
+    Outlook(
+        rule="Running since nobody knows when: no crash, and one RayCluster (13.23)",
+        story=(
+            *adopted(seen_status("Running", started_at=None), active_deadline_seconds=60),
+            cluster(name="train-theirs", uid="c"),
+        ),
+        status={"jobDeploymentStatus": "Initializing", "rayClusterName": cluster_of()},
+        under_way=[f"create_cluster {cluster_of()}", "delete_cluster train-theirs"],
+        pending={"active_deadline": 60},
+    ),
+    Outlook(
+        rule="Complete since nobody knows when: the shutdown counts from now (13.23)",
+        story=(
+            *adopted(
+                seen_status("Complete", job_status="SUCCEEDED"),
+                shutdown_after_job_finishes=True,
+                ttl_seconds_after_finished=30,
+            ),
+        ),
+        status={"jobDeploymentStatus": "Complete", "endTime": shown(0)},
+        pending={"ttl_shutdown": 30},
+    ),
+    Outlook(
+        rule="Retrying without a RayCluster: there is none to wait for",
+        story=(
+            *adopted(seen_status("Retrying", cluster_name="", failed=1), backoff_limit=1),
+            due(DecisionKind.RETRY, 1),
+        ),
+        status={"jobDeploymentStatus": "Initializing", "rayClusterName": cluster_of(2)},
+    ),
+)
+def test_taking_over_a_status_that_somebody_has_spoilt(row: Outlook) -> None:
     check_outlook(RAYJOB, row)

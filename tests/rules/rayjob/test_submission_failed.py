@@ -4,6 +4,8 @@ Upstream asks nobody and counts from the cluster's clock: a controller that was 
 a success into a failure there. Here success wins, and time counts from what this controller saw.
 """
 
+import pytest
+
 from core.jobs.decisions import DecisionKind
 from core.rayjob.decider import RAYJOB
 from core.rayjob.events import (
@@ -12,6 +14,7 @@ from core.rayjob.events import (
     StatusCheckFailed,
 )
 from core.rayjob.phases import JobStatus
+from core.rayjob.spec import read_spec
 from core.rayjob.state import wants_poll
 from tests.support.rayjob_builders import (
     due,
@@ -177,6 +180,57 @@ def test_submitter_ends_first(row: Row) -> None:
 )
 def test_outcomes_of_submissions(row: Outlook) -> None:
     check_outlook(RAYJOB, row)
+
+
+FORGIVING = working(ray_success_wins=True, backoff_limit=1)
+
+
+@table(
+    Outlook(
+        rule="where the job asks for it, Ray's success wins over a submitter that failed",
+        story=(*FORGIVING, BROKEN, poll("SUCCEEDED", 41)),
+        status={
+            "jobDeploymentStatus": "Complete",
+            "jobStatus": "SUCCEEDED",
+            "reason": None,
+            "succeeded": 1,
+            "failed": 0,
+        },
+    ),
+    Outlook(
+        rule="so it does if it was heard before the submitter failed",
+        story=(*FORGIVING, poll("SUCCEEDED", 39), BROKEN),
+        status={"jobDeploymentStatus": "Complete", "succeeded": 1, "failed": 0},
+    ),
+    Outlook(
+        rule="before Ray was asked once more, nothing is decided",
+        story=(*FORGIVING, BROKEN),
+        status={"jobDeploymentStatus": "Running", "failed": 0},
+    ),
+    Outlook(
+        rule="a Ray job that goes on is no success: the submission has failed",
+        story=(*FORGIVING, BROKEN, poll("RUNNING", 41, started_at=25)),
+        status={"jobDeploymentStatus": "Retrying", "reason": "SubmissionFailed", "failed": 1},
+    ),
+    Outlook(
+        rule="nor is one that somebody stopped",
+        story=(*FORGIVING, BROKEN, poll("STOPPED", 41)),
+        status={"jobDeploymentStatus": "Retrying", "reason": "SubmissionFailed", "failed": 1},
+    ),
+    Outlook(
+        rule="nor one that the head does not know",
+        story=(*FORGIVING, BROKEN, not_found(41)),
+        status={"jobDeploymentStatus": "Retrying", "reason": "SubmissionFailed", "failed": 1},
+    ),
+)
+def test_a_success_may_win_over_its_submitter(row: Outlook) -> None:
+    check_outlook(RAYJOB, row)
+
+
+@pytest.mark.parametrize(("written", "wins"), [("true", True), ("false", False), ("yes", False)])
+def test_that_it_may_is_asked_for_by_an_annotation(written: str, wins: bool) -> None:
+    annotations = {"jobledger.dev/ray-success-wins": written}
+    assert read_spec({"metadata": {"annotations": annotations}}).ray_success_wins is wins
 
 
 def test_a_look_is_wanted_from_the_end_of_the_submitter_to_the_next_answer() -> None:

@@ -4,6 +4,7 @@ from core.jobs.decisions import DecisionKind
 from core.jobs.effects import EffectKind
 from core.rayjob.decider import RAYJOB
 from core.rayjob.events import JobCompleted
+from core.rayjob.evolve_facts import NO_DASHBOARD_PORT
 from core.rayjob.phases import JobStatus
 from tests.support.rayjob_builders import (
     ADDRESS,
@@ -155,6 +156,17 @@ GRACE_STORY = (*working(), poll("SUCCEEDED", 40, ended_at=39))
 
 
 @table(
+    Outlook(
+        rule="that a ready RayCluster shows no dashboard is said: no wait without a word (13.16)",
+        story=(*initializing(), cluster("ready", address="")),
+        status={"jobDeploymentStatus": "Initializing", "message": NO_DASHBOARD_PORT},
+    ),
+    Outlook(
+        rule="and said no more once it shows one",
+        story=(*initializing(), cluster("ready", address=""), cluster("ready", 12)),
+        status={"jobDeploymentStatus": "Initializing", "message": None},
+        under_way=[f"create_submitter {JOB}"],
+    ),
     Outlook(
         rule="when the submitter hangs after Ray's SUCCEEDED, the grace completes the job",
         story=(*GRACE_STORY, due(DecisionKind.TRANSITION_GRACE)),

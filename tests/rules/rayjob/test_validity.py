@@ -241,6 +241,45 @@ PAUSED = {"jobDeploymentStatus": "ValidationFailed", "reason": "ValidationFailed
         under_way=[],
     ),
     Outlook(
+        rule="an invalid deadline does not end what runs: the last valid one is in force",
+        story=(
+            *working(active_deadline_seconds=600),
+            manifest(
+                50, generation=2, finalizer=True, problem="no deadline", active_deadline_seconds=-5
+            ),
+        ),
+        status={"jobDeploymentStatus": "ValidationFailed"},
+        pending={"active_deadline": 600},
+    ),
+    Outlook(
+        rule="an invalid edit of the ttl deletes nothing sooner",
+        story=(
+            *succeeded(shutdown_after_job_finishes=True, ttl_seconds_after_finished=600),
+            manifest(
+                50,
+                generation=2,
+                finalizer=True,
+                problem="bad",
+                shutdown_after_job_finishes=True,
+                ttl_seconds_after_finished=-5,
+            ),
+        ),
+        status={"jobDeploymentStatus": "Complete"},
+        pending={"ttl_shutdown": 642},
+    ),
+    Outlook(
+        rule="a job that goes to another controller with an invalid manifest goes",
+        story=(
+            *working(active_deadline_seconds=600),
+            manifest(
+                50, generation=2, finalizer=True, problem="bad", managed_by="example.com/other"
+            ),
+        ),
+        status={"jobDeploymentStatus": "Running"},
+        under_way=[],
+        pending={},
+    ),
+    Outlook(
         rule="the deadline of a paused job stays",
         story=(*working(active_deadline_seconds=90), invalid(active_deadline_seconds=90)),
         pending={"active_deadline": 90},

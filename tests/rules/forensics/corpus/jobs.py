@@ -9,6 +9,7 @@ from tests.rules.forensics.corpus.cases import Capture, Case
 from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import (
     HTTP,
+    SIDECAR,
     cluster_gone,
     due,
     manifest,
@@ -18,6 +19,7 @@ from tests.support.rayjob_builders import (
     silence,
     submitter,
 )
+from tests.support.rayjob_heads import head_pod, head_pod_gone
 from tests.support.rows import Step
 
 TOO_LATE = Capture(missing=(Missing(what="log of the driver", why="the head did not answer"),))
@@ -44,6 +46,12 @@ def silent() -> Iterable[Step]:
 
 def cluster_deleted() -> Iterable[Step]:
     return (*stories.working(), cluster_gone(60))
+
+
+def head_lost() -> Iterable[Step]:
+    begun = (*stories.initializing(submission_mode=SIDECAR), head_pod())
+    at_work = (*stories.readied(1, SIDECAR), poll("RUNNING", 30, started_at=25))
+    return (*begun, *at_work, head_pod_gone(60))
 
 
 def head_restarted() -> Iterable[Step]:
@@ -91,6 +99,7 @@ JOBS: tuple[Case, ...] = (
         story=cluster_deleted,
         says="the RayCluster was gone",
     ),
+    Case(name="a head that was lost", expected="head-lost", story=head_lost),
     Case(name="a head that lost its jobs", expected="head-restarted", story=head_restarted),
     Case(name="a Ray job that never came to be", expected="never-started", story=nothing_came),
     Case(name="a submitter that failed", expected="submission", story=submitter_failed),

@@ -1,0 +1,155 @@
+"""TrainJobs, looked at afterwards: decided again, told, explained, shown as of an instant."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from core.forensics.dossier import Dossier, reader_of
+from core.forensics.explain import Account, explain
+from core.forensics.moment import at_instant, at_version
+from core.forensics.replay import replay
+from core.forensics.timeline import timeline
+from core.jobs.rows import JobRow
+from core.log.chain import canonical
+from core.log.envelope import EventRecord
+from tests.support import train_lives
+from tests.support.recorded import stored
+from tests.support.train_lives import LOG, LOG_DIGEST, TRAIN_LIVES, recorded_training
+from tests.support.trainjobs import (
+    Step,
+    after,
+    applied,
+    counts,
+    failed_end,
+    jobset,
+    manifest,
+    not_built,
+)
+
+ENDED = {
+    "training-failed": "missing-file",
+    "training-out-of-restarts": "restarts-used-up",
+    "training-past-its-deadline": "deadline",
+    "training-made-its-jobset-anew": "application",
+    "training-lost-its-jobset": "jobset-deleted",
+    "training-of-an-unknown-runtime": "runtime-missing",
+}
+"""Life that ended in failure -> its class."""
+
+
+def through_json(records: Sequence[EventRecord]) -> list[EventRecord]:
+    return [replace(item, data=json.loads(canonical(item.data))) for item in records]
+
+
+def dossier(name: str, latency_seconds: float = 0.02) -> Dossier:
+    records = through_json(recorded_training(name, latency_seconds))
+    evidence = reader_of({LOG_DIGEST: LOG.encode()})
+    return Dossier(events=stored(records), evidence=evidence, origin="a test")
+
+
+def account(name: str) -> Account:
+    return explain(dossier(name))
+
+
+@pytest.mark.parametrize("life", TRAIN_LIVES)
+def test_every_life_is_decided_again_as_it_was(life: str) -> None:
+    records = through_json(recorded_training(life))
+    replayed = replay(records)
+    assert (replayed.divergences, replayed.unknown) == ((), ())
+    assert replayed.events == len(records)
+
+
+def test_an_end_that_nothing_brought_is_told_by_replay() -> None:
+    records = recorded_training("training-failed")
+    without = [item for item in records if item.type != "JobSetObserved"]
+    assert not replay(without).is_reproduced
+
+
+def test_a_changed_end_is_told_by_its_field() -> None:
+    records = [
+        replace(item, data={**item.data, "reason": "Whim"})
+        if item.type == "TrainJobFailed"
+        else item
+        for item in recorded_training("training-failed")
+    ]
+    (found,) = replay(records).divergences
+    assert (found.recorded, found.fields) == ("TrainJobFailed", ("reason: 'Whim' -> 'FailedJobs'",))
+
+
+@pytest.mark.parametrize("life", TRAIN_LIVES)
+def test_every_life_is_explained_and_only_failures_have_a_class(life: str) -> None:
+    told = account(life)
+    assert told.failure_class == ENDED.get(life, "")
+    assert all(sentence.versions for sentence in told.sentences)
+    events = dossier(life).read()
+    lines = list(timeline((item.version, item.event) for item in events))
+    assert len(lines) == len(events)
+    assert all(line.words for line in lines)
+
+
+def test_a_failure_is_explained_by_the_log_that_was_kept() -> None:
+    first, sign, attempt = account("training-failed").sentences
+    assert "because the program, or a file that it reads, is not there" in first.text
+    assert first.evidence == (LOG_DIGEST,)
+    assert "(log): FileNotFoundError" in sign.text
+    assert attempt.text.startswith("Attempt 1 failed after 59.0 s: FailedJobs")
+
+
+def row(found: JobRow | None) -> JobRow:
+    assert found is not None
+    return found
+
+
+def test_between_the_end_and_its_record_the_two_senses_differ() -> None:
+    moment = at_instant(dossier("training-failed", 5).read(), after(61))
+    assert row(moment.true.job).phase == "Failed"
+    assert row(moment.known.job).phase == "Running"
+    assert moment.not_known
+
+
+def test_a_version_is_the_state_that_its_decision_was_taken_in() -> None:
+    events = dossier("training-failed").read()
+    failed = next(item.version for item in events if type(item.event).__name__ == "TrainJobFailed")
+    before, then = at_version(events, failed - 1), at_version(events, failed)
+    assert (row(before.known.job).phase, row(then.known.job).phase) == ("Created", "Failed")
+    jobset = next(part for part in then.parts if part.part == "JobSet")
+    assert jobset.changed_at == after(60)
+
+
+@pytest.mark.parametrize(
+    ("build", "failure_class", "says"),
+    [
+        (
+            not_built(
+                1,
+                "TrainingRuntime specified in TrainJob is not found: x",
+                runtime_digest="",
+                may_pass=True,
+            ),
+            "runtime-missing",
+            "It waits: effect_retry is due",
+        ),
+        (
+            not_built(1, "plugin torch: no"),
+            "invalid-manifest",
+            "It waits for a change of its manifest or its runtime: ",
+        ),
+    ],
+)
+def test_what_keeps_a_job_from_being_built_is_told_until_it_is(
+    monkeypatch: pytest.MonkeyPatch, build: Step, failure_class: str, says: str
+) -> None:
+    stuck = (manifest(), build)
+    later = (
+        manifest(5, generation=2),
+        applied(6),
+        jobset(60, counts(failed=1), end=failed_end()),
+    )
+    lives = {"stuck": lambda: stuck, "over": lambda: (*stuck, *later)}
+    monkeypatch.setattr(train_lives, "TRAIN_LIVES", lives)
+    told = account("stuck")
+    assert (told.outcome, told.failure_class) == ("going on", failure_class)
+    assert any(sentence.text.startswith(says) for sentence in told.sentences)
+    assert account("over").failure_class == "application"

@@ -1,0 +1,148 @@
+"""What must hold of TrainJobs once the faults have stopped and nothing moves any more."""
+
+from collections import Counter
+from typing import TypeVar
+
+from adapters.rebuilding import compare
+from core.jobs.events import (
+    DecisionCancelled,
+    DecisionFired,
+    DecisionScheduled,
+    EffectFailed,
+    EffectRequested,
+    EffectSucceeded,
+    EffectSuperseded,
+)
+from core.log.chain import canonical
+from core.ports.cluster import CONFIGMAPS, JOBSETS, TRAINJOBS
+from core.trainjob.conditions import found, is_true
+from core.trainjob.decider import TRAINJOB
+from core.trainjob.phases import COMPLETE, CREATED, DEADLINE_EXCEEDED, FAILED, SUSPENDED, Phase
+from core.trainjob.runtimes import trainjob_owner
+from core.trainjob.state import TrainJobState, is_final, is_open
+from core.trainjob.status import FIELDS, status
+from core.values.documents import Manifest, child, text
+from core.values.ids import StreamId
+from tests.simulation.follower import require
+from tests.simulation.jobsets import ended
+from tests.simulation.train_witness import TrainStory
+from tests.simulation.world import World
+
+Id = TypeVar("Id")
+
+RESTING = frozenset(
+    {Phase.SUSPENDED, Phase.BUILD_FAILED, Phase.CREATION_FAILED, Phase.COMPLETE, Phase.FAILED}
+)
+"""Phases in which a job may stay until somebody does something."""
+
+
+def unrest_of_trains(world: World) -> str:
+    """Return what still moves, or is still to be done; empty if nothing is."""
+    jobs = {text(job, "metadata", "uid"): job for job in world.api.all(TRAINJOBS)}
+    for uid, job in jobs.items():
+        if uid not in world.witness.trains.streams:
+            return f"TrainJob {text(job, 'metadata', 'name')} is not in the log"
+    for story in world.witness.trains.stories.values():
+        identity = story.state.identity
+        job_of = jobs.get(identity.uid) if identity is not None else None
+        if reason := _unrest_of(story.state, job_of):
+            return f"TrainJob {identity.name if identity else '?'}: {reason}"
+    return ""
+
+
+def _unrest_of(state: TrainJobState, job: Manifest | None) -> str:
+    if job is None:
+        return "" if state.deleted_at is not None else "its object is gone and it is not"
+    if state.effects or state.decisions:
+        what = [item.wanted.kind.value for item in state.effects]
+        what += [item.kind.value for item in state.decisions]
+        return f"left to do: {what}"
+    if state.phase not in RESTING:
+        return f"it is {state.phase.value or 'new'}"
+    if is_final(state) and is_open(state):
+        return "it has ended and is open"
+    if (shown := _plain(child(job, "status"))) != (is_so := _plain(status(state))):
+        return f"it shows {shown!r} and is {is_so!r}"
+    return ""
+
+
+def _plain(shown: Manifest) -> bytes:
+    return canonical({key: shown[key] for key in shown if key in FIELDS})
+
+
+def check_trains(world: World) -> None:
+    """Hold the TrainJobs of a run against the invariants of the design, section 10."""
+    trains = world.witness.trains
+    for stream, story in trains.stories.items():
+        _check_story(world, stream, story)
+        _check_conditions(story)
+        _check_effects(story)
+    trains.check_asked_for()
+    there = {text(job, "metadata", "uid"): job for job in world.api.all(TRAINJOBS)}
+    for resource in (JOBSETS, CONFIGMAPS):
+        for item in world.api.all(resource):
+            owner, what = trainjob_owner(item), f"{resource.kind} {text(item, 'metadata', 'name')}"
+            require(owner in there, f"{what} is left behind")
+            if resource is JOBSETS:
+                _check_jobset(trains.stories[trains.streams[owner]].state, item, what)
+
+
+def _check_story(world: World, stream: StreamId, story: TrainStory) -> None:
+    """Invariants 1, 4 and 5 of one job."""
+    differences = compare(world, stream)
+    require(not differences, f"the rows are not what the log says: {differences[:3]}")
+    for replica in world.replicas:
+        slot = replica.slots.held(stream)
+        if slot is not None and slot.tail.version == len(story.history):
+            require(slot.view.state == story.state, f"{replica.actor} holds another state")
+    require(TRAINJOB.fold(story.history) == story.state, f"{stream} does not fold to its state")
+    state = TRAINJOB.initial
+    for event in story.history:
+        after = TRAINJOB.evolve(state, event)
+        for kind in (COMPLETE, FAILED):
+            before = found(state.conditions, kind)
+            stays = before is None or found(after.conditions, kind) == before
+            require(stays, f"{type(event).__name__} changes {kind} of a job that has ended")
+        state = after
+
+
+def _check_conditions(story: TrainStory) -> None:
+    """Created tells of the latest apply, Suspended of the specification, and there is one end."""
+    state = story.state
+    if state.deleted_at is not None or state.manifest is None:
+        return
+    conditions = state.conditions
+    ends = [kind for kind in (COMPLETE, FAILED) if found(conditions, kind) is not None]
+    require(len(ends) <= 1, f"it has ended twice: {ends}")
+    wants = state.manifest.spec.suspend
+    require(is_true(conditions, SUSPENDED) == wants, f"Suspended is not {wants}")
+    if state.built is not None:
+        made = state.built.phase is Phase.CREATED
+        require(is_true(conditions, CREATED) == made, f"Created is not {made}")
+
+
+def _check_jobset(state: TrainJobState, jobset: Manifest, what: str) -> None:
+    """Invariant 8: nothing runs that was to stop."""
+    late = state.reason == DEADLINE_EXCEEDED and not ended(jobset)
+    require(not late, f"{what} outlives the deadline of its job")
+    runs = child(jobset, "spec").get("suspend") is not True
+    held = state.phase is Phase.SUSPENDED and runs
+    require(not held, f"{what} of a suspended job runs")
+
+
+def _check_effects(story: TrainStory) -> None:
+    """Invariant 5: each effect and each decision begins once and ends once."""
+    ends = (EffectSucceeded, EffectFailed, EffectSuperseded)
+    begun = Counter(e.effect_id for e in story.history if isinstance(e, EffectRequested))
+    over = Counter(e.effect_id for e in story.history if isinstance(e, ends))
+    _check_pairs(begun, over, {item.effect_id for item in story.state.effects})
+    resolutions = (DecisionFired, DecisionCancelled)
+    made = Counter(e.decision_id for e in story.history if isinstance(e, DecisionScheduled))
+    done = Counter(e.decision_id for e in story.history if isinstance(e, resolutions))
+    _check_pairs(made, done, {item.decision_id for item in story.state.decisions})
+
+
+def _check_pairs(begun: Counter[Id], over: Counter[Id], open_now: set[Id]) -> None:
+    once = all(count == 1 for count in (*begun.values(), *over.values()))
+    require(once and set(over) <= set(begun), "an effect or a decision is doubled")
+    require(open_now == set(begun) - set(over), "what is open is not what has not ended")

@@ -1,0 +1,116 @@
+"""Watches the TrainJobs: what the log says of them, what users see, what is made in their name."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from adapters.service.status_faces import FACES
+from core.catalogue import read_event
+from core.jobs.effects import EffectKind
+from core.jobs.events import EffectRequested
+from core.log.chain import canonical
+from core.log.envelope import EventRecord
+from core.ports.cluster import JOBSETS
+from core.trainjob.decider import TRAINJOB
+from core.trainjob.events import TrainJobEvent
+from core.trainjob.phases import CREATED, TERMINAL
+from core.trainjob.runtimes import trainjob_owner
+from core.trainjob.state import TrainJobState, is_final
+from core.trainjob.status import status
+from core.values.documents import Manifest, items, text
+from core.values.ids import StreamId
+from tests.simulation.follower import Follower, require
+from tests.simulation.kubernetes import Change
+
+MILESTONE = FACES["TrainJob"].milestone
+CONDITIONS_MAX = 8
+
+
+@dataclass(slots=True)
+class TrainStory:
+    """One TrainJob, as its stream tells it."""
+
+    state: TrainJobState = TRAINJOB.initial
+    history: list[TrainJobEvent] = field(default_factory=list)
+    shown: set[bytes] = field(default_factory=set)
+    """Every status that the job has ever had, in canonical form."""
+    follower: Follower = field(default_factory=Follower)
+    """Which milestones users are owed."""
+
+
+@dataclass
+class TrainWitness:
+    """Sees every event of a TrainJob and every change of what belongs to one."""
+
+    stories: dict[StreamId, TrainStory] = field(default_factory=dict)
+    streams: dict[str, StreamId] = field(default_factory=dict)
+    """UID of a TrainJob -> its stream."""
+    ended: dict[str, str] = field(default_factory=dict)
+    """UID of a TrainJob -> the final condition that was shown to users."""
+    created: Counter[str] = field(default_factory=Counter)
+    """UID of a TrainJob -> how often the controller has made its JobSet."""
+    removed: Counter[str] = field(default_factory=Counter)
+    """UID of a TrainJob -> how often somebody else than the controller deleted its JobSet."""
+
+    def fold(self, record: EventRecord) -> tuple[str, str]:
+        """Fold what was appended; return job and event, in words."""
+        story = self.stories.setdefault(record.stream_id, TrainStory())
+        event: TrainJobEvent = read_event(record)  # type: ignore[assignment] # a stream is one job
+        story.state = TRAINJOB.evolve(story.state, event)
+        story.history.append(event)
+        identity, shown = story.state.identity, status(story.state)
+        assert identity is not None, "the first event names the job"
+        self.streams.setdefault(identity.uid, record.stream_id)
+        story.shown.add(canonical(shown))
+        story.follower.note(MILESTONE(shown) if shown else "", record.actor)
+        return identity.name, type(event).__name__
+
+    def on_change(self, change: Change, *, is_late: bool) -> None:
+        """Invariants 3 to 5: what ends stays ended, and only what was asked for is made or goes."""
+        if change.resource is not JOBSETS:
+            return
+        owner, name = trainjob_owner(change.document), text(change.document, "metadata", "name")
+        if change.kind == "gone" and not change.by:
+            self.removed[owner] += 1
+        if not change.by or is_late:
+            return
+        story = self.stories[self.streams[owner]]
+        if change.kind == "seen" and change.before is None:
+            self.created[owner] += 1
+            require(not is_final(story.state), f"JobSet {name} is made after the end of its job")
+        elif _leaves(change) and not text(change.before, "metadata", "deletionTimestamp"):
+            asked = _asked(story, EffectKind.DELETE_JOBSET)
+            require(asked > 0, f"JobSet {name} is deleted, and was not meant")
+
+    def on_status(self, actor: str, job: Manifest, sent: Manifest, *, is_late: bool) -> None:
+        """Invariants 1 and 4: what is shown was so, nothing is left out, the first end stays."""
+        name, uid = (text(job, "metadata", key) for key in ("name", "uid"))
+        require(uid in self.streams, f"{name} shows the status of another, and is not in the log")
+        story = self.stories[self.streams[uid]]
+        require(canonical(sent) in story.shown, f"{name} shows what never was so: {sent}")
+        conditions = items(sent, "conditions")
+        require(bool(sent) and len(conditions) <= CONDITIONS_MAX, f"{name} shows {sent}")
+        kinds = [text(item, "type") for item in conditions]
+        require(CREATED not in kinds[1:], f"Created is not the first condition of {name}: {kinds}")
+        ends = [kind for kind in kinds if kind in TERMINAL]
+        was = self.ended.get(uid, "")
+        require(len(ends) < 2 and was in ("", *ends), f"{name} has ended as {was}, shows {ends}")
+        if ends:
+            self.ended[uid] = ends[0]
+        if not is_late:
+            story.follower.follow(actor, name, MILESTONE(sent))
+
+    def check_asked_for(self) -> None:
+        """Invariant 5: no JobSet was made more often than asked for, and removed by others."""
+        for owner, count in self.created.items():
+            asked = _asked(self.stories[self.streams[owner]], EffectKind.APPLY_OBJECTS)
+            most = asked + self.removed[owner]
+            require(count <= most, f"a JobSet was made {count} times, asked for {most} times")
+
+
+def _leaves(change: Change) -> bool:
+    deleting = text(change.document, "metadata", "deletionTimestamp") != ""
+    return change.kind == "gone" or deleting
+
+
+def _asked(story: TrainStory, kind: EffectKind) -> int:
+    return sum(isinstance(item, EffectRequested) and item.kind is kind for item in story.history)
