@@ -98,8 +98,12 @@ def check_one_cluster(history: Sequence[RayJobEvent]) -> None:
     """Invariant 3: none is asked for while another of the job is known to be there."""
     there: dict[str, str] = {}
     gone: set[str] = set()
+    users: set[str] = set()
+    """RayClusters that the job has selected: they are others' and stay."""
     for event in history:
-        if isinstance(event, ClusterObserved | StrayClusterFound):
+        if isinstance(event, ManifestReceived) and event.spec.cluster_selector:
+            users.add(event.spec.cluster_selector)
+        if isinstance(event, ClusterObserved | StrayClusterFound) and event.name not in users:
             there[event.uid] = event.name
         is_made = isinstance(event, EffectSucceeded) and event.kind is EffectKind.CREATE_CLUSTER
         if isinstance(event, EffectSucceeded) and is_made and event.uid not in gone:
