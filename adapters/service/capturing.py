@@ -35,6 +35,7 @@ from core.ports.clock import Clock
 from core.ports.cluster import PODS, Cluster
 from core.ports.evidence import EvidenceStore, PodWitness
 from core.ports.ray_jobs import RayJobs
+from core.rayjob.phases import JobStatus
 from core.rayjob.state import RayJobState
 from core.values.documents import Manifest
 from core.values.ids import StreamId, observation_id
@@ -97,6 +98,8 @@ class Scene:
     address: str = ""
     """`host:port` of the head; empty: it is not asked."""
     job_id: str = ""
+    is_well: bool = False
+    """Unless a Pod says otherwise: the Ray job has ended by itself, and this is not why."""
 
 
 class Capturer:
@@ -167,6 +170,7 @@ def _scene(
     if isinstance(state, RayJobState) and state.attempt is not None and kind == "RayCluster":
         address, job_id = state.attempt.address, state.attempt.job_id
     return Scene(
+        is_well=_is_well(state, kind),
         stream=stream,
         job=job,
         attempt=attempt.number,
@@ -176,6 +180,17 @@ def _scene(
         address=address,
         job_id=job_id,
     )
+
+
+def _is_well(state: JobState, kind: str) -> bool:
+    """Return whether Kubernetes Events say something only if a Pod is in trouble.
+
+    To find those about one object, the API server looks through all Events of the namespace. They
+    are left out where the Ray job succeeded, and of the submitter of one that ended by itself.
+    """
+    if not isinstance(state, RayJobState) or not state.entrypoint.has_ended:
+        return False
+    return kind == "Job" or state.entrypoint.status is JobStatus.SUCCEEDED
 
 
 @dataclass(slots=True)
@@ -244,16 +259,20 @@ class _Capture:
         scene = self._scene
         if scene.name:
             yield "Pods", self._pods
-            yield (
-                f"Events of {scene.kind} {scene.name}",
-                lambda: self._events(scene.kind, scene.name),
-            )
+        if scene.name and not scene.is_well:
+            yield self._about_the_whole()
         if scene.address and scene.job_id:
             yield "the Ray job", self._ray
             yield "log of the driver", self._driver_log
 
+    def _about_the_whole(self) -> tuple[str, Callable[[], None]]:
+        kind, name = self._scene.kind, self._scene.name
+        return f"Events of {kind} {name}", _bound(self._events, kind, name)
+
     def _questions_about_pods(self) -> Iterator[tuple[str, Callable[[], None]]]:
         pods = self._found.pods
+        if self._scene.is_well and any(trouble(pod) for pod in pods):
+            yield self._about_the_whole()
         for pod in pods[:EVENTS_ABOUT_PODS_MAX]:
             if trouble(pod):
                 yield f"Events of Pod {pod.name}", _bound(self._events, "Pod", pod.name)

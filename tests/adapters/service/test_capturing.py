@@ -20,7 +20,7 @@ from core.jobs.observations import EffectEnded, EvidenceSeen
 from core.ports.cluster import PODS, RAYCLUSTERS
 from core.rayjob.events import AttemptFailed
 from core.rayjob.phases import JobStatus
-from core.rayjob.state import Attempt, RayJobState
+from core.rayjob.state import Attempt, Entrypoint, RayJobState
 from core.trainjob.events import TrainAttemptEnded
 from core.trainjob.state import TrainAttempt, TrainJobState
 from core.values.documents import Manifest, text
@@ -40,6 +40,7 @@ class Witness:
 
     logs: dict[str, str] = field(default_factory=dict)
     events: dict[str, list[Manifest]] = field(default_factory=dict)
+    asked_about: set[str] = field(default_factory=set)
     silent: frozenset[str] = frozenset()
     forbidden: bool = False
     over: threading.Event = field(default_factory=threading.Event)
@@ -62,6 +63,7 @@ class Witness:
 
     def events_about(self, namespace: str, kind: str, name: str) -> list[Manifest]:
         del namespace
+        self.asked_about.add(f"{kind}/{name}")
         return self.events.get(f"{kind}/{name}", [])
 
 
@@ -158,6 +160,24 @@ def test_what_a_deletion_removes_is_captured_before(scene: Scene) -> None:
     assert scene.store.get(log.digest_of_content) is not None
     assert [item.reason for item in seen.kubernetes_events] == ["BackOff"]
     assert seen.occasion.startswith("delete_cluster/")
+
+
+@pytest.mark.parametrize(
+    ("status", "in_trouble", "asked"),
+    [
+        (JobStatus.SUCCEEDED, False, False),
+        (JobStatus.SUCCEEDED, True, True),
+        (JobStatus.FAILED, False, True),
+        (JobStatus.RUNNING, False, True),
+    ],
+)
+def test_events_are_asked_for_unless_all_is_well(
+    scene: Scene, status: JobStatus, in_trouble: bool, asked: bool
+) -> None:
+    if not in_trouble:
+        scene.bench.cluster.delete(PODS, "ml", "worker-1")
+    scene.captured(entrypoint=Entrypoint(status=status))
+    assert (f"RayCluster/{CLUSTER}" in scene.witness.asked_about) is asked
 
 
 def test_no_secret_gets_into_evidence(scene: Scene) -> None:
