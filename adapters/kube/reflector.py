@@ -27,6 +27,7 @@ from adapters.kube.watch_stream import WatchStream
 from adapters.kube.watch_timing import WatchTiming
 from core.errors import (
     ClusterError,
+    ClusterUnreachable,
     ObjectNotFound,
     RequestInvalid,
     RequestThrottled,
@@ -156,7 +157,6 @@ class Reflector:
 
     def _watch(self) -> float:
         """Tell what changes until the server ends the watch; return the pause before the next."""
-        begun = self._clock.monotonic()
         version = self.health.resource_version
         stream = WatchStream.open(
             self._transport,
@@ -165,6 +165,7 @@ class Reflector:
             server_timeout_seconds=int(self._pace.watch_seconds * (1 + self._random() / 5)),
             read_timeout_seconds=self._pace.silence_seconds,
         )
+        begun = self._clock.monotonic()
         self._stream = stream
         try:
             if self._stopping.is_set():  # after the stream was set, lest `stop` missed it
@@ -172,16 +173,26 @@ class Reflector:
             self._contact()
             self._tell_lines(stream)
             self._current_until = self._contact()
+        except ClusterUnreachable:
+            # Broken off, or silent for too long, after it had worked. Whether anybody is there
+            # shows when it is opened anew, which is to be at once.
+            if not self._has_worked(begun):
+                raise
         finally:
             self._stream = None
             stream.close()
-            worked = self._clock.monotonic() - begun >= self._pace.healthy_seconds
+            worked = self._has_worked(begun)
             if worked:
                 self._backoff.reset()
         if worked or self.health.resource_version != version:
             return 0.0
         # It was ended at once and brought nothing: not to be asked again in a tight loop.
         return self._backoff.next_seconds()
+
+    def _has_worked(self, begun: float) -> bool:
+        """Return whether a watch that was opened then has lasted long enough to be healthy."""
+        enough = min(self._pace.healthy_seconds, self._pace.silence_seconds)
+        return self._clock.monotonic() - begun >= enough
 
     def _tell_lines(self, stream: WatchStream) -> None:
         what = self._selection.about
