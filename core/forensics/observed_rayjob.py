@@ -185,7 +185,8 @@ def _head(
     first: events.HeadPodObserved | events.SidecarFinished,
     cause: ObservationId,
 ) -> seen.HeadPodSeen:
-    ended = _find(told, events.SidecarFinished)
+    ended, look = _find(told, events.SidecarFinished), _find(told, events.HeadPodObserved)
+    over = any(isinstance(e, events.HeadPodVanished) and e.uid == first.uid for e in told)
     attempt, cluster = state.attempt, state.cluster
     return seen.HeadPodSeen(
         id=cause,
@@ -198,4 +199,9 @@ def _head(
         finished=ended.outcome if ended is not None else "",
         finished_at=ended.finished_at if ended is not None else None,
         message=ended.message if ended is not None else "",
+        taken=look.taken if look is not None else "",
+        over=over,
+        restarts=look.restarts if look is not None else 0,
+        ended=look.ended if look is not None else "",
+        keeps_jobs=look.keeps_jobs if look is not None else False,
     )

@@ -44,6 +44,7 @@ def candidates(
             jobs=first.jobs,
             end=first.end,
             contributed=first.contributed,
+            version=first.version,
         )
     elif isinstance(first, events.JobSetVanished):
         yield seen.JobSetGone(id=cause, at=first.at, name=first.name, uid=first.uid)

@@ -2,16 +2,26 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
+from uuid import UUID
 
 import pytest
 
+from core.catalogue import TYPES, JobEvent
+from core.forensics import observed_rayjob, observed_trainjob
 from core.forensics.replay import Divergence, replay, turns
 from core.jobs import retry
+from core.jobs.events import EffectSuperseded
 from core.log.chain import canonical
 from core.log.envelope import EventRecord
+from core.rayjob.state import RayJobState
+from core.trainjob.state import TrainJobState
+from core.values.ids import ObservationId
+from tests.frozen.samples import made_up
 from tests.support import rayjob_stories as stories
 from tests.support.lives import LIVES
+from tests.support.rayjob_heads import head_pod
 from tests.support.recorded import recorded
 
 
@@ -26,6 +36,44 @@ def test_every_life_is_decided_again_as_it_was(life: str) -> None:
     assert replayed.divergences == ()
     assert replayed.unknown == ()
     assert replayed.events == len(records)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"taken": "evicted (The node was low on memory)"},
+        {"restarts": 1, "ended": "OOMKilled"},
+        {"restarts": 1, "ended": "Error", "keeps_jobs": True},
+        {"taken": "preempted", "over": True},
+    ],
+    ids=str,
+)
+def test_what_a_look_at_the_head_told_is_decided_again(told: dict[str, Any]) -> None:
+    look = replace(head_pod(31), **told)
+    records = through_json(recorded((*stories.working(), head_pod(12), look)))
+    replayed = replay(records)
+    assert (replayed.divergences, replayed.unknown) == ((), ())
+    assert replayed.events == len(records)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [made_up(cls, full=True) for cls in TYPES.values()],
+    ids=lambda event: type(event).__name__,
+)
+def test_what_an_event_shares_with_its_observation_is_taken_from_it(event: JobEvent) -> None:
+    """A field that is added to both must not be forgotten between them."""
+    cause = ObservationId(UUID(int=0))
+    found = [
+        *observed_rayjob.candidates(RayJobState(), [event], cause),
+        *observed_trainjob.candidates(TrainJobState(), [event], cause),
+    ]
+    for observation in found:
+        if isinstance(event, EffectSuperseded):
+            continue  # whether it was sent is not asked: an outcome of this kind never was
+        shared = {item.name for item in fields(observation)} & {item.name for item in fields(event)}
+        for name in shared:
+            assert getattr(observation, name) == getattr(event, name), name
 
 
 def test_a_turn_is_what_one_observation_brought() -> None:
