@@ -5,15 +5,13 @@ they leave something open that could decide, every possibility is returned.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
 
+from core.forensics.observed_shared import find
 from core.forensics.observed_shared import observed as shared_observed
 from core.rayjob import events
 from core.rayjob import observations as seen
 from core.rayjob.state import RayJobState
 from core.values.ids import ObservationId
-
-Event = TypeVar("Event")
 
 
 def candidates(
@@ -37,16 +35,12 @@ def candidates(
         yield from _children(state, told, cause)
 
 
-def _find(told: Sequence[object], kind: type[Event]) -> Event | None:
-    return next((event for event in told if isinstance(event, kind)), None)
-
-
 def _manifest(
     state: RayJobState, told: Sequence[object], cause: ObservationId
 ) -> Iterator[seen.RayJobObservation]:
-    discovered = _find(told, events.JobDiscovered)
-    received = _find(told, events.ManifestReceived)
-    adopted = _find(told, events.JobAdopted)
+    discovered = find(told, events.JobDiscovered)
+    received = find(told, events.ManifestReceived)
+    adopted = find(told, events.JobAdopted)
     identity = discovered.identity if discovered is not None else state.identity
     if received is None or identity is None:
         return
@@ -72,8 +66,8 @@ def _answers(
     state: RayJobState, told: Sequence[object], cause: ObservationId
 ) -> Iterator[seen.RayJobObservation]:
     """Yield what the head can have answered; that it answers again may be all that was news."""
-    recovered = _find(told, events.StatusCheckRecovered)
-    answered = _find(told, events.EntrypointObserved)
+    recovered = find(told, events.StatusCheckRecovered)
+    answered = find(told, events.EntrypointObserved)
     if answered is not None:
         yield seen.PollAnswered(
             id=cause,
@@ -140,7 +134,7 @@ def _children(
     elif isinstance(first, events.HeadPodObserved | events.SidecarFinished):
         yield _head(state, told, first, cause)
     elif isinstance(first, events.HeadPodVanished):
-        if (fresh := _find(told, events.HeadPodObserved)) is not None:
+        if (fresh := find(told, events.HeadPodObserved)) is not None:
             yield _head(state, told, fresh, cause)
         else:
             yield seen.HeadPodGone(id=cause, at=first.at, name=first.name, uid=first.uid)
@@ -162,8 +156,8 @@ def _submitter(
     first: events.SubmitterObserved | events.SubmitterFinished,
     cause: ObservationId,
 ) -> seen.SubmitterSeen:
-    ended = _find(told, events.SubmitterFinished)
-    there = _find(told, events.SubmitterObserved)
+    ended = find(told, events.SubmitterFinished)
+    there = find(told, events.SubmitterObserved)
     known = state.submitter is not None and state.submitter.deleting
     return seen.SubmitterSeen(
         id=cause,
@@ -185,7 +179,7 @@ def _head(
     first: events.HeadPodObserved | events.SidecarFinished,
     cause: ObservationId,
 ) -> seen.HeadPodSeen:
-    ended, look = _find(told, events.SidecarFinished), _find(told, events.HeadPodObserved)
+    ended, look = find(told, events.SidecarFinished), find(told, events.HeadPodObserved)
     over = any(isinstance(e, events.HeadPodVanished) and e.uid == first.uid for e in told)
     attempt, cluster = state.attempt, state.cluster
     return seen.HeadPodSeen(

@@ -1,5 +1,8 @@
 """What must have been observed, where events of any kind of job tell it."""
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from core.jobs import events as shared
 from core.jobs.effects import Outcome
 from core.jobs.observations import (
@@ -13,6 +16,13 @@ from core.jobs.observations import (
 )
 from core.values.documents import Manifest
 from core.values.ids import ObservationId
+
+Event = TypeVar("Event")
+
+
+def find(told: Sequence[object], kind: type[Event]) -> Event | None:
+    """Return the first event of a kind, if there is one."""
+    return next((event for event in told if isinstance(event, kind)), None)
 
 
 def observed(  # noqa: PLR0911 one case per event

@@ -1,8 +1,8 @@
 """What must have been observed of a TrainJob, by the facts that its events begin with."""
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
 
+from core.forensics.observed_shared import find
 from core.forensics.observed_shared import observed as shared_observed
 from core.trainjob import events
 from core.trainjob import observations as seen
@@ -10,8 +10,6 @@ from core.trainjob.outcomes import ApplyOutcome, write_outcome
 from core.trainjob.state import TrainJobState
 from core.values.documents import Manifest
 from core.values.ids import ObservationId
-
-Event = TypeVar("Event")
 
 
 def candidates(
@@ -50,16 +48,12 @@ def candidates(
         yield seen.JobSetGone(id=cause, at=first.at, name=first.name, uid=first.uid)
 
 
-def _find(told: Sequence[object], kind: type[Event]) -> Event | None:
-    return next((event for event in told if isinstance(event, kind)), None)
-
-
 def _manifest(
     state: TrainJobState, told: Sequence[object], cause: ObservationId
 ) -> Iterator[seen.TrainJobObservation]:
-    discovered = _find(told, events.TrainJobDiscovered)
-    received = _find(told, events.TrainJobReceived)
-    adopted = _find(told, events.TrainJobAdopted)
+    discovered = find(told, events.TrainJobDiscovered)
+    received = find(told, events.TrainJobReceived)
+    adopted = find(told, events.TrainJobAdopted)
     identity = discovered.identity if discovered is not None else state.identity
     if received is None or identity is None:
         return
@@ -79,7 +73,7 @@ def _manifest(
 
 def _details(told: Sequence[object]) -> Manifest:
     """Return what an act told of building and applying."""
-    if (applied := _find(told, events.ObjectsApplied)) is not None:
+    if (applied := find(told, events.ObjectsApplied)) is not None:
         return write_outcome(
             ApplyOutcome(
                 runtime=applied.runtime,
@@ -90,7 +84,7 @@ def _details(told: Sequence[object]) -> Manifest:
                 snapshot=applied.snapshot,
             )
         )
-    failed = _find(told, events.JobsBuildFailed) or _find(told, events.JobsCreationFailed)
+    failed = find(told, events.JobsBuildFailed) or find(told, events.JobsCreationFailed)
     if failed is None:
         return {}
     outcome = ApplyOutcome(

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from core.jobs.decisions import DecisionKind, PendingDecision
+from core.jobs.decisions import DecisionKind
 from core.jobs.events import DecisionCancelled, DecisionFired, DecisionScheduled
+from core.jobs.open_work import pending, tried_again, without_decision
 from core.rayjob.evolve_pods import evidence_given_up
 from core.rayjob.state import RayJobState
 from core.values.ids import DecisionId
@@ -11,14 +12,7 @@ from core.values.ids import DecisionId
 
 def decision_scheduled(state: RayJobState, event: DecisionScheduled) -> RayJobState:
     """Return the state with the decision pending."""
-    decision = PendingDecision(
-        decision_id=event.decision_id,
-        kind=event.kind,
-        attempt=event.attempt,
-        due_at=event.due_at,
-        subject=event.subject,
-    )
-    return state._replace(decisions=(*state.decisions, decision))
+    return state._replace(decisions=(*state.decisions, pending(event)))
 
 
 def decision_cancelled(state: RayJobState, event: DecisionCancelled) -> RayJobState:
@@ -39,15 +33,9 @@ def decision_fired(state: RayJobState, event: DecisionFired) -> RayJobState:
         policy = event.subject.partition(" ")[0]
         return state._replace(deletions_due=(*state.deletions_due, policy))
     if event.kind is DecisionKind.EFFECT_RETRY:
-        refused = tuple(
-            replace(item, waiting=False) if f"{item.kind}/{item.name}" == event.subject else item
-            for item in state.refused
-        )
-        return state._replace(refused=refused)
+        return state._replace(refused=tried_again(state.refused, event.subject))
     return state
 
 
 def _ended(state: RayJobState, decision_id: DecisionId) -> RayJobState:
-    return state._replace(
-        decisions=tuple(item for item in state.decisions if item.decision_id != decision_id)
-    )
+    return state._replace(decisions=without_decision(state.decisions, decision_id))

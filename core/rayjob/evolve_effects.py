@@ -11,6 +11,7 @@ from core.jobs.events import (
     EffectSucceeded,
     EffectSuperseded,
 )
+from core.jobs.open_work import without_effect
 from core.rayjob import names
 from core.rayjob.phases import Phase
 from core.rayjob.spec import SubmissionMode
@@ -176,9 +177,7 @@ def _open(state: RayJobState, effect_id: EffectId) -> OpenEffect | None:
 
 
 def _closed(state: RayJobState, effect_id: EffectId) -> RayJobState:
-    return state._replace(
-        effects=tuple(item for item in state.effects if item.effect_id != effect_id)
-    )
+    return state._replace(effects=without_effect(state.effects, effect_id))
 
 
 def _cluster_created(state: RayJobState, event: EffectSucceeded) -> RayJobState:

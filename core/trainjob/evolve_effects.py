@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from core.jobs.decisions import DecisionKind, PendingDecision
+from core.jobs.decisions import DecisionKind
 from core.jobs.effects import EffectKind, OpenEffect, RefusedEffect, WantedEffect
 from core.jobs.events import (
     DecisionCancelled,
@@ -14,6 +14,7 @@ from core.jobs.events import (
     EffectSucceeded,
     EffectSuperseded,
 )
+from core.jobs.open_work import pending, tried_again, without_decision, without_effect
 from core.trainjob.state import TrainJobState
 from core.values.ids import DecisionId, EffectId
 
@@ -73,14 +74,7 @@ def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobSt
 
 def decision_scheduled(state: TrainJobState, event: DecisionScheduled) -> TrainJobState:
     """Return the state with the decision pending."""
-    decision = PendingDecision(
-        decision_id=event.decision_id,
-        kind=event.kind,
-        attempt=event.attempt,
-        due_at=event.due_at,
-        subject=event.subject,
-    )
-    return state._replace(decisions=(*state.decisions, decision))
+    return state._replace(decisions=(*state.decisions, pending(event)))
 
 
 def decision_cancelled(state: TrainJobState, event: DecisionCancelled) -> TrainJobState:
@@ -93,18 +87,12 @@ def decision_fired(state: TrainJobState, event: DecisionFired) -> TrainJobState:
     state = _ended(state, event.decision_id)
     if event.kind is not DecisionKind.EFFECT_RETRY:
         return state
-    refused = tuple(
-        replace(item, waiting=False) if f"{item.kind}/{item.name}" == event.subject else item
-        for item in state.refused
-    )
-    return state._replace(refused=refused)
+    return state._replace(refused=tried_again(state.refused, event.subject))
 
 
 def _ended(state: TrainJobState, decision_id: DecisionId) -> TrainJobState:
-    left = tuple(item for item in state.decisions if item.decision_id != decision_id)
-    return state._replace(decisions=left)
+    return state._replace(decisions=without_decision(state.decisions, decision_id))
 
 
 def _closed(state: TrainJobState, effect_id: EffectId) -> TrainJobState:
-    left = tuple(item for item in state.effects if item.effect_id != effect_id)
-    return state._replace(effects=left)
+    return state._replace(effects=without_effect(state.effects, effect_id))
