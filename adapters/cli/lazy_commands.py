@@ -49,6 +49,12 @@ class LazyCommands(TyperGroup):
         return self.commands.get(cmd_name)
 
 
+def load_all() -> None:
+    """Load what all commands need, for whoever runs many of them in forks of one process."""
+    for module, _ in COMMANDS.values():
+        import_module(f"adapters.cli.{module}")
+
+
 def _loaded(name: str) -> Any:  # noqa: ANN401 see above
     module, attribute = COMMANDS[name]
     found: Any = getattr(import_module(f"adapters.cli.{module}"), attribute)

@@ -101,10 +101,11 @@ class Forks:
 
 def serve(orders: TextIO, answers: TextIO) -> None:
     """Fork for every order; no fork outlives this process."""
-    from adapters.cli import main  # noqa: PLC0415  # the imports that all this is about
+    from adapters.cli import lazy_commands, main  # noqa: PLC0415  # the imports this is about
     from tests.crash_points import trap  # noqa: PLC0415
     from tests.support.effectful_steps import knowing_effects  # noqa: PLC0415
 
+    lazy_commands.load_all()
     gc.collect()
     gc.freeze()  # so that the forks do not copy what they only look at
     forks: set[int] = set()
