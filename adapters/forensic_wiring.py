@@ -4,12 +4,14 @@ import importlib.metadata
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 from sqlalchemy import Engine
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
+from adapters.forensics.archiving import ArchiveParts, Progress
 from adapters.forensics.sealed import SealOptions, seal_new
 from adapters.forensics.signing import signer
 from adapters.http.api.application import Sources, api_routes, on_http_exception
@@ -17,7 +19,10 @@ from adapters.http.api.guard import Guard, KnownToken, Reviewer, is_loopback
 from adapters.http.api.openapi import openapi
 from adapters.http.api.review import Creator, KubernetesReviewer
 from adapters.kube.client import KubernetesCluster
+from adapters.ledger_wiring import Ledger
+from adapters.postgres.analyzing import analyze_grown
 from adapters.postgres.evidence import PostgresEvidence
+from adapters.postgres.schema_version import status
 from adapters.postgres.seals import PostgresSeals
 from adapters.postgres.verify import Extent, verify
 from adapters.service.capturing import CaptureParts, Capturer
@@ -59,6 +64,35 @@ def seal_quietly(settings: Settings, engine: Engine) -> None:
             log.info("sealed", number=seal.number, last=seal.last, digest=seal.digest.hex())
     except JobledgerError as error:
         log.warning("not_sealed", error=str(error))
+
+
+def analyze_quietly(engine: Engine) -> None:
+    """Let the planner look at what has grown; what prevents it is a line in the log."""
+    try:
+        grown = analyze_grown(engine)
+    except JobledgerError as error:
+        log.warning("not_analyzed", error=str(error))
+    else:
+        if grown:
+            log.info("analyzed", tables=grown)
+
+
+def archive_parts(
+    settings: Settings, opened: Ledger, directory: Path, progress: Progress
+) -> ArchiveParts:
+    """Return what archives jobs of a ledger into a directory."""
+    key = settings.seal_key_file
+    return ArchiveParts(
+        store=opened.store,
+        evidence=opened.evidence,
+        archives=opened.archives,
+        directory=directory,
+        schema=status(opened.url).current or "",
+        now=SystemClock().now,
+        signer=signer(key) if key is not None else None,
+        copies=settings.seals_dir,
+        progress=progress,
+    )
 
 
 def reviewer_of(settings: Settings, cluster: Callable[[], Creator]) -> Reviewer | None:

@@ -3,12 +3,13 @@
 Apart from the rest, so that a command that only reads the ledger loads nothing else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Engine
 
+from adapters.postgres.archives import PostgresArchives
 from adapters.postgres.embedded import EmbeddedPostgres
 from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
 from adapters.postgres.event_store import PostgresEventStore
@@ -19,10 +20,15 @@ from adapters.postgres.leases import PostgresLeases
 from adapters.postgres.partitions import Partitions
 from adapters.postgres.pending import PostgresPendingDecisions
 from adapters.postgres.projections import PostgresProjections
+from adapters.postgres.replicas import PostgresReplicas
+from adapters.postgres.report_projector import ReportService
+from adapters.postgres.reporting.access import reading_role
 from adapters.postgres.schema_version import require_current, upgrade
 from adapters.postgres.seals import PostgresSeals
 from adapters.settings import Settings
 from adapters.telemetry.clock import SystemClock
+from core.forensics.causes import ExplainedCauses
+from core.projections.reporting.fold import Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +41,13 @@ class Ledger:
     history: PostgresHistory
     pending: PostgresPendingDecisions
     leases: PostgresLeases
+    replicas: PostgresReplicas
     projections: PostgresProjections
     partitions: Partitions
     seals: PostgresSeals
     evidence: PostgresEvidence
     imports: Imports
+    archives: PostgresArchives
 
 
 @contextmanager
@@ -78,6 +86,62 @@ def ledger(settings: Settings, *, role: str = APP_ROLE) -> Iterator[Ledger]:
             engine.dispose()
 
 
+@contextmanager
+def reading(settings: Settings, *, time_limit_seconds: int) -> Iterator[Engine]:
+    """Yield connections for reports: the weakest role that may read, and a time limit of their own.
+
+    Raises:
+        LedgerMisconfigured: as `ledger`.
+    """
+    with database(settings) as url:
+        if not settings.database_url.get_secret_value():
+            upgrade(url)
+        require_current(url)
+        asking = open_engine(url, EngineOptions(pool_size=1))
+        try:
+            role = reading_role(asking)
+        finally:
+            asking.dispose()
+        engine = open_engine(
+            url,
+            EngineOptions(
+                role=role,
+                pool_size=1,
+                statement_timeout_seconds=time_limit_seconds,
+                application_name="jobledger report",
+            ),
+        )
+        try:
+            yield engine
+        finally:
+            engine.dispose()
+
+
+@contextmanager
+def user_engine(url: str) -> Iterator[Engine]:
+    """Yield connections of the user himself, without the service's role: what may he do?"""
+    engine = open_engine(url, EngineOptions(pool_size=1))
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+def of_cluster(opened: Ledger, cluster: str) -> Ledger:
+    """Return the ledger as whoever works on the jobs of one cluster needs it.
+
+    Shards, what is open in them and what is due are then those of that cluster.
+    """
+    engine = opened.engine
+    return replace(
+        opened,
+        history=PostgresHistory(engine, cluster),
+        pending=PostgresPendingDecisions(engine, cluster),
+        leases=PostgresLeases(engine, cluster),
+        replicas=PostgresReplicas(engine, cluster),
+    )
+
+
 def open_ledger(url: str, engine: Engine) -> Ledger:
     """Return everything that works on an engine."""
     return Ledger(
@@ -87,9 +151,23 @@ def open_ledger(url: str, engine: Engine) -> Ledger:
         history=PostgresHistory(engine),
         pending=PostgresPendingDecisions(engine),
         leases=PostgresLeases(engine),
+        replicas=PostgresReplicas(engine),
         projections=PostgresProjections(engine),
         partitions=Partitions(engine),
         seals=PostgresSeals(engine),
         evidence=PostgresEvidence(engine),
         imports=Imports(engine),
+        archives=PostgresArchives(engine),
     )
+
+
+def report_rules(settings: Settings) -> Rules:
+    """Return what an installation has chosen about its reports."""
+    return Rules(user_labels=settings.report_user_labels, causes=ExplainedCauses())
+
+
+def report_service(
+    settings: Settings, opened: Ledger, told: Callable[[int, float], None]
+) -> ReportService:
+    """Return the thread that carries the reporting tables on; `told`: lag in events, in seconds."""
+    return ReportService(opened.engine, report_rules(settings), told)

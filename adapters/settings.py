@@ -11,6 +11,8 @@ from typing import Literal
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from core.projections.reporting.user_labels import USER_LABELS
+
 
 def default_data_dir() -> Path:
     """Return where a private Postgres and the redaction key are kept.
@@ -63,6 +65,21 @@ class Settings(BaseSettings):
 
     The first must be served by the API server; the others are taken up once they are.
     """
+    control: Literal["all", "namespaces", "managed-by", "nothing"] = "all"
+    """Which of the jobs that are watched are controlled; the others are only recorded.
+
+    all. namespaces: those in control_namespaces, and RayJobs with spec.managedBy
+    jobledger.dev/controller. managed-by: only the latter. nothing: recorder mode (--observe-only),
+    which writes nothing to the cluster.
+    """
+    control_namespaces: tuple[str, ...] = ()
+    """Namespaces whose jobs are controlled, with control namespaces."""
+    take_over: bool = False
+    """Whether jobs that another controller has driven until the start are taken over.
+
+    Set it once that controller is switched off. What it writes after the start is still minded:
+    the jobs of such a namespace are only recorded.
+    """
     trainjob_conditions: Literal["seed", "upstream"] = "seed"
     """Which conditions a TrainJob shows.
 
@@ -72,12 +89,16 @@ class Settings(BaseSettings):
     trainjob_propagate_conditions: bool = False
     """Whether plugins may show conditions of their own on a TrainJob, as of its JobSet's start."""
     replica: str = Field(default_factory=socket.gethostname)
-    """Name of this replica.
+    """Name of this replica. Replicas that are to work beside each other need different ones.
 
     A later run under the same name takes over from an earlier one at once.
     """
     lease_seconds: float = 15.0
-    """How long a lease lasts; a replica that dies is replaced after at most this long."""
+    """How long a lease lasts; a replica that dies is replaced after at most this long.
+
+    It is renewed, and the list of replicas read, five times as often; one that does not hear the
+    API server for four tenths of it, while others do, gives its shards up.
+    """
     poll_interval_seconds: float = 3.0
     """Pause between two questions to a Ray head about the same job. Upstream: 3."""
     log_streams_max: int = 2000
@@ -169,6 +190,13 @@ class Settings(BaseSettings):
     """
     api_token_review: bool = False
     """Let Kubernetes judge the tokens of readers of the JSON API: who may get RayJobs may read."""
+    reports: bool = True
+    """Whether `jobledger run` carries on the tables behind the reporting views."""
+    report_user_labels: tuple[str, ...] = USER_LABELS
+    """Labels, or else annotations, of a job that say whose it is; the first that is there counts.
+
+    After a change: `jobledger rebuild --reports`.
+    """
     seal_every_seconds: int = 3600
     """Pause between two seals of what is new in the log; 0: `jobledger run` makes none."""
     seals_dir: Path | None = None

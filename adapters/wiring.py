@@ -8,6 +8,7 @@ Nothing connects, reads the environment or starts a thread on import.
 import os
 import threading
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -18,8 +19,10 @@ from adapters.http.health import health_app
 from adapters.http.server import HttpServer
 from adapters.kube.client import KubernetesCluster
 from adapters.kube.connection import ConnectionSettings, connect
+from adapters.kube.read_only import ReadOnlyCluster
 from adapters.kube.watches import KubernetesWatches
-from adapters.ledger_wiring import Ledger
+from adapters.ledger_wiring import Ledger, of_cluster, report_service
+from adapters.postgres.report_projector import ReportService
 from adapters.ray.job_api import RayJobApi
 from adapters.ray.log_streams import LogStreams
 from adapters.redaction_key import redaction_key
@@ -27,7 +30,7 @@ from adapters.sandbox.api_server import SandboxApi
 from adapters.sandbox.data_plane import DataPlane
 from adapters.sandbox.kubeconfig import write_kubeconfig
 from adapters.scheduler.alarms import SchedulerAlarms
-from adapters.service.acts import World
+from adapters.service.acting import World
 from adapters.service.carrying_out import Office
 from adapters.service.confirmations import Confirmations
 from adapters.service.controller import Controller, ControllerParts
@@ -40,13 +43,17 @@ from adapters.service.kuberay_metrics import KubeRayMetrics, announcing
 from adapters.service.leasing import LeaseKeeper
 from adapters.service.live import LiveObjects
 from adapters.service.plugins import trainjob_plugins
-from adapters.service.policies import installation, policy, train_policy
+from adapters.service.policies import hands, installation, policy, train_policy
 from adapters.service.polls import PollParts, Polls
+from adapters.service.preflight import refuse_to_fight
 from adapters.service.publishing import Publisher
+from adapters.service.sharing import LOOKS_PER_LEASE, QUICK_LOOKS_PER_LEASE, Share
 from adapters.service.sightings import Door
 from adapters.service.slots import Slots
 from adapters.service.tokens import Tokens
+from adapters.service.touch import Touch
 from adapters.service.turn import Turn, TurnParts
+from adapters.service.watched_kinds import WATCHED
 from adapters.service.watching import Surroundings
 from adapters.service.workers import Workers
 from adapters.settings import Settings
@@ -54,10 +61,13 @@ from adapters.telemetry.clock import SystemClock
 from adapters.telemetry.metrics import Metrics
 
 PARTITIONS_EVERY = timedelta(hours=6)
+ANALYZE_EVERY = timedelta(minutes=15)
 SUM_UP_EVERY = timedelta(seconds=15)
 COUNT_KEPT_EVERY = timedelta(seconds=60)
 LOOK_AROUND_EVERY = timedelta(seconds=60)
 WATCH_KINDS = 10
+FRESH_LOOKS = 1.2
+"""So many looks at the others ago the API server may have answered and still count as heard."""
 
 
 def cluster_connection(settings: Settings) -> ConnectionSettings:
@@ -87,15 +97,23 @@ class Service:
     controller: Controller
     http: HttpServer
     alarms: SchedulerAlarms
+    look_first: Callable[[], None] = lambda: None
+    """Asks whether another controller is at work; raises `OtherControllerAtWork` if one is."""
+    reports: ReportService | None = None
+    """Carries on the tables behind the reporting views."""
 
     def start(self) -> None:
         """Start everything; return at once."""
         self.http.start()
         self.controller.start()
+        if self.reports is not None:
+            self.reports.start()
 
     def stop(self) -> None:
         """Stop everything in order."""
         self.controller.stop()
+        if self.reports is not None:
+            self.reports.stop()
         self.http.stop()
 
 
@@ -122,20 +140,22 @@ class _Basis:
 
 def _basis(settings: Settings, opened: Ledger) -> _Basis:
     transport, clock = connect(cluster_connection(settings)), SystemClock()
+    metrics, only_records = Metrics(), settings.control == "nothing"
     actor = f"{settings.replica}/{uuid.uuid4().hex[:8]}"
+    share = Share(opened.replicas, clock, actor, settings.lease_seconds)
     return _Basis(
         settings=settings,
         opened=opened,
-        metrics=Metrics(),
+        metrics=metrics,
         clock=clock,
         actor=actor,
-        cluster=KubernetesCluster(transport),
+        cluster=ReadOnlyCluster(transport) if only_records else KubernetesCluster(transport),
         watches=KubernetesWatches(transport),
         ray=RayJobApi(call_seconds=settings.ray_timeout_seconds),
         inbox=Inbox(),
         live=LiveObjects(),
         confirmations=Confirmations(),
-        leases=LeaseKeeper(opened.leases, clock, actor, settings.lease_seconds),
+        leases=LeaseKeeper(opened.leases, clock, actor, settings.lease_seconds, share),
         slots=Slots(opened.store),
         door=Door(
             cluster=settings.cluster,
@@ -144,6 +164,7 @@ def _basis(settings: Settings, opened: Ledger) -> _Basis:
             installation=installation(settings),
             train_policy=train_policy(settings),
             plugins=trainjob_plugins(),
+            hands=hands(settings, lambda *where: metrics.control_refused.labels(*where).set(1)),
         ),
         stopping=threading.Event(),
     )
@@ -219,9 +240,10 @@ def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
     handover = _handover(basis, polls, alarms, herald)
     job_kinds = basis.settings.job_kinds
     synced = SyncedKinds(max(1, len(basis.settings.namespaces)), job_kinds[0])
+    turn = _turn(basis, handover)
     return Controller(
         ControllerParts(
-            turn=_turn(basis, handover),
+            turn=turn,
             slots=basis.slots,
             inbox=basis.inbox,
             live=basis.live,
@@ -242,6 +264,7 @@ def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
                 basis.confirmations,
                 synced.note,
                 handover.changed_by_others,
+                turn.is_heard,
             ),
             synced=synced,
             namespaces=basis.settings.namespaces,
@@ -252,22 +275,48 @@ def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
     )
 
 
+def _share_work(basis: _Basis, controller: Controller, alarms: SchedulerAlarms) -> None:
+    """Add the duties by which this replica keeps its share of the work."""
+    settings, leases, metrics = basis.settings, basis.leases, basis.metrics
+    share = leases.share
+    assert share is not None, "the service has one"
+    look_every = settings.lease_seconds / LOOKS_PER_LEASE
+    kind = WATCHED[settings.job_kinds[0]][0].resource
+    touch = Touch(basis.cluster, basis.clock, kind, settings.namespaces)
+    touch.is_needed = lambda: not share.is_alone
+    share.hears = lambda: (
+        controller.knows_all()
+        and (share.is_alone or touch.answered_within(look_every * FRESH_LOOKS))
+    )
+    quickly = timedelta(seconds=settings.lease_seconds / QUICK_LOOKS_PER_LEASE)
+    alarms.add_duty("keep leases", controller.keep_leases, quickly)
+    alarms.add_duty("touch the API server", touch.ask, timedelta(seconds=look_every))
+    metrics.shards.set_function(lambda: len(leases.held()))
+    metrics.shards_worked_on.set_function(lambda: len(leases.shards()))
+    metrics.replicas.set_function(lambda: share.replicas)
+
+
 def service(settings: Settings, opened: Ledger) -> Service:
     """Return the long-running service on an opened ledger; nothing is started yet."""
+    opened = of_cluster(opened, settings.cluster)
     basis = _basis(settings, opened)
     alarms = SchedulerAlarms(opened.pending, basis.clock, basis.leases.shards)
     controller = _controller(basis, alarms)
-    renew_every = timedelta(seconds=settings.lease_seconds / 3)
-    alarms.add_duty("renew leases", controller.renew_leases, renew_every)
+    _share_work(basis, controller, alarms)
     alarms.add_duty("sum up confirmations", controller.sum_up, SUM_UP_EVERY)
-    count_kept = partial(count_kept_clusters, opened.history, basis.leases, basis.metrics)
+    count_kept = partial(
+        count_kept_clusters, opened.history, basis.leases, basis.metrics, settings.cluster
+    )
     alarms.add_duty("count kept RayClusters", count_kept, COUNT_KEPT_EVERY)
     alarms.add_duty("look around", controller.look_around, LOOK_AROUND_EVERY)
     alarms.add_duty(
         "make partitions",
         lambda: opened.partitions.ensure_around(basis.clock.now()),
         PARTITIONS_EVERY,
+        at_once=True,
     )
+    analyze = partial(forensic_wiring.analyze_quietly, opened.engine)
+    alarms.add_duty("analyze what has grown", analyze, ANALYZE_EVERY)
     if settings.seal_every_seconds:
         seal_every = timedelta(seconds=settings.seal_every_seconds)
         seal = partial(forensic_wiring.seal_quietly, settings, opened.engine)
@@ -275,7 +324,23 @@ def service(settings: Settings, opened: Ledger) -> Service:
     told = (controller.is_alive, controller.waits_for)
     health = health_app(*told, basis.metrics.registry, controller.troubles)
     app = forensic_wiring.with_api_if_allowed(health, opened, settings, lambda: basis.cluster)
-    return Service(controller, HttpServer(app, settings.host, settings.port), alarms)
+    look_first = partial(
+        refuse_to_fight,
+        basis.cluster,
+        basis.door.hands,
+        settings.job_kinds,
+        settings.namespaces,
+        basis.clock,
+    )
+    http = HttpServer(app, settings.host, settings.port)
+    return Service(controller, http, alarms, look_first, _reports(basis))
+
+
+def _reports(basis: _Basis) -> ReportService | None:
+    """Return what carries on the reporting tables; None if the settings want none."""
+    if not basis.settings.reports:
+        return None
+    return report_service(basis.settings, basis.opened, basis.metrics.tell_report_lag)
 
 
 @dataclass(frozen=True, slots=True)

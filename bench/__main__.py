@@ -10,11 +10,15 @@ from bench.machine import load, machine_settings, run_as_the_service_does
 
 CLAIMS = {
     "forensics": "refolding, deciding again, verifying, a job at an instant; capturing evidence",
+    "reports": "every reporting view and documented query under a second; the generator's speed",
     "fold": "what deciding and folding the retry story costs",
     "decode": "what one watched object costs, and how much of that is redaction",
     "append": "an append in batches reaches a fair share of COPY; WAL per event",
+    "archive": "what a million events weigh; how fast old jobs leave the log, and verify after it",
     "lateness": "decisions fire on time, however many are pending",
     "restart": "a restart takes as long as there are open jobs, however long the log is",
+    "start": "a start with existing jobs: seconds to the first act, memory, requests",
+    "replicas": "throughput with 1, 2 and 3 replicas; how soon others act for one that is gone",
     "rayjobs": "RayJobs on a real API server, next to upstream's operator",
     "trainjobs": "TrainJobs on a real API server, JobSets simulated; requests and CPU per job",
     "service": "RayJobs with one retry each through the whole service, on the sandbox",

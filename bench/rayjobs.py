@@ -18,7 +18,15 @@ from bench import dataplane
 from bench.dataplane import NotHere, Outcome
 from bench.figures import Report
 from bench.machine import tree_cpu_seconds
-from bench.real_cluster import LOADS_OWN, READS, RealCluster, Requests, real_cluster
+from bench.real_cluster import (
+    CLUSTER,
+    LOADS_OWN,
+    READS,
+    SERVICE,
+    RealCluster,
+    Requests,
+    real_cluster,
+)
 from bench.throwaway import Server, open_directory, postgres
 from tests.support.processes import Controller, Terminal, plain_environment
 
@@ -222,6 +230,7 @@ class Rig:
             if (verb, resource) not in LOADS_OWN and verb != "WATCH":
                 asked[verb, resource] += number
                 refused += number if code >= "400" else 0
+        asked[SERVICE] = max(0, asked[SERVICE] - asked[CLUSTER])
         self._compare(name, "requests per job", asked.total() / count)
         for (verb, resource), number in sorted(asked.items()):
             report.figure(f"{name}: {verb} {resource}", number / count, "per job")

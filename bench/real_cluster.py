@@ -23,11 +23,13 @@ LOADS_OWN = frozenset(
         ("POST", "rayjobs"),
         ("PATCH", "rayclusters/status"),
         ("PATCH", "jobs/status"),
-        ("POST", "services"),
         ("DELETE", "services"),
     }
 )
 """Requests that only the load makes."""
+
+SERVICE, CLUSTER = ("POST", "services"), ("POST", "rayclusters")
+"""The load makes a Service for every RayCluster; what is more of them, the controller made."""
 
 READS = frozenset({"WATCH", "LIST", "GET"})
 

@@ -37,6 +37,8 @@ TYPES: Mapping[str, type[JobEvent]] = {
     "ObservationsConfirmed": shared.ObservationsConfirmed,
     "StatusPublished": shared.StatusPublished,
     "EvidenceCaptured": shared.EvidenceCaptured,
+    "ControlReleased": shared.ControlReleased,
+    "ControlTaken": shared.ControlTaken,
     "JobDiscovered": rayjob.JobDiscovered,
     "JobAdopted": rayjob.JobAdopted,
     "ManifestReceived": rayjob.ManifestReceived,
@@ -77,6 +79,8 @@ TYPES: Mapping[str, type[JobEvent]] = {
     "PodsObserved": rayjob.PodsObserved,
     "FailureNoticed": rayjob.FailureNoticed,
     "AnnotationsRejected": rayjob.AnnotationsRejected,
+    "OthersStatusObserved": rayjob.OthersStatusObserved,
+    "TransitionsMissed": rayjob.TransitionsMissed,
     "TrainJobDiscovered": trainjob.TrainJobDiscovered,
     "TrainJobAdopted": trainjob.TrainJobAdopted,
     "TrainJobReceived": trainjob.TrainJobReceived,
@@ -95,6 +99,7 @@ TYPES: Mapping[str, type[JobEvent]] = {
     "BelongingVanished": trainjob.BelongingVanished,
     "JobSetObserved": trainjob.JobSetObserved,
     "JobSetVanished": trainjob.JobSetVanished,
+    "OthersTrainStatusObserved": trainjob.OthersTrainStatusObserved,
 }
 """Stored name -> class of the newest version."""
 

@@ -129,7 +129,9 @@ def evolve(state: JobState, event: JobEvent) -> JobState:
 
 
 def status(state: JobState) -> Manifest:
-    """Return what users are to see of a job."""
+    """Return what users are to see of a job; of one that is only recorded others tell them."""
+    if state.recorded is not None:
+        return {}
     return kind_of(state).status(state)
 
 

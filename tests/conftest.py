@@ -6,6 +6,7 @@ from hypothesis import settings
 from tests.support.apiserver import api_server, jobset_server
 from tests.support.ledgers import empty_ledger, engine, ledger, ledger_template, ledger_url
 from tests.support.postgres import database_url, postgres_server
+from tests.support.sample_ledger import sample_engine, sample_url
 
 settings.register_profile("the same examples each time", derandomize=True)
 settings.load_profile("the same examples each time")
@@ -29,4 +30,6 @@ __all__ = [
     "ledger_template",
     "ledger_url",
     "postgres_server",
+    "sample_engine",
+    "sample_url",
 ]

@@ -1,4 +1,4 @@
-"""`jobledger db`: the schema of the database."""
+"""`jobledger db`: the schema of the database, and the condition it is in."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -6,10 +6,13 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from adapters.cli.database_condition import as_document, tell
 from adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
 from adapters.cli.output import Output, console, show
-from adapters.ledger_wiring import database
+from adapters.ledger_wiring import database, user_engine
 from adapters.postgres import schema_version
+from adapters.postgres.condition import condition
+from adapters.postgres.replicas import PostgresReplicas
 
 app = typer.Typer(help="The database of the ledger.", no_args_is_help=True)
 
@@ -33,12 +36,25 @@ def status(
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
-    """Show the revision of the database, and which migrations are still to come."""
+    """Show schema, sizes, partitions, dead rows, what lags behind, and what to do about it.
+
+    Of a database whose schema is not the one that this program needs, only the schema.
+    """
     with database(settings_from(database_url, data_dir)) as address:
         found = asdict(schema_version.status(address))
-    if output is Output.TABLE:
-        found["pending"] = ", ".join(found["pending"]) or "none"
+        state = None
+        if not found["pending"] and not found["newer"]:
+            with user_engine(address) as engine:
+                state = condition(engine), PostgresReplicas(engine).holders()
+    if output is not Output.TABLE:
+        whole = {**found, **(as_document(*state) if state is not None else {})}
+        show(output, [whole], ())
+        return
+    found["pending"] = ", ".join(found["pending"]) or "none"
     show(output, [found], ("current", "head", "pending", "newer"))
+    if state is not None:
+        console.print()
+        tell(*state)
 
 
 @app.command()

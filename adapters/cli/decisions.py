@@ -7,6 +7,7 @@ import typer
 
 from adapters.cli.finding import find_job
 from adapters.cli.options import (
+    ClusterOption,
     DatabaseUrl,
     DataDir,
     NamespaceOption,
@@ -28,6 +29,7 @@ def decisions(
         str, typer.Argument(help="Name, namespace/name or UID. Without it: all pending ones.")
     ] = "",
     namespace: NamespaceOption = "",
+    cluster: ClusterOption = "",
     limit: Annotated[int, typer.Option(help="At most so many.", min=1)] = 200,
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",
@@ -36,19 +38,19 @@ def decisions(
     """Show pending decisions by due time, or all decisions of one job."""
     with ledger(settings_from(database_url, data_dir)) as opened:
         if job:
-            row = find_job(opened.history, job, namespace)
+            row = find_job(opened.history, job, namespace, cluster)
             rows = [
                 {"job": f"{row.namespace}/{row.name}", **asdict(item)}
                 for item in opened.history.decisions(row.stream_id)
             ]
         else:
-            rows = _pending(opened, namespace, limit)
+            rows = _pending(opened, namespace, cluster, limit)
     show(output, rows, COLUMNS)
 
 
-def _pending(opened: Ledger, namespace: str, limit: int) -> list[dict[str, object]]:
+def _pending(opened: Ledger, namespace: str, cluster: str, limit: int) -> list[dict[str, object]]:
     found = opened.pending.pending(frozenset(range(SHARDS)), limit)
-    wanted = JobFilter(namespace=namespace, open_only=True)
+    wanted = JobFilter(cluster=cluster, namespace=namespace, open_only=True)
     names = {
         row.stream_id: f"{row.namespace}/{row.name}"
         for row in opened.history.jobs(wanted, JOBS_MAX)

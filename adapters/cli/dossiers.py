@@ -26,13 +26,22 @@ def is_file(job: str) -> bool:
     return Path(job).is_file() or job.endswith((".bundle", ".bundle.gz", ".jsonl", ".jsonl.gz"))
 
 
+def _tell_archived(opened: Ledger, name: str, namespace: str) -> None:
+    """End with where a job is, if it has left the log for an archive."""
+    for row in opened.archives.find(name, namespace):
+        told = f"job {name} is archived in {row['file']}; `jobledger import {row['file']} --job"
+        fail(f"{told} {row['namespace']}/{row['name']}` brings it back", ExitCode.NOT_FOUND)
+
+
 def of_bundle(bundle: Bundle, origin: str) -> Dossier:
     """Return the job of a bundle."""
     return Dossier(events=bundle.events, evidence=reader_of(bundle.evidence), origin=origin)
 
 
 @contextmanager
-def dossier(settings: Settings, job: str, namespace: str = "") -> Iterator[Dossier]:
+def dossier(
+    settings: Settings, job: str, namespace: str = "", cluster: str = ""
+) -> Iterator[Dossier]:
     """Yield a job: of a file, else of the ledger, else of what was imported into it.
 
     Raises:
@@ -42,17 +51,18 @@ def dossier(settings: Settings, job: str, namespace: str = "") -> Iterator[Dossi
         yield of_bundle(read_file(Path(job)), job)
         return
     with ledger(settings) as opened:
-        yield from_ledger(opened, job, namespace)
+        yield from_ledger(opened, job, namespace, cluster)
 
 
-def from_ledger(opened: Ledger, job: str, namespace: str = "") -> Dossier:
+def from_ledger(opened: Ledger, job: str, namespace: str = "", cluster: str = "") -> Dossier:
     """Return a job of a ledger, its own or imported; end with a message if there is none."""
-    found = matches(opened.history, job, namespace)
+    found = matches(opened.history, job, namespace, cluster)
     if not found:
         space, _, name = job.rpartition("/")
         imported = opened.imports.find(name or job, space or namespace)
         if imported is None:
-            find_job(opened.history, job, namespace)
+            _tell_archived(opened, name or job, space or namespace)
+            find_job(opened.history, job, namespace, cluster)
             fail(f"no job {job}", ExitCode.NOT_FOUND)
         bundle = read(imported.document.splitlines(keepends=True))
         return of_bundle(bundle, f"imported at {imported.imported_at:%Y-%m-%d %H:%M:%S}")

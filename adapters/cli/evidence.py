@@ -8,6 +8,7 @@ import typer
 from adapters.cli.dossiers import JobArgument, dossier
 from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import (
+    ClusterOption,
     DatabaseUrl,
     DataDir,
     NamespaceOption,
@@ -27,12 +28,13 @@ def evidence(
         str, typer.Argument(help="Print this one: its digest, or the beginning of it.")
     ] = "",
     namespace: NamespaceOption = "",
+    cluster: ClusterOption = "",
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
     """List what was kept of a job before it disappeared, or print one log."""
-    with dossier(settings_from(database_url, data_dir), job, namespace) as found:
+    with dossier(settings_from(database_url, data_dir), job, namespace, cluster) as found:
         rows = _rows(found)
         if not digest:
             show(output, rows, COLUMNS)

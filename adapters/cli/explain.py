@@ -6,6 +6,7 @@ from rich.text import Text
 
 from adapters.cli.dossiers import JobArgument, dossier
 from adapters.cli.options import (
+    ClusterOption,
     DatabaseUrl,
     DataDir,
     NamespaceOption,
@@ -22,13 +23,14 @@ DIGEST_SHOWN = 12
 def explain(
     job: JobArgument,
     namespace: NamespaceOption = "",
+    cluster: ClusterOption = "",
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
     """Tell why a job ended as it did, or what it waits for; [7] is version 7 of its history."""
     settings = settings_from(database_url, data_dir)
-    with dossier(settings, job, namespace) as found:
+    with dossier(settings, job, namespace, cluster) as found:
         account = account_of(found)
     if output is Output.JSON:
         print_json(asdict(account))

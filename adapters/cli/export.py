@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from adapters.cli.dossiers import from_ledger
-from adapters.cli.options import DatabaseUrl, DataDir, NamespaceOption, settings_from
+from adapters.cli.options import ClusterOption, DatabaseUrl, DataDir, NamespaceOption, settings_from
 from adapters.forensics.bundle_files import write
 from adapters.ledger_wiring import Ledger, ledger
 from adapters.telemetry.clock import SystemClock
@@ -22,6 +22,7 @@ from core.forensics.seals import Seal
 def export(
     job: Annotated[str, typer.Argument(help="Name, namespace/name or UID.")],
     namespace: NamespaceOption = "",
+    cluster: ClusterOption = "",
     to: Annotated[
         Path | None,
         typer.Option(help="File to write; ending in .gz it is compressed. Without it: stdout."),
@@ -31,7 +32,7 @@ def export(
 ) -> None:
     """Write a job with its events, its evidence and the proof of both as one file."""
     with ledger(settings_from(database_url, data_dir)) as opened:
-        bundle = bundle_of(opened, from_ledger(opened, job, namespace))
+        bundle = bundle_of(opened, from_ledger(opened, job, namespace, cluster))
     if to is None:
         write(bundle, sys.stdout)
         return

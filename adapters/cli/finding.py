@@ -10,35 +10,47 @@ from core.ports.history import History, JobFilter
 MATCHES_MAX = 20
 
 
-def find_job(history: History, name: str, namespace: str = "") -> JobRow:
+def find_job(history: History, name: str, namespace: str = "", cluster: str = "") -> JobRow:
     """Return the youngest job that is meant.
 
     Ends with a message if there is none, or if several clusters or namespaces have one.
     """
-    found = matches(history, name, namespace)
+    found = matches(history, name, namespace, cluster)
     if not found:
         space, _, plain = name.rpartition("/")
         where = f" in namespace {space or namespace}" if space or namespace else ""
         shown = plain if space else name
+        where += f" of cluster {cluster}" if cluster else ""
         fail(f"no job {shown}{where} in the ledger; `jobledger get` lists them", ExitCode.NOT_FOUND)
     return choose(found, name)
 
 
-def matches(history: History, name: str, namespace: str = "") -> Sequence[JobRow]:
+def matches(
+    history: History, name: str, namespace: str = "", cluster: str = ""
+) -> Sequence[JobRow]:
     """Return the jobs that may be meant, the youngest first."""
     given = name
     if "/" in name:
         namespace, given = name.split("/", 1)
-    found = history.jobs(JobFilter(namespace=namespace, name=given), MATCHES_MAX)
-    return found or history.jobs(JobFilter(uid=given), MATCHES_MAX)
+    by_name = JobFilter(cluster=cluster, namespace=namespace, name=given)
+    found = history.jobs(by_name, MATCHES_MAX)
+    return found or history.jobs(JobFilter(cluster=cluster, uid=given), MATCHES_MAX)
 
 
 def choose(found: Sequence[JobRow], name: str) -> JobRow:
-    """Return the youngest of several; end with a message if they are in several places."""
-    places = sorted({f"{row.cluster}/{row.namespace}" for row in found})
+    """Return the youngest of several; end with a message if they are in several places.
+
+    Jobs of one place and name that followed each other are one place; a RayJob and a TrainJob of
+    the same name are two.
+    """
+    places: dict[tuple[str, str, str], JobRow] = {}
+    for row in found:
+        places.setdefault((row.cluster, row.namespace, row.kind), row)
     if len(places) > 1:
-        fail(
-            f"{name} is in {', '.join(places)}; name one with --namespace or its UID",
-            ExitCode.USAGE,
+        told = (
+            f"{row.kind} {row.namespace}/{row.name} of cluster {row.cluster} (UID {row.uid})"
+            for _, row in sorted(places.items())
         )
+        advice = "say which with --cluster, --namespace or its UID"
+        fail(f"{name} may be {', or '.join(told)}; {advice}", ExitCode.USAGE)
     return found[0]

@@ -7,6 +7,7 @@ import typer
 
 from adapters.cli.finding import find_job
 from adapters.cli.options import (
+    ClusterOption,
     DatabaseUrl,
     DataDir,
     NamespaceOption,
@@ -37,6 +38,7 @@ def get(
         str, typer.Argument(help="Name, namespace/name or UID. Without it: all jobs.")
     ] = "",
     namespace: NamespaceOption = "",
+    cluster: ClusterOption = "",
     phase: Annotated[str, typer.Option(help="Only jobs in this phase.")] = "",
     open_only: Annotated[
         bool, typer.Option("--open", help="Only jobs in which something is left to do.")
@@ -57,10 +59,14 @@ def get(
     """List jobs, the youngest first."""
     with ledger(settings_from(database_url, data_dir)) as opened:
         if job:
-            rows = [find_job(opened.history, job, namespace)]
+            rows = [find_job(opened.history, job, namespace, cluster)]
         else:
             wanted = JobFilter(
-                namespace=namespace, phase=phase, open_only=open_only, kept_only=kept_only
+                cluster=cluster,
+                namespace=namespace,
+                phase=phase,
+                open_only=open_only,
+                kept_only=kept_only,
             )
             rows = list(opened.history.jobs(wanted, limit))
     show(output, [asdict(row) for row in rows], COLUMNS)

@@ -12,6 +12,7 @@ from adapters.cli.dossiers import JobArgument, dossier, from_ledger, is_file
 from adapters.cli.exit_codes import ExitCode
 from adapters.cli.moments import tell_moment
 from adapters.cli.options import (
+    ClusterOption,
     DatabaseUrl,
     DataDir,
     NamespaceOption,
@@ -40,6 +41,7 @@ FOLLOW_SECONDS = 1.0
 def history(
     job: JobArgument,
     namespace: NamespaceOption = "",
+    cluster: ClusterOption = "",
     everything: Annotated[
         bool, typer.Option("--all", help="Also the events that only confirm or announce.")
     ] = False,
@@ -62,9 +64,9 @@ def history(
         if is_file(job) or at or output is not Output.TABLE:
             fail("--follow goes with a job of the ledger, and with nothing else", ExitCode.USAGE)
         with ledger(settings) as opened:
-            _follow(opened, from_ledger(opened, job, namespace), everything=everything)
+            _follow(opened, from_ledger(opened, job, namespace, cluster), everything=everything)
         return
-    with dossier(settings, job, namespace) as found:
+    with dossier(settings, job, namespace, cluster) as found:
         if at:
             _show_moment(_moment(found, at), output)
             return

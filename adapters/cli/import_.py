@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from adapters.cli.dossiers import of_bundle
+from adapters.cli.import_archive import import_archive
 from adapters.cli.options import DatabaseUrl, DataDir, settings_from
 from adapters.cli.output import console, marked
+from adapters.forensics.archive_files import is_archive
 from adapters.forensics.bundle_files import read_file
 from adapters.forensics.signing import judge
 from adapters.ledger_wiring import ledger
@@ -16,7 +18,13 @@ from core.forensics.bundle import Bundle, lines, vouched_to
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="A bundle that `jobledger export` wrote.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="A bundle of `jobledger export`, or a file of `jobledger archive`."),
+    ],
+    job: Annotated[
+        str, typer.Option(help="Of an archive, only this job: a name, namespace/name or UID.")
+    ] = "",
     check: Annotated[
         bool, typer.Option("--check", help="Only check it; keep nothing, open no database.")
     ] = False,
@@ -28,8 +36,16 @@ def import_(
 ) -> None:
     """Check a bundle, and keep it: history, explain, replay and export find the job by its name.
 
-    Nothing is added to the log: the job belongs to another ledger.
+    Nothing is added to the log: the job belongs to another ledger, or has left this one's log.
     """
+    if is_archive(file):
+        public = judge(key) if key is not None else None
+        if check:
+            import_archive(file, job, public, None)
+            return
+        with ledger(settings_from(database_url, data_dir)) as opened:
+            import_archive(file, job, public, opened)
+        return
     bundle = read_file(file)
     identity = of_bundle(bundle, str(file)).identity
     last = bundle.events[-1].record.version

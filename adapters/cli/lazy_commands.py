@@ -20,12 +20,15 @@ COMMANDS = {
     "explain": ("explain", "explain"),
     "replay": ("replay", "replay"),
     "what-if": ("what_if", "what_if"),
+    "report": ("report", "report"),
     "export": ("export", "export"),
     "import": ("import_", "import_"),
     "verify": ("verify", "verify"),
     "rebuild": ("rebuild", "rebuild"),
     "seal": ("seal", "app"),
+    "archive": ("archive", "app"),
     "db": ("db", "app"),
+    "doctor": ("doctor", "doctor"),
 }
 """By name, in the order of the help: a module of `adapters.cli`, and what in it is the command."""
 

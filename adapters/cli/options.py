@@ -43,6 +43,12 @@ Kubeconfig = Annotated[
 OutputOption = Annotated[
     Output, typer.Option("--output", "-o", help="Form of the result.", case_sensitive=False)
 ]
+ClusterOption = Annotated[
+    str,
+    typer.Option(
+        "--cluster", help="Only jobs of this cluster, as the ledger calls it. Without it: all."
+    ),
+]
 NamespaceOption = Annotated[
     str, typer.Option("--namespace", "-n", help="Only this namespace. Without it: all.")
 ]

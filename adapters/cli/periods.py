@@ -1,30 +1,53 @@
 """Instants and periods as people write them: 2026-11-21, 2026-11-21T03:00:00Z, 36h, 14d."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import typer
 
 from adapters.telemetry.clock import SystemClock
 from core.values.instants import Instant
 
-_AGO = re.compile(r"(\d+)([smhdw])")
+_DURATION = re.compile(r"(\d+)([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def instant(text: str) -> Instant:
-    """Return the instant that a text names: a date, a time (UTC unless it says), or so long ago.
+def instant(text: str, zone: tzinfo = UTC) -> Instant:
+    """Return the instant that a text names: a date, a time, or so long ago.
+
+    A time that does not say where it was is one of `zone`.
 
     Raises:
         typer.BadParameter: it names none.
     """
-    ago = _AGO.fullmatch(text)
     try:
+        ago = _duration(text)
         if ago is not None:
-            return SystemClock().now() - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+            return SystemClock().now() - ago
         parsed = datetime.fromisoformat(text)
+        return (parsed.replace(tzinfo=zone) if parsed.tzinfo is None else parsed).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         known = "2026-11-21, 2026-11-21T03:00:00Z, 36h or 14d"
         message = f"{text!r} is no instant; write it as {known}"
         raise typer.BadParameter(message) from error
-    return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+
+
+def duration(text: str) -> timedelta:
+    """Return the duration that a text names: 90s, 10m, 36h, 14d, 2w.
+
+    Raises:
+        typer.BadParameter: it names none.
+    """
+    try:
+        found = _duration(text)
+    except OverflowError:
+        found = None
+    if found is None:
+        message = f"{text!r} is no duration; write it as 90s, 10m, 36h or 14d"
+        raise typer.BadParameter(message)
+    return found
+
+
+def _duration(text: str) -> timedelta | None:
+    found = _DURATION.fullmatch(text)
+    return None if found is None else timedelta(**{_UNITS[found[2]]: int(found[1])})

@@ -12,6 +12,7 @@ from rich.progress import Progress
 from adapters.cli.dossiers import dossier, is_file
 from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import (
+    ClusterOption,
     DatabaseUrl,
     DataDir,
     NamespaceOption,
@@ -37,6 +38,7 @@ def replay(
         ),
     ] = "",
     namespace: NamespaceOption = "",
+    cluster: ClusterOption = "",
     processes: Annotated[
         int | None,
         typer.Option(help="Processes that share many jobs. Without it: one per CPU.", min=1),
@@ -48,7 +50,7 @@ def replay(
     """Refold a job and decide it again with today's code; show where that differs."""
     settings = settings_from(database_url, data_dir)
     if job and (is_file(job) or not Path(job).is_dir()):
-        with dossier(settings, job, namespace) as found:
+        with dossier(settings, job, namespace, cluster) as found:
             name = f"{found.identity.namespace}/{found.identity.name}"
             results = {name: decide_again(item.record for item in found.events)}
     elif job:

@@ -7,9 +7,20 @@ from typing import Annotated
 
 import typer
 
+from adapters.cli.control_options import (
+    ControlNamespaces,
+    ControlOption,
+    ObserveOnly,
+    TakeOver,
+    chosen_control,
+)
+from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import DatabaseUrl, DataDir, Kubeconfig, settings_from
+from adapters.cli.output import fail
 from adapters.cli.stopping import StopSignals
 from adapters.ledger_wiring import ledger
+from adapters.service.preflight import OtherControllerAtWork
+from adapters.settings import Settings
 from adapters.telemetry.logging import configure_logging, get_logger
 from adapters.wiring import service
 
@@ -37,6 +48,10 @@ def run(
     namespace: Annotated[
         list[str] | None, typer.Option("--namespace", "-n", help="Only these namespaces.")
     ] = None,
+    observe_only: ObserveOnly = False,
+    control: ControlOption = "",
+    control_namespace: ControlNamespaces = None,
+    take_over: TakeOver = False,
     replica: Annotated[str, typer.Option(help="Name of this replica.")] = "",
     host: Annotated[str, typer.Option(help="Address of /healthz, /readyz, /metrics.")] = "",
     port: Annotated[int | None, typer.Option(help="Port of them; 0: any free one.")] = None,
@@ -53,16 +68,27 @@ def run(
         context=context,
         cluster=cluster,
         namespaces=tuple(namespace) if namespace else None,
+        control=chosen_control(control, control_namespace, observe_only=observe_only),
+        control_namespaces=tuple(control_namespace) if control_namespace else None,
+        take_over=take_over or None,
         replica=replica,
         host=host,
         port=port,
         log_format=log_format,
     )
+    _serve(settings, ready_file)
+
+
+def _serve(settings: Settings, ready_file: Path | None) -> None:
     configure_logging(settings.log_format, settings.log_level)
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     stop = StopSignals()
     with ledger(settings) as opened:
         running = service(settings, opened)
+        try:
+            running.look_first()
+        except OtherControllerAtWork as error:
+            fail(str(error), ExitCode.MISCONFIGURED)
         gc.collect()
         gc.freeze()
         gc.set_threshold(*GC_THRESHOLDS)

@@ -13,9 +13,11 @@ from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
 from adapters.cli.output import Output, console, errors, marked, show
 from adapters.cli.seal import SealsDir
+from adapters.forensics.archived_log import ArchivedLog
 from adapters.forensics.sealed import SealReport, check_seals
 from adapters.forensics.signing import judge
 from adapters.ledger_wiring import Ledger, ledger
+from adapters.postgres.seals import PostgresSeals
 from adapters.postgres.verify import WHOLE, Extent, VerifyReport
 from adapters.postgres.verify import verify as walk
 
@@ -29,6 +31,14 @@ def verify(
     key: Annotated[
         Path | None,
         typer.Option(help="Public key that every seal must be signed by (PEM, Ed25519)."),
+    ] = None,
+    archives: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="JOBLEDGER_ARCHIVE_DIR",
+            help="Directory of the archives: their files are read and held against the seals too.",
+            show_default=False,
+        ),
     ] = None,
     processes: Annotated[
         int | None,
@@ -47,14 +57,14 @@ def verify(
     with ledger(settings) as opened, Progress(console=errors, transient=True) as progress:
         report = _walked(opened, extent, progress)
         task = progress.add_task("seals", total=opened.seals.last_position())
-        sealed = check_seals(
-            opened.seals, seals, public, lambda done: progress.update(task, completed=done)
-        )
+        log = _with_archives(opened, archives, progress)
+        sealed = check_seals(log, seals, public, lambda at: progress.update(task, completed=at))
         kept = list(opened.evidence.changed()) if extent.is_all else []
     faults = [asdict(fault) for fault in report.faults]
     faults += [_of_evidence(digest, what) for digest, what in kept]
-    faults += [{**asdict(fault), "stream_id": fault.stream} for fault in sealed.faults]
-    _tell(report, sealed, faults, output)
+    broken = [*(log.faults if isinstance(log, ArchivedLog) else ()), *sealed.faults]
+    faults += [{**asdict(fault), "stream_id": fault.stream} for fault in broken]
+    _tell(report, sealed, faults, output, log.files if isinstance(log, ArchivedLog) else None)
     if faults:
         raise typer.Exit(ExitCode.FOUND_WRONG)
 
@@ -62,6 +72,15 @@ def verify(
 def _of_evidence(digest: str, what: str) -> dict[str, object]:
     nowhere = {"position": 0, "stream_id": None, "version": 0}
     return {"kind": "evidence", **nowhere, "what": f"{digest}: {what}"}
+
+
+def _with_archives(
+    opened: Ledger, archives: Path | None, progress: Progress
+) -> PostgresSeals | ArchivedLog:
+    if archives is None:
+        return opened.seals
+    task = progress.add_task("archives", total=None)
+    return ArchivedLog(opened.seals, archives, lambda _: progress.advance(task))
 
 
 def _walked(opened: Ledger, extent: Extent, progress: Progress) -> VerifyReport:
@@ -78,11 +97,13 @@ def _tell(
     sealed: SealReport,
     faults: Sequence[Mapping[str, object]],
     output: Output,
+    files: int | None,
 ) -> None:
     if output is not Output.TABLE:
         found = {"events": report.events, "streams": report.streams, "faults": faults}
         kept = {"seals": sealed.seals, "sealed_to": sealed.sealed_to, "key": sealed.signed_by}
-        show(output, [{**found, **kept}], ())
+        left = {"archived": report.archived, "archive_files": files}
+        show(output, [{**found, **kept, **left}], ())
         return
     if not faults:
         console.print(
@@ -100,6 +121,15 @@ def _tell(
         told = f" at {place}: {fault['what']}"
         console.print(marked(str(fault["kind"]), "red", told), soft_wrap=True)
     console.print(_of_seals(sealed), style="dim")
+    if report.archived:
+        console.print(_of_archives(report.archived, files), style="dim")
+
+
+def _of_archives(archived: int, files: int | None) -> str:
+    told = f"{archived} events have left the log by its archive records"
+    if files is None:
+        return f"{told}; `--archives DIRECTORY` reads their files too"
+    return f"{told}; {files} files hold what their records say"
 
 
 def _of_seals(sealed: SealReport) -> str:

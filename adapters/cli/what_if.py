@@ -9,6 +9,7 @@ from rich.text import Text
 from adapters.cli import what_if_options as given
 from adapters.cli.dossiers import dossier
 from adapters.cli.options import (
+    ClusterOption,
     DatabaseUrl,
     DataDir,
     NamespaceOption,
@@ -43,6 +44,7 @@ COLUMNS = ("job", "was", "would_be", "attempts", "cluster_hours", "why", "unknow
 def what_if(
     job: given.Job = "",
     namespace: NamespaceOption = "",
+    cluster: ClusterOption = "",
     since: given.Since = "",
     until: given.Until = "",
     backoff_limit: given.BackoffLimit = None,
@@ -77,10 +79,10 @@ def what_if(
         raise typer.BadParameter(message)
     settings = settings_from(database_url, data_dir)
     if job:
-        jobs = [_one(settings, job, namespace)]
+        jobs = [_one(settings, job, namespace, cluster)]
     else:
         with ledger(settings) as opened:
-            jobs = list(_of_period(opened, namespace, since, until))
+            jobs = list(_of_period(opened, (namespace, cluster), since, until))
     answers = [(name, ask(known, change)) for name, known in jobs]
     known = experience(item for _, item in jobs) if estimate else None
     _tell(answers, known, output, everything=everything or bool(job))
@@ -102,17 +104,17 @@ def rule(text: str) -> RetryRule:
         raise typer.BadParameter(message) from error
 
 
-def _one(settings: Settings, job: str, namespace: str) -> tuple[str, JobFacts]:
-    with dossier(settings, job, namespace) as found:
+def _one(settings: Settings, job: str, namespace: str, cluster: str) -> tuple[str, JobFacts]:
+    with dossier(settings, job, namespace, cluster) as found:
         identity = found.identity
         return f"{identity.namespace}/{identity.name}", facts(item.event for item in found.read())
 
 
 def _of_period(
-    opened: Ledger, namespace: str, since: str, until: str
+    opened: Ledger, where: tuple[str, str], since: str, until: str
 ) -> Iterator[tuple[str, JobFacts]]:
     first, last = instant(since) if since else None, instant(until) if until else None
-    for row in opened.history.jobs(JobFilter(namespace=namespace), JOBS_MAX):
+    for row in opened.history.jobs(JobFilter(namespace=where[0], cluster=where[1]), JOBS_MAX):
         if (first and row.created_at < first) or (last and row.created_at >= last):
             continue
         events = (read_event(item.record) for item in opened.store.read_stream(row.stream_id))

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.forensics.archive_files import keep_record, kept_records
 from adapters.forensics.seal_files import keep, kept, missing
 from core.errors import BrokenChain
+from core.forensics.archive_checks import broken_archives
 from core.forensics.sealing import Broken, Judge, SealedLog, SealFault, Signer, broken, seal_next
 from core.forensics.seals import EVENTS_MAX, Seal
 from core.values.instants import Instant
@@ -48,6 +50,9 @@ def seal_new(
     if options.directory is not None:
         for seal in missing(options.directory, list(log.seals())):
             keep(options.directory, seal)
+        if log.last_archive() is not None:
+            for record in log.archives():
+                keep_record(options.directory, record)
     made: list[Seal] = []
     while True:
         before = log.last_seal()
@@ -88,6 +93,8 @@ def check_seals(
         faults = list(broken(log, seals, judge, advance))
         if directory is not None:
             faults += _differing(log, list(told))
+        copies = kept_records(directory) if directory is not None else None
+        faults += broken_archives(log.archives(), told, judge, copies)
     except BrokenChain as error:
         faults = [_fault(str(error))]
     name = getattr(judge, "name", "") if judge is not None else ""

@@ -13,7 +13,7 @@ import msgspec
 import structlog
 
 from adapters.kube.errors import unreadable
-from core.ports.cluster import Resource
+from core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
 from core.values.documents import Manifest
 
 Prepare: TypeAlias = Callable[[bytes], Manifest]
@@ -22,6 +22,7 @@ Prepare: TypeAlias = Callable[[bytes], Manifest]
 It must keep `metadata.namespace`, `name`, `uid` and `resourceVersion`.
 """
 
+_JOBS = (RAYJOBS, TRAINJOBS)
 _NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 _log = structlog.get_logger(__name__)
@@ -82,20 +83,21 @@ def read_page(what: str, body: bytes) -> ObjectPage:
 class ObjectDecoder:
     """Decodes the watched objects of one resource, without their `managedFields`.
 
-    Those are a quarter to a third of an object and tell who wrote what, which nobody asks of a
-    watched one.
+    Those are a quarter to a third of an object and tell who wrote what. Of jobs it is kept who
+    wrote which field of the status; nobody asks for more, nor of other objects.
     """
 
     def __init__(self, resource: Resource, prepare: Prepare | None = None) -> None:
         self._resource = resource
         self._prepare = prepare
+        self._cut = _keep_status_writers if resource in _JOBS else _drop_managed_fields
 
     def line(self, what: str, line: bytes) -> WatchLine:
         """Return what a line of a watch says; raise `UnreadableAnswer` if it says nothing."""
         try:
             if self._prepare is None:
                 told = _line.decode(line)
-                _drop_managed_fields(told.object)
+                self._cut(told.object)
                 return told
             cut = _cut_line.decode(line)
             if cut.type in {"BOOKMARK", "ERROR"}:
@@ -117,7 +119,7 @@ class ObjectDecoder:
             found = _object.decode(raw)
         except _NOT_JSON as failure:
             raise unreadable(what, "no JSON object") from failure
-        _drop_managed_fields(found)
+        self._cut(found)
         return with_kind(self._resource, found)
 
 
@@ -126,6 +128,29 @@ def with_kind(resource: Resource, manifest: Manifest) -> Manifest:
     if "kind" in manifest and "apiVersion" in manifest:
         return manifest
     return {"apiVersion": resource.api_version, "kind": resource.kind, **manifest}
+
+
+def _keep_status_writers(found: dict[str, Any]) -> None:
+    metadata = found.get("metadata")
+    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(entries, list):
+        return
+    kept = []
+    for entry in entries:
+        fields = entry.get("fieldsV1") if isinstance(entry, dict) else None
+        status = fields.get("f:status") if isinstance(fields, dict) else None
+        if isinstance(status, dict):
+            owned = {"f:status": dict.fromkeys(status, None)}
+            kept.append(
+                {
+                    "manager": entry.get("manager"),
+                    "time": entry.get("time"),
+                    "fieldsV1": owned,
+                }
+            )
+    metadata["managedFields"] = kept
+    if not kept:
+        del metadata["managedFields"]
 
 
 def _drop_managed_fields(found: dict[str, Any]) -> None:

@@ -42,7 +42,7 @@ class MemoryHistory:
         with self._store.lock:
             rows = list(self._store.rows.jobs.values())
         return [
-            FinishedJob(stream_id=row.stream_id, generation=row.generation)
+            FinishedJob(stream_id=row.stream_id, generation=row.generation, recorded=row.recorded)
             for row in rows
             if not row.open and row.deleted_at is None and row.shard in shards
         ]

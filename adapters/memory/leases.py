@@ -1,7 +1,7 @@
 """Leases on shards in memory: the port `core.ports.leases`, with the same fencing."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -37,12 +37,12 @@ class MemoryLeases:
                 )
             return {shard: lease for shard, lease in self.current().items() if lease.owner == owner}
 
-    def release(self, owner: str) -> None:
+    def release(self, owner: str, shards: Collection[int] | None = None) -> None:
         """See `core.ports.leases.Leases.release`."""
         with self.lock:
             now = self._now()
             for shard, lease in self._leases.items():
-                if lease.owner == owner:
+                if lease.owner == owner and (shards is None or shard in shards):
                     self._leases[shard] = replace(lease, owner="", until=now)
 
     def current(self) -> Mapping[int, Lease]:

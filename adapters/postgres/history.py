@@ -24,10 +24,6 @@ from core.ports.history import FinishedJob, JobFilter
 from core.values.ids import StreamId, first_stream_at
 
 
-def _in_shards(shards: Collection[int]) -> ColumnElement[bool]:
-    return job.c.shard == any_(literal(list(shards), ARRAY(SmallInteger)))
-
-
 def _keeps_its_cluster() -> ColumnElement[bool]:
     """Return the condition that the last word about a job's RayCluster is that it is kept."""
     last_word = (
@@ -55,8 +51,10 @@ def _of_order(wanted: JobFilter) -> Iterator[ColumnElement[bool]]:
 class PostgresHistory:
     """Jobs, attempts, decisions and effects as they stand now."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, cluster: str = "") -> None:
+        """Take the cluster whose shards are meant; empty: those of all."""
         self._engine = engine
+        self._cluster = cluster
 
     def jobs(self, wanted: JobFilter, limit: int) -> Sequence[JobRow]:
         """See `core.ports.history.History.jobs`."""
@@ -83,16 +81,19 @@ class PostgresHistory:
     def finished(self, shards: Collection[int]) -> Sequence[FinishedJob]:
         """See `core.ports.history.History.finished`."""
         is_there = job.c.deleted_at.is_(None)  # of a long log, few are: they have an index
-        columns = job.c.stream_id, job.c.generation
-        query = select(*columns).where(~job.c.open, is_there, _in_shards(shards))
+        columns = job.c.stream_id, job.c.generation, job.c.recorded
+        query = select(*columns).where(~job.c.open, is_there, self._in_shards(shards))
         return [FinishedJob(**row) for row in self._rows(query)]
 
     def open_streams(self, shards: Collection[int]) -> Sequence[StreamId]:
         """See `core.ports.history.History.open_streams`."""
-        query = (
-            select(job.c.stream_id).where(job.c.open, _in_shards(shards)).order_by(job.c.stream_id)
-        )
+        ours = job.c.open, self._in_shards(shards)
+        query = select(job.c.stream_id).where(*ours).order_by(job.c.stream_id)
         return [StreamId(row["stream_id"]) for row in self._rows(query)]
+
+    def _in_shards(self, shards: Collection[int]) -> ColumnElement[bool]:
+        in_shards = job.c.shard == any_(literal(list(shards), ARRAY(SmallInteger)))
+        return and_(in_shards, job.c.cluster == self._cluster) if self._cluster else in_shards
 
     def attempts(self, stream: StreamId) -> Sequence[AttemptRow]:
         """See `core.ports.history.History.attempts`."""

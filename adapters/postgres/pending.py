@@ -10,6 +10,7 @@ from sqlalchemy import (
     Integer,
     Select,
     SmallInteger,
+    Text,
     Uuid,
     all_,
     any_,
@@ -20,7 +21,7 @@ from sqlalchemy import (
 )
 
 from adapters.postgres.errors import ledger_errors
-from adapters.postgres.tables import decision
+from adapters.postgres.tables import decision, job
 from core.jobs.rows import DecisionRow
 from core.ports.pending import Look
 from core.values.ids import DecisionId
@@ -30,11 +31,15 @@ _NOW = bindparam("now", type_=DateTime(timezone=True))
 _SHARDS = bindparam("shards", type_=ARRAY(SmallInteger))
 _BESIDES = bindparam("besides", type_=ARRAY(Uuid))
 _LIMIT = bindparam("limit", type_=Integer)
+_CLUSTER = bindparam("cluster", type_=Text)
+_OF_CLUSTER = select(job.c.cluster).where(job.c.stream_id == decision.c.stream_id).scalar_subquery()
 
 _EARLIEST_FIRST = (
     select(decision)
     # literal, as a plan for any state would not use the index of the pending ones
     .where(decision.c.state == literal_column("'pending'"), decision.c.shard == any_(_SHARDS))
+    # a value, not a join: it is looked up for the few rows that are returned, in their order
+    .where((_CLUSTER == "") | (_CLUSTER == _OF_CLUSTER))
     .order_by(decision.c.due_at, decision.c.decision_id)
 )
 _OTHERS = _EARLIEST_FIRST.where(decision.c.decision_id != all_(_BESIDES))
@@ -50,8 +55,10 @@ _PENDING = _EARLIEST_FIRST.limit(_LIMIT)
 class PostgresPendingDecisions:
     """The pending rows of `decision`; the partial index on `due_at` carries every query."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, cluster: str = "") -> None:
+        """Take the cluster whose decisions are meant; empty: all."""
         self._engine = engine
+        self._cluster = cluster
 
     def look(
         self, now: Instant, shards: Collection[int], limit: int, besides: Collection[DecisionId]
@@ -70,4 +77,5 @@ class PostgresPendingDecisions:
 
     def _rows(self, query: Select[Any], **parameters: object) -> Sequence[DecisionRow]:
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            return [DecisionRow(**row) for row in connection.execute(query, parameters).mappings()]
+            rows = connection.execute(query, {**parameters, "cluster": self._cluster})
+            return [DecisionRow(**row) for row in rows.mappings()]

@@ -4,6 +4,7 @@ Works from a checkout (migrations at its top) and from an installed wheel (migra
 file).
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,16 @@ from sqlalchemy import Connection
 from adapters.postgres.engine import EngineOptions, open_engine
 from adapters.postgres.errors import describe, ledger_errors
 from core.errors import LedgerMisconfigured
+
+WORKS_FROM = "0009"
+"""Programs that need this revision, or a later one, work on the newest schema too.
+
+Raised by a release that takes away what these programs use (`tests/adapters/postgres/test_expand`).
+It is written into the database, where an older program that meets a newer schema reads it.
+"""
+
+_TOLD = "SELECT obj_description('alembic_version'::regclass, 'pg_class')"
+_SAID = re.compile(r"(\w+) or a later one")
 
 _MIGRATION_SECONDS = 0
 """Statement timeout of migrations: none; an index on a large log takes its time."""
@@ -35,6 +46,15 @@ class SchemaStatus:
     """Revisions yet to be applied, in order."""
     newer: bool
     """Whether a newer program has migrated the database: this one does not know its revision."""
+    works_from: str | None = None
+    """Programs from this revision on work with the schema, by what the database says of itself."""
+
+    @property
+    def usable(self) -> bool:
+        """Return whether this program works with the schema as it is."""
+        if self.newer:
+            return self.works_from is not None and self.works_from <= self.head
+        return not self.pending
 
 
 def config() -> Config:
@@ -56,8 +76,17 @@ def upgrade(url: str, revision: str = "head") -> None:
     found = status(url)
     if found.newer:
         raise _newer(url, found)
-    with _migrating(url) as (alembic, _):
+    with _migrating(url) as (alembic, connection):
         command.upgrade(alembic, revision)
+        if found.pending:
+            with connection.begin():
+                said = works_with(WORKS_FROM)
+                connection.exec_driver_sql(f"COMMENT ON TABLE alembic_version IS '{said}'")
+
+
+def works_with(revision: str) -> str:
+    """Return how a database says from which revision on programs work with its schema."""
+    return f"programs that need revision {revision} or a later one work with this schema"
 
 
 def downgrade(url: str, revision: str) -> None:
@@ -71,18 +100,30 @@ def status(url: str) -> SchemaStatus:
     scripts = ScriptDirectory.from_config(config())
     with _migrating(url) as (_, connection):
         current = MigrationContext.configure(connection).get_current_revision()
+        told = None if current is None else connection.exec_driver_sql(_TOLD).scalar_one()
     known = [script.revision for script in scripts.walk_revisions()]
     known.reverse()  # they are walked from the newest to the oldest
     newer = current is not None and current not in known
     done = 0 if current is None or newer else known.index(current) + 1
+    said = _SAID.search(told or "")
     return SchemaStatus(
-        current=current, head=known[-1], pending=() if newer else tuple(known[done:]), newer=newer
+        current=current,
+        head=known[-1],
+        pending=() if newer else tuple(known[done:]),
+        newer=newer,
+        works_from=said[1] if said is not None else None,
     )
 
 
 def require_current(url: str) -> None:
-    """Raise `LedgerMisconfigured` unless the schema is the one this program needs."""
+    """Raise `LedgerMisconfigured` unless this program works with the schema.
+
+    It does with a newer one that says so: while a release is rolled out, and after it was taken
+    back.
+    """
     found = status(url)
+    if found.usable:
+        return
     if found.newer:
         raise _newer(url, found)
     if found.pending:

@@ -6,9 +6,11 @@ from uuid import UUID
 
 from sqlalchemy import Engine, Select, func, select, text
 
+from adapters.postgres.archives import PostgresArchives
 from adapters.postgres.errors import ledger_errors
 from adapters.postgres.tables import event, log_head, seal
-from core.forensics.seals import Seal, read, written
+from core.forensics.archives import Archive
+from core.forensics.seals import Seal, StreamEnd, read, written
 
 _BLOCK = 20_000
 """Positions that are read at a time."""
@@ -30,6 +32,7 @@ class PostgresSeals:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._archives = PostgresArchives(engine)
 
     def last_position(self) -> int:
         """See `core.forensics.sealing.SealedLog.last_position`."""
@@ -87,6 +90,22 @@ class PostgresSeals:
         }
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
             return bool(connection.execute(_ADD, values).scalar_one())
+
+    def archives(self) -> Iterator[Archive]:
+        """See `core.forensics.sealing.SealedLog.archives`."""
+        return self._archives.records()
+
+    def last_archive(self) -> tuple[int, bytes] | None:
+        """See `core.forensics.sealing.SealedLog.last_archive`."""
+        return self._archives.last()
+
+    def archived(self, first: int, last: int) -> Sequence[tuple[int, int]]:
+        """See `core.forensics.sealing.SealedLog.archived`."""
+        return self._archives.between(first, last)
+
+    def archived_end(self, stream: UUID) -> StreamEnd | None:
+        """See `core.forensics.sealing.SealedLog.archived_end`."""
+        return self._archives.end(stream)
 
     def _one(self, query: Select[Any]) -> Any:  # noqa: ANN401  # one value of any column
         with ledger_errors(self._engine.url), self._engine.connect() as connection:

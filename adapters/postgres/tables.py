@@ -23,10 +23,13 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     Uuid,
+    false,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
+from sqlalchemy.dialects.postgresql import INT8MULTIRANGE, JSONB, TIMESTAMP
 from sqlalchemy.types import TypeEngine
+
+from adapters.postgres.report_tables import add_report_tables
 
 PARTITION_PREFIX = "event_"
 """Partitions of `event` are called `event_y2026m11` and `event_default`."""
@@ -41,6 +44,11 @@ _JOB_ID = "UUIDv7 of the job: creation of the Kubernetes object, hash of (cluste
 
 def _column(name: str, kind: _Kind, comment: str, *, nullable: bool = False) -> Column[Any]:
     return Column(name, kind, nullable=nullable, comment=comment)
+
+
+def _mark(name: str, comment: str) -> Column[Any]:
+    """Return a column that came later: what programs before it do not write counts as false."""
+    return Column(name, Boolean, nullable=False, comment=comment, server_default=false())
 
 
 event = Table(
@@ -133,6 +141,49 @@ imported_job = Table(
     comment="Jobs of other ledgers, to be read; nothing here belongs to this log",
 )
 
+archive = Table(
+    "archive",
+    metadata,
+    _column("number", BigInteger, "From 1, without gaps"),
+    _column("digest", LargeBinary, "SHA-256 of the record, which the next one and seals hold"),
+    _column("made_at", _INSTANT, "When it was made"),
+    _column("file", Text, "Name of the file that holds the jobs"),
+    _column("jobs", Integer, "How many jobs it holds"),
+    _column("events", BigInteger, "How many events it holds"),
+    _column("positions", INT8MULTIRANGE, "Positions of their events"),
+    _column("document", Text, "The record as it is kept in files too: JSON, with its signature"),
+    PrimaryKeyConstraint("number", name="archive_pkey"),
+    comment="Archive records: which jobs have left the log, and for which file; append only",
+)
+
+archived_stream = Table(
+    "archived_stream",
+    metadata,
+    _column("stream_id", Uuid, "Stream of the job"),
+    _column("archive", BigInteger, "Number of the archive record"),
+    _column("version", Integer, "Version of its last event"),
+    _column("chain", LargeBinary, "Link of its last event"),
+    _column("cluster", Text, "Kubernetes cluster, as this installation calls it"),
+    _column("kind", Text, "RayJob or TrainJob"),
+    _column("namespace", Text, "Namespace of the object"),
+    _column("name", Text, "Name of the object"),
+    _column("uid", Text, "UID of the object"),
+    _column("created_at", _INSTANT, "When the object was created in Kubernetes"),
+    _column("deleted_at", _INSTANT, "When the object was seen to be gone"),
+    PrimaryKeyConstraint("stream_id", "archive", name="archived_stream_pkey"),
+    Index("archived_stream_name", "namespace", "name"),
+    comment="Jobs that archive records speak of; append only",
+)
+
+archived_evidence = Table(
+    "archived_evidence",
+    metadata,
+    _column("digest", LargeBinary, "SHA-256 of the content"),
+    _column("marked_at", _INSTANT, "When an archive held it and no job was about to name it"),
+    PrimaryKeyConstraint("digest", name="archived_evidence_pkey"),
+    comment="Evidence that archives hold and that may go if no event names it any more",
+)
+
 job = Table(
     "job",
     metadata,
@@ -162,6 +213,7 @@ job = Table(
     _column("deleted_at", _INSTANT, "When the object was seen to be gone", nullable=True),
     _column("open", Boolean, "Whether anything is left to do"),
     _column("last_event_at", _INSTANT, "When its last event occurred"),
+    _mark("recorded", "Whether another controller decides about it, and it is only recorded"),
     PrimaryKeyConstraint("stream_id", name="job_pkey"),
     Index("job_open", "stream_id", postgresql_where=text("open")),
     Index("job_there", "stream_id", postgresql_where=text("NOT open AND deleted_at IS NULL")),
@@ -188,6 +240,7 @@ attempt = Table(
     _column("message", Text, "The same for people; redacted"),
     _column("job_status", Text, "The last thing Ray said of the entrypoint"),
     _column("retried", Boolean, "Whether a retry was granted after it"),
+    _mark("inferred", "Whether its life is inferred from what another controller did"),
     PrimaryKeyConstraint("stream_id", "number", name="attempt_pkey"),
     comment="Executions of jobs; follow from the log",
     postgresql_with={"fillfactor": 70},
@@ -242,3 +295,29 @@ shard_lease = Table(
     PrimaryKeyConstraint("shard", name="shard_lease_pkey"),
     comment="Who may write for which part of the work",
 )
+
+replica = Table(
+    "replica",
+    metadata,
+    _column("owner", Text, "One run of one process, as in shard_lease"),
+    _column("cluster", Text, "Kubernetes cluster that it serves"),
+    _column("since", _INSTANT, "When it was first heard of"),
+    _column("until", _INSTANT, "When it counts as gone, unless it is heard of again"),
+    _column("hears", Boolean, "Whether it heard the API server at its last heartbeat"),
+    _column("heard_at", _INSTANT, "When it last did; empty while it starts", nullable=True),
+    _column("well_since", _INSTANT, "Since when it had at every heartbeat", nullable=True),
+    PrimaryKeyConstraint("owner", name="replica_pkey"),
+    comment="Who shares the work, by their heartbeats",
+)
+
+ledger_cluster = Table(
+    "ledger_cluster",
+    metadata,
+    _column("cluster", Text, "Kubernetes cluster, as its installation calls it"),
+    _column("slot", SmallInteger, "Its number: the lease on its shard s is number 16 slot + s"),
+    PrimaryKeyConstraint("cluster", name="ledger_cluster_pkey"),
+    UniqueConstraint("slot", name="ledger_cluster_slot_key"),
+    comment="Which clusters are on this ledger; each has shards of its own",
+)
+
+add_report_tables(metadata)

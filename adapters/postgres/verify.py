@@ -37,12 +37,30 @@ _BY_INDEX, _AS_BEFORE = (text(f"SET LOCAL enable_sort TO {how}") for how in ("of
 they are, payloads and all, costs as much again as reading them by it."""
 
 _POSITIONS = text("""
+    WITH gone AS MATERIALIZED (
+        SELECT coalesce(range_agg(r), '{}') AS positions FROM archive a, unnest(a.positions) AS r
+    )
     SELECT position, before FROM (
         SELECT position, lag(position, 1, CAST(:first - 1 AS bigint)) OVER (ORDER BY position)
             AS before FROM event WHERE position BETWEEN :first AND :last
     ) AS steps
-    WHERE position <> before + 1 ORDER BY position LIMIT 1
+    WHERE position <= before OR (
+        position > before + 1
+        AND NOT int8range(before + 1, position) <@ (SELECT positions FROM gone)
+    )
+    ORDER BY position LIMIT 1
 """)
+"""Steps that are none: back, on the spot, or over positions of which no archive record speaks."""
+
+_ARCHIVED = text("""
+    SELECT coalesce(sum(upper(r) - lower(r)), 0) - (
+        SELECT count(*) FROM archived_stream a JOIN stream s USING (stream_id)
+        JOIN event e ON e.stream_id = a.stream_id AND e.version <= a.version
+        WHERE e.position BETWEEN :first AND :last
+    )
+    FROM archive a, unnest(a.positions * int8multirange(int8range(:first, :last, '[]'))) AS r
+""")
+"""How many events of a range have left the log; those of jobs that are still there have not."""
 
 _HEADS = text("""
     SELECT stream_id, coalesce(s.version, 0) AS head, coalesce(e.version, 0) AS last, e.position
@@ -108,6 +126,8 @@ class VerifyReport:
 
     events: int
     streams: int
+    archived: int
+    """Events of the extent that have left the log for an archive, by the records of it."""
     faults: tuple[Fault, ...]
     """The first of each kind, in the order they were found."""
 
@@ -149,6 +169,7 @@ class _Walk:
         self._progress = progress
         self._extent = extent
         self._faults: dict[FaultKind, Fault] = {}
+        self._archived = 0
 
     def run(self) -> VerifyReport:
         between = event.c.position.between(self._extent.first, self._extent.last)
@@ -162,6 +183,7 @@ class _Walk:
         return VerifyReport(
             events=found.counted.events,
             streams=found.counted.streams,
+            archived=self._archived,
             faults=tuple(self._faults.values()),
         )
 
@@ -227,13 +249,18 @@ class _Walk:
             what = f"position {row['position']} follows position {row['before']}"
             self._add(_in_no_stream(FaultKind.POSITION, row["before"] + 1, what))
         head: int = self._one(select(log_head.c.position))[0]
-        expected = max(0, min(head, extent.last) - extent.first + 1)
+        upto = min(head, extent.last)
+        expected = max(0, upto - extent.first + 1)
+        if expected:
+            inside = {"first": extent.first, "last": upto}
+            self._archived = int(self._connection.execute(_ARCHIVED, inside).scalar_one())
+            expected -= self._archived
         if expected != total:
             whole = extent.is_all
             what = (
                 f"the log should have {expected} events {'' if whole else 'here '}and has {total}"
             )
-            place = extent.first + min(expected, total)
+            place = extent.first + min(expected, total) + self._archived
             self._add(_in_no_stream(FaultKind.LOG_HEAD, place, what))
 
     def _add(self, fault: Fault) -> None:

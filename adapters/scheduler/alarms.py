@@ -6,7 +6,7 @@ APScheduler wakes it when decisions fall due, and for its periodic duties.
 import contextlib
 import threading
 from collections.abc import Callable, Collection
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 
 from apscheduler.executors.debug import DebugExecutor
 from apscheduler.executors.pool import ThreadPoolExecutor
@@ -26,7 +26,7 @@ from core.values.instants import Instant
 SILENT_SECONDS_MAX = 90.0
 """An engine that has not looked at the ledger for this long counts as dead."""
 
-DUTY_THREADS = 3
+DUTY_THREADS = 5
 
 
 class _Engine(BackgroundScheduler):  # type: ignore[misc]  # apscheduler has no types
@@ -74,14 +74,21 @@ class SchedulerAlarms:
                 self._on_due = on_due
                 self._scheduler.start()
 
-    def add_duty(self, name: str, duty: Callable[[], None], every: timedelta) -> None:
-        """Carry out a duty from now on, at each interval; a duty never runs beside itself."""
+    def add_duty(
+        self, name: str, duty: Callable[[], None], every: timedelta, *, at_once: bool = False
+    ) -> None:
+        """Carry out a duty from now on, at each interval; a duty never runs beside itself.
+
+        The first time after one interval, or `at_once` when the engine starts.
+        """
+        first = {"next_run_time": datetime.now(UTC)} if at_once else {}
         self._scheduler.add_job(
             duty,
             IntervalTrigger(seconds=every.total_seconds(), timezone=UTC),
             id=name,
             jobstore="duties",
             executor="duties",
+            **first,
         )
 
     def wake(self, due_at: Instant | None = None) -> None:

@@ -7,54 +7,27 @@ somebody else's if not.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
-from adapters.service.live import LiveChild, LiveJob, LiveObjects
+from adapters.service.acting import Done, SomebodyElses, SupersededEffect, World, exactly
+from adapters.service.live import LiveChild, LiveJob
 from adapters.service.runtime_env import parse_runtime_env
-from adapters.service.sightings import Door
+from adapters.service.service_acts import put_service
 from adapters.service.tokens import read_token
-from core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RayJobNotFound
+from core.errors import (
+    ObjectChanged,
+    ObjectExists,
+    ObjectNotFound,
+    RayJobNotFound,
+)
 from core.jobs.effects import BUILT_FROM_SPEC, EffectKind, OpenEffect
 from core.log.redaction import digest
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, SERVICES, Cluster, Resource
-from core.ports.ray_jobs import RayJobs
+from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Resource
 from core.rayjob.children import attempt_of, owner_uid
 from core.rayjob.gang import POD_GROUPS, build_pod_group
-from core.rayjob.head_service import build_head_service, leads_to
 from core.rayjob.manifests import build_cluster, build_submitter
-from core.rayjob.names import FINALIZER, cluster_name
+from core.rayjob.names import FINALIZER
 from core.rayjob.submission import build_submission
 from core.values.documents import Json, Manifest, child, items, text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What an act found or brought about."""
-
-    uid: str = ""
-    gone: bool = False
-    already: bool = False
-    sent: Manifest = field(default_factory=dict)
-    details: Manifest = field(default_factory=dict)
-    """What else is told, in the words of the kind of job."""
-
-
-class SupersededEffect(Exception):
-    """What the effect was decided on is no longer so; nothing was sent."""
-
-
-class SomebodyElses(Exception):
-    """An object of that name is there and does not belong to the job."""
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What acting needs."""
-
-    cluster: Cluster
-    ray: RayJobs
-    live: LiveObjects
-    door: Door
 
 
 def act(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
@@ -267,53 +240,6 @@ def _find_cluster(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: st
     return Done(uid=text(found, "metadata", "uid"), already=True)
 
 
-def _put_service(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
-    """Create the Service of the job's head, or let it lead to the attempt's RayCluster."""
-    del ray_job_id
-    identity, name = job.identity, effect.wanted.name
-    derived = cluster_name(identity.name, identity.uid, effect.attempt)
-    adopted = text(job.manifest, "status", "rayClusterName")
-    is_derived = world.live.child_named("RayCluster", identity.namespace, derived) is not None
-    target = derived if is_derived else adopted or derived
-    wanted = build_head_service(job.manifest, target, world.door.installation)
-    sent: Manifest = {"leads to": target}
-    found = world.cluster.get(SERVICES, identity.namespace, name) if _is_update(effect) else None
-    if found is None:
-        try:
-            made = world.cluster.create(SERVICES, wanted)
-        except ObjectExists:
-            found = world.cluster.get(SERVICES, identity.namespace, name)
-            if found is None:
-                raise
-        else:
-            return Done(uid=text(made, "metadata", "uid"), sent=sent)
-    if owner_uid(found) != identity.uid:
-        raise SomebodyElses(f"Service {name} is there and does not belong to this RayJob")
-    uid = text(found, "metadata", "uid")
-    if leads_to(found) == target:
-        return Done(uid=uid, already=True)
-    world.cluster.merge_patch(
-        SERVICES, identity.namespace, name, {**_exactly(found), "spec": _leading(wanted)}
-    )
-    return Done(uid=uid, sent=sent)
-
-
-def _is_update(effect: OpenEffect) -> bool:
-    return effect.wanted.kind is EffectKind.UPDATE_SERVICE
-
-
-def _exactly(found: Manifest) -> dict[str, Json]:
-    """Return the part of a patch that makes it hold for this very version of an object."""
-    metadata = child(found, "metadata")
-    return {"metadata": {key: text(metadata, key) for key in ("uid", "resourceVersion")}}
-
-
-def _leading(service: Manifest) -> Json:
-    """Return what of a Service may change: its address is its own."""
-    spec = child(service, "spec")
-    return {key: spec[key] for key in ("selector", "ports", "type") if key in spec}
-
-
 def _put_pod_group(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
     """Let the PodGroup of the job say who is to be placed together; in the end, nobody."""
     del ray_job_id
@@ -333,7 +259,7 @@ def _put_pod_group(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: s
         return Done(uid=uid, already=True)
     before = child(found, "spec", "minResources")
     resources = {**dict.fromkeys(before), **child(spec, "minResources")}
-    patch: dict[str, Json] = {**_exactly(found), "spec": {**spec, "minResources": resources}}
+    patch: dict[str, Json] = {**exactly(found), "spec": {**spec, "minResources": resources}}
     world.cluster.merge_patch(POD_GROUPS, identity.namespace, name, patch)
     return Done(uid=uid)
 
@@ -349,7 +275,7 @@ def _suspend_workers(world: World, job: LiveJob, effect: OpenEffect, ray_job_id:
     if all(group.get("suspend") is True for group in groups):
         return Done(uid=uid, already=True)
     suspended: Json = [{**group, "suspend": True} for group in groups]
-    patch: dict[str, Json] = {**_exactly(found), "spec": {"workerGroupSpecs": suspended}}
+    patch: dict[str, Json] = {**exactly(found), "spec": {"workerGroupSpecs": suspended}}
     world.cluster.merge_patch(RAYCLUSTERS, namespace, name, patch)
     return Done(uid=uid)
 
@@ -376,8 +302,8 @@ _ACTS: Mapping[EffectKind, _Act] = {
     EffectKind.SUBMIT_ENTRYPOINT: _submit_entrypoint,
     EffectKind.STOP_ENTRYPOINT: _stop_entrypoint,
     EffectKind.FIND_CLUSTER: _find_cluster,
-    EffectKind.CREATE_SERVICE: _put_service,
-    EffectKind.UPDATE_SERVICE: _put_service,
+    EffectKind.CREATE_SERVICE: put_service,
+    EffectKind.UPDATE_SERVICE: put_service,
     EffectKind.APPLY_POD_GROUP: _put_pod_group,
     EffectKind.CLEAR_POD_GROUP: _put_pod_group,
     EffectKind.SUSPEND_WORKERS: _suspend_workers,

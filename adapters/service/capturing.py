@@ -29,16 +29,22 @@ from core.jobs.evidence import (
     SeenKubernetesEvent,
 )
 from core.jobs.observations import EvidenceSeen
-from core.jobs.pod_evidence import kubernetes_events_kept, log_end, pods_kept, trouble
+from core.jobs.pod_evidence import (
+    came_after,
+    kubernetes_events_kept,
+    log_end,
+    pods_kept,
+    trouble,
+)
 from core.kinds import JobState
 from core.ports.clock import Clock
 from core.ports.cluster import PODS, Cluster
 from core.ports.evidence import EvidenceStore, PodWitness
 from core.ports.ray_jobs import RayJobs
-from core.rayjob.phases import JobStatus
 from core.rayjob.state import RayJobState
 from core.values.documents import Manifest
 from core.values.ids import StreamId, observation_id
+from core.values.instants import Instant
 
 log = get_logger(__name__)
 
@@ -100,6 +106,8 @@ class Scene:
     job_id: str = ""
     is_well: bool = False
     """Unless a Pod says otherwise: the Ray job has ended by itself, and this is not why."""
+    began: Instant | None = None
+    """When the Ray job did, if it is known."""
 
 
 class Capturer:
@@ -167,10 +175,19 @@ def _scene(
     if attempt is None:
         return None
     address = job_id = ""
-    if isinstance(state, RayJobState) and state.attempt is not None and kind == "RayCluster":
-        address, job_id = state.attempt.address, state.attempt.job_id
+    is_well, began = False, None
+    if isinstance(state, RayJobState) and state.attempt is not None:
+        # To find the Kubernetes Events of one object, the API server looks through all those of
+        # the namespace: they are left out where the Ray job has said why it ended. Of a submitter
+        # nothing is asked then: it has seen less than the head.
+        is_well, began = state.entrypoint.explains_itself, state.entrypoint.started_at
+        if is_well and kind == "Job":
+            return None
+        if kind == "RayCluster":
+            address, job_id = state.attempt.address, state.attempt.job_id
     return Scene(
-        is_well=_is_well(state, kind),
+        is_well=is_well,
+        began=began,
         stream=stream,
         job=job,
         attempt=attempt.number,
@@ -180,17 +197,6 @@ def _scene(
         address=address,
         job_id=job_id,
     )
-
-
-def _is_well(state: JobState, kind: str) -> bool:
-    """Return whether Kubernetes Events say something only if a Pod is in trouble.
-
-    To find those about one object, the API server looks through all Events of the namespace. They
-    are left out where the Ray job succeeded, and of the submitter of one that ended by itself.
-    """
-    if not isinstance(state, RayJobState) or not state.entrypoint.has_ended:
-        return False
-    return kind == "Job" or state.entrypoint.status is JobStatus.SUCCEEDED
 
 
 @dataclass(slots=True)
@@ -271,7 +277,7 @@ class _Capture:
 
     def _questions_about_pods(self) -> Iterator[tuple[str, Callable[[], None]]]:
         pods = self._found.pods
-        if self._scene.is_well and any(trouble(pod) for pod in pods):
+        if self._scene.is_well and any(self._is_odd(pod) for pod in pods):
             yield self._about_the_whole()
         for pod in pods[:EVENTS_ABOUT_PODS_MAX]:
             if trouble(pod):
@@ -280,6 +286,9 @@ class _Capture:
             container = _worst_container(pod)
             if container:
                 yield f"log of Pod {pod.name}", _bound(self._pod_log, pod, container)
+
+    def _is_odd(self, pod: PodEvidence) -> bool:
+        return trouble(pod) > 0 or came_after(pod, self._scene.began)
 
     def _worth_a_log(self, pods: Sequence[PodEvidence]) -> Sequence[PodEvidence]:
         """Return the Pods whose logs are kept: in trouble; all, if no head has the driver's."""

@@ -8,7 +8,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from adapters.service.acts import Done, SomebodyElses, SupersededEffect, World, act
+from adapters.service.acting import Done, SomebodyElses, SupersededEffect, World
+from adapters.service.acts import act
 from adapters.service.capturing import Capturer
 from adapters.service.inbox import Inbox
 from adapters.service.live import LiveJob

@@ -13,14 +13,17 @@ from datetime import timedelta
 
 from adapters.service.absences import Lookout, absences
 from adapters.service.confirmations import Confirmations
+from adapters.service.falling_due import FallingDue
+from adapters.service.giving_up import GivingUp
 from adapters.service.handover import Handover
 from adapters.service.heralding import Herald
 from adapters.service.inbox import Inbox
-from adapters.service.jobset_looks import JobSetLook
 from adapters.service.kind_watches import KindWatches, SyncedKinds
 from adapters.service.leasing import LeaseKeeper
+from adapters.service.letting_go import let_go_of_refused
 from adapters.service.live import LiveObjects
 from adapters.service.polls import Polls
+from adapters.service.reopening import is_settled
 from adapters.service.retelling import retell_job
 from adapters.service.slots import Slot, Slots
 from adapters.service.turn import WAIT_SECONDS, Turn
@@ -28,23 +31,22 @@ from adapters.service.watching import Surroundings
 from adapters.service.workers import Workers
 from adapters.telemetry.logging import get_logger
 from core.errors import LedgerError
-from core.jobs.decisions import LOOK_FIRST, DecisionKind
-from core.jobs.observations import DecisionDue
-from core.jobs.rows import DecisionRow
 from core.kinds import kind_of
 from core.ports.alarms import Alarms
 from core.ports.clock import Clock
 from core.ports.cluster import Watches
 from core.ports.history import History
 from core.rayjob.observations import JobIdentity
-from core.rayjob.phases import FINAL
-from core.trainjob.state import TrainJobState
-from core.values.ids import StreamId, observation_id, shard_of
+from core.values.ids import SHARDS, StreamId, shard_of
 
 log = get_logger(__name__)
 
 CONFIRMATIONS_EVERY = timedelta(minutes=3)
 """The latest that unchanged observations of a job are summed up in the log."""
+
+
+STARTING_WAIT_SECONDS = 0.02
+"""How long a turn waits before the gates are open: what opens them is no observation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,24 @@ class Controller:
         self._gates_open = False
         self._trouble = ""
         """Why the ledger could not be read outside of a turn; empty if it could."""
+        self._giving_up = GivingUp(
+            parts.leases,
+            parts.workers,
+            parts.clock,
+            self._hear_out,
+            self._let_go,
+            parts.alarms.wake,
+        )
+        cluster = parts.handover.office.world.cluster
+        self._on_due = FallingDue(
+            parts.slots,
+            parts.inbox,
+            parts.workers,
+            parts.polls,
+            cluster,
+            parts.surroundings,
+            parts.clock,
+        ).tell
         self._thread = threading.Thread(target=self._run, name="turn", daemon=True)
 
     def start(self) -> None:
@@ -137,19 +157,23 @@ class Controller:
         """Return what the service still needs before it is ready; empty if it is."""
         parts = self._parts
         reasons = [f"no list of {kind} objects yet" for kind in parts.synced.missing()]
-        if not parts.leases.held():
+        if not parts.leases.held() and not parts.leases.stands_by:
             reasons.append("no lease: another replica holds every shard")
-        if not self._gates_open and not reasons:
+        if not self._gates_open and parts.leases.held() and not reasons:
             reasons.append("open jobs are being read from the log")
         if self._ledger_troubles():
             reasons.append("the ledger is not available")
         if parts.watch_troubles():
             reasons.append("the API server is not available")
+        for refusal in parts.surroundings.door.hands.refusals():
+            where = f"{refusal.kind}s in {refusal.namespace}"
+            reasons.append(f"another controller is at work, so {where} are only recorded")
         return reasons
 
     def troubles(self) -> list[str]:
         """Return the errors behind `waits_for`, as far as there are any."""
-        return [*self._ledger_troubles(), *self._parts.watch_troubles()]
+        refused = [item.words for item in self._parts.surroundings.door.hands.refusals()]
+        return [*self._ledger_troubles(), *self._parts.watch_troubles(), *refused]
 
     def _ledger_troubles(self) -> list[str]:
         parts = self._parts
@@ -166,7 +190,7 @@ class Controller:
         inbox = self._parts.inbox
         try:
             while not inbox.is_closed or len(inbox):
-                self.run_once()
+                self.run_once(WAIT_SECONDS if self._gates_open else STARTING_WAIT_SECONDS)
         except Exception:  # without this thread nothing is written: say so and let is_alive tell
             log.exception("turn_thread_died")
             raise
@@ -175,8 +199,15 @@ class Controller:
         """Follow the leases, open the gates if it is time, and take a turn."""
         if not self._succeeded and not self._succeed():
             return
+        self._giving_up.go_on()
         self._follow_leases()
         self._kinds.ask_once()
+        let_go_of_refused(
+            self._parts.handover.office.world.cluster,
+            self._parts.surroundings,
+            self._parts.clock,
+            self._parts.workers,
+        )
         self._open_gates()
         self._mend_overwritten()
         self._parts.turn.run_once(wait_seconds)
@@ -204,15 +235,14 @@ class Controller:
         if held == self._worked_on or self._stopping.is_set():
             return
         kept = {key: epoch for key, epoch in self._worked_on.items() if held.get(key) == epoch}
+        # A turn may have read jobs of any other before, under an epoch that has passed.
+        self._let_go(frozenset(range(SHARDS)) - frozenset(kept))
         if lost := frozenset(self._worked_on) - frozenset(kept):
-            parts.handover.abandon(lost)
-            parts.slots.drop_shards(lost)
-            self._worked_on = kept
             log.info("shards_lost", shards=len(lost), open_jobs=len(parts.slots))
+        self._worked_on = kept
         gained = frozenset(held) - frozenset(kept)
-        # A turn may have read jobs of them before, under an epoch that has passed.
-        parts.handover.abandon(gained)
-        parts.slots.drop_shards(gained)
+        if not gained:
+            return
         try:
             parts.slots.load(parts.history.open_streams(gained))
             parts.slots.note_finished(parts.history.finished(gained))
@@ -224,6 +254,11 @@ class Controller:
         self._worked_on, self._trouble = held, ""
         log.info("shards_gained", shards=len(gained), open_jobs=len(parts.slots))
 
+    def _let_go(self, shards: frozenset[int]) -> None:
+        """Drop everything about the jobs of shards that others may work on."""
+        self._parts.handover.abandon(shards)
+        self._parts.slots.drop_shards(shards)
+
     def _wait_for_ledger(self, error: LedgerError, seconds: float) -> bool:
         """Wait, whatever the error: somebody may put it right. Return whether to stop."""
         self._trouble = str(error)
@@ -233,8 +268,7 @@ class Controller:
     def _open_gates(self) -> None:
         """Once everything has been listed and the open jobs are loaded, begin to act."""
         parts = self._parts
-        listed = self._kinds.is_settled and parts.synced.all.is_set()
-        ready = listed and self._worked_on and not self._stopping.is_set()
+        ready = self.knows_all() and self._worked_on and not self._stopping.is_set()
         if self._gates_open or not ready:
             return
         try:
@@ -274,17 +308,13 @@ class Controller:
     def _take_up_finished(self, shards: frozenset[int]) -> None:
         """Publish ends that users have not seen; look for objects that went after the end."""
         parts = self._parts
-        shown = {
-            job.identity.stream_id: job.observed_generation
-            for job in parts.live.jobs()
-            if job.phase in FINAL and not parts.live.is_copy_outdated(job)
-        }
+        there = {job.identity.stream_id: job for job in parts.live.jobs()}
         streams = [
             stream
             for stream in parts.slots.all_finished()
             if shard_of(stream) in shards
             and (finished := parts.slots.finished(stream)) is not None
-            and shown.get(stream) != finished.generation
+            and not is_settled(finished, there.get(stream), parts.live)
         ]
         self._look_again(streams)
 
@@ -331,41 +361,17 @@ class Controller:
             not namespaces or identity.namespace in namespaces
         )
 
-    def _on_due(self, row: DecisionRow) -> None:
-        """Pass a due decision on.
-
-        One that would end an attempt is told only after a look at the Ray job, or at the JobSet.
-        """
-        stream, parts = row.stream_id, self._parts
-        if DecisionKind(row.kind) in LOOK_FIRST:
-            state = parts.slots.state(stream)
-
-            def looked() -> None:
-                self._tell_due(stream, row, looked=True)
-
-            if isinstance(state, TrainJobState) and state.identity is not None:
-                cluster = parts.handover.office.world.cluster
-                around, clock = parts.surroundings, parts.clock
-                look = JobSetLook(cluster, around, clock, state.identity, looked)
-                parts.workers.submit(stream, look)
-                return
-            if parts.polls.look(stream, looked):
-                return
-        self._tell_due(stream, row, looked=False)
-
-    def _tell_due(self, stream: StreamId, row: DecisionRow, *, looked: bool) -> None:
-        at = self._parts.clock.now()
-        due = DecisionDue(
-            id=observation_id(stream, "due", str(row.decision_id), str(looked)),
-            at=max(at, row.due_at),
-            decision_id=row.decision_id,
-            looked=looked,
-        )
-        self._parts.inbox.put(stream, due)
-
     def renew_leases(self) -> None:
-        """Carry out the duty of renewing the leases."""
+        """Renew the leases now."""
         self._parts.leases.renew()
+
+    def keep_leases(self) -> None:
+        """Carry out the duty of renewing the leases when it is time to."""
+        self._parts.leases.keep()
+
+    def knows_all(self) -> bool:
+        """Return whether all objects were listed, so that jobs could be taken up."""
+        return self._kinds.is_settled and self._parts.synced.all.is_set()
 
     def look_around(self) -> None:
         """Carry out the duty of asking for what the log knows and no watch shows.

@@ -5,7 +5,7 @@ Everything here only
 passes on what the log says; nothing is decided.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from adapters.service.carrying_out import Errand, Office
@@ -15,9 +15,9 @@ from adapters.service.polls import Polls
 from adapters.service.publishing import Publisher
 from adapters.service.slots import Slot
 from adapters.service.turn import Prepared
-from adapters.service.workers import Workers
+from adapters.service.workers import Lane, Workers
 from core.catalogue import JobEvent
-from core.jobs.effects import EffectKind
+from core.jobs.effects import ON_THE_JOB, EffectKind
 from core.jobs.events import (
     DecisionCancelled,
     DecisionFired,
@@ -27,7 +27,7 @@ from core.jobs.events import (
     EffectSuperseded,
 )
 from core.jobs.identity import JobIdentity
-from core.kinds import JobKind, JobState, evolve, kind_of, status
+from core.kinds import JobKind, JobState, kind_of, status
 from core.ports.alarms import Alarms
 from core.rayjob.state import RayJobState
 from core.values.documents import Manifest
@@ -62,17 +62,18 @@ class Handover:
         if identity is None:
             return
         self._settle_accounts(stream, prepared.events)
-        self._pass_on(stream, state, identity, statuses(prepared.before.state, prepared.events))
+        self._pass_on(stream, state, identity, statuses(prepared.before.state, prepared.states))
         if any(isinstance(event, DecisionScheduled) for event in prepared.events):
             self._wake(state)
         if task := failure_capture(self.office, stream, state, prepared.events):
             self.workers.submit(stream, task)
-        self.herald(identity, prepared.events, kind_of(state))
+        if state.recorded is None:
+            self.herald(identity, prepared.events, kind_of(state))
 
     def changed_by_others(self, stream: StreamId, version: str, shown: Manifest) -> None:
         """Have a status written anew that others have changed. Called from any thread."""
         if task := self.publisher.seen(stream, version, shown):
-            self.workers.submit(stream, task)
+            self.workers.submit(stream, task, Lane.OWN)
 
     def retired(self, stream: StreamId) -> None:
         """Drop the errands of a job in which nothing is left to do; its status still goes out."""
@@ -103,10 +104,10 @@ class Handover:
         identity: JobIdentity,
         shown: list[Manifest],
     ) -> None:
-        """Ask for the finalizer first, then for the status, then for everything else.
+        """Ask for the finalizer first, then for the status; for what concerns others beside that.
 
-        So users see an attempt's names before anything of that name exists, and why a cluster goes
-        before it goes.
+        An attempt's names and the reason why a cluster goes are in the log before anything is
+        asked for. Users wait for neither: a write of the status takes as long as a creation.
         """
         if state.deleted_at is not None:
             self._drop_errands(stream)
@@ -114,9 +115,14 @@ class Handover:
             self.pod_looks.forget(stream)
             self.publisher.forget(stream)
             return
+        if state.recorded is not None:  # nothing is done about it
+            self.polls.forget(stream)
+            self.pod_looks.forget(stream)
+            self.publisher.forget(stream)
+            return
         self._errands(stream, state, first=True)
         if task := self.publisher.offer(identity, shown, kind_of(state).name):
-            self.workers.submit(stream, task)
+            self.workers.submit(stream, task, Lane.OWN)
         self._errands(stream, state, first=False)
         if not isinstance(state, RayJobState):
             return
@@ -131,7 +137,8 @@ class Handover:
             if is_first is first and effect.effect_id not in under_way:
                 errand = Errand(self.office, stream, effect)
                 under_way[effect.effect_id] = errand
-                self.workers.submit(stream, errand)
+                lane = Lane.OWN if effect.wanted.kind in ON_THE_JOB else Lane.OTHERS
+                self.workers.submit(stream, errand, lane)
 
     def _drop_errands(self, stream: StreamId) -> None:
         for errand in self.under_way.pop(stream, {}).values():
@@ -155,8 +162,8 @@ class Handover:
                 self.office.metrics.lateness_seconds.labels(event.kind.value).observe(late)
 
 
-def statuses(state: JobState, events: Sequence[JobEvent]) -> list[Manifest]:
-    """Return the statuses that `events` lead through: one per milestone, and the last.
+def statuses(state: JobState, states: Iterable[JobState]) -> list[Manifest]:
+    """Return the statuses that a job goes through from `state`: one per milestone, and the last.
 
     The milestone they begin in was shown before; if they come back to it, it is shown again. A
     status in which there is nothing to see is left out.
@@ -164,8 +171,7 @@ def statuses(state: JobState, events: Sequence[JobEvent]) -> list[Manifest]:
     shown: list[Manifest] = []
     is_left = False
     before = kind_of(state).milestone(state)
-    for event in events:
-        after = evolve(state, event)
+    for after in states:
         milestone = kind_of(after).milestone(after)
         if milestone != before:
             if is_left:

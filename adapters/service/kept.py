@@ -11,10 +11,12 @@ log = get_logger(__name__)
 COUNTED_MAX = 10_000
 
 
-def count_kept_clusters(history: History, leases: LeaseKeeper, metrics: Metrics) -> None:
-    """Carry out the duty of counting them, those of the shards that are held here."""
+def count_kept_clusters(
+    history: History, leases: LeaseKeeper, metrics: Metrics, cluster: str = ""
+) -> None:
+    """Carry out the duty of counting them, those of the shards of a cluster that are held here."""
     try:
-        rows = history.jobs(JobFilter(kept_only=True), COUNTED_MAX)
+        rows = history.jobs(JobFilter(kept_only=True, cluster=cluster), COUNTED_MAX)
     except LedgerError as error:
         log.warning("kept_rayclusters_not_counted", error=str(error))
         return

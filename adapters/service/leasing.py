@@ -1,17 +1,20 @@
 """The leases this process holds, and how far it trusts them: less than the database says.
 
 It stops acting by its own clock a second before a lease could have passed to another, whatever it
-hears meanwhile.
+hears meanwhile. What it holds beyond its share it gives up: first it stops acting for a shard, then
+what is in flight ends, then the shard is free for others.
 """
 
 import threading
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 
+from adapters.service.sharing import Share
 from adapters.telemetry.logging import get_logger
 from core.errors import LedgerError
 from core.ports.clock import Clock
 from core.ports.leases import Lease, Leases
+from core.sharing import surplus
 from core.values.ids import SHARDS, StreamId, shard_of
 
 log = get_logger(__name__)
@@ -21,9 +24,16 @@ MARGIN_SECONDS = 1.0
 
 
 class LeaseKeeper:
-    """Keeps the leases of all shards that can be had."""
+    """Keeps the leases of this replica's share; of all shards that can be had, if it has none."""
 
-    def __init__(self, leases: Leases, clock: Clock, owner: str, lease_seconds: float) -> None:
+    def __init__(
+        self,
+        leases: Leases,
+        clock: Clock,
+        owner: str,
+        lease_seconds: float,
+        share: Share | None = None,
+    ) -> None:
         """Take the owner's name as `<replica>/<run>`.
 
         A later run of a replica takes over at once.
@@ -32,9 +42,13 @@ class LeaseKeeper:
         self._clock = clock
         self._owner = owner
         self._seconds = lease_seconds
+        self.share = share
+        self._asking = threading.Lock()
+        """Held while the table is asked, so that no older answer comes after a newer one."""
         self._lock = threading.Lock()
         self._held: Mapping[int, Lease] = {}
         self._taken_up: Mapping[int, int] = {}
+        self._leaving: frozenset[int] = frozenset()
         self._trusted_until = 0.0
         self.trouble = ""
         """Why the leases could not be renewed at the last try; empty if they were."""
@@ -47,20 +61,57 @@ class LeaseKeeper:
             if owner.rsplit("/", 1)[0] == replica and owner != self._owner:
                 self._leases.release(owner)
                 log.info("predecessor_succeeded", predecessor=owner)
+        if self.share is not None:
+            self.share.succeed(replica)
+
+    def keep(self) -> None:
+        """Renew if it is time to; to be called several times per second of a lease's fifteen."""
+        if self.share is None or self.share.is_due(len(self._held)):
+            self.renew()
 
     def renew(self) -> None:
         """Renew what is held and take what is free; a ledger that fails is waited out."""
-        asked = self._clock.monotonic()
-        try:
-            held = self._leases.acquire(self._owner, timedelta(seconds=self._seconds), SHARDS)
-        except LedgerError as error:  # whatever it is: somebody may put it right
-            self.trouble = str(error)
-            log.warning("leases_not_renewed", error=self.trouble)
-            return
-        self.trouble = ""
-        with self._lock:
-            self._held = dict(held)
-            self._trusted_until = asked + self._seconds - MARGIN_SECONDS
+        with self._asking:
+            asked = self._clock.monotonic()
+            try:
+                aim = self.share.look() if self.share is not None else SHARDS
+                held = self._leases.acquire(self._owner, timedelta(seconds=self._seconds), aim)
+            except LedgerError as error:  # whatever it is: somebody may put it right
+                self.trouble = str(error)
+                log.warning("leases_not_renewed", error=self.trouble)
+                return
+            self.trouble = ""
+            with self._lock:
+                self._leaving = surplus(held, aim, self._leaving)
+                self._held = dict(held)
+                self._trusted_until = asked + self._seconds - MARGIN_SECONDS
+
+    @property
+    def stands_by(self) -> bool:
+        """Return whether nothing is held here because others are to hold everything."""
+        return self.share is not None and self.share.aim == 0
+
+    def leaving(self) -> frozenset[int]:
+        """Return the shards that are to be given up, and for which nothing is done any more."""
+        return self._leaving
+
+    def give_up(self, shards: Collection[int]) -> None:
+        """Free shards that were leaving; one that is to stay after all is kept.
+
+        A ledger that fails is waited out: they go on leaving.
+        """
+        with self._asking:
+            given = self._leaving & frozenset(shards)
+            if not given:
+                return
+            try:
+                self._leases.release(self._owner, given)
+            except LedgerError as error:
+                log.warning("shards_not_given_up", error=str(error))
+                return
+            with self._lock:
+                self._held = {key: one for key, one in self._held.items() if key not in given}
+                self._leaving -= given
 
     def is_overdue(self) -> bool:
         """Return whether something is held that this process no longer dares to act on."""
@@ -70,6 +121,10 @@ class LeaseKeeper:
         """Return the epoch under which a shard is held, or None."""
         lease = self._held.get(shard)
         return lease.epoch if lease is not None else None
+
+    def is_known(self) -> bool:
+        """Return whether leases were ever asked for, so that it is known which are held."""
+        return self._trusted_until > 0
 
     def lost(self, shard: int) -> None:
         """Take note that a shard has passed to another."""
@@ -89,25 +144,30 @@ class LeaseKeeper:
         self._taken_up = dict(held)
 
     def shards(self) -> Collection[int]:
-        """Return the shards that are held and were taken up under the epoch they are held under."""
+        """Return the shards that are worked on.
+
+        They are held, were taken up under the epoch they are held under, and are not leaving.
+        """
         held, taken_up = self._held, self._taken_up
-        return frozenset(
-            shard for shard, lease in held.items() if taken_up.get(shard) == lease.epoch
-        )
+        worked_on = (shard for shard, lease in held.items() if taken_up.get(shard) == lease.epoch)
+        return frozenset(worked_on) - self._leaving
 
     def may_act(self, stream: StreamId) -> bool:
         """Return whether this process may still act for a job, by its own clock."""
         shard = shard_of(stream)
         lease = self._held.get(shard)
-        if lease is None or self._taken_up.get(shard) != lease.epoch:
+        if lease is None or self._taken_up.get(shard) != lease.epoch or shard in self._leaving:
             return False
         return self._clock.monotonic() < self._trusted_until
 
     def release(self) -> None:
         """Give everything up, so that another replica takes over at once."""
-        with self._lock:
-            self._held = {}
-        try:
-            self._leases.release(self._owner)
-        except LedgerError as error:
-            log.warning("leases_not_released", error=str(error))
+        with self._asking:
+            with self._lock:
+                self._held, self._leaving = {}, frozenset()
+            try:
+                if self.share is not None:
+                    self.share.leave()
+                self._leases.release(self._owner)
+            except LedgerError as error:
+                log.warning("leases_not_released", error=str(error))

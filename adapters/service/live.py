@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from core.jobs.status_writers import StatusWriter
 from core.log.redaction import Redactor
 from core.rayjob.observations import JobIdentity
 from core.values.documents import Manifest
@@ -47,6 +48,10 @@ class LiveJob:
     """The kind of job."""
     runtime: tuple[str, str, str] = ("", "", "")
     """TrainJob: kind, namespace (empty: none) and name of the runtime it names."""
+    others: StatusWriter | None = None
+    """The last write of another controller that drove it, as far as any sighting told of one."""
+    recorded: str = ""
+    """Why it is only recorded; empty: it is controlled."""
 
     @property
     def manifest(self) -> Manifest:

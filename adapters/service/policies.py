@@ -1,7 +1,11 @@
 """From settings to what jobs are judged by; it is recorded with every manifest."""
 
+from collections.abc import Callable
+
+from adapters.service.hands import Hands
 from adapters.settings import Settings
 from core.jobs.policy import Policy
+from core.jobs.whose import Control, Whose
 from core.rayjob.installation import Installation
 from core.trainjob.policy import ConditionStyle, TrainPolicy
 
@@ -39,3 +43,11 @@ def train_policy(settings: Settings) -> TrainPolicy:
         propagates=settings.trainjob_propagate_conditions,
         retry_seconds=settings.effect_retry_seconds,
     )
+
+
+def hands(settings: Settings, refused: Callable[[str, str], None]) -> Hands:
+    """Return in whose hands jobs are here; `refused` is told kind and namespace of a refusal."""
+    whose = Whose(
+        control=Control(settings.control), namespaces=frozenset(settings.control_namespaces)
+    )
+    return Hands(whose, take_over=settings.take_over, refused=refused)

@@ -8,6 +8,7 @@ due.
 
 import heapq
 import itertools
+import math
 import random
 import threading
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from adapters.service.inbox import Inbox
 from adapters.service.live import LiveJob, LiveObjects
 from adapters.service.poll_pace import Pace
 from adapters.service.sightings import see_answer
+from adapters.service.timekeeper import Timekeeper
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
 from core.errors import RayApiError, RayJobNotFound
@@ -90,6 +92,7 @@ class Polls:
     def __init__(self, parts: PollParts) -> None:
         self._parts = parts
         self._changed = threading.Condition()
+        self._timekeeper = Timekeeper(self._changed)
         self._targets: dict[StreamId, _Target] = {}
         self._queue: list[tuple[float, int, StreamId]] = []
         self._ordinals = itertools.count()
@@ -238,11 +241,13 @@ class Polls:
         with self._changed:
             while not self._stopping:
                 if (taken := self._take()) is not None:
+                    self._timekeeper.leave(self._next_instant())
                     return taken
-                now = self._parts.clock.monotonic()
-                wait = self._queue[0][0] - now if self._queue and self._open else None
-                self._changed.wait(max(0.0, wait) if wait is not None else None)
+                self._timekeeper.wait(self._next_instant(), self._parts.clock.monotonic())
             return None
+
+    def _next_instant(self) -> float:
+        return self._queue[0][0] if self._queue and self._open else math.inf
 
     def _take(self) -> tuple[StreamId, _Target] | None:
         now = self._parts.clock.monotonic()
@@ -301,13 +306,13 @@ class Polls:
         looked: bool,  # noqa: FBT001 private, one caller
     ) -> None:
         parts, at = self._parts, self._parts.clock.now()
-        seen = see_answer(stream, target.job_id, info, redactor, at)
         parts.metrics.polls.labels(info.status.lower()).inc()
         if info == target.last and not looked:
             parts.confirmations.count(stream, "Ray job", at)
             target.same += 1
             if target.same < TOLD_AGAIN_AFTER:
                 return
+        seen = see_answer(stream, target.job_id, info, redactor, at)
         target.last, target.same = info, 0
         parts.inbox.put(stream, seen)
 

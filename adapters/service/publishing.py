@@ -29,18 +29,23 @@ from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
 from core.errors import ClusterError, ObjectChanged, RequestInvalid, RequestThrottled
 from core.jobs.observations import StatusWritten
+from core.jobs.status_writers import OUR_MANAGER, other_controller
+from core.jobs.whose import forbids_start, has_ended
 from core.log.chain import canonical, data_sha
 from core.ports.clock import Clock
 from core.ports.cluster import Cluster
 from core.rayjob.observations import JobIdentity
 from core.values.documents import Json, Manifest, child, text
 from core.values.ids import StreamId, observation_id
+from core.values.instants import Instant
 
 log = get_logger(__name__)
 
-FIELD_MANAGER = "jobledger"
+FIELD_MANAGER = OUR_MANAGER
 PROGRESS_DELAY_SECONDS = 1.0
 """How long mere progress within a phase waits to go out with another change."""
+ENDED_DELAY_SECONDS = 0.2
+"""How long the end of a Ray job does: its submitter mostly ends with it, and the phase follows."""
 
 PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 0.25, 30.0
 CONFLICT_PAUSE_SECONDS = 0.02
@@ -100,6 +105,7 @@ class Publisher:
         with self.lock:
             box = self._box(identity, kind)
             box.retired = False
+            rests_until = box.not_before if box.resting else 0.0
             for status in statuses:
                 self._time(box, status)
                 last = box.waiting[-1] if box.waiting else None
@@ -107,7 +113,7 @@ class Publisher:
                     box.waiting.pop()
                 box.waiting.append(status)
             self._drop_written(box)
-            in_haste = box.resting and not self._early(box)
+            in_haste = box.not_before < rests_until
             if not box.waiting or (box.task and not in_haste):
                 return None
             box.task, box.resting = next(self.numbers), False  # one that rests is not waited for
@@ -182,15 +188,13 @@ class Publisher:
         return early if len(box.waiting) == 1 and early > 0 else 0.0
 
     def _time(self, box: _Outbox, status: Manifest) -> None:
-        """Let mere progress wait a moment for company."""
-        only_progress = box.offered is not None and _without_progress(
-            box.offered
-        ) == _without_progress(status)
-        idle = not box.waiting
-        if not only_progress:
+        """Let mere progress wait a moment for company; the end of the Ray job, a shorter one."""
+        delay = ENDED_DELAY_SECONDS if _has_ended(status) else PROGRESS_DELAY_SECONDS
+        until = self.clock.monotonic() + delay
+        if box.offered is None or _without_progress(box.offered) != _without_progress(status):
             box.not_before = 0.0
-        elif idle:
-            box.not_before = self.clock.monotonic() + PROGRESS_DELAY_SECONDS
+        else:
+            box.not_before = min(box.not_before, until) if box.waiting else until
         box.offered = status
 
     def forget(self, stream: StreamId) -> None:
@@ -256,7 +260,7 @@ class Publisher:
             return None
         is_known = not box.failures and not box.kept.is_overwritten()
         meant = canonical(status)
-        if not box.written and is_known and _shows(box.face, job, status):
+        if not box.written and is_known and _shows(box.face, job, status, self.clock.now()):
             self._note_written(box, status)
             box.kept.note(job.version, status, meant)
             return None
@@ -372,19 +376,25 @@ _PROGRESS = frozenset({"rayClusterStatus", "jobStatus", "rayJobInfo", "message"}
 
 
 def _without_progress(status: Manifest) -> dict[str, Json]:
-    """Return what users must see at once: all of it, once the Ray job has ended."""
-    ended = text(status, "jobStatus") not in ("", "PENDING", "RUNNING")
-    progress = {"rayClusterStatus"} if ended else _PROGRESS
-    return {key: value for key, value in status.items() if key not in progress}
+    """Return what users must see at once."""
+    return {key: value for key, value in status.items() if key not in _PROGRESS}
 
 
-def _shows(face: StatusFace, job: LiveJob, status: Manifest) -> bool:
+def _has_ended(status: Manifest) -> bool:
+    return text(status, "jobStatus") not in ("", "PENDING", "RUNNING")
+
+
+def _shows(face: StatusFace, job: LiveJob, status: Manifest, now: Instant) -> bool:
     """Return whether an object already shows a status: after a start most do.
 
-    Asked of the object as the watch last told it whole; later versions are not kept.
+    Asked of the object as the watch last told it whole; later versions are not kept. What another
+    controller wrote last is written once more here, so that every later start sees who took over.
     """
     manifest = job.manifest
     if text(manifest, "metadata", "resourceVersion") != job.version:
+        return False
+    other, ended = other_controller(job.kind, manifest), has_ended(job.kind, manifest)
+    if forbids_start(other, has_ended=ended, is_named=False, take_over=False, now=now):
         return False
     shown = child(manifest, "status")
     return all(shown.get(name) == status.get(name) for name in face.fields)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from adapters.service.hands import Hands
 from adapters.service.runtime_env import parse_runtime_env
 from core.jobs.policy import Policy
 from core.log.redaction import Redactor, digest, secrets_in
@@ -77,6 +78,8 @@ class Door:
     plugins: tuple[Plugin, ...] = field(default_factory=all_plugins)
     """What builds the objects of TrainJobs, in the order in which they are asked."""
     installation: Installation = UPSTREAMS
+    hands: Hands = field(default_factory=Hands)
+    """In whose hands the jobs are."""
 
 
 def identify(cluster: str, manifest: Manifest) -> JobIdentity:
@@ -110,7 +113,8 @@ def see_manifest(
     deleting_at = parse_rfc3339(text(metadata, "deletionTimestamp"))
     finalizer = FINALIZER in items(metadata, "finalizers")
     version = text(metadata, "resourceVersion")
-    policy_mark = str(hash_of(door.policy))
+    recorded = redactor.text(door.hands.why_recorded("RayJob", manifest), REASON_CHARACTERS_MAX)
+    marks = (str(hash_of(door.policy)), *((recorded,) if recorded else ()))
     asked = read_retry_options(manifest)
     redacted = redactor.manifest(manifest, runtime_env if not problem else None)
     document: dict[str, Json] = {
@@ -119,7 +123,7 @@ def see_manifest(
         "annotations": _without_copy(child(redacted, "metadata", "annotations")),
     }
     return ManifestSeen(
-        id=observation_id(identity.stream_id, "manifest", version, policy_mark),
+        id=observation_id(identity.stream_id, "manifest", version, *marks),
         at=at,
         identity=identity,
         generation=number(metadata, "generation") or 0,
@@ -133,6 +137,7 @@ def see_manifest(
         document={key: value for key, value in document.items() if value},
         options=asked.options,
         option_problems=tuple(redactor.text(one, MESSAGE_CHARACTERS_MAX) for one in asked.problems),
+        recorded=recorded,
     )
 
 

@@ -59,6 +59,8 @@ class Finished:
 
     generation: int
     leaving: bool
+    recorded: bool = False
+    """Whether it was only recorded when it was let go."""
 
 
 class Slots:
@@ -121,7 +123,9 @@ class Slots:
         manifest = state.manifest
         if manifest is not None and state.deleted_at is None:
             self._finished[slot.stream_id] = Finished(
-                generation=manifest.generation, leaving=manifest.deleting_at is not None
+                generation=manifest.generation,
+                leaving=manifest.deleting_at is not None,
+                recorded=state.recorded is not None,
             )
         return True
 
@@ -139,7 +143,7 @@ class Slots:
     def note_finished(self, jobs: Iterable[FinishedJob]) -> None:
         """Take note of jobs in which nothing was left to do when they were last written."""
         for job in jobs:
-            glance = Finished(generation=job.generation, leaving=False)
+            glance = Finished(generation=job.generation, leaving=False, recorded=job.recorded)
             self._finished.setdefault(job.stream_id, glance)
 
     def all_finished(self) -> list[StreamId]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from adapters.service.acts import Done, SupersededEffect, World
+from adapters.service.acting import Done, SupersededEffect, World
 from adapters.service.live import LiveJob, LiveRuntime, pack
 from adapters.service.runtime_env import parse_runtime_env
 from adapters.service.ssh_keys import new_ssh_keys

@@ -48,7 +48,9 @@ def see_trainjob(
 ) -> TrainJobSeen:
     """Return the sighting of a TrainJob."""
     metadata = child(manifest, "metadata")
-    policy_mark = msgspec.json.encode(door.train_policy).decode()
+    because = door.hands.why_recorded("TrainJob", manifest)
+    recorded = redactor.text(because, REASON_CHARACTERS_MAX)
+    marks = (msgspec.json.encode(door.train_policy).decode(), *((recorded,) if recorded else ()))
     redacted = redactor.manifest(manifest, None)
     annotations = child(redacted, "metadata", "annotations")
     document: dict[str, Json] = {
@@ -58,7 +60,7 @@ def see_trainjob(
     }
     version = text(metadata, "resourceVersion")
     return TrainJobSeen(
-        id=observation_id(identity.stream_id, "trainjob", version, policy_mark),
+        id=observation_id(identity.stream_id, "trainjob", version, *marks),
         at=at,
         identity=identity,
         generation=number(metadata, "generation") or 0,
@@ -68,6 +70,7 @@ def see_trainjob(
         deleting_at=parse_rfc3339(text(metadata, "deletionTimestamp")),
         status=_seen_status(child(manifest, "status"), redactor),
         document={key: value for key, value in document.items() if value},
+        recorded=recorded,
     )
 
 

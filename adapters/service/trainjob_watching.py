@@ -16,7 +16,14 @@ from adapters.service.trainjob_sightings import (
     see_runtime,
     see_trainjob,
 )
-from adapters.service.watching import Surroundings, tell_gap
+from adapters.service.watching import (
+    Surroundings,
+    last_writer,
+    newest_writer,
+    recorded_glance,
+    tell_gap,
+)
+from core.jobs.status_writers import other_controller
 from core.log.redaction import Redactor, secrets_in
 from core.trainjob.names import SNAPSHOT_ENDING
 from core.trainjob.observations import BelongingGone, JobSetGone, TrainJobGone
@@ -39,20 +46,32 @@ class TrainJobListener:
         with around.telling:
             known = around.live.job(text(metadata, "uid"))
             version = text(metadata, "resourceVersion")
+            # Also of a version that a write of ours has followed: that another wrote it is news.
+            around.door.hands.note("TrainJob", manifest, last_writer(known), at)
             if known is not None and version_is_older(version, known.version):
                 return
             self._take_in(known, manifest, at)
-            if known is not None and version != known.version:
+            is_ours = not around.door.hands.why_recorded("TrainJob", manifest)
+            if known is not None and version != known.version and is_ours:
                 around.changed(known.identity.stream_id, version, child(manifest, "status"))
 
     def _take_in(self, known: LiveJob | None, manifest: Manifest, at: Instant) -> None:
         around, metadata = self._around, child(manifest, "metadata")
-        version, glance = text(metadata, "resourceVersion"), _glance(metadata)
+        version = text(metadata, "resourceVersion")
+        recorded = around.door.hands.why_recorded("TrainJob", manifest)
+        others = newest_writer(known, other_controller("TrainJob", manifest))
+        glance = (*_glance(metadata), *recorded_glance(recorded, manifest))
         ended = _ended(manifest)
         if known is not None and known.glance == glance:
             observed = _observed(manifest)
             around.live.put_job(
-                replace(known, version=version, phase=ended, observed_generation=observed)
+                replace(
+                    known,
+                    version=version,
+                    phase=ended,
+                    observed_generation=observed,
+                    others=others,
+                )
             )
             around.confirmations.count(known.identity.stream_id, "TrainJob", at)
             return
@@ -72,13 +91,17 @@ class TrainJobListener:
             observed_generation=_observed(manifest),
             kind="TrainJob",
             runtime=runtime_key(manifest),
+            others=others,
+            recorded=recorded,
         )
         around.live.put_job(job)
+        if not around.concerns_us(identity.stream_id):
+            return
         sighting = see_trainjob(around.door, identity, manifest, redactor, at)
         around.inbox.put(identity.stream_id, sighting)
         if known is None or known.runtime != job.runtime:
             tell_runtime(around, job, at)
-        if known is None:
+        if known is None or recorded or known.recorded:
             _tell_jobsets(around, job, at)
 
     def gone(self, manifest: Manifest, at: Instant) -> None:

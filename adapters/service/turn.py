@@ -12,27 +12,21 @@ from typing import Protocol
 
 from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Arrival, Inbox
-from adapters.service.slots import Finished, Slot, Slots
+from adapters.service.reopening import may_reopen
+from adapters.service.slots import Slot, Slots
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
 from core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
 from core.errors import BrokenChain, LedgerError
-from core.jobs.observations import DecisionDue, EffectEnded, EvidenceSeen
-from core.kinds import JobObservation, JobState, decide, evolve
+from core.jobs.observations import DecisionDue
+from core.kinds import JobObservation, JobState, decide
 from core.log.envelope import EventRecord
 from core.log.recording import NamedEvent, Tail, Writer, record
 from core.ports.clock import Clock
 from core.ports.event_store import AppendOutcome, AppendResult, EventStore, StreamAppend
-from core.projections.view import View, advance
-from core.rayjob.observations import (
-    ClusterGone,
-    ClusterSeen,
-    ManifestGone,
-    ManifestSeen,
-    PollAnswered,
-    SubmitterSeen,
-)
-from core.trainjob.observations import JobSetSeen, TrainJobGone, TrainJobSeen
+from core.projections.view import View, advance, states_after
+from core.rayjob.observations import ManifestGone, PollAnswered, SubmitterSeen
+from core.trainjob.observations import TrainJobGone
 from core.values.ids import StreamId, shard_of
 
 log = get_logger(__name__)
@@ -64,6 +58,10 @@ class Epochs(Protocol):
         """Take note that a shard has passed to another."""
         ...
 
+    def is_known(self) -> bool:
+        """Return whether it was found out yet which shards are held."""
+        ...
+
 
 @dataclass(slots=True)
 class Prepared:
@@ -73,6 +71,8 @@ class Prepared:
     arrivals: list[JobObservation]
     before: View
     events: list[JobEvent]
+    states: list[JobState]
+    """The state after each of them."""
     view: View
     tail: Tail
     part: StreamAppend
@@ -131,6 +131,18 @@ class Turn:
             self._take(arrivals)
         return len(arrivals)
 
+    def is_heard(self, stream: StreamId) -> bool:
+        """Return whether this process works on a job. Called by who watches, from any thread.
+
+        If not, its shard is noted first: whoever gains it from now on finds the note and asks for
+        all that was passed over.
+        """
+        shard = shard_of(stream)
+        if self._parts.epochs.epoch(shard) is not None or not self._parts.epochs.is_known():
+            return True  # what comes before the first lease waits in the inbox
+        self.unheard.add(shard)
+        return self._parts.epochs.epoch(shard) is not None
+
     def _take(self, arrivals: Sequence[Arrival]) -> None:
         grouped: dict[StreamId, list[JobObservation]] = {}
         for stream, observation in arrivals:
@@ -166,7 +178,7 @@ class Turn:
             self.unheard.add(shard_of(stream))
             return False
         finished = self._parts.slots.finished(stream)
-        return finished is None or _may_reopen(finished, observation)
+        return finished is None or may_reopen(finished, observation)
 
     def _load(self, streams: list[StreamId]) -> bool:
         return self._read(lambda: self._parts.slots.load(streams))
@@ -208,25 +220,25 @@ class Turn:
         writer = Writer(actor=self._parts.actor, epoch=epoch, now=self._parts.clock.now())
         state, tail = slot.view.state, slot.tail
         events: list[JobEvent] = []
+        states: list[JobState] = []
         records: list[EventRecord] = []
         for observation in observations:
             try:
                 news = self._decide(state, observation)
-                after = state
-                for event in news:
-                    after = evolve(after, event)
+                after = states_after(state, news)
                 made, tail = record(tail, writer, observation.id, [_named(item) for item in news])
             except Exception:  # the job goes on without what poisons it; the line names it
                 self._parts.metrics.poisoned.inc()
                 kind = type(observation).__name__
                 log.exception("observation_poisoned", stream=str(slot.stream_id), observation=kind)
                 continue
-            state = after
+            state = after[-1] if after else state
             events += news
+            states += after
             records += made
         if not events:
             return None
-        view, rows = advance(slot.view, events)
+        view, rows = advance(slot.view, events, states)
         part = StreamAppend(
             stream_id=slot.stream_id,
             expected_version=slot.tail.version,
@@ -234,7 +246,7 @@ class Turn:
             events=tuple(records),
             rows=rows,
         )
-        return Prepared(slot, observations, slot.view, events, view, tail, part)
+        return Prepared(slot, observations, slot.view, events, states, view, tail, part)
 
     def _decide(self, state: JobState, observation: JobObservation) -> tuple[JobEvent, ...]:
         news = decide(state, observation)
@@ -364,27 +376,7 @@ _TURNING_POINTS = (
 )
 """Observations that may end an attempt or a job, and so the sums of what was seen until then."""
 
-_REOPENING = (
-    ManifestGone,
-    ClusterSeen,
-    ClusterGone,
-    EffectEnded,
-    DecisionDue,
-    TrainJobGone,
-    EvidenceSeen,
-)
-"""Observations besides the manifest that can mean something to a finished job."""
-
 
 def _named(event: JobEvent) -> NamedEvent:
     name = NAMES[type(event)]
     return NamedEvent(name=name, schema_version=SCHEMA_VERSION, at=event.at, event=event)
-
-
-def _may_reopen(finished: Finished, observation: JobObservation) -> bool:
-    if isinstance(observation, ManifestSeen | TrainJobSeen):
-        leaving = observation.deleting_at is not None
-        return observation.generation > finished.generation or leaving != finished.leaving
-    if isinstance(observation, JobSetSeen):  # after the end none should be at work
-        return observation.end is None and not observation.deleting
-    return isinstance(observation, _REOPENING)

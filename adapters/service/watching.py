@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from adapters.service.confirmations import Confirmations
+from adapters.service.hands import FIRST_SIGHT, LiveWriter
 from adapters.service.inbox import Inbox
 from adapters.service.live import LiveChild, LiveJob, LiveObjects, pack, version_is_older
 from adapters.service.sightings import (
@@ -24,6 +25,7 @@ from adapters.service.sightings import (
 )
 from adapters.telemetry.logging import get_logger
 from core.jobs.observations import WatchInterrupted
+from core.jobs.status_writers import StatusWriter, other_controller
 from core.log.redaction import Redactor
 from core.rayjob.children import (
     cluster_owner_uid,
@@ -55,6 +57,8 @@ class Surroundings:
     """Called with the kind after each complete list."""
     changed: Callable[[StreamId, str, Manifest], None] = lambda *_: None
     """Called with stream, resourceVersion and status of a RayJob that others may have written."""
+    concerns_us: Callable[[StreamId], bool] = lambda _: True
+    """Tells whether a job is worked on here; one that is not is told once its shard is gained."""
     telling: threading.RLock = field(default_factory=threading.RLock)
     """Held from taking note of an object until the jobs concerned have been told.
 
@@ -78,23 +82,33 @@ class JobListener:
         metadata = child(manifest, "metadata")
         known = around.live.job(text(metadata, "uid"))
         version = text(metadata, "resourceVersion")
+        # Also of a version that a write of ours has followed: that another wrote it is news.
+        around.door.hands.note("RayJob", manifest, last_writer(known), at)
         if known is not None and version_is_older(version, known.version):
             return
         self._take_in(known, manifest, at)
-        if known is not None and version != known.version:
+        is_ours = not around.door.hands.why_recorded("RayJob", manifest)
+        if known is not None and version != known.version and is_ours:
             around.changed(known.identity.stream_id, version, child(manifest, "status"))
 
     def _take_in(self, known: LiveJob | None, manifest: Manifest, at: Instant) -> None:
         around, metadata = self._around, child(manifest, "metadata")
         version = text(metadata, "resourceVersion")
-        glance = _glance(metadata)
+        recorded = around.door.hands.why_recorded("RayJob", manifest)
+        others = newest_writer(known, other_controller("RayJob", manifest))
+        glance = (*_glance(metadata), *recorded_glance(recorded, manifest))
         phase = text(manifest, "status", "jobDeploymentStatus")
         observed = number(manifest, "status", "observedGeneration") or 0
         is_copied = "rayClusterStatus" in child(manifest, "status")
         copied = text(manifest, "status", "rayClusterName") if is_copied else ""
         if known is not None and known.glance == glance:
             now = replace(
-                known, version=version, phase=phase, observed_generation=observed, copied=copied
+                known,
+                version=version,
+                phase=phase,
+                observed_generation=observed,
+                copied=copied,
+                others=others,
             )
             around.live.put_job(now)
             around.confirmations.count(known.identity.stream_id, "RayJob", at)
@@ -117,15 +131,19 @@ class JobListener:
             packed=pack(manifest),
             copied=copied,
             observed_generation=observed,
+            others=others,
+            recorded=recorded,
         )
         around.live.put_job(job)
+        if not around.concerns_us(identity.stream_id):
+            return
         sighting = see_manifest(around.door, identity, manifest, redactor, at)
         for problem in sighting.option_problems:
             name = f"{identity.namespace}/{identity.name}"
             log.warning("annotation_left_out", job=name, problem=problem)
         around.inbox.put(identity.stream_id, sighting)
-        if known is None or known.selected != job.selected:
-            _tell_children(around, job, at)
+        if known is None or known.selected != job.selected or recorded or known.recorded:
+            _tell_children(around, job, at)  # which of them are meant follows from the status
 
     def gone(self, manifest: Manifest, at: Instant) -> None:
         """Tell that a RayJob is gone."""
@@ -142,6 +160,26 @@ class JobListener:
     def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
         """Tell every job of the gap."""
         tell_gap(self._around, "RayJob", since, until, reason)
+
+
+def last_writer(known: LiveJob | None) -> LiveWriter:
+    """Return the other controller that the last sighting of a job told of."""
+    return FIRST_SIGHT if known is None else known.others
+
+
+def newest_writer(known: LiveJob | None, other: StatusWriter | None) -> StatusWriter | None:
+    """Return the last write of another controller that any sighting of a job has told of."""
+    before = known.others if known is not None else None
+    if before is None or other is None:
+        return other or before
+    return max(before, other, key=lambda one: one.written_at)
+
+
+def recorded_glance(recorded: str, manifest: Manifest) -> tuple[object, ...]:
+    """Return what matters besides of a job that is only recorded: what others say of it."""
+    if not recorded:
+        return ()
+    return recorded, hash(msgspec.json.encode(child(manifest, "status")))
 
 
 def _glance(metadata: Manifest) -> tuple[object, ...]:
@@ -183,6 +221,8 @@ def tell_child(
 ) -> None:
     """Tell a job of one of its children."""
     stream, uid = job.identity.stream_id, job.identity.uid
+    if not around.concerns_us(stream):
+        return
     if kind == "RayCluster":
         around.inbox.put(
             stream,

@@ -1,19 +1,23 @@
-"""Who carries out: a pool of threads over one queue per job.
+"""Who carries out: a pool of threads over two queues per job, one for its own object.
 
-Of one job at most one task runs at a time, in the order of asking; a task that is to be tried
-again waits aside and
-lets the others pass. So a poisoned job holds up nobody, and nothing of a job runs beside itself.
+Of each queue at most one task runs at a time, in the order of asking; a task that is to be tried
+again waits aside and lets the others pass. So a poisoned job holds up nobody, and no two tasks of a
+job write the same object at once.
 """
 
 import heapq
 import itertools
+import math
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from enum import Enum, auto
+from typing import TypeAlias
 
+from adapters.service.timekeeper import Timekeeper
 from adapters.telemetry.logging import get_logger
 from core.ports.clock import Clock
-from core.values.ids import StreamId
+from core.values.ids import StreamId, shard_of
 
 log = get_logger(__name__)
 
@@ -24,6 +28,18 @@ Returns the seconds after which it is to be tried again, or None if it is over.
 """
 
 
+class Lane(Enum):
+    """Which queue of a job a task waits in; they do not wait for each other."""
+
+    OWN = auto()
+    """What is written to the job's own object: its finalizer, its status."""
+    OTHERS = auto()
+    """What is done to other objects, and asked of others."""
+
+
+_Key: TypeAlias = "tuple[StreamId, Lane]"
+
+
 class Workers:
     """The pool. `submit` may be called from any thread, also from a task."""
 
@@ -31,10 +47,11 @@ class Workers:
         self._clock = clock
         self._count = threads
         self._changed = threading.Condition()
-        self._queues: dict[StreamId, deque[Task]] = {}
-        self._busy: set[StreamId] = set()
-        self._ready: deque[StreamId] = deque()
-        self._later: list[tuple[float, int, StreamId, Task]] = []
+        self._timekeeper = Timekeeper(self._changed)
+        self._queues: dict[_Key, deque[Task]] = {}
+        self._busy: set[_Key] = set()
+        self._ready: deque[_Key] = deque()
+        self._later: list[tuple[float, int, _Key, Task]] = []
         self._ordinals = itertools.count()
         self._open = False
         self._stopping = False
@@ -56,10 +73,10 @@ class Workers:
             self._open = True
             self._changed.notify_all()
 
-    def submit(self, stream: StreamId, task: Task) -> None:
-        """Add a task behind those of the same job."""
+    def submit(self, stream: StreamId, task: Task, lane: Lane = Lane.OTHERS) -> None:
+        """Add a task behind those of the same job in the same lane."""
         with self._changed:
-            self._enqueue(stream, task)
+            self._enqueue((stream, lane), task)
             self._changed.notify()
 
     def stop(self, timeout_seconds: float = 10.0) -> None:
@@ -79,70 +96,74 @@ class Workers:
             self._do(*taken)
         return taken is not None
 
+    def is_busy(self, shards: Collection[int]) -> bool:
+        """Return whether a task of a job of these shards is running."""
+        with self._changed:
+            return any(shard_of(stream) in shards for stream, _ in self._busy)
+
     def __len__(self) -> int:
         with self._changed:
             waiting = sum(len(queue) for queue in self._queues.values())
             return waiting + len(self._later) + len(self._busy)
 
-    def _enqueue(self, stream: StreamId, task: Task) -> None:
-        queue = self._queues.setdefault(stream, deque())
+    def _enqueue(self, key: _Key, task: Task) -> None:
+        queue = self._queues.setdefault(key, deque())
         queue.append(task)
-        if len(queue) == 1 and stream not in self._busy:
-            self._ready.append(stream)
+        if len(queue) == 1 and key not in self._busy:
+            self._ready.append(key)
 
     def _run(self) -> None:
         while (taken := self._next()) is not None:
             self._do(*taken)
 
-    def _do(self, stream: StreamId, task: Task) -> None:
-        again = self._carry_out(stream, task)
-        self._release(stream, task, again)
+    def _do(self, key: _Key, task: Task) -> None:
+        again = self._carry_out(key, task)
+        self._release(key, task, again)
 
-    def _next(self) -> tuple[StreamId, Task] | None:
+    def _next(self) -> tuple[_Key, Task] | None:
         with self._changed:
             while not self._stopping:
                 if (taken := self._take()) is not None:
+                    self._timekeeper.leave(self._next_instant())
                     return taken
-                self._changed.wait(self._until_next())
+                self._timekeeper.wait(self._next_instant(), self._clock.monotonic())
             return None
 
-    def _take(self) -> tuple[StreamId, Task] | None:
+    def _take(self) -> tuple[_Key, Task] | None:
         self._bring_back()
         if not self._open or not self._ready:
             return None
-        stream = self._ready.popleft()
-        self._busy.add(stream)
-        return stream, self._queues[stream].popleft()
+        key = self._ready.popleft()
+        self._busy.add(key)
+        return key, self._queues[key].popleft()
 
     def _bring_back(self) -> None:
         now = self._clock.monotonic()
         while self._later and self._later[0][0] <= now:
-            _, _, stream, task = heapq.heappop(self._later)
-            self._enqueue(stream, task)
+            _, _, key, task = heapq.heappop(self._later)
+            self._enqueue(key, task)
 
-    def _until_next(self) -> float | None:
-        if not self._later:
-            return None
-        return max(0.0, self._later[0][0] - self._clock.monotonic())
+    def _next_instant(self) -> float:
+        return self._later[0][0] if self._later else math.inf
 
-    def _carry_out(self, stream: StreamId, task: Task) -> float | None:
+    def _carry_out(self, key: _Key, task: Task) -> float | None:
         try:
             return task()
         except (
             Exception
         ):  # a task answers for its own errors; what gets here is a bug, and kept visible
-            log.exception("task_failed", stream=str(stream))
+            log.exception("task_failed", stream=str(key[0]))
             return None
 
-    def _release(self, stream: StreamId, task: Task, again: float | None) -> None:
+    def _release(self, key: _Key, task: Task, again: float | None) -> None:
         with self._changed:
-            self._busy.discard(stream)
+            self._busy.discard(key)
             if again is not None:
                 at = self._clock.monotonic() + again
-                heapq.heappush(self._later, (at, next(self._ordinals), stream, task))
+                heapq.heappush(self._later, (at, next(self._ordinals), key, task))
                 self._changed.notify()
-            if self._queues.get(stream):
-                self._ready.append(stream)
+            if self._queues.get(key):
+                self._ready.append(key)
                 self._changed.notify()
             else:
-                self._queues.pop(stream, None)
+                self._queues.pop(key, None)

@@ -15,7 +15,9 @@ class Metrics:
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
         self.registry = registry
         self._declare_log(registry)
+        self._declare_reports(registry)
         self._declare_doing(registry)
+        self._declare_sharing(registry)
 
     def _declare_log(self, registry: CollectorRegistry) -> None:
         """Declare what is counted on the way into the log."""
@@ -70,6 +72,24 @@ class Metrics:
             registry=registry,
         )
 
+    def tell_report_lag(self, events: int, seconds: float) -> None:
+        """Note how far the reporting tables are behind the log."""
+        self.report_lag_events.set(events)
+        self.report_lag_seconds.set(seconds)
+
+    def _declare_reports(self, registry: CollectorRegistry) -> None:
+        """Declare how far the reporting tables are."""
+        self.report_lag_events = Gauge(
+            "jobledger_report_lag_events",
+            "Events of the log that the reporting views do not reflect yet.",
+            registry=registry,
+        )
+        self.report_lag_seconds = Gauge(
+            "jobledger_report_lag_seconds",
+            "How long the oldest of them has been waiting; 0 if there are none.",
+            registry=registry,
+        )
+
     def _declare_doing(self, registry: CollectorRegistry) -> None:
         """Declare what is counted on the way out: effects, writes, polls, decisions."""
         self.effects = Counter(
@@ -108,6 +128,12 @@ class Metrics:
             "Hints that a Ray job may have ended, before it was asked about.",
             registry=registry,
         )
+        self.control_refused = Gauge(
+            "jobledger_control_refused",
+            "1 where jobs are only recorded, because another controller was met at work.",
+            ["kind", "namespace"],
+            registry=registry,
+        )
         self.status_writes = Counter(
             "jobledger_status_writes_total",
             "Writes of .status, by outcome.",
@@ -118,5 +144,23 @@ class Metrics:
             "jobledger_kubernetes_events_total",
             "Kubernetes Events sent or dropped.",
             ["outcome"],
+            registry=registry,
+        )
+
+    def _declare_sharing(self, registry: CollectorRegistry) -> None:
+        """Declare what tells how replicas share the work."""
+        self.shards = Gauge(
+            "jobledger_shards_held",
+            "Shards, of 16, whose lease this replica holds.",
+            registry=registry,
+        )
+        self.shards_worked_on = Gauge(
+            "jobledger_shards_worked_on",
+            "Shards that it holds, has taken up and is not about to give up.",
+            registry=registry,
+        )
+        self.replicas = Gauge(
+            "jobledger_replicas",
+            "Replicas that share the work, this one included, as it last heard.",
             registry=registry,
         )

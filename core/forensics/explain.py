@@ -12,6 +12,7 @@ from functools import lru_cache
 from core.forensics.dossier import Dossier, ReadEvent
 from core.forensics.failure_rule import FailureRule
 from core.forensics.failure_rules import RULES, UNEXPLAINED
+from core.forensics.others_told import others_told
 from core.forensics.signs import Sign, signs
 from core.forensics.timeline import in_words
 from core.jobs import events as shared
@@ -152,6 +153,7 @@ class _Account:
                 *self._first_sign(diagnosis),
                 *self._attempts(),
                 *self._verdict(),
+                *self._others(),
                 *self._not_known(self._last_attempt),
             ),
         )
@@ -169,7 +171,7 @@ class _Account:
             outcome="complete",
             failure_class=diagnosis.rule.name if diagnosis is not None else "",
             advice=diagnosis.rule.advice if diagnosis is not None else "",
-            sentences=(first, *self._attempts(), *self._verdict()),
+            sentences=(first, *self._attempts(), *self._verdict(), *self._others()),
         )
 
     def _failed_before(self) -> int:
@@ -219,6 +221,7 @@ class _Account:
                 *(self._first_sign(diagnosis) if told is not None else ()),
                 *self._attempts(),
                 *self._verdict(),
+                *self._others(),
                 *self._not_known(self._last_attempt),
             ),
         )
@@ -296,6 +299,10 @@ class _Account:
             elif isinstance(event, rayjob.RetryGranted):
                 text = f"Attempt {event.attempt} was to be retried: {event.rule}."
                 yield Sentence(text=text, versions=(read.version,))
+
+    def _others(self) -> Iterator[Sentence]:
+        for text, version in others_told(self._events):
+            yield Sentence(text=text, versions=(version,))
 
     def _not_known(self, attempt: int) -> Iterator[Sentence]:
         """Yield what could not be seen during the last attempt, and what evidence is missing."""

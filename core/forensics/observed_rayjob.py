@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from core.forensics.observed_shared import find
 from core.forensics.observed_shared import observed as shared_observed
+from core.jobs.events import ControlReleased, ControlTaken
 from core.rayjob import events
 from core.rayjob import observations as seen
 from core.rayjob.state import RayJobState
@@ -23,6 +24,8 @@ def candidates(
         yield shared
     elif isinstance(first, events.JobDiscovered | events.ManifestReceived):
         yield from _manifest(state, told, cause)
+    elif isinstance(first, _OTHERS):
+        yield from _same_manifest(state, told, cause)
     elif isinstance(first, events.JobDeleted):
         yield seen.ManifestGone(id=cause, at=first.at)
     elif isinstance(first, events.StatusCheckRecovered | events.EntrypointObserved):
@@ -55,11 +58,56 @@ def _manifest(
         policy=received.policy,
         finalizer=received.finalizer,
         deleting_at=received.deleting_at,
-        status=seen.SeenStatus(phase="") if adopted is None else adopted.status,
+        status=_shown(state, told) if adopted is None else adopted.status,
         document=received.document,
         options=received.options,
         option_problems=received.option_problems,
+        recorded=_why_recorded(state, told),
     )
+
+
+_OTHERS = (ControlReleased, ControlTaken, events.OthersStatusObserved)
+"""What a look at the RayJob can bring although its manifest is the same."""
+
+
+def _same_manifest(
+    state: RayJobState, told: Sequence[object], cause: ObservationId
+) -> Iterator[seen.RayJobObservation]:
+    first, known, identity = told[0], state.manifest, state.identity
+    if known is None or identity is None or not isinstance(first, _OTHERS):
+        return
+    yield seen.ManifestSeen(
+        id=cause,
+        at=first.at,
+        identity=identity,
+        generation=known.generation,
+        digest=known.digest,
+        spec=known.spec,
+        problem=known.problem,
+        policy=known.policy,
+        finalizer=known.finalizer,
+        deleting_at=known.deleting_at,
+        status=_shown(state, told),
+        options=known.options,
+        option_problems=known.option_problems,
+        recorded=_why_recorded(state, told),
+    )
+
+
+def _shown(state: RayJobState, told: Sequence[object]) -> seen.SeenStatus:
+    """Return the status that was seen; of a job that is controlled it decides nothing."""
+    if (observed := find(told, events.OthersStatusObserved)) is not None:
+        return observed.status
+    before = state.recorded.shown if state.recorded is not None else None
+    return before if before is not None else seen.SeenStatus(phase="")
+
+
+def _why_recorded(state: RayJobState, told: Sequence[object]) -> str:
+    if (released := find(told, ControlReleased)) is not None:
+        return released.why
+    if find(told, ControlTaken) is not None:
+        return ""
+    return state.recorded.why if state.recorded is not None else ""
 
 
 def _answers(

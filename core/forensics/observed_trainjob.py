@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from core.forensics.observed_shared import find
 from core.forensics.observed_shared import observed as shared_observed
+from core.jobs.events import ControlReleased, ControlTaken
 from core.trainjob import events
 from core.trainjob import observations as seen
 from core.trainjob.outcomes import ApplyOutcome, write_outcome
@@ -22,6 +23,8 @@ def candidates(
         return
     if isinstance(first, events.TrainJobDiscovered | events.TrainJobReceived):
         yield from _manifest(state, told, cause)
+    elif isinstance(first, _OTHERS):
+        yield from _same_manifest(state, told, cause)
     elif isinstance(first, events.TrainJobDeleted):
         yield seen.TrainJobGone(id=cause, at=first.at)
     elif isinstance(first, events.RuntimeObserved):
@@ -66,9 +69,50 @@ def _manifest(
         spec=received.spec,
         policy=received.policy,
         deleting_at=received.deleting_at,
-        status=seen.SeenTrainStatus() if adopted is None else adopted.status,
+        status=_shown(state, told) if adopted is None else adopted.status,
         document=received.document,
+        recorded=_why_recorded(state, told),
     )
+
+
+_OTHERS = (ControlReleased, ControlTaken, events.OthersTrainStatusObserved)
+"""What a look at the TrainJob can bring although its manifest is the same."""
+
+
+def _same_manifest(
+    state: TrainJobState, told: Sequence[object], cause: ObservationId
+) -> Iterator[seen.TrainJobObservation]:
+    first, known, identity = told[0], state.manifest, state.identity
+    if known is None or identity is None or not isinstance(first, _OTHERS):
+        return
+    yield seen.TrainJobSeen(
+        id=cause,
+        at=first.at,
+        identity=identity,
+        generation=known.generation,
+        digest=known.digest,
+        spec=known.spec,
+        policy=known.policy,
+        deleting_at=known.deleting_at,
+        status=_shown(state, told),
+        recorded=_why_recorded(state, told),
+    )
+
+
+def _shown(state: TrainJobState, told: Sequence[object]) -> seen.SeenTrainStatus:
+    """Return the status that was seen; of a job that is controlled it decides nothing."""
+    if (observed := find(told, events.OthersTrainStatusObserved)) is not None:
+        return observed.status
+    before = state.recorded.shown if state.recorded is not None else None
+    return before if before is not None else seen.SeenTrainStatus()
+
+
+def _why_recorded(state: TrainJobState, told: Sequence[object]) -> str:
+    if (released := find(told, ControlReleased)) is not None:
+        return released.why
+    if find(told, ControlTaken) is not None:
+        return ""
+    return state.recorded.why if state.recorded is not None else ""
 
 
 def _details(told: Sequence[object]) -> Manifest:

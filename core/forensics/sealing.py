@@ -1,15 +1,19 @@
 """How seals are made, and how the log is held against them; what is needed of the world for it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
+from core.forensics.archives import Archive
 from core.forensics.seals import (
     EVENTS_MAX,
+    ROW_BYTES,
     Seal,
+    SealedRow,
     Signature,
+    StreamEnd,
     fault_after,
     first_difference,
     make,
@@ -62,6 +66,22 @@ class SealedLog(Protocol):
         """Keep the next seal; False if another has kept one of its number meanwhile."""
         ...
 
+    def archives(self) -> Iterable[Archive]:
+        """Yield all archive records in order; raise `BrokenChain` if one cannot be read."""
+        ...
+
+    def last_archive(self) -> tuple[int, bytes] | None:
+        """Return number and digest of the newest archive record, None while there is none."""
+        ...
+
+    def archived(self, first: int, last: int) -> Sequence[tuple[int, int]]:
+        """Return the ranges of positions, of those between, that archive records speak of."""
+        ...
+
+    def archived_end(self, stream: UUID) -> StreamEnd | None:
+        """Return where an archived stream ended by its record, None if no record speaks of it."""
+        ...
+
 
 class SealFault(StrEnum):
     """What can be found by seals; the first of each kind is reported."""
@@ -70,6 +90,7 @@ class SealFault(StrEnum):
     SIGNATURE = "signature"
     SEALED_EVENT = "sealed event"
     SEALED_STREAM = "sealed stream"
+    ARCHIVE = "archive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +116,7 @@ def seal_next(log: SealedLog, now: Instant, signer: Signer | None) -> Seal | Non
     last = min(log.last_position(), first + EVENTS_MAX - 1)
     if last < first:
         return None
-    seal = make(before, log.sealed_rows(first, last), now)
+    seal = replace(make(before, log.sealed_rows(first, last), now), archive=log.last_archive())
     if signer is not None:
         seal = replace(seal, signature=signer.sign(seal.digest))
     return seal if log.add_seal(seal) else None
@@ -133,7 +154,11 @@ def _of_range(log: SealedLog, seal: Seal) -> Iterator[Broken]:
     if seal.holds(rows):
         return
     found = {row.position: row for row in unpack(rows)}
-    position = first_difference(seal, {at: pack(row) for at, row in found.items()})
+    gone = log.archived(seal.first, seal.last)
+    position = first_difference(seal, {at: pack(row) for at, row in found.items()}, gone)
+    if position is None and gone and len(rows) == len(found) * ROW_BYTES:
+        yield from _of_archived(log, seal, found.values())
+        return
     at = found.get(position or 0)
     if position is None:
         what = f"more events stand between {seal.first} and {seal.last} than were sealed"
@@ -152,13 +177,41 @@ def _of_range(log: SealedLog, seal: Seal) -> Iterator[Broken]:
     yield from _of_streams(log, seal)
 
 
+def _of_archived(log: SealedLog, seal: Seal, found: Iterable[SealedRow]) -> Iterator[Broken]:
+    """Yield every stream that has left the log and whose end is not the one that was sealed."""
+    there = {(row.stream, row.version): row.chain for row in found}
+    for end in seal.streams:
+        if there.get((end.stream, end.version)) == end.chain:
+            continue
+        archived = log.archived_end(end.stream)
+        if archived is None:
+            what = f"version {end.version} is gone, and no archive record speaks of this job"
+        elif archived.version < end.version:
+            what = (
+                f"the stream reached version {end.version} in seal {seal.number}, and by its "
+                f"archive record it ended with {archived.version}"
+            )
+        elif archived.version == end.version and archived.chain != end.chain:
+            what = f"version {end.version} has another link in its archive record than in its seal"
+        else:
+            continue
+        yield Broken(
+            kind=SealFault.SEALED_STREAM,
+            position=0,
+            stream=end.stream,
+            version=end.version,
+            what=what,
+        )
+
+
 def _of_streams(log: SealedLog, seal: Seal) -> Iterator[Broken]:
     """Yield every stream of a range that is gone, cut off, or has other links than were sealed."""
     known: Mapping[UUID, bytes | None] = {
         end.stream: log.link(end.stream, end.version) for end in seal.streams
     }
     for end in seal.streams:
-        if known[end.stream] == end.chain:
+        archived = log.archived_end(end.stream) if known[end.stream] is None else None
+        if known[end.stream] == end.chain or (archived and archived.version >= end.version):
             continue
         gone = known[end.stream] is None
         whole = gone and log.link(end.stream, 1) is None

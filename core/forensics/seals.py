@@ -91,11 +91,16 @@ class Seal:
     """A fingerprint of each row, in that order."""
     streams: tuple[StreamEnd, ...]
     """Where each stream of the range stood at its end, sorted."""
+    archive: tuple[int, bytes] | None = None
+    """Number and digest of the newest archive record; None while there is none."""
     signature: Signature | None = None
 
     @property
     def body(self) -> Manifest:
         """Return what the digest covers, as JSON."""
+        archive: Manifest = {}
+        if self.archive is not None:  # seals from before the first archive are as they ever were
+            archive = {"archive": [self.archive[0], self.archive[1].hex()]}
         return {
             "format": FORMAT,
             "number": self.number,
@@ -106,6 +111,7 @@ class Seal:
             "events": self.events.hex(),
             "marks": base64.b64encode(self.marks).decode(),
             "streams": [[str(end.stream), end.version, end.chain.hex()] for end in self.streams],
+            **archive,
         }
 
     @property
@@ -167,14 +173,19 @@ def make(before: Seal | None, rows: bytes, sealed_at: Instant) -> Seal:
 
 def document(seal: Seal) -> Manifest:
     """Return a seal as it is kept: what it covers, its digest, its signature."""
-    signed: Json = None
-    if seal.signature is not None:
-        signed = {
-            "algorithm": seal.signature.algorithm,
-            "key": seal.signature.key,
-            "value": seal.signature.value.hex(),
-        }
+    signed = signature_document(seal.signature)
     return {"seal": seal.body, "digest": seal.digest.hex(), "signature": signed}
+
+
+def signature_document(signature: Signature | None) -> Json:
+    """Return a signature as it is kept; nothing for none."""
+    if signature is None:
+        return None
+    return {
+        "algorithm": signature.algorithm,
+        "key": signature.key,
+        "value": signature.value.hex(),
+    }
 
 
 def written(seal: Seal) -> str:
@@ -212,8 +223,19 @@ def _read(kept: Json) -> Seal:
         events=bytes.fromhex(text(body, "events")),
         marks=base64.b64decode(text(body, "marks"), validate=True),
         streams=tuple(_end(item) for item in items(body, "streams")),
-        signature=_signature(child(kept, "signature")),
+        archive=_archive(body),
+        signature=read_signature(child(kept, "signature")),
     )
+
+
+def _archive(body: Manifest) -> tuple[int, bytes] | None:
+    if "archive" not in body:
+        return None
+    at, digest = items(body, "archive")
+    if not isinstance(at, int):
+        message = "the number of an archive record is no number"
+        raise TypeError(message)
+    return at, bytes.fromhex(str(digest))
 
 
 def _whole(body: Manifest, name: str) -> int:
@@ -235,7 +257,8 @@ def _end(item: Json) -> StreamEnd:
     return StreamEnd(stream=UUID(str(stream)), version=version, chain=bytes.fromhex(str(chain)))
 
 
-def _signature(kept: Manifest) -> Signature | None:
+def read_signature(kept: Manifest) -> Signature | None:
+    """Return the signature that was kept; None for none."""
     if not kept:
         return None
     return Signature(
@@ -259,15 +282,25 @@ def fault_after(before: Seal | None, seal: Seal) -> str | None:
     return None
 
 
-def first_difference(seal: Seal, rows: Mapping[int, bytes]) -> int | None:
+def first_difference(
+    seal: Seal, rows: Mapping[int, bytes], gone: Sequence[tuple[int, int]] = ()
+) -> int | None:
     """Return the first position whose sealed row is gone or is not what was sealed.
 
-    `rows` are packed rows by position. None if all are as sealed.
+    `rows` are packed rows by position; `gone` are the ranges of positions, in order, that may be
+    without one. None if all are as sealed.
     """
+    absent = _positions(gone)
     for index in range(seal.last - seal.first + 1):
         position = seal.first + index
         row = rows.get(position)
+        if row is None and position in absent:
+            continue
         mark = seal.marks[index * MARK_BYTES : (index + 1) * MARK_BYTES]
         if row is None or hashlib.sha256(row).digest()[:MARK_BYTES] != mark:
             return position
     return None
+
+
+def _positions(ranges: Sequence[tuple[int, int]]) -> frozenset[int]:
+    return frozenset(at for first, last in ranges for at in range(first, last + 1))

@@ -44,7 +44,15 @@ def timeline(events: Iterable[tuple[int, JobEvent]]) -> Iterator[Line]:
 
 
 def in_words(event: JobEvent) -> str:
-    """Return what an event says, in a sentence or less."""
+    """Return what an event says, in a sentence or less; with a mark, if it was inferred."""
+    inferred = getattr(event, "inferred", False)
+    if not inferred:
+        return _in_words(event)
+    why = f": {inferred}" if isinstance(inferred, str) else ""
+    return f"{_in_words(event)} (inferred{why})"
+
+
+def _in_words(event: JobEvent) -> str:
     if isinstance(event, FactEvent):
         return _fact(event)
     if isinstance(event, shared.SharedEvent):
@@ -84,6 +92,11 @@ def _shared(event: shared.SharedEvent) -> str:  # noqa: C901, PLR0911, PLR0912 o
             return _evidence_captured(event)
         case shared.StatusPublished():
             return f"status {event.phase or 'New'} is published"
+        case shared.ControlReleased():
+            return f"the job is only recorded from here on: {event.why}"
+        case shared.ControlTaken():
+            since = rfc3339(event.recorded_since)
+            return f"the job is controlled here from here on; it was only recorded since {since}"
         case _:
             assert_never(event)
 
@@ -148,7 +161,8 @@ def _life(event: LifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
         case rayjob.JobDiscovered():
             return f"RayJob {event.identity.namespace}/{event.identity.name} was seen"
         case rayjob.JobAdopted():
-            return f"taken over in phase {event.status.phase}"
+            found = event.status.phase or "New"
+            return f"found in phase {found}; what had happened before was not seen"
         case rayjob.ManifestReceived():
             return f"manifest generation {event.generation}"
         case rayjob.ManifestRejected():
@@ -196,6 +210,12 @@ def _life(event: LifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
             return "deletion of the RayJob was asked for"
         case rayjob.JobDeleted():
             return "the RayJob is gone"
+        case rayjob.OthersStatusObserved():
+            ray = f", Ray says {event.status.job_status}" if event.status.job_status else ""
+            return f"its controller shows {event.status.phase or 'New'}{ray}"
+        case rayjob.TransitionsMissed():
+            after = event.after or "New"
+            return f"how attempt {event.attempt} ended was not seen; {after} was shown next"
         case _:
             assert_never(event)
 

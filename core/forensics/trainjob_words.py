@@ -53,7 +53,8 @@ def _life(event: TrainLifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one cas
             return f"TrainJob {event.identity.namespace}/{event.identity.name} was seen"
         case events.TrainJobAdopted():
             shown = ", ".join(item.type for item in event.status.conditions)
-            return f"taken over with conditions: {shown or 'none'}"
+            found = f"found with conditions: {shown or 'none'}"
+            return f"{found}; what had happened before was not seen"
         case events.TrainJobReceived():
             return f"manifest generation {event.generation}"
         case events.JobsBuildFailed():
@@ -79,6 +80,9 @@ def _life(event: TrainLifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one cas
             return "deletion of the TrainJob was asked for"
         case events.TrainJobDeleted():
             return "the TrainJob is gone"
+        case events.OthersTrainStatusObserved():
+            holds = (item.type for item in event.status.conditions if item.is_true)
+            return f"its controller shows: {', '.join(holds) or 'no condition that holds'}"
         case _:
             assert_never(event)
 

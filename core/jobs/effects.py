@@ -57,6 +57,11 @@ BUILT_FROM_SPEC = frozenset(
 )
 """Kinds that are superseded if the live specification is no longer the one they were decided on."""
 
+ON_THE_JOB = frozenset(
+    {EffectKind.ADD_FINALIZER, EffectKind.REMOVE_FINALIZER, EffectKind.DELETE_JOB}
+)
+"""Kinds that write the job's own object, as its status does: never two of them at once."""
+
 
 class Outcome(StrEnum):
     """How a try to act ended."""

@@ -190,6 +190,29 @@ class EvidenceCaptured:
     """How long the capture took."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlReleased:
+    """From here on the job is only recorded: another controller decides about it, if any does.
+
+    What that controller decided is inferred from what it did; such events are marked `inferred`.
+    """
+
+    at: Instant
+    why: str
+    """Why it is not controlled here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlTaken:
+    """From here on the job is controlled here again, or for the first time."""
+
+    at: Instant
+    recorded_since: Instant
+    """Since when it had been only recorded."""
+    recorded_because: str
+    """Why it had been."""
+
+
 SharedEvent: TypeAlias = (
     EffectRequested
     | EffectSucceeded
@@ -203,4 +226,6 @@ SharedEvent: TypeAlias = (
     | ObservationsConfirmed
     | StatusPublished
     | EvidenceCaptured
+    | ControlReleased
+    | ControlTaken
 )

@@ -17,7 +17,7 @@ from core.jobs.evidence import (
     SeenKubernetesEvent,
 )
 from core.values.documents import Json, Manifest, child, items, number, text
-from core.values.instants import EPOCH, parse_rfc3339
+from core.values.instants import EPOCH, Instant, parse_rfc3339
 
 Scrub: TypeAlias = Callable[[str], str]
 """Returns a text without secrets."""
@@ -37,6 +37,12 @@ def trouble(pod: PodEvidence) -> int:
     if pod.reason:
         return 3
     return max((_trouble(one) for one in pod.containers), default=0)
+
+
+def came_after(pod: PodEvidence, instant: Instant | None) -> bool:
+    """Return whether a Pod began after an instant: in place of another, or as one more."""
+    began = [one.started_at for one in pod.containers if one.started_at is not None]
+    return instant is not None and bool(began) and min(began) > instant
 
 
 def _trouble(one: ContainerEnd) -> int:

@@ -56,6 +56,8 @@ class JobRow:
     False once the object is gone, or the job final and cleaned up.
     """
     last_event_at: Instant
+    recorded: bool = False
+    """Whether another controller decides about it, and it is only recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,8 @@ class AttemptRow:
     """The last thing Ray said of the entrypoint."""
     retried: bool
     """Whether a retry was granted after it."""
+    inferred: bool = False
+    """Whether its life is inferred from what another controller did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,8 @@ class FinishedJob:
 
     stream_id: StreamId
     generation: int
+    recorded: bool = False
+    """Whether it was only recorded."""
 
 
 class History(Protocol):

@@ -1,6 +1,6 @@
 """Who may write for which shard: leases with epochs (fencing)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
@@ -26,15 +26,14 @@ class Leases(Protocol):
     def acquire(self, owner: str, duration: timedelta, wanted: int) -> Mapping[int, Lease]:
         """Renew what `owner` holds and take free or expired shards until it holds `wanted`.
 
-        Returns all it holds. Taking a shard raises its epoch; renewing does not. An owner
-        is one run of one process.
+        Returns all it holds, also what is beyond `wanted`.
 
         Taking a shard raises its epoch; renewing does not. An owner is one run of one process.
         """
         ...
 
-    def release(self, owner: str) -> None:
-        """Give up everything `owner` holds, at once free for others."""
+    def release(self, owner: str, shards: Collection[int] | None = None) -> None:
+        """Give up what `owner` holds of these shards, at once free for others; None: of all."""
         ...
 
     def current(self) -> Mapping[int, Lease]:

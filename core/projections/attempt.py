@@ -31,7 +31,7 @@ def begun(stream: StreamId, attempt: Attempt) -> AttemptRow:
     )
 
 
-def project_attempt(row: AttemptRow, event: events.RayJobEvent) -> AttemptRow:  # noqa: PLR0911 one return per event
+def project_attempt(row: AttemptRow, event: events.RayJobEvent) -> AttemptRow:  # noqa: C901, PLR0911 one return per event
     """Return the row after an event; the same row if the event does not concern it."""
     if isinstance(event, events.JobAdopted):
         return _adopted(row, event.status)
@@ -63,6 +63,8 @@ def project_attempt(row: AttemptRow, event: events.RayJobEvent) -> AttemptRow:  
             message=event.message,
             job_status=event.job_status.value,
         )
+    if isinstance(event, events.TransitionsMissed):
+        return replace(row, ended_at=event.at, outcome="unknown")
     if isinstance(event, events.JobDeleted) and row.ended_at is None:
         return replace(row, ended_at=event.at, outcome="deleted")
     return row
@@ -71,6 +73,9 @@ def project_attempt(row: AttemptRow, event: events.RayJobEvent) -> AttemptRow:  
 def _adopted(row: AttemptRow, status: SeenStatus) -> AttemptRow:
     """Return the row of an attempt that others began; its end, if the job has come to one."""
     row = replace(row, job_status=status.job_status)
+    if status.phase == Phase.RETRYING:
+        reason, message = status.reason, status.message
+        return replace(row, outcome="failed", reason=reason, message=message, retried=True)
     if status.phase not in FINAL:
         return row
     failed = status.phase == Phase.FAILED

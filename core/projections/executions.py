@@ -1,5 +1,6 @@
 """The row of a job's current attempt, whatever the kind of job."""
 
+from dataclasses import replace
 from typing import cast
 
 from core.catalogue import JobEvent
@@ -17,6 +18,16 @@ def attempt_row(
     row: AttemptRow | None, state: JobState, event: JobEvent, stream: StreamId
 ) -> AttemptRow | None:
     """Return the row of the current or last attempt after an event; None before the first."""
+    after = _projected(row, state, event, stream)
+    # That of some events it is a text (why something went) says nothing of an attempt.
+    if after is None or after is row or getattr(event, "inferred", False) is not True:
+        return after
+    return replace(after, inferred=True)
+
+
+def _projected(
+    row: AttemptRow | None, state: JobState, event: JobEvent, stream: StreamId
+) -> AttemptRow | None:
     if isinstance(state, TrainJobState):
         if state.attempt is None:
             return None

@@ -47,6 +47,7 @@ def job_row(
         deleted_at=state.deleted_at,
         open=kind.is_open(state),
         last_event_at=max([*instants, before.last_event_at] if before is not None else instants),
+        recorded=state.recorded is not None,
     )
 
 

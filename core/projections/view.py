@@ -7,7 +7,7 @@ on) and the
 simulator, so there is no second way to compute a row.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from core.catalogue import JobEvent
@@ -35,16 +35,31 @@ class View(NamedTuple):
     """Rows that are requested."""
 
 
-def advance(view: View, events: Iterable[JobEvent]) -> tuple[View, RowChanges]:
-    """Return the view after `events` and the rows that they changed; the job's is always one."""
+def states_after(state: JobState, events: Iterable[JobEvent]) -> tuple[JobState, ...]:
+    """Return the state after each of `events`."""
+    states: list[JobState] = []
+    for event in events:
+        state = evolve(state, event)
+        states.append(state)
+    return tuple(states)
+
+
+def advance(
+    view: View, events: Iterable[JobEvent], states: Sequence[JobState] | None = None
+) -> tuple[View, RowChanges]:
+    """Return the view after `events` and the rows that they changed; the job's is always one.
+
+    `states` are those after each event, if they are known already.
+    """
     state, attempt, told = view.state, view.attempt, tuple(events)
+    if states is None:
+        states = states_after(state, told)
     decisions = {row.decision_id: row for row in view.decisions}
     effects = {row.effect_id: row for row in view.effects}
     changed_attempts: dict[int, AttemptRow] = {}
     changed_decisions: dict[DecisionId, DecisionRow] = {}
     changed_effects: dict[EffectId, EffectRow] = {}
-    for event in told:
-        state = evolve(state, event)
+    for event, state in zip(told, states, strict=True):
         assert state.identity is not None, "a stream begins with who the job is"
         stream, before = state.identity.stream_id, attempt
         attempt = attempt_row(before, state, event, stream)

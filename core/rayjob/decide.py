@@ -12,6 +12,8 @@ from core.jobs import observations as shared
 from core.rayjob import observations as seen
 from core.rayjob.events import RayJobEvent
 from core.rayjob.evolve import evolve
+from core.rayjob.inferring import infer
+from core.rayjob.recording import recorded_facts
 from core.rayjob.seen_children import (
     on_cluster_gone,
     on_cluster_seen,
@@ -38,14 +40,23 @@ def decide(state: RayJobState, observation: seen.RayJobObservation) -> tuple[Ray
     facts = _facts(state, observation)
     if not facts:
         return ()
+    was_recorded = state.recorded is not None
     for event in facts:
         state = evolve(state, event)
-    return *facts, *settle(state, observation.id, observation.at)
+    if state.recorded is None:
+        return *facts, *settle(state, observation.id, observation.at)
+    # What was under way or pending when control was given up is dropped, once.
+    dropped = () if was_recorded else settle(state, observation.id, observation.at)
+    for event in dropped:
+        state = evolve(state, event)
+    return *facts, *dropped, *infer(state, observation.at)
 
 
 def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
     state: RayJobState, observation: seen.RayJobObservation
 ) -> tuple[RayJobEvent, ...]:
+    if state.recorded is not None and not isinstance(observation, seen.ManifestSeen):
+        return recorded_facts(state, observation)
     match observation:
         case seen.PollAnswered():
             return on_poll_answered(state, observation)

@@ -32,6 +32,7 @@ from core.rayjob.fact_events import (
 from core.rayjob.observations import JobIdentity, Problem, SeenStatus
 from core.rayjob.phases import JobStatus
 from core.rayjob.pod_events import AnnotationsRejected, FailureNoticed, PodsObserved
+from core.rayjob.recorded_events import OthersStatusObserved, TransitionsMissed
 from core.rayjob.spec import RayJobSpec
 from core.values.documents import Manifest
 from core.values.instants import Instant
@@ -46,6 +47,7 @@ __all__ = [
     "FailureNoticed",
     "HeadPodObserved",
     "HeadPodVanished",
+    "OthersStatusObserved",
     "PodsObserved",
     "SidecarFinished",
     "StatusCheckFailed",
@@ -55,6 +57,7 @@ __all__ = [
     "SubmitterFinished",
     "SubmitterObserved",
     "SubmitterVanished",
+    "TransitionsMissed",
 ]  # found here by everybody, defined beside this file
 
 
@@ -109,6 +112,8 @@ class ManifestRejected:
     kind: str
     """Reason of the Kubernetes Event."""
     message: str
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +122,8 @@ class ManifestAccepted:
 
     at: Instant
     generation: int
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +136,8 @@ class AttemptStarted:
     job_id: str
     """Ray's submission id; empty in InteractiveMode until the user names one."""
     generation: int
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +148,8 @@ class AttemptReachedRunning:
     attempt: int
     address: str
     """`host:port` of the head."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +162,8 @@ class AttemptReachedWaiting:
     at: Instant
     attempt: int
     address: str
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +172,8 @@ class SubmissionNamed:
 
     at: Instant
     job_id: str
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +189,8 @@ class AttemptFailed:
     """Failed attempts so far, this one included unless it is not counted."""
     job_status: JobStatus
     """What is published as Ray's status: the last known, or FAILED where upstream forces it."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +217,8 @@ class RetryGranted:
     """Retries granted without counting so far."""
     uncounted_max: int = 0
     """How many the job allows; 0 where no policy speaks of any."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +241,8 @@ class RetryRefused:
     """Retries granted without counting so far."""
     uncounted_max: int = 0
     """How many the job allows; 0 where no policy speaks of any."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +254,8 @@ class AttemptCleared:
 
     at: Instant
     attempt: int
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +264,8 @@ class SuspensionStarted:
 
     at: Instant
     attempt: int
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +274,8 @@ class JobSuspended:
 
     at: Instant
     attempt: int
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,6 +283,8 @@ class JobResumed:
     """The job is no longer suspended; a new attempt begins."""
 
     at: Instant
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,6 +296,8 @@ class JobCompleted:
     job_status: JobStatus
     reason: str = ""
     message: str = ""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,6 +308,8 @@ class JobFailed:
     attempt: int
     reason: str
     message: str
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,6 +382,8 @@ LifeEvent: TypeAlias = (
     | ClusterCovered
     | FailureNoticed
     | AnnotationsRejected
+    | OthersStatusObserved
+    | TransitionsMissed
 )
 """What became of the job itself."""
 

@@ -19,6 +19,11 @@ from core.rayjob.evolve_effects import (
 )
 from core.rayjob.evolve_facts import evolve_fact
 from core.rayjob.evolve_pods import failure_noticed
+from core.rayjob.evolve_recorded import (
+    control_released,
+    control_taken,
+    others_status_observed,
+)
 from core.rayjob.observations import SeenStatus
 from core.rayjob.phases import FINAL, JobStatus, Phase
 from core.rayjob.spec import SubmissionMode
@@ -70,6 +75,10 @@ def _evolve_shared(state: RayJobState, event: shared.SharedEvent) -> RayJobState
             return state._replace(captured=remember_occasion(state.captured, event.occasion))
         case shared.StatusPublished():
             return state._replace(published=event.resource_version)
+        case shared.ControlReleased():
+            return control_released(state, event)
+        case shared.ControlTaken():
+            return control_taken(state, event)
         case _:
             assert_never(event)
 
@@ -79,7 +88,8 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
         case events.JobDiscovered():
             return state._replace(identity=event.identity)
         case events.JobAdopted():
-            return _adopted(state, event.status, event.at)
+            adopted = _adopted(state, event.status, event.at)
+            return others_status_observed(adopted, event.status)
         case events.ManifestReceived():
             return _manifest_received(state, event)
         case events.ManifestRejected():
@@ -119,6 +129,10 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
             return state._replace(kept=isinstance(event, events.ClusterKept))
         case events.FailureNoticed():
             return failure_noticed(state, event)
+        case events.OthersStatusObserved():
+            return others_status_observed(state, event.status)
+        case events.TransitionsMissed():
+            return _cleared(state, Phase.NEW)._replace(failed=event.failed)
         case events.RetryRefused() | events.DeletionStarted() | events.AnnotationsRejected():
             return state
         case _:

@@ -34,6 +34,8 @@ class ClusterVanished:
     uid: str
     asked: bool
     """Whether its deletion had been asked for here."""
+    inferred: str = ""
+    """Of a recorded job: why the controller in charge must have asked for it; empty: not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,8 @@ class SubmitterVanished:
     uid: str
     asked: bool
     """Whether its deletion had been asked for here."""
+    inferred: str = ""
+    """Of a recorded job: why the controller in charge must have asked for it; empty: not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +110,8 @@ class EntrypointObserved:
     """By the head's clock."""
     error_type: str = ""
     exit_code: int | None = None
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

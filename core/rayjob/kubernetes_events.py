@@ -80,21 +80,26 @@ def kubernetes_events(
     identity: JobIdentity, event: facts.RayJobEvent
 ) -> tuple[KubernetesEvent, ...]:
     """Return what users are told of `event`; mostly nothing."""
+    told = _told(identity, event)
+    return () if told is None else (_cut(told),)
+
+
+def _told(identity: JobIdentity, event: facts.RayJobEvent) -> KubernetesEvent | None:
     match event:
         case shared.EffectSucceeded() | shared.EffectFaltered() | shared.EffectFailed():
-            told = _effect(identity, event)
+            return _effect(identity, event)
         case facts.ManifestRejected():
-            told = _rejection(identity, event)
+            return _rejection(identity, event)
         case facts.AnnotationsRejected() | facts.PodsObserved():
-            told = _remark(identity, event)
+            return _remark(identity, event)
         case facts.RetryGranted() | facts.RetryRefused():
-            told = _verdict(event)
+            return _verdict(event)
         case facts.ClusterVanished() | facts.StrayClusterFound() | facts.StatusCheckFailed():
-            told = _trouble(identity, event)
+            return _trouble(identity, event)
         case facts.HeadPodVanished() | facts.ClusterKept() | facts.SuspensionPostponed():
-            told = _notice(identity, event)
-        case facts.JobCompleted() | facts.JobSuspended() | facts.JobResumed():
-            told = _transition(event)
+            return _notice(identity, event)
+        case facts.JobSuspended() | facts.JobResumed():
+            return _transition(event)
         case (
             facts.EntrypointObserved()
             | facts.ClusterObserved()
@@ -114,6 +119,7 @@ def kubernetes_events(
             | facts.SubmissionNamed()
             | facts.AttemptFailed()
             | facts.AttemptCleared()
+            | facts.JobCompleted()
             | facts.SuspensionStarted()
             | facts.JobFailed()
             | facts.DeletionStarted()
@@ -131,11 +137,14 @@ def kubernetes_events(
             | shared.ObservationsConfirmed()
             | shared.StatusPublished()
             | shared.EvidenceCaptured()
+            | shared.ControlReleased()
+            | shared.ControlTaken()
+            | facts.OthersStatusObserved()
+            | facts.TransitionsMissed()
         ):
-            told = None
+            return None
         case _:
             assert_never(event)
-    return () if told is None else (_cut(told),)
 
 
 def _cut(told: KubernetesEvent) -> KubernetesEvent:
@@ -239,12 +248,9 @@ def _notice(
 
 
 def _transition(
-    event: facts.JobCompleted | facts.JobSuspended | facts.JobResumed,
+    event: facts.JobSuspended | facts.JobResumed,
 ) -> KubernetesEvent:
     match event:
-        case facts.JobCompleted():
-            note = f"Attempt {event.attempt} ended with {event.job_status.value or 'no status'}"
-            return KubernetesEvent("Normal", "JobCompleted", "Complete", note)
         case facts.JobSuspended():
             note = f"Suspended; RayCluster and submitter of attempt {event.attempt} are gone"
             return KubernetesEvent("Normal", "JobSuspended", "Suspend", note)

@@ -70,6 +70,8 @@ class ManifestSeen:
     """What its annotations ask for."""
     option_problems: tuple[str, ...] = ()
     """Annotations of ours that are left out, and why."""
+    recorded: str = ""
+    """Why the job is only recorded here; empty: it is controlled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

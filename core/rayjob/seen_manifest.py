@@ -1,5 +1,6 @@
 """What a look at the RayJob object itself brings."""
 
+from core.jobs.events import ControlReleased
 from core.rayjob.events import (
     AnnotationsRejected,
     DeletionStarted,
@@ -10,6 +11,7 @@ from core.rayjob.events import (
     RayJobEvent,
 )
 from core.rayjob.observations import ManifestGone, ManifestSeen
+from core.rayjob.recorded_control import control_of
 from core.rayjob.state import KnownManifest, RayJobState, spec_in_force
 
 
@@ -19,8 +21,14 @@ def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEven
     if state.deleted_at is not None:
         return ()
     if known is None:
-        return _first_sight(seen) if seen.spec.is_ours else ()
-    if seen.generation < known.generation or _known(seen, known) == known:
+        return _first_sight(seen) if seen.spec.is_ours or seen.recorded else ()
+    if seen.generation < known.generation:
+        return ()
+    return *_changes(seen, known), *control_of(state, seen)
+
+
+def _changes(seen: ManifestSeen, known: KnownManifest) -> tuple[RayJobEvent, ...]:
+    if _known(seen, known) == known:
         return ()
     same_spec = seen.digest == known.digest
     received = _received(seen, with_document=not same_spec)
@@ -42,8 +50,13 @@ def _first_sight(seen: ManifestSeen) -> tuple[RayJobEvent, ...]:
     received = _received(seen, with_document=True)
     leaving = () if seen.deleting_at is None else (DeletionStarted(at=seen.deleting_at),)
     leaving = *_rejected(seen, ()), *leaving
+    if seen.recorded:
+        leaving = *leaving, ControlReleased(at=seen.at, why=seen.recorded)
     if seen.status.phase or seen.status.failed or seen.status.succeeded:
-        return discovered, received, JobAdopted(at=seen.at, status=seen.status), *leaving
+        adopted = JobAdopted(at=seen.at, status=seen.status)
+        if seen.recorded:
+            return discovered, received, *leaving, adopted
+        return discovered, received, adopted, *leaving
     return discovered, received, *leaving
 
 

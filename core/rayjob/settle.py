@@ -190,7 +190,8 @@ def _beginning(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
         return (JobResumed(at=at),)
     if state.phase is not Phase.NEW:
         return ()
-    number = state.attempt.number + 1 if state.attempt is not None else 1
+    before = state.attempt.number if state.attempt is not None else state.failed
+    number = before + 1  # of a job that was taken over only the failures may be known
     spec = manifest.spec
     derived = names.submission_id(identity.name, identity.uid, number)
     interactive = spec.submission_mode is SubmissionMode.INTERACTIVE

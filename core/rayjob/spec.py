@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.jobs.whose import MANAGED_BY_JOBLEDGER
 from core.rayjob.names import RAY_SUCCESS_WINS_ANNOTATION
 from core.values.documents import Json, Manifest, child, items, number, text
 
@@ -27,7 +28,7 @@ class SubmissionMode(StrEnum):
 SECONDS_MAX = 2**31 - 1
 """Longest time that a field can hold: 68 years."""
 
-OURS = frozenset({"", "ray.io/kuberay-operator"})
+OURS = frozenset({"", "ray.io/kuberay-operator", MANAGED_BY_JOBLEDGER})
 """Values of spec.managedBy that leave the job to this controller."""
 
 

@@ -8,7 +8,7 @@ from core.jobs.effects import OpenEffect, RefusedEffect
 from core.jobs.failures import FailureClass
 from core.jobs.policy import Policy
 from core.jobs.retry_options import NOTHING_ASKED, RetryOptions
-from core.rayjob.observations import JobIdentity, Problem
+from core.rayjob.observations import JobIdentity, Problem, SeenStatus
 from core.rayjob.phases import ENDED, FINAL, JobStatus, Phase
 from core.rayjob.pods import PodFact
 from core.rayjob.spec import RayJobSpec, SubmissionMode
@@ -79,6 +79,12 @@ class KnownSubmitter:
     message: str = ""
 
 
+COMMAND_ERROR = "JOB_ENTRYPOINT_COMMAND_ERROR"
+"""Ray's word for an entrypoint that ended with a code other than 0. Source: JobErrorType."""
+
+LAST_CODE_OF_ITS_OWN = 128
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entrypoint:
     """The Ray job of the attempt, as the head tells it."""
@@ -101,6 +107,15 @@ class Entrypoint:
     def has_ended(self) -> bool:
         """Return whether Ray will not change its mind any more."""
         return self.status in ENDED
+
+    @property
+    def explains_itself(self) -> bool:
+        """Return whether it has ended as a program does: by itself, killed by no signal.
+
+        Source: Ray, JobErrorType; a shell's exit codes above 128 are signals.
+        """
+        killed = self.exit_code is not None and not 0 <= self.exit_code <= LAST_CODE_OF_ITS_OWN
+        return self.has_ended and not killed and self.error_type in ("", COMMAND_ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +197,16 @@ class KnownHead:
     """A restart loses no jobs."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """The job is only recorded; another controller decides about it."""
+
+    since: Instant
+    why: str
+    shown: SeenStatus | None = None
+    """What that controller has written last, as far as it was seen."""
+
+
 class RayJobState(NamedTuple):
     """One RayJob. A NamedTuple because every event replaces a field or two of it."""
 
@@ -238,6 +263,8 @@ class RayJobState(NamedTuple):
     """End of the last known gap in what was seen."""
     captured: tuple[str, ...] = ()
     """Occasions on which evidence was captured, the last few."""
+    recorded: Recorded | None = None
+    """The job is only recorded; None: it is controlled here."""
 
 
 GONE_REMEMBERED_MAX = 8
@@ -263,6 +290,8 @@ def is_final(state: RayJobState) -> bool:
 
 def is_dormant(state: RayJobState) -> bool:
     """Return whether nothing may be done about the job: it is gone, unknown, or somebody else's."""
+    if state.recorded is not None:
+        return True
     return state.deleted_at is not None or state.manifest is None or not state.manifest.spec.is_ours
 
 

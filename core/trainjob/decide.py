@@ -10,6 +10,7 @@ from core.jobs import observations as shared
 from core.trainjob import observations as seen
 from core.trainjob.events import TrainJobEvent
 from core.trainjob.evolve import evolve
+from core.trainjob.recording import infer, recorded_facts
 from core.trainjob.seen import (
     on_belonging_gone,
     on_jobset_gone,
@@ -36,14 +37,23 @@ def decide(
     facts = _facts(state, observation)
     if not facts:
         return ()
+    was_recorded = state.recorded is not None
     for event in facts:
         state = evolve(state, event)
-    return *facts, *settle(state, observation.id, observation.at)
+    if state.recorded is None:
+        return *facts, *settle(state, observation.id, observation.at)
+    # What was under way or pending when control was given up is dropped, once.
+    dropped = () if was_recorded else settle(state, observation.id, observation.at)
+    for event in dropped:
+        state = evolve(state, event)
+    return *facts, *dropped, *infer(state, observation.at)
 
 
 def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
     state: TrainJobState, observation: seen.TrainJobObservation
 ) -> tuple[TrainJobEvent, ...]:
+    if state.recorded is not None and not isinstance(observation, seen.TrainJobSeen):
+        return recorded_facts(state, observation)
     match observation:
         case seen.JobSetSeen():
             return on_jobset_seen(state, observation)

@@ -119,6 +119,8 @@ class TrainAttemptStarted:
     """How often the JobSet had been restarted by then."""
     cause: str
     """first, resumed, restarted or recreated."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +133,8 @@ class TrainAttemptEnded:
     """succeeded, failed, suspended or lost."""
     reason: str = ""
     message: str = ""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +142,8 @@ class TrainJobSuspended:
     """The job is to be suspended, and says so."""
 
     at: Instant
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +151,8 @@ class TrainJobResumed:
     """The job is no longer to be suspended. The active deadline counts from here."""
 
     at: Instant
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +164,8 @@ class TrainJobCompleted:
     message: str
     ended_at: Instant
     """By the JobSet's controller."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +177,8 @@ class TrainJobFailed:
     message: str
     ended_at: Instant
     """By the JobSet's controller, or here by the deadline."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,10 +245,21 @@ class JobSetVanished:
     uid: str
     asked: bool
     """Whether its deletion had been asked for here."""
+    inferred: str = ""
+    """Of a recorded job: why the controller in charge must have asked for it; empty: not known."""
 
 
 TrainFactEvent: TypeAlias = RuntimeObserved | BelongingVanished | JobSetObserved | JobSetVanished
 """What was seen of the runtime, the JobSet and the other objects."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OthersTrainStatusObserved:
+    """The `.status` that another controller has written is now this."""
+
+    at: Instant
+    status: SeenTrainStatus
+
 
 TrainLifeEvent: TypeAlias = (
     TrainJobDiscovered
@@ -253,6 +276,7 @@ TrainLifeEvent: TypeAlias = (
     | TrainJobFailed
     | TrainJobDeletionStarted
     | TrainJobDeleted
+    | OthersTrainStatusObserved
 )
 """What became of the job itself."""
 

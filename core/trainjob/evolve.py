@@ -17,6 +17,7 @@ from core.trainjob.evolve_effects import (
 )
 from core.trainjob.evolve_facts import evolve_fact
 from core.trainjob.evolve_life import evolve_life
+from core.trainjob.evolve_recorded import control_released, control_taken
 from core.trainjob.state import TrainJobState, phase_of
 
 
@@ -58,5 +59,9 @@ def _evolve_shared(state: TrainJobState, event: shared.SharedEvent) -> TrainJobS
             return state._replace(captured=remember_occasion(state.captured, event.occasion))
         case shared.StatusPublished():
             return state._replace(published=event.resource_version)
+        case shared.ControlReleased():
+            return control_released(state, event)
+        case shared.ControlTaken():
+            return control_taken(state)
         case _:
             assert_never(event)

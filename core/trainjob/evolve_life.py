@@ -5,6 +5,7 @@ from typing import assert_never
 
 from core.trainjob import events
 from core.trainjob.conditions import Condition, is_true, with_condition
+from core.trainjob.evolve_recorded import others_status_observed
 from core.trainjob.phases import (
     BUILD_FAILED,
     BUILD_FAILED_MESSAGE,
@@ -33,7 +34,9 @@ def evolve_life(state: TrainJobState, event: events.TrainLifeEvent) -> TrainJobS
         case events.TrainJobDiscovered():
             return state._replace(identity=event.identity)
         case events.TrainJobAdopted():
-            return _adopted(state, event)
+            return others_status_observed(_adopted(state, event), event.status)
+        case events.OthersTrainStatusObserved():
+            return others_status_observed(state, event.status)
         case events.TrainJobReceived():
             return _received(state, event)
         case events.JobsBuildFailed() | events.JobsCreationFailed():

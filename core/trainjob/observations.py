@@ -52,6 +52,8 @@ class TrainJobSeen:
     status: SeenTrainStatus
     document: Manifest = field(default_factory=dict)
     """The redacted specification, labels and annotations."""
+    recorded: str = ""
+    """Why the job is only recorded here; empty: it is controlled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

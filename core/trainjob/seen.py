@@ -1,5 +1,6 @@
 """What a look at the TrainJob, its runtime, its JobSet or another object of it brings."""
 
+from core.jobs.events import ControlReleased
 from core.trainjob.conditions import merged
 from core.trainjob.events import (
     BelongingVanished,
@@ -21,6 +22,7 @@ from core.trainjob.observations import (
     TrainJobGone,
     TrainJobSeen,
 )
+from core.trainjob.recorded_control import control_of
 from core.trainjob.state import KnownJobSet, KnownTrainJob, TrainJobState, is_dormant, is_final
 
 News = tuple[TrainJobEvent, ...]
@@ -32,7 +34,13 @@ def on_trainjob_seen(state: TrainJobState, seen: TrainJobSeen) -> News:
     if state.deleted_at is not None:
         return ()
     if known is None:
-        return _first_sight(seen) if seen.spec.is_ours else ()
+        return _first_sight(seen) if seen.spec.is_ours or seen.recorded else ()
+    if seen.generation < known.generation:
+        return ()
+    return *_changes(seen, known), *control_of(state, seen)
+
+
+def _changes(seen: TrainJobSeen, known: KnownTrainJob) -> News:
     now = KnownTrainJob(
         generation=seen.generation,
         digest=seen.digest,
@@ -40,7 +48,7 @@ def on_trainjob_seen(state: TrainJobState, seen: TrainJobSeen) -> News:
         policy=seen.policy,
         deleting_at=seen.deleting_at,
     )
-    if seen.generation < known.generation or now == known:
+    if now == known:
         return ()
     received = _received(seen, with_document=seen.digest != known.digest)
     if seen.deleting_at is not None and known.deleting_at is None:
@@ -53,6 +61,8 @@ def _first_sight(seen: TrainJobSeen) -> News:
         TrainJobDiscovered(at=seen.at, identity=seen.identity),
         _received(seen, with_document=True),
     ]
+    if seen.recorded:
+        news.append(ControlReleased(at=seen.at, why=seen.recorded))
     if seen.status.conditions or seen.status.jobs:
         news.append(TrainJobAdopted(at=seen.at, status=seen.status))
     if seen.deleting_at is not None:

@@ -97,10 +97,13 @@ def _deadline(state: TrainJobState, at: Instant) -> News:
     """Return the failure; that it still holds need not be asked: else it had been cancelled."""
     news: list[TrainJobEvent] = []
     attempt = state.attempt
-    fields = {"reason": DEADLINE_EXCEEDED, "message": DEADLINE_MESSAGE}
+    reason, message = DEADLINE_EXCEEDED, DEADLINE_MESSAGE
     if attempt is not None and not attempt.is_over:
-        news.append(TrainAttemptEnded(at=at, attempt=attempt.number, outcome="failed", **fields))
-    return *news, TrainJobFailed(at=at, ended_at=at, **fields)
+        ended = TrainAttemptEnded(
+            at=at, attempt=attempt.number, outcome="failed", reason=reason, message=message
+        )
+        news.append(ended)
+    return *news, TrainJobFailed(at=at, ended_at=at, reason=reason, message=message)
 
 
 def on_watch_interrupted(state: TrainJobState, gap: WatchInterrupted) -> News:

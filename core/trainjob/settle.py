@@ -82,12 +82,10 @@ def _conclusion(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
     if is_final(state) or jobset is None or jobset.end is None:
         return ()
     end = jobset.end
-    fields = {"reason": end.reason, "message": end.message}
     outcome = "succeeded" if end.completed else "failed"
     over = _over(state, at, outcome, end.reason, end.message)
-    if end.completed:
-        return *over, TrainJobCompleted(at=at, ended_at=end.ended_at, **fields)
-    return *over, TrainJobFailed(at=at, ended_at=end.ended_at, **fields)
+    cls = TrainJobCompleted if end.completed else TrainJobFailed
+    return *over, cls(at=at, ended_at=end.ended_at, reason=end.reason, message=end.message)
 
 
 def _runtime_kind(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
@@ -126,7 +124,7 @@ def _suspension(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
     return (TrainJobResumed(at=at),) if shown else ()
 
 
-def _execution(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
+def execution(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
     """An attempt is one execution: it ends with a suspension, a restart, or the JobSet's loss."""
     attempt, jobset = state.attempt, state.jobset
     if is_final(state):
@@ -180,7 +178,7 @@ def _over(
     )
 
 
-RULES: tuple[Rule, ...] = (_conclusion, _runtime_kind, _suspension, _execution)
+RULES: tuple[Rule, ...] = (_conclusion, _runtime_kind, _suspension, execution)
 """In order of priority. What is known to have ended has ended, even if it is to be suspended."""
 
 

@@ -7,7 +7,7 @@ from core.jobs.decisions import PendingDecision
 from core.jobs.effects import OpenEffect, RefusedEffect
 from core.jobs.identity import JobIdentity
 from core.trainjob.conditions import Conditions, found, is_true
-from core.trainjob.observations import JobCounts, JobSetEnd
+from core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
 from core.trainjob.phases import COMPLETE, FAILED, FINAL, SUSPENDED, Phase
 from core.trainjob.policy import TrainPolicy
 from core.trainjob.spec import TrainJobSpec
@@ -70,6 +70,16 @@ class TrainAttempt:
     outcome: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainRecorded:
+    """The job is only recorded; another controller decides about it."""
+
+    since: Instant
+    why: str
+    shown: SeenTrainStatus | None = None
+    """What that controller has written last, as far as it was seen."""
+
+
 class TrainJobState(NamedTuple):
     """One TrainJob. A NamedTuple because every event replaces a field or two of it."""
 
@@ -112,6 +122,8 @@ class TrainJobState(NamedTuple):
     gap_until: Instant | None = None
     captured: tuple[str, ...] = ()
     """Occasions on which evidence was captured, the last few."""
+    recorded: TrainRecorded | None = None
+    """The job is only recorded; None: it is controlled here."""
 
 
 GONE_REMEMBERED_MAX = 8
@@ -131,6 +143,8 @@ def is_final(state: TrainJobState) -> bool:
 
 def is_dormant(state: TrainJobState) -> bool:
     """Return whether nothing may be done about the job: it is gone, unknown, or somebody else's."""
+    if state.recorded is not None:
+        return True
     return state.deleted_at is not None or state.manifest is None or not state.manifest.spec.is_ours
 
 
@@ -176,4 +190,5 @@ def phase_of(state: TrainJobState) -> Phase:
         return Phase.SUSPENDED
     if is_active(state):
         return Phase.RUNNING
-    return Phase.CREATED if state.built is not None else Phase.NEW
+    made_by_others = state.recorded is not None and state.created_once
+    return Phase.CREATED if state.built is not None or made_by_others else Phase.NEW

@@ -9,11 +9,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from docs.reference.from_code.cli import cli_page, exit_codes_page
+from docs.reference.from_code.doctor import doctor_page
 from docs.reference.from_code.effects import decisions_page, effects_page
 from docs.reference.from_code.events import events_page
 from docs.reference.from_code.failure_classes import failure_classes_page
 from docs.reference.from_code.metrics import metrics_page
 from docs.reference.from_code.phases import phases_page
+from docs.reference.from_code.report_views import report_views_page
+from docs.reference.from_code.reports import reports_page
 from docs.reference.from_code.settings import settings_page
 from docs.reference.from_code.tables import tables_page
 from docs.reference.from_code.trainjob_phases import trainjob_phases_page
@@ -24,12 +27,15 @@ MARK = "<!-- Made from the code by `python -m docs.reference.generate`. Change t
 PAGES: Mapping[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "decisions.md": decisions_page,
+    "doctor.md": doctor_page,
     "effects.md": effects_page,
     "events.md": events_page,
     "exit-codes.md": exit_codes_page,
     "failure-classes.md": failure_classes_page,
     "metrics.md": metrics_page,
     "phases.md": phases_page,
+    "report-views.md": report_views_page,
+    "reports.md": reports_page,
     "settings.md": settings_page,
     "tables.md": tables_page,
     "trainjob-phases.md": trainjob_phases_page,

@@ -92,6 +92,7 @@ def assert_commands_tell_it(site: Site) -> None:
     assert "verified" in run("verify").out
     assert json.loads(run("verify", "-o", "json").out)[0]["faults"] == []
     assert "equal the fold of the log" in run("rebuild", "--check").out
+    assert "equal the fold of the log" in run("rebuild", "--reports", "--check").out
     assert "no job nobody" in run("history", "nobody", code=3).err
 
 

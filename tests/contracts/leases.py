@@ -72,6 +72,26 @@ class LeasesContract:
         current = empty_ledger.leases.current()
         assert {shard: current[shard] for shard in two} == two
 
+    def test_some_are_given_up_and_the_others_kept(self, empty_ledger: Ledger) -> None:
+        one = empty_ledger.leases.acquire("one", TERM, 6)
+        two = empty_ledger.leases.acquire("two", TERM, 2)
+        empty_ledger.leases.release("one", {1, 4, 7, 15})
+        current = empty_ledger.leases.current()
+        free = [shard for shard, lease in current.items() if not lease.owner]
+        assert free == [1, 4]
+        assert {shard: current[shard] for shard in (0, 2, 3, 5)} == {
+            shard: one[shard] for shard in (0, 2, 3, 5)
+        }
+        assert current[7] == two[7]
+        three = empty_ledger.leases.acquire("three", TERM, 2)
+        assert {shard: lease.epoch for shard, lease in three.items()} == {1: 2, 4: 2}
+
+    def test_to_give_up_none_changes_nothing(self, empty_ledger: Ledger) -> None:
+        empty_ledger.leases.acquire("one", TERM, 6)
+        before = empty_ledger.leases.current()
+        empty_ledger.leases.release("one", ())
+        assert empty_ledger.leases.current() == before
+
     def test_who_asks_at_once_never_shares_a_shard(self, empty_ledger: Ledger) -> None:
         with ThreadPoolExecutor(4) as pool:
             held = list(

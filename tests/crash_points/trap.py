@@ -137,11 +137,12 @@ def set_up(directory: Path) -> None:
 
 
 def _adapter_of(port: type) -> type:
-    """Return the one class of the wiring that has all methods of a port."""
-    found = [
+    """Return the one class of the wiring that has all methods of a port, not what derives of it."""
+    candidates = [
         item
         for item in {**vars(wiring), **vars(ledger_wiring)}.values()
         if inspect.isclass(item) and all(callable(getattr(item, m, None)) for m in methods(port))
     ]
+    found = [one for one in candidates if not any(base in candidates for base in one.__mro__[1:])]
     assert len(found) == 1, f"{port.__name__} is implemented in the wiring by {found}"
     return cast("type", found[0])

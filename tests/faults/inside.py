@@ -106,12 +106,17 @@ class InsideController(Controller):
 
 
 def inside(
-    site: Site, *, patience: float = 0.0, ledger_patience: int = 0, **settings: str
+    site: Site,
+    *,
+    replica: str = "controller",
+    patience: float = 0.0,
+    ledger_patience: int = 0,
+    **settings: str,
 ) -> InsideController:
     """Return a controller of a site, not started yet."""
     mine = {"JOBLEDGER_NAMESPACES": json.dumps([site.api.namespace])}
     terminal = site.terminal.with_environment(**{**QUICK, **mine, **settings})
-    return InsideController(terminal, patience=patience, ledger_patience=ledger_patience)
+    return InsideController(terminal, replica, patience, ledger_patience)
 
 
 def _settings(environment: Mapping[str, str], replica: str) -> Settings:

@@ -122,7 +122,7 @@ def test_every_option_of_a_command_that_a_document_shows_is_there() -> None:
     known = {name.removeprefix("jobledger "): command for name, command in commands().items()}
     for path, content in [*fences("console"), *fences("bash")]:
         for line in content.splitlines():
-            found = re.match(r"\$ jobledger ((?:(?:db|seal) )?[\w-]+)([^#|;]*)", line)
+            found = re.match(r"\$ jobledger ((?:(?:db|seal|archive) )?[\w-]+)([^#|;]*)", line)
             if found is None:
                 continue
             name, rest = found.groups()

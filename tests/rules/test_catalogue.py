@@ -13,7 +13,7 @@ from core.errors import BrokenChain, UnknownEventType
 from core.jobs import events as shared
 from core.log.upcasting import STEPS
 from core.rayjob import events as rayjob
-from core.rayjob import fact_events, pod_events
+from core.rayjob import fact_events, pod_events, recorded_events
 from core.rayjob.events import RayJobEvent
 from core.trainjob import events as trainjob
 from core.trainjob.events import TrainJobEvent
@@ -40,7 +40,7 @@ def test_every_event_has_a_name_and_every_name_an_event() -> None:
 def test_the_unions_leave_out_no_event() -> None:
     defined = {
         cls
-        for module in (shared, rayjob, fact_events, pod_events, trainjob)
+        for module in (shared, rayjob, fact_events, pod_events, recorded_events, trainjob)
         for cls in vars(module).values()
         if inspect.isclass(cls)
         and cls.__module__ == module.__name__

@@ -57,6 +57,12 @@ class Faults:
     away_until: dict[str, float] = field(default_factory=dict)
     """Process -> until when the ledger does not answer it."""
 
+    def heartbeat(self, actor: str, _name: str, call: Call) -> Any:  # noqa: ANN401 a proxy
+        """Carry out a call of the list of replicas, unless the ledger is away; no dice."""
+        if self.seconds() < self.away_until.get(actor, 0.0) and not self.calm:
+            raise LedgerUnavailable("the ledger does not answer")
+        return call()
+
     def ledger(self, actor: str, name: str, call: Call) -> Any:  # noqa: ANN401 a proxy
         """Carry out a call of the log, or not."""
         if self.calm:

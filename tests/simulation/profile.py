@@ -52,6 +52,11 @@ def has_trains(seed: int) -> bool:
     return seed % TRAINS_EVERY == 0
 
 
+def has_shares(seed: int) -> bool:
+    """Return whether replicas share the work; in the other runs one stands by."""
+    return seed % 2 == 1
+
+
 def draw(dice: Random) -> Profile:
     """Return the faults of a run."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from prometheus_client import CollectorRegistry
 
 from adapters.memory.alarms import MemoryAlarms
-from adapters.service.acts import World
+from adapters.service.acting import World
 from adapters.service.carrying_out import Office
 from adapters.service.confirmations import Confirmations
 from adapters.service.controller import Controller, ControllerParts
@@ -19,6 +19,7 @@ from adapters.service.leasing import LeaseKeeper
 from adapters.service.live import LiveObjects
 from adapters.service.polls import PollParts, Polls
 from adapters.service.publishing import Publisher
+from adapters.service.sharing import Share
 from adapters.service.sightings import Door
 from adapters.service.slots import Slot, Slots
 from adapters.service.turn import Turn, TurnParts
@@ -31,6 +32,7 @@ from core.ports.history import History
 from core.ports.leases import Leases
 from core.ports.pending import PendingDecisions
 from core.ports.ray_jobs import RayJobs
+from core.ports.replicas import Replicas
 from core.values.ids import StreamId
 from tests.simulation.clocks import SkewedClock
 from tests.simulation.reflectors import Reflectors
@@ -53,6 +55,8 @@ class Ports:
     ray: RayJobs
     watches: Reflectors
     clock: SkewedClock
+    replicas: Replicas | None = None
+    """None: the work is not shared, one stands by."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +101,13 @@ class Replica:
 
     def __init__(self, ports: Ports, around: Surrounding) -> None:
         self.actor, self.ports = around.actor, ports
-        self.frozen_until = 0.0
+        self.frozen_until = self.deaf_until = 0.0
         self.clock = ports.clock
         self.inbox, self.live, self.confirmations = Inbox(), LiveObjects(), Confirmations()
         self.slots = Slots(ports.store)
-        self.leases = LeaseKeeper(ports.leases, self.clock, self.actor, LEASE_SECONDS)
+        self.leases = LeaseKeeper(
+            ports.leases, self.clock, self.actor, LEASE_SECONDS, self._share()
+        )
         self.alarms = MemoryAlarms(ports.pending, self.clock, self.leases.shards)
         self.workers = Workers(self.clock, 1)
         self.herald = Herald(ports.cluster, METRICS, self.actor)
@@ -111,6 +117,16 @@ class Replica:
         self.controller = self._controller(around)
         self.alarms.start(self.controller._on_due)  # noqa: SLF001 as `Controller.start` does
         self.controller.watch()
+
+    def _share(self) -> Share | None:
+        if self.ports.replicas is None:
+            return None
+        share = Share(self.ports.replicas, self.clock, self.actor, LEASE_SECONDS)
+        share.hears = self._hears
+        return share
+
+    def _hears(self) -> bool:
+        return self.controller.knows_all() and self.clock.monotonic() >= self.deaf_until
 
     def take_turn(self) -> None:
         """Do what the turn's thread does, once."""
@@ -200,6 +216,7 @@ class Replica:
                     self.confirmations,
                     synced.note,
                     self.handover.changed_by_others,
+                    self.turn.is_heard,
                 ),
                 synced=synced,
                 namespaces=(),

@@ -164,6 +164,8 @@ class Run:
                 yield profile.watch_trouble / 9, broken, partial(watch.break_off, "410 Gone")
         yield profile.freeze, f"{name} stands still", lambda: self._freeze(replica)
         yield profile.clock_step, f"{name} clock steps", lambda: self._step_clock(replica)
+        if self.world.shares and profile.replicas > 1:
+            yield 0.1, f"{name} is deaf", lambda: self._deafen(replica)
 
     def _any_of(self, moves: list[Move]) -> str | bool:
         if not moves:
@@ -180,6 +182,12 @@ class Run:
     def _freeze(self, replica: Replica) -> str:
         seconds = self.dice.choice((3.0, LEASE_SECONDS * 1.2, LEASE_SECONDS * 3))
         replica.frozen_until = self.world.clock.monotonic() + seconds
+        return f"for {seconds} s"
+
+    def _deafen(self, replica: Replica) -> str:
+        """Let a process say that it does not hear the API server."""
+        seconds = self.dice.choice((1.0, LEASE_SECONDS, LEASE_SECONDS * 2))
+        replica.deaf_until = self.world.clock.monotonic() + seconds
         return f"for {seconds} s"
 
     def _step_clock(self, replica: Replica) -> str:

@@ -76,6 +76,7 @@ EXPECTED = frozenset(
         *("dies before", "dies after", "the ledger is away", "committed, the answer is lost"),
         *("429", "500", "forbidden", "done, the answer is lost", "still on its way", "| late "),
         *("410", "again", "stands still", "clock steps", "restarts", "an answer that makes no"),
+        "is deaf",
         *("somebody deletes submitter", "garbage", "StatusCheckFailed", "EntrypointMissed"),
         *("takes the place of", "somebody empties the status of", "late cluster.apply"),
         *("JobsBuildFailed", "JobsCreationFailed", "ObjectsApplied", "RuntimeObserved"),

@@ -14,6 +14,7 @@ from adapters.memory.event_store import MemoryEventStore
 from adapters.memory.history import MemoryHistory
 from adapters.memory.leases import MemoryLeases
 from adapters.memory.pending import MemoryPendingDecisions
+from adapters.memory.replicas import MemoryReplicas
 from adapters.service.sightings import Door, identify
 from core.jobs.policy import Policy
 from core.ports.cluster import CORE_EVENTS, KUBERNETES_EVENTS, RAYJOBS, TRAINJOBS
@@ -27,7 +28,7 @@ from tests.simulation.jobsets import JobSetNature
 from tests.simulation.kubernetes import SimulatedApi
 from tests.simulation.nature import Move, Nature
 from tests.simulation.ports import Faults, faulty
-from tests.simulation.profile import TRAINS_EVERY, Profile, draw, has_trains
+from tests.simulation.profile import TRAINS_EVERY, Profile, draw, has_shares, has_trains
 from tests.simulation.reflectors import Reflectors
 from tests.simulation.replica import Ports, Replica, Surrounding
 from tests.simulation.train_users import TrainUsers
@@ -57,6 +58,8 @@ class World:
         self.profile: Profile = draw(self.dice)
         self.clock = SimulatedClock(NOON)
         self.lease_table = MemoryLeases(self.clock.now)
+        self.shares = has_shares(self.seed)
+        self.replica_list = MemoryReplicas(self.lease_table, self.clock.now)
         self.log = MemoryEventStore(self.lease_table)
         self.history = MemoryHistory(self.log)
         self.api = SimulatedApi(self.clock.now, self.seed)
@@ -108,6 +111,9 @@ class World:
         ports = Ports(
             store=faulty(self._store, "store", actor, faults, faults.ledger),
             leases=faulty(self.lease_table, "leases", actor, faults, faults.ledger),
+            replicas=faulty(self.replica_list, "replicas", actor, faults, faults.heartbeat)
+            if self.shares
+            else None,
             pending=faulty(
                 MemoryPendingDecisions(self.log), "pending", actor, faults, faults.ledger
             ),

@@ -22,8 +22,11 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 DISCOVERY_SECONDS = 120.0
 """Limit until the kinds are served: a busy machine takes its time for so many large schemas."""
 
-USERS = {"admin": "system:masters", "controller": "", "user": "", "read-only": ""}
-"""Users and their groups. `controller` may do what `ops/rbac.yaml` allows, and no more."""
+USERS = {"admin": "system:masters", "controller": "", "user": "", "read-only": "", "recorder": ""}
+"""Users and their groups.
+
+`controller` may do what `ops/rbac.yaml` allows, `recorder` what `ops/rbac-recorder.yaml` does.
+"""
 
 Document = dict[str, Any]
 
@@ -84,10 +87,11 @@ def _install(kubeconfig: Path, wanted: list[Document], kinds: set[str]) -> None:
     api = api_of_kubeconfig(kubeconfig)
     for definition in wanted:
         _create(api, DEFINITIONS, definition)
-    _create(api, f"{RBAC}/clusterroles", _controller_role())
+    for file in ("rbac.yaml", "rbac-recorder.yaml"):
+        _create(api, f"{RBAC}/clusterroles", _role_of(file))
     _create(api, f"{RBAC}/clusterroles", _user_role())
     _create(api, f"{RBAC}/clusterroles", _reader_role())
-    for user, role in (("controller", "jobledger"), ("user", "user"), ("read-only", "reader")):
+    for user, role in _ROLES.items():
         _create(api, f"{RBAC}/clusterrolebindings", _binding(user, role))
     wait_until(
         lambda: kinds <= _discovered(api), "discovery tells of the definitions", DISCOVERY_SECONDS
@@ -111,8 +115,17 @@ def _create(api: Api, path: str, document: Document) -> None:
     assert reply.code in (201, 409), reply.message
 
 
-def _controller_role() -> Document:
-    documents = _parsed((ROOT / "ops" / "rbac.yaml").read_text())
+_ROLES = {
+    "controller": "jobledger",
+    "recorder": "jobledger-recorder",
+    "user": "user",
+    "read-only": "reader",
+}
+"""User -> what it may do."""
+
+
+def _role_of(file: str) -> Document:
+    documents = _parsed((ROOT / "ops" / file).read_text())
     (role,) = (document for document in documents if document["kind"] == "ClusterRole")
     return role
 

@@ -40,6 +40,7 @@ HARMLESS: Mapping[str, str] = {
     "PodWitness": _READS,
     "RayJobs.info": _READS,
     "RayJobs.log_tail": _READS,
+    "Replicas": "it says only who is there; what dies is off the list when its time is over",
     "Subscription": _INSIDE,
     "Watches": _INSIDE,
 }

@@ -32,6 +32,8 @@ class Deed(Enum):
     """It is not passed on, and nothing ever comes back."""
     LATE = auto()
     """It is passed on after a while."""
+    HOLD = auto()
+    """It is passed on once it is let go, whether or not anybody waits for the answer."""
 
 
 class EventDeed(Enum):
@@ -129,6 +131,7 @@ class HttpFaultProxy(FaultProxy):
         self._event_rules: list[_EventRule] = []
         self._late_pattern, self._late_seconds = "", 0.0
         self._requests: list[Request] = []
+        self._letting_go = threading.Event()
         self.before: Callable[[Request], None] = lambda _: None
         """Called with each request before anything becomes of it."""
 
@@ -157,6 +160,15 @@ class HttpFaultProxy(FaultProxy):
     def let_wait(self, methods: str, pattern: str, seconds: float, *, times: int = 1) -> None:
         """Let the next requests wait before they are passed on."""
         self._add(_Rule(methods, pattern, times, Deed.LATE, seconds=seconds))
+
+    def let_go(self) -> None:
+        """Pass on what is held, in any order; what is to be held later is passed on at once."""
+        self._letting_go.set()
+
+    def stop(self) -> None:
+        """Cut everything and end every thread."""
+        self._letting_go.set()
+        super().stop()
 
     def spoil_events(self, pattern: str, deed: EventDeed, *, times: int = 1, skip: int = 0) -> None:
         """Let something become of the next events of watches with a pattern in the target.
@@ -222,6 +234,8 @@ class HttpFaultProxy(FaultProxy):
             while connection.client.recv(CHUNK_BYTES):
                 pass
             raise LineCut
+        if rule.deed is Deed.HOLD:
+            self._letting_go.wait()
         self.wait(rule.seconds)
         return False
 

@@ -13,6 +13,7 @@ from adapters.memory.event_store import MemoryEventStore
 from adapters.memory.history import MemoryHistory
 from adapters.memory.leases import MemoryLeases
 from adapters.memory.pending import MemoryPendingDecisions
+from adapters.memory.replicas import MemoryReplicas
 from adapters.postgres.embedded import EmbeddedPostgres
 from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
 from adapters.postgres.event_store import PostgresEventStore
@@ -20,12 +21,14 @@ from adapters.postgres.history import PostgresHistory
 from adapters.postgres.leases import PostgresLeases
 from adapters.postgres.pending import PostgresPendingDecisions
 from adapters.postgres.projections import PostgresProjections
+from adapters.postgres.replicas import PostgresReplicas
 from adapters.postgres.schema_version import upgrade
 from core.ports.event_store import EventStore
 from core.ports.history import History
 from core.ports.leases import Leases
 from core.ports.pending import PendingDecisions
 from core.ports.projections import Projections
+from core.ports.replicas import Replicas
 from core.values.ids import SHARDS
 from core.values.instants import Instant
 from tests.support.postgres import fresh_database, plain_url
@@ -53,6 +56,7 @@ class Ledger:
 
     store: EventStore
     leases: Leases
+    replicas: Replicas
     pending: PendingDecisions
     history: History
     projections: Projections
@@ -70,11 +74,13 @@ class Ledger:
 
 def memory_ledger() -> Ledger:
     """Return an empty log in memory."""
-    leases = MemoryLeases(TestClock())
+    clock = TestClock()
+    leases = MemoryLeases(clock)
     store = MemoryEventStore(leases)
     return Ledger(
         store=store,
         leases=leases,
+        replicas=MemoryReplicas(leases, clock),
         pending=MemoryPendingDecisions(store),
         history=MemoryHistory(store),
         projections=store,
@@ -86,6 +92,7 @@ def postgres_ledger(engine: Engine) -> Ledger:
     return Ledger(
         store=PostgresEventStore(engine, TestClock()),
         leases=PostgresLeases(engine),
+        replicas=PostgresReplicas(engine),
         pending=PostgresPendingDecisions(engine),
         history=PostgresHistory(engine),
         projections=PostgresProjections(engine),

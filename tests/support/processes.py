@@ -112,9 +112,13 @@ class Controller:
     If the body fails, the end of its log stands beside the failure.
     """
 
-    def __init__(self, terminal: Terminal, replica: str = "controller") -> None:
+    def __init__(
+        self, terminal: Terminal, replica: str = "controller", arguments: Sequence[str] = ()
+    ) -> None:
+        """Take where to run it, under which name, and what else stands on its command line."""
         self._terminal = terminal
         self._replica = replica
+        self._arguments = tuple(arguments)
         self._ready_file = terminal.directory / f"{replica}.ready"
         self._log_file = terminal.directory / f"{replica}.log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -137,7 +141,7 @@ class Controller:
     def start(self, *, until_ready: bool = True) -> None:
         """Start it; return when it serves HTTP, and is ready if that is asked for."""
         self._ready_file.unlink(missing_ok=True)
-        words = ["run", "--replica", self._replica, "--port", "0"]
+        words = ["run", *self._arguments, "--replica", self._replica, "--port", "0"]
         with self._log_file.open("ab") as log:
             self._process = subprocess.Popen(
                 [*jobledger_command(), *words, "--ready-file", str(self._ready_file)],
@@ -170,6 +174,11 @@ class Controller:
     def running(self) -> bool:
         """Whether the process is there."""
         return self._process is not None and self._process.poll() is None
+
+    @property
+    def has_died(self) -> bool:
+        """Whether it has ended though nobody here ended it."""
+        return self._process is not None and self._process.poll() is not None
 
     @property
     def pid(self) -> int:

@@ -100,6 +100,7 @@ def manifest(
     policy: Policy = POLICY,
     options: RetryOptions = NOTHING_ASKED,
     option_problems: tuple[str, ...] = (),
+    recorded: str = "",
     **spec: object,
 ) -> ManifestSeen:
     """Return a look at the RayJob; the digest follows from the generation, as a real one would."""
@@ -119,6 +120,7 @@ def manifest(
             document={"spec": {"entrypoint": f"python train.py {generation}"}},
             options=options,
             option_problems=option_problems,
+            recorded=recorded,
         )
     )
 

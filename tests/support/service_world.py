@@ -16,8 +16,9 @@ from adapters.memory.history import MemoryHistory
 from adapters.memory.leases import MemoryLeases
 from adapters.memory.pending import MemoryPendingDecisions
 from adapters.memory.ray_jobs import MemoryRayJobs
+from adapters.memory.replicas import MemoryReplicas
 from adapters.scheduler.job_store import DecisionJobStore
-from adapters.service.acts import World
+from adapters.service.acting import World
 from adapters.service.carrying_out import Office
 from adapters.service.confirmations import Confirmations
 from adapters.service.controller import Controller, ControllerParts
@@ -29,6 +30,7 @@ from adapters.service.leasing import LeaseKeeper
 from adapters.service.live import LiveObjects
 from adapters.service.polls import PollParts, Polls
 from adapters.service.publishing import Publisher
+from adapters.service.sharing import Share
 from adapters.service.sightings import Door, identify
 from adapters.service.slots import Slots
 from adapters.service.turn import Turn, TurnParts
@@ -46,6 +48,7 @@ from core.ports.history import History
 from core.ports.leases import Leases
 from core.ports.pending import PendingDecisions
 from core.ports.ray_jobs import RayJobs
+from core.ports.replicas import Replicas
 from core.values.documents import Manifest, child, text
 from core.values.ids import DecisionId, StreamId
 from core.values.instants import Instant
@@ -71,6 +74,8 @@ class Ports:
     history: History
     cluster: Cluster
     ray: RayJobs
+    replicas: Replicas | None = None
+    """None: it takes every shard that it can get."""
 
 
 class SteppedAlarms:
@@ -129,7 +134,11 @@ class Service:
         self.metrics = Metrics(CollectorRegistry())
         self.inbox, self.live, self.confirmations = Inbox(), LiveObjects(), Confirmations()
         self.clock, self.slots = clock, Slots(ports.store)
-        self.leases = LeaseKeeper(ports.leases, clock, actor, LEASE_SECONDS)
+        self.deaf = False
+        """Whether it does not hear the API server; what it asks is answered all the same."""
+        self.leases = LeaseKeeper(
+            ports.leases, clock, actor, LEASE_SECONDS, self._share(ports, actor)
+        )
         self.alarms = make_alarms(ports.pending, clock, self.leases)
         self.workers = Workers(clock, 2)
         self.herald = Herald(ports.cluster, self.metrics, actor)
@@ -151,6 +160,13 @@ class Service:
         parts = (self.workers, self.polls, self.alarms, self.herald)
         done = [part.run_once() for part in parts]
         return moved or any(done)
+
+    def _share(self, ports: Ports, actor: str) -> Share | None:
+        if ports.replicas is None:
+            return None
+        share = Share(ports.replicas, self.clock, actor, LEASE_SECONDS)
+        share.hears = lambda: self.controller.knows_all() and not self.deaf
+        return share
 
     def _poll_parts(self, ports: Ports) -> PollParts:
         return PollParts(
@@ -227,6 +243,7 @@ class Service:
                     self.confirmations,
                     synced.note,
                     self.handover.changed_by_others,
+                    self.turn.is_heard,
                 ),
                 synced=synced,
                 namespaces=(),
@@ -245,10 +262,13 @@ class ServiceWorld:
     """How the runs of the entrypoint end, one after the other; then successfully."""
     job_kinds: tuple[str, ...] = ("RayJob",)
     door: Door = DOOR
+    is_shared: bool = False
+    """Whether replicas share the work; else one stands by."""
 
     def __post_init__(self) -> None:
         self.clock = SimulatedClock(NOON)
         self.lease_table = MemoryLeases(self.clock.now)
+        self.replica_list = MemoryReplicas(self.lease_table, self.clock.now)
         self.store = MemoryEventStore(self.lease_table)
         self.projections = self.store
         self.history = MemoryHistory(self.store)
@@ -344,4 +364,5 @@ class ServiceWorld:
             history=fused(self.history, "History", fuse, LedgerUnavailable),
             cluster=fused(self.cluster, "Cluster", fuse, ClusterUnreachable),
             ray=fused(self.ray, "RayJobs", fuse, RayApiUnreachable),
+            replicas=self.replica_list if self.is_shared else None,
         )

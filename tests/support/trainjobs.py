@@ -81,6 +81,7 @@ def manifest(
     deleting: bool = False,
     status: SeenTrainStatus | None = None,
     policy: TrainPolicy | None = None,
+    recorded: str = "",
     **spec: object,
 ) -> TrainJobSeen:
     """Return a look at the TrainJob; the digest follows from the generation, as a real one's."""
@@ -96,6 +97,7 @@ def manifest(
             deleting_at=after(at) if deleting else None,
             status=status or SeenTrainStatus(),
             document={"spec": {"generation": generation}},
+            recorded=recorded,
         )
     )
 

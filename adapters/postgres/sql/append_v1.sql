@@ -81,7 +81,9 @@ BEGIN
         FROM unnest(part_stream, part_expected, part_epoch)
             WITH ORDINALITY AS p (stream_id, expected, epoch, number)
         LEFT JOIN {schema}.stream s ON s.stream_id = p.stream_id
-        LEFT JOIN {schema}.shard_lease l ON l.shard = {schema}.shard_of_v1(p.stream_id)
+        -- Each cluster has shards of its own; the epoch tells whose they are (slot_of_v1).
+        LEFT JOIN {schema}.shard_lease l
+            ON l.shard = {schema}.shard_of_v1(p.stream_id) + 16 * (p.epoch >> 40)
         ORDER BY p.number
     ) o;
 

@@ -20,10 +20,10 @@ and are written in the same transaction.
 
 * `{APP_ROLE}` may read everything and call the functions; it may write no table. The service
   takes it on.
-* `{REPORT_ROLE}` may read everything.
+* `{REPORT_ROLE}` may read everything, the tables `report_…` by way of the reporting views only.
 
-There are no reporting views yet: queries on these tables may have to change with a release, which
-the change log then says.
+Queries on these tables may have to change with a release, which the change log then says. What may
+be relied upon are the [reporting views](report-views.md); the tables `report_…` are behind them.
 """
 
 FUNCTIONS = Path(adapters.postgres.__file__).parent / "sql"

@@ -1,6 +1,7 @@
 """What of an object's bytes is told."""
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from adapters.kube.decoding import ObjectDecoder
 from adapters.kube.errors import UnreadableAnswer
 from core.ports.cluster import PODS, RAYJOBS
-from core.values.documents import Manifest
+from core.values.documents import Manifest, child, items
 from tests.adapters.kube.samples import bookmark, rayjob
 from tests.support.canned_server import status, watch_line
 
@@ -30,6 +31,27 @@ def test_managed_fields_are_left_out_and_annotations_are_kept() -> None:
     decoder = ObjectDecoder(RAYJOBS)
     assert decoder.line("a watch", watch_line("ADDED", whole)).object == kept
     assert decoder.object("a list", json.dumps(whole).encode()) == kept
+
+
+def test_of_a_job_it_is_kept_who_wrote_which_field_of_its_status() -> None:
+    written = {
+        "manager": "ray-operator",
+        "operation": "Update",
+        "subresource": "status",
+        "time": "2026-11-22T03:00:05Z",
+        "fieldsV1": {"f:status": {"f:failed": {}, "f:rayClusterStatus": {"f:state": {}}}},
+    }
+    strange: list[Any] = [None, {"fieldsV1": 7}, {"fieldsV1": {"f:status": []}}]
+    whole = rayjob("a", 1, managedFields=[{"fieldsV1": {"f:spec": {}}}, *strange, written])
+    found = ObjectDecoder(RAYJOBS).object("a list", json.dumps(whole).encode())
+    (kept,) = items(found, "metadata", "managedFields")
+    assert kept == {
+        "manager": "ray-operator",
+        "time": "2026-11-22T03:00:05Z",
+        "fieldsV1": {"f:status": {"f:failed": None, "f:rayClusterStatus": None}},
+    }
+    other = ObjectDecoder(PODS).object("a list", json.dumps(whole).encode())
+    assert "managedFields" not in child(other, "metadata")
 
 
 def test_an_item_of_a_list_of_a_built_in_kind_gets_its_kind() -> None:

@@ -121,7 +121,7 @@ def test_the_database_has_every_index_and_fill_factor_of_the_metadata(ledger_url
             assert (where is not None) == (" WHERE " in indexes[str(index.name)]), index.name
         with_ = table.dialect_options["postgresql"]["with"]
         if with_:
-            assert options[table.name] == f"fillfactor={with_['fillfactor']}"
+            assert f"fillfactor={with_['fillfactor']}" in options[table.name].split(",")
 
 
 def test_every_table_and_column_is_explained_in_the_database(ledger_url: str) -> None:
@@ -166,7 +166,8 @@ def test_status_tells_what_is_pending(database_url: str) -> None:
     upgrade(database_url, "0002")
     found = status(database_url)
     assert (found.current, found.newer) == ("0002", False)
-    assert found.pending == ("0003", "0004", "0005", "0006", "0008", "0009")
+    later = ("0003", "0004", "0005", "0006", "0008", "0009", "0010", "0011", "0012", "0013")
+    assert found.pending == later
     with pytest.raises(LedgerMisconfigured, match=r"schema 0002 .*run `jobledger db upgrade`"):
         require_current(database_url)
 
@@ -174,6 +175,7 @@ def test_status_tells_what_is_pending(database_url: str) -> None:
 def test_a_newer_schema_is_told_apart_and_left_alone(ledger_url: str) -> None:
     with psycopg.connect(plain_url(ledger_url)) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.execute("COMMENT ON TABLE alembic_version IS NULL")
     found = status(ledger_url)
     assert (found.current, found.pending, found.newer) == ("9999", (), True)
     for act in (require_current, upgrade):
@@ -217,4 +219,8 @@ def test_there_is_one_line_of_migrations() -> None:
         "0006",
         "0008",
         "0009",
+        "0010",
+        "0011",
+        "0012",
+        "0013",
     ]

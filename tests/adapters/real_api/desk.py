@@ -8,7 +8,8 @@ from prometheus_client import CollectorRegistry
 from adapters.kube.client import KubernetesCluster
 from adapters.kube.connection import ConnectionSettings, connect
 from adapters.memory.ray_jobs import MemoryRayJobs
-from adapters.service.acts import Done, World, act
+from adapters.service.acting import Done, World
+from adapters.service.acts import act
 from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Inbox
 from adapters.service.live import LiveJob, LiveObjects

@@ -135,6 +135,13 @@ def test_a_duty_is_carried_out_again_and_again() -> None:
         wait_until(lambda: len(done) > 2, "the duty to be carried out")
 
 
+def test_a_duty_may_begin_at_once_however_long_its_interval() -> None:
+    desk, done = Desk(), list[int]()
+    desk.alarms.add_duty("make ready", lambda: done.append(1), timedelta(days=1), at_once=True)
+    with desk.started():
+        wait_until(lambda: done == [1], "the duty to be carried out")
+
+
 def test_a_duty_never_runs_beside_itself_and_does_not_hold_up_decisions() -> None:
     desk = Desk()
     may_end, running, most = threading.Event(), list[int](), list[int]()

@@ -11,7 +11,7 @@ from adapters.memory.clock import SimulatedClock
 from adapters.memory.event_store import MemoryEventStore
 from adapters.memory.leases import MemoryLeases
 from adapters.memory.ray_jobs import MemoryRayJobs
-from adapters.service.acts import World
+from adapters.service.acting import World
 from adapters.service.carrying_out import Errand, Office
 from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Inbox

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from adapters.service.acts import Done, SomebodyElses, SupersededEffect, act
+from adapters.service.acting import Done, SomebodyElses, SupersededEffect
+from adapters.service.acts import act
 from adapters.service.live import LiveJob
 from core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RayJobRefused
 from core.jobs.effects import EffectKind, OpenEffect

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from adapters.service.acts import Done, SomebodyElses, act
+from adapters.service.acting import Done, SomebodyElses
+from adapters.service.acts import act
 from adapters.service.live import LiveJob
 from core.errors import ObjectNotFound
 from core.jobs.effects import EffectKind, OpenEffect
@@ -65,6 +66,24 @@ def test_the_service_leads_to_the_next_attempts_head_and_keeps_its_address(
     found = bench.cluster.get(SERVICES, "ml", SERVICE)
     assert (done.already, leads_to(found)) == (False, name_of(job, 2))
     assert text(found, "spec", "clusterIP") == "10.0.0.7"
+
+
+@pytest.mark.parametrize("since", ["nothing", "deleted", "another's"])
+def test_a_service_of_this_process_is_led_on_unseen_unless_it_is_another_since(since: str) -> None:
+    bench = Bench()
+    job = bench.job()
+    world = bench.office().world
+    act(world, job, attempt_of(bench, job, CREATE, 1), JOB_ID)
+    if since != "nothing":
+        bench.cluster.delete(SERVICES, "ml", SERVICE)
+    if since == "another's":
+        make(bench, SERVICES, SERVICE, owner="of a RayCluster")
+        with pytest.raises(SomebodyElses):
+            act(world, job, attempt_of(bench, job, UPDATE, 2), JOB_ID)
+        return
+    done = act(world, job, attempt_of(bench, job, UPDATE, 2), JOB_ID)
+    found = bench.cluster.get(SERVICES, "ml", SERVICE)
+    assert (leads_to(found), done.uid) == (name_of(job, 2), uid_of(found or {}))
 
 
 def test_a_service_that_somebody_deleted_is_made_anew() -> None:

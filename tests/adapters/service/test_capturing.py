@@ -20,11 +20,12 @@ from core.jobs.observations import EffectEnded, EvidenceSeen
 from core.ports.cluster import PODS, RAYCLUSTERS
 from core.rayjob.events import AttemptFailed
 from core.rayjob.phases import JobStatus
-from core.rayjob.state import Attempt, Entrypoint, RayJobState
+from core.rayjob.state import COMMAND_ERROR, Attempt, Entrypoint, RayJobState
 from core.trainjob.events import TrainAttemptEnded
 from core.trainjob.state import TrainAttempt, TrainJobState
 from core.values.documents import Manifest, text
 from core.values.ids import StreamId
+from core.values.instants import Instant, rfc3339
 from tests.adapters.service.parts import JOB_ID, SECRET, Bench
 from tests.rules.rayjob.jobs import HEAD_ENV
 from tests.support.evidence import MemoryEvidence
@@ -98,12 +99,20 @@ class Scene:
         assert isinstance(seen, EvidenceSeen)
         return seen
 
-    def pod(self, name: str, *, code: int | None = None, role: str = "worker") -> None:
+    def pod(
+        self,
+        name: str,
+        *,
+        code: int | None = None,
+        role: str = "worker",
+        began: Instant | None = None,
+    ) -> None:
         ended: Manifest = {"terminated": {"exitCode": code, "reason": "Error", "message": SECRET}}
+        since = rfc3339(began) if began else None
         status: Manifest = {
             "name": "ray",
             "restartCount": 0,
-            "state": {"running": {}} if code is None else ended,
+            "state": ended if code is not None else {"running": {"startedAt": since}},
         }
         self.bench.cluster.create(
             PODS,
@@ -116,9 +125,8 @@ class Scene:
                 "spec": {"nodeName": "gpu-7"},
             },
         )
-        shown: Manifest = {
-            "status": {"phase": "Failed" if code else "Running", "containerStatuses": [status]}
-        }
+        phase = "Failed" if code else "Running"
+        shown: Manifest = {"status": {"phase": phase, "containerStatuses": [status]}}
         self.bench.cluster.merge_patch(PODS, "ml", name, shown, subresource="status")
 
 
@@ -162,22 +170,49 @@ def test_what_a_deletion_removes_is_captured_before(scene: Scene) -> None:
     assert seen.occasion.startswith("delete_cluster/")
 
 
+ENDED = Entrypoint(status=JobStatus.FAILED, error_type=COMMAND_ERROR, exit_code=1)
+
+
 @pytest.mark.parametrize(
-    ("status", "in_trouble", "asked"),
+    ("entrypoint", "in_trouble", "asked"),
     [
-        (JobStatus.SUCCEEDED, False, False),
-        (JobStatus.SUCCEEDED, True, True),
-        (JobStatus.FAILED, False, True),
-        (JobStatus.RUNNING, False, True),
+        (Entrypoint(status=JobStatus.SUCCEEDED), False, False),
+        (Entrypoint(status=JobStatus.SUCCEEDED), True, True),
+        (Entrypoint(status=JobStatus.FAILED), False, False),
+        (ENDED, False, False),
+        (ENDED, True, True),
+        (replace(ENDED, exit_code=137), False, True),
+        (replace(ENDED, error_type="JOB_SUPERVISOR_ACTOR_DIED"), False, True),
+        (Entrypoint(status=JobStatus.RUNNING), False, True),
     ],
 )
 def test_events_are_asked_for_unless_all_is_well(
-    scene: Scene, status: JobStatus, in_trouble: bool, asked: bool
+    scene: Scene, entrypoint: Entrypoint, in_trouble: bool, asked: bool
 ) -> None:
     if not in_trouble:
         scene.bench.cluster.delete(PODS, "ml", "worker-1")
-    scene.captured(entrypoint=Entrypoint(status=status))
+    scene.captured(entrypoint=entrypoint)
     assert (f"RayCluster/{CLUSTER}" in scene.witness.asked_about) is asked
+
+
+@pytest.mark.parametrize(("minutes", "asked"), [(-1, False), (1, True)])
+def test_a_worker_that_came_after_the_ray_job_began_is_a_reason_to_ask(
+    scene: Scene, minutes: int, asked: bool
+) -> None:
+    scene.bench.cluster.delete(PODS, "ml", "worker-1")
+    scene.pod("worker-2", began=NOON + timedelta(minutes=minutes))
+    scene.captured(entrypoint=replace(ENDED, started_at=NOON))
+    assert (f"RayCluster/{CLUSTER}" in scene.witness.asked_about) is asked
+
+
+@pytest.mark.parametrize(("entrypoint", "asked"), [(ENDED, 0), (Entrypoint(), 1)])
+def test_of_the_submitter_nothing_is_asked_once_the_ray_job_said_why_it_ended(
+    scene: Scene, entrypoint: Entrypoint, asked: int
+) -> None:
+    deletion = scene.bench.effect(scene.job, EffectKind.DELETE_SUBMITTER, scene.job.identity.name)
+    state = scene.state(entrypoint=entrypoint)
+    scene.capturer.before(scene.job.identity.stream_id, scene.job, state, deletion)
+    assert len(scene.bench.said()) == asked
 
 
 def test_no_secret_gets_into_evidence(scene: Scene) -> None:

@@ -6,9 +6,10 @@ import pytest
 
 from adapters.service.handover import Handover, statuses
 from adapters.service.slots import Slot
-from adapters.service.workers import Task, Workers
+from adapters.service.workers import Lane, Task, Workers
 from core.jobs.decisions import DecisionKind as Due
 from core.jobs.effects import EffectKind
+from core.projections.view import states_after
 from core.rayjob.decide import decide
 from core.rayjob.events import RayJobEvent
 from core.rayjob.evolve import evolve
@@ -37,10 +38,10 @@ class Recorder(Workers):
 
     asked: list[str]
 
-    def submit(self, stream: StreamId, task: Task) -> None:
+    def submit(self, stream: StreamId, task: Task, lane: Lane = Lane.OTHERS) -> None:
         effect = getattr(task, "effect", None)
         self.asked.append(effect.wanted.kind.value if effect is not None else "status")
-        super().submit(stream, task)
+        super().submit(stream, task, lane)
 
 
 class NotedAlarms:
@@ -213,6 +214,11 @@ def taken(*what: RayJobObservation | Reply) -> Iterator[tuple[RayJobState, list[
             state = evolve(state, event)
 
 
+def phases_shown(state: RayJobState, news: list[RayJobEvent]) -> list[str]:
+    shown = statuses(state, states_after(state, news))
+    return [text(item, "jobDeploymentStatus") for item in shown]
+
+
 def test_statuses_are_one_per_phase_and_the_last() -> None:
     steps = list(
         taken(
@@ -224,10 +230,7 @@ def test_statuses_are_one_per_phase_and_the_last() -> None:
             cluster_gone(),
         )
     )
-    shown = [
-        [text(item, "jobDeploymentStatus") for item in statuses(state, news)]
-        for state, news in steps
-    ]
+    shown = [phases_shown(state, news) for state, news in steps]
     assert shown == [
         ["Initializing"],
         ["Initializing"],
@@ -244,5 +247,4 @@ def test_phases_that_follow_each_other_in_one_turn_are_all_shown() -> None:
     steps = list(taken(manifest(submission_mode=HTTP), *BUILT))
     state, _ = steps[0]
     news = [event for _, events in steps for event in events]
-    shown = [text(item, "jobDeploymentStatus") for item in statuses(state, news)]
-    assert shown == ["Initializing", "Running"]
+    assert phases_shown(state, news) == ["Initializing", "Running"]

@@ -2,7 +2,8 @@
 
 import threading
 
-from adapters.service.inbox import Inbox
+from adapters.service.inbox import Arrival, Inbox
+from core.jobs.observations import StatusWritten
 from core.rayjob.observations import ManifestGone
 from core.values.ids import StreamId, observation_id
 from tests.adapters.service.parts import run_all
@@ -45,6 +46,26 @@ def test_what_is_put_back_comes_first_and_in_its_order() -> None:
         inbox.put(stream, observation)
     inbox.put_back(inbox.take(3, 0))
     assert inbox.take(10, 0) == arrivals
+
+
+def test_that_a_status_was_written_wakes_nobody_and_is_taken_along() -> None:
+    inbox = Inbox()
+    written = StatusWritten(
+        id=observation_id(ONE, "written"),
+        at=NOON,
+        phase="Running",
+        resource_version="7",
+        status_sha="",
+    )
+    inbox.put(ONE, written)
+    assert inbox.take(10, 0) == [(ONE, written)], "whoever does not wait gets it at once"
+    taken: list[Arrival] = []
+    waiting = threading.Thread(target=lambda: taken.extend(inbox.take(10, 60)))
+    waiting.start()
+    inbox.put(ONE, written)
+    inbox.put(OTHER, news(OTHER, 1))
+    waiting.join(60)
+    assert taken == [(ONE, written), (OTHER, news(OTHER, 1))]
 
 
 def test_a_closed_inbox_takes_nothing_more_and_gives_out_what_it_has() -> None:

@@ -1,6 +1,6 @@
 """How far a process trusts the leases it holds: less than the database says."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 
 from adapters.memory.clock import SimulatedClock
@@ -26,10 +26,10 @@ class Unreachable(MemoryLeases):
             raise LedgerUnavailable("gone for lunch")
         return super().acquire(owner, duration, wanted)
 
-    def release(self, owner: str) -> None:
+    def release(self, owner: str, shards: Collection[int] | None = None) -> None:
         if self.is_away:
             raise LedgerUnavailable("gone for lunch")
-        super().release(owner)
+        super().release(owner, shards)
 
 
 class Bench:

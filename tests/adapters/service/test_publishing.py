@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from adapters.service.publishing import (
+    ENDED_DELAY_SECONDS,
     PAUSE_FIRST_SECONDS,
     PAUSE_MAX_SECONDS,
     PROGRESS_DELAY_SECONDS,
@@ -306,14 +307,26 @@ def test_a_change_of_nothing_but_the_copy_waits_for_company(desk: Desk) -> None:
     assert len(desk.cluster.statuses) == 2
 
 
-def test_that_the_ray_job_runs_waits_for_company_and_that_it_ended_does_not(desk: Desk) -> None:
+def test_that_the_ray_job_runs_waits_for_company_and_that_it_ended_waits_less(desk: Desk) -> None:
     desk.offer(a_status("Running"))
     desk.work()
     desk.offer(a_status("Running", jobStatus="RUNNING", rayJobInfo={"startTime": "x"}))
     assert desk.work() == [PROGRESS_DELAY_SECONDS]
     desk.offer(a_status("Running", jobStatus="SUCCEEDED", rayJobInfo={"startTime": "x"}))
+    assert desk.work() == [ENDED_DELAY_SECONDS]
+    desk.clock.advance(ENDED_DELAY_SECONDS)
     assert desk.work() == []
     assert [status.get("jobStatus") for status in desk.cluster.statuses] == [None, "SUCCEEDED"]
+
+
+def test_the_end_of_the_ray_job_goes_out_with_the_end_of_its_submitter(desk: Desk) -> None:
+    desk.offer(a_status("Running"))
+    desk.work()
+    desk.offer(a_status("Running", jobStatus="SUCCEEDED"))
+    assert desk.work() == [ENDED_DELAY_SECONDS]
+    desk.offer(a_status("Complete", jobStatus="SUCCEEDED"))
+    assert desk.work() == []
+    assert desk.written() == ["Running", "Complete"]
 
 
 def test_a_copy_without_company_goes_out_after_its_delay(desk: Desk) -> None:

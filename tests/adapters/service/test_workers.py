@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from adapters.memory.clock import SimulatedClock
-from adapters.service.workers import Task, Workers
+from adapters.service.workers import Lane, Task, Workers
 from core.values.ids import StreamId
 from tests.adapters.service.parts import run_all
 from tests.support.records import NOON, a_stream
@@ -73,6 +73,16 @@ def test_of_a_job_at_most_one_task_runs_at_once() -> None:
                 workers.submit(stream, a_task(stream))
         wait_until(lambda: len(done) == 500, "all tasks to be done")
     assert set(most.values()) == {1}
+
+
+def test_what_is_written_to_the_job_itself_waits_for_nothing_else() -> None:
+    over = threading.Event()
+    with at_work(2) as workers:
+        done: list[str] = []
+        workers.submit(JOB, lambda: over.wait(60) and None, Lane.OTHERS)
+        workers.submit(JOB, noting(done, "status"), Lane.OWN)
+        wait_until(lambda: done == ["status"], "the status to be written beside a slow effect")
+        over.set()
 
 
 def test_a_task_that_waits_lets_the_others_pass_and_comes_back_in_time() -> None:

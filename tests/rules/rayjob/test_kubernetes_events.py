@@ -130,10 +130,6 @@ OURS = (
         "Attempt 1 failed (AppFailed); backoffLimit is 0: not retrying",
     ),
     Row(
-        facts.JobCompleted(at=NOON, attempt=2, job_status=JobStatus.SUCCEEDED),
-        *("Normal", "JobCompleted", "Complete", "Attempt 2 ended with SUCCEEDED"),
-    ),
-    Row(
         facts.JobSuspended(at=NOON, attempt=1),
         *("Normal", "JobSuspended", "Suspend"),
         "Suspended; RayCluster and submitter of attempt 1 are gone",
@@ -172,6 +168,7 @@ def test_what_users_are_told(row: Row) -> None:
         done(EffectKind.CREATE_CLUSTER, "train-x", already=True),
         done(EffectKind.DELETE_CLUSTER, "train-x", already=True),
         done(EffectKind.ADD_FINALIZER, "rayjob"),
+        facts.JobCompleted(at=NOON, attempt=2, job_status=JobStatus.SUCCEEDED),
         failed(EffectKind.STOP_ENTRYPOINT, "train-abcde"),
         facts.ClusterVanished(at=NOON, name="train-x", uid="c", asked=True),
         facts.JobFailed(at=NOON, attempt=1, reason="AppFailed", message="exit 1"),

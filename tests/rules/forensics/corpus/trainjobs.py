@@ -62,13 +62,14 @@ def started(attempt: int = 1, at: float = 5) -> JobEvent:
 def jobset_failed(reason: str = "FailedJobs", message: str = FAILED) -> tuple[JobEvent, ...]:
     """Return the end that a failed JobSet brings."""
     end = JobSetEnd(completed=False, reason=reason, message=message, ended_at=after(60))
-    told = {"reason": reason, "message": message}
     return (
         events.JobSetObserved(
             at=after(61), name=NAME, uid="u", generation=1, suspend=False, end=end
         ),
-        events.TrainAttemptEnded(at=after(61), attempt=1, outcome="failed", **told),
-        events.TrainJobFailed(at=after(61), ended_at=after(60), **told),
+        events.TrainAttemptEnded(
+            at=after(61), attempt=1, outcome="failed", reason=reason, message=message
+        ),
+        events.TrainJobFailed(at=after(61), ended_at=after(60), reason=reason, message=message),
     )
 
 

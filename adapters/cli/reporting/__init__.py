@@ -1,0 +1,1 @@
+"""How the answers of `jobledger report` are shown: tables, charts, pictures, machine forms."""

@@ -1,0 +1,55 @@
+"""How the values of a report are written for people, by their unit."""
+
+from datetime import datetime, tzinfo
+
+from adapters.postgres.reporting.report import Column, Unit, Value
+
+NOTHING = "-"
+"""Stands for a value that there is none of."""
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+_BUCKETS = {"hour": "%Y-%m-%d %H:%M", "day": "%Y-%m-%d %a", "week": "week of %Y-%m-%d"}
+"""How the beginning of an hour, a day, a week is written."""
+
+
+def written(value: Value, column: Column, zone: tzinfo) -> str:
+    """Return a value as it stands in a table for people."""
+    if isinstance(value, datetime):
+        return value.astimezone(zone).strftime(_BUCKETS.get(column.name, "%Y-%m-%d %H:%M:%S"))
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float) and column.unit.is_number:
+        return quantity(value, column.unit)
+    return str(value) or "(none)"
+
+
+def quantity(value: float, unit: Unit) -> str:
+    """Return a number of a unit: 1,234; 12.5 %; 4m 05s; of cluster-seconds 49.2 h."""
+    if unit is Unit.SHARE:
+        return f"{value * 100:.1f} %"
+    if unit is Unit.COUNT:
+        return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+    if unit is Unit.CLUSTER_SECONDS and value >= _HOUR / 100:
+        return f"{value / _HOUR:,.1f} h" if value >= _HOUR else f"{value / _HOUR:.2f} h"
+    return duration(value)
+
+
+def duration(seconds: float) -> str:
+    """Return seconds in the two largest units that say something: 850 ms, 4.2 s, 3h 05m, 2d 04h."""
+    if seconds < 0:
+        return f"-{duration(-seconds)}"
+    if 0 < seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    whole = round(seconds)
+    if whole < _MINUTE:
+        return f"{seconds:.1f} s"
+    if whole < _HOUR:
+        return f"{whole // _MINUTE}m {whole % _MINUTE:02}s"
+    minutes = round(seconds / _MINUTE)
+    if minutes * _MINUTE < _DAY:
+        return f"{minutes // 60}h {minutes % 60:02}m"
+    hours = round(seconds / _HOUR)
+    return f"{hours // 24:,}d {hours % 24:02}h"

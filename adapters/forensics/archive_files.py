@@ -1,0 +1,255 @@
+"""Archives in files: bundles of many jobs and their seals, compressed; beside it the record.
+
+A file is finished or not there: it is written beside its place, flushed, read again, and only then
+linked into place under a name that holds its digest. So no archive is ever written over.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Self
+
+from adapters.forensics.bundle_files import LINE_CHARACTERS_MAX
+from core.errors import BrokenChain, LedgerMisconfigured
+from core.forensics import archives
+from core.forensics.archives import Archive, ArchivedJob, ArchiveFile
+from core.forensics.bundle import Bundle, lines
+from core.forensics.bundle import read as read_bundle
+from core.forensics.seals import Seal, document
+from core.forensics.seals import read as read_seal
+from core.log.chain import canonical
+
+FORMAT = "jobledger archive file 1"
+SUFFIX = ".jsonl.gz"
+RECORDS = "archive-*.json"
+_BESIDE_JOBS = ('{"archive_file":', '{"sealed":')
+UNFINISHED_SECONDS = 86_400.0
+"""An unfinished file that was not written to for so long belongs to nobody."""
+
+_BLOCK = 1 << 20
+_DIGITS = 16
+
+
+class ArchiveWriter:
+    """One file as it is being written; a context manager that leaves nothing unfinished."""
+
+    def __init__(self, directory: Path, number: int) -> None:
+        self._directory, self._number = directory, number
+        self._fresh = directory / f".archive-{number:06}.{os.getpid()}"
+        self._file: IO[bytes] | None = None
+        self._packed: gzip.GzipFile | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            self._file = self._fresh.open("wb")
+        except OSError as error:
+            raise _unwritable(self._directory, error) from error
+        self._packed = gzip.GzipFile(fileobj=self._file, mode="wb", compresslevel=6, mtime=0)
+        self._put(canonical({"archive_file": FORMAT, "number": self._number}).decode() + "\n")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._fresh.unlink(missing_ok=True)
+
+    def add_seal(self, seal: Seal) -> None:
+        """Write a seal that covers some of the events."""
+        self._put(canonical({"sealed": document(seal)}).decode() + "\n")
+
+    def add(self, bundle: Bundle) -> None:
+        """Write a job."""
+        for line in lines(bundle):
+            self._put(line)
+
+    def finish(self) -> tuple[ArchiveFile, Path]:
+        """Flush the file to the disk; return what it is, and where it waits for `settle`."""
+        assert self._packed is not None
+        assert self._file is not None
+        try:
+            self._packed.close()
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+        except OSError as error:
+            raise _unwritable(self._directory, error) from error
+        digest = file_digest(self._fresh)
+        name = f"archive-{self._number:06}-{digest.hex()[:_DIGITS]}{SUFFIX}"
+        size = self._fresh.stat().st_size
+        return ArchiveFile(name=name, size=size, digest=digest), self._fresh
+
+    def settle(self, made: ArchiveFile) -> None:
+        """Put the file into its place, for good."""
+        try:
+            self._fresh.replace(self._directory / made.name)
+            _flush_directory(self._directory)
+        except OSError as error:
+            raise _unwritable(self._directory, error) from error
+
+    def _put(self, line: str) -> None:
+        assert self._packed is not None
+        try:
+            self._packed.write(line.encode())
+        except OSError as error:
+            raise _unwritable(self._directory, error) from error
+
+
+def clear(directory: Path) -> None:
+    """Remove what a run that was killed long ago has left unfinished."""
+    for left in directory.glob(".archive-*"):
+        if time.time() - left.stat().st_mtime > UNFINISHED_SECONDS:
+            left.unlink(missing_ok=True)
+
+
+def bundles(path: Path) -> Iterator[Bundle]:
+    """Yield every job of an archive; raise `BrokenChain` if one is not as it was written."""
+    told: list[str] = []
+    for line in _lines(path):
+        if not told and line.startswith(_BESIDE_JOBS):
+            continue
+        told.append(line)
+        if line.startswith('{"end":'):
+            yield read_bundle(told)
+            told = []
+    if told:
+        raise BrokenChain(str(path), "it ends within a job")
+
+
+def seals(path: Path) -> list[Seal]:
+    """Return the seals of an archive; raise `BrokenChain` if one is not as it was made."""
+    found = (line for line in _lines(path) if line.startswith('{"sealed":'))
+    return [read_seal(canonical(json.loads(line)["sealed"]).decode()) for line in found]
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a file is an archive of many jobs; False for a bundle of one, and the like."""
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as packed:
+            head = json.loads(packed.readline(LINE_CHARACTERS_MAX))
+    except (OSError, EOFError, ValueError):
+        return False
+    return isinstance(head, dict) and head.get("archive_file") == FORMAT
+
+
+def check_file(path: Path, made: ArchiveFile, jobs: Sequence[ArchivedJob]) -> None:
+    """Read a file to its end, and hold it against what its record says; raises as `checked`."""
+    for _ in checked(path, made, jobs):
+        pass
+
+
+def checked(path: Path, made: ArchiveFile, jobs: Sequence[ArchivedJob]) -> Iterator[Bundle]:
+    """Yield the jobs of a file, each held against what its record says.
+
+    Raises:
+        BrokenChain: it is not the file that the record speaks of, or is not whole.
+        LedgerMisconfigured: it cannot be read.
+    """
+    if file_digest(path) != made.digest:
+        raise BrokenChain(str(path), "it does not have the digest that its record names")
+    found = 0
+    for bundle in bundles(path):
+        last = bundle.events[-1].record
+        if found >= len(jobs) or (last.stream_id, last.version, last.chain) != (
+            jobs[found].stream,
+            jobs[found].version,
+            jobs[found].chain,
+        ):
+            raise BrokenChain(str(path), f"job {last.stream_id} is not as its record says")
+        found += 1
+        yield bundle
+    if found != len(jobs):
+        raise BrokenChain(str(path), f"it holds {found} jobs and its record speaks of {len(jobs)}")
+
+
+def file_digest(path: Path) -> bytes:
+    """Return the SHA-256 of a file; raise `LedgerMisconfigured` if it cannot be read."""
+    hashed = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                hashed.update(block)
+    except OSError as error:
+        raise LedgerMisconfigured(f"{path} cannot be read: {error.strerror}") from error
+    return hashed.digest()
+
+
+def record_path(directory: Path, number: int) -> Path:
+    """Return where the copy of a record is kept."""
+    return directory / f"archive-{number:06}.json"
+
+
+def refuse_taken(directory: Path, number: int) -> None:
+    """Raise `LedgerMisconfigured` if a record of this number is kept that the ledger has not."""
+    path = record_path(directory, number)
+    if path.exists():
+        raise LedgerMisconfigured(
+            f"{path} is of an archive that this ledger does not know: it is another ledger's, or "
+            "this one was restored from an older backup; choose another directory"
+        )
+
+
+def keep_record(directory: Path, record: Archive) -> None:
+    """Write a copy of a record; one that is there already must be the same.
+
+    Raises:
+        LedgerMisconfigured: the directory cannot be written.
+        BrokenChain: another record of this number is there.
+    """
+    path = record_path(directory, record.number)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with fresh.open("w", encoding="utf-8") as file:
+            file.write(archives.written(record))
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(fresh, path)
+        except FileExistsError:
+            if archives.read(path.read_text(encoding="utf-8")).digest != record.digest:
+                what = "another archive record of this number is kept here"
+                raise BrokenChain(str(path), what) from None
+        finally:
+            fresh.unlink()
+        _flush_directory(directory)
+    except OSError as error:
+        raise _unwritable(directory, error) from error
+
+
+def kept_records(directory: Path) -> dict[int, bytes]:
+    """Return the digests of the records of a directory, by number."""
+    try:
+        texts = [path.read_text(encoding="utf-8") for path in sorted(directory.glob(RECORDS))]
+    except (OSError, UnicodeDecodeError) as error:
+        raise LedgerMisconfigured(f"{directory} cannot be read: {error}") from error
+    return {record.number: record.digest for record in map(archives.read, texts)}
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as packed:
+            while line := packed.readline(LINE_CHARACTERS_MAX):
+                if len(line) >= LINE_CHARACTERS_MAX:
+                    raise BrokenChain(str(path), "a line is too long")
+                yield line
+    except (EOFError, gzip.BadGzipFile, UnicodeDecodeError) as error:
+        raise BrokenChain(str(path), f"it is not whole ({error})") from error
+    except OSError as error:
+        raise LedgerMisconfigured(f"{path} cannot be read: {error}") from error
+
+
+def _flush_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unwritable(directory: Path, error: OSError) -> LedgerMisconfigured:
+    return LedgerMisconfigured(f"{directory} cannot keep archives: {error.strerror}")

@@ -1,0 +1,113 @@
+"""The log with what was archived put back, so that seals hold of it as they did when all was there.
+
+Every file is held against its record first. Of each event the sixty bytes that seals cover are kept
+in memory, nothing else.
+"""
+
+import contextlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from uuid import UUID
+
+from adapters.forensics.archive_files import checked
+from core.errors import BrokenChain, LedgerMisconfigured
+from core.forensics.archives import Archive
+from core.forensics.sealing import Broken, SealedLog, SealFault
+from core.forensics.seals import ROW_BYTES, Seal, SealedRow, StreamEnd, pack
+
+
+class ArchivedLog:
+    """A log and the files of its archives: the port `core.forensics.sealing.SealedLog`."""
+
+    def __init__(self, log: SealedLog, directory: Path, progress: Callable[[str], None]) -> None:
+        self._log = log
+        self.faults: list[Broken] = []
+        """Files that are gone, or are not what their records say."""
+        self.files = 0
+        """Files that are what their records say."""
+        rows: list[tuple[int, bytes]] = []
+        for record in _readable(log):
+            progress(record.file.name)
+            try:
+                rows += _rows(directory, record)
+            except (BrokenChain, LedgerMisconfigured) as error:
+                what = f"archive record {record.number}: {error}"
+                self.faults.append(_broken(what))
+            else:
+                self.files += 1
+        rows.sort()
+        self._positions = [position for position, _ in rows]
+        self._packed = [row for _, row in rows]
+
+    def sealed_rows(self, first: int, last: int) -> bytes:
+        """Return the packed rows of a range, those of the log and those of the files."""
+        here = self._log.sealed_rows(first, last)
+        at = slice(bisect_left(self._positions, first), bisect_right(self._positions, last))
+        if at.start == at.stop or len(here) == (last - first + 1) * ROW_BYTES:
+            return here
+        there = [here[at : at + ROW_BYTES] for at in range(0, len(here), ROW_BYTES)]
+        positions = {row[:8] for row in there}
+        added = [row for row in self._packed[at] if row[:8] not in positions]
+        return b"".join(sorted(there + added))  # the position comes first, big-endian
+
+    def last_position(self) -> int:
+        """See `core.forensics.sealing.SealedLog.last_position`."""
+        return self._log.last_position()
+
+    def link(self, stream: UUID, version: int) -> bytes | None:
+        """See `core.forensics.sealing.SealedLog.link`."""
+        return self._log.link(stream, version)
+
+    def last_seal(self) -> Seal | None:
+        """See `core.forensics.sealing.SealedLog.last_seal`."""
+        return self._log.last_seal()
+
+    def seals(self) -> Iterable[Seal]:
+        """See `core.forensics.sealing.SealedLog.seals`."""
+        return self._log.seals()
+
+    def add_seal(self, made: Seal) -> bool:
+        """See `core.forensics.sealing.SealedLog.add_seal`."""
+        return self._log.add_seal(made)
+
+    def archives(self) -> Iterable[Archive]:
+        """See `core.forensics.sealing.SealedLog.archives`."""
+        return self._log.archives()
+
+    def last_archive(self) -> tuple[int, bytes] | None:
+        """See `core.forensics.sealing.SealedLog.last_archive`."""
+        return self._log.last_archive()
+
+    def archived(self, first: int, last: int) -> Sequence[tuple[int, int]]:
+        """Return the ranges whose events may be missing: those of files that are not at hand."""
+        return self._log.archived(first, last) if self.faults else ()
+
+    def archived_end(self, stream: UUID) -> StreamEnd | None:
+        """See `core.forensics.sealing.SealedLog.archived_end`."""
+        return self._log.archived_end(stream)
+
+
+def _readable(log: SealedLog) -> Iterator[Archive]:
+    """Yield the records up to the first that cannot be read; whoever checks the seals names it."""
+    with contextlib.suppress(BrokenChain):
+        yield from log.archives()
+
+
+def _rows(directory: Path, record: Archive) -> list[tuple[int, bytes]]:
+    path = directory / record.file.name
+    found = [
+        SealedRow(
+            position=item.position,
+            stream=item.record.stream_id,
+            version=item.record.version,
+            chain=item.record.chain,
+        )
+        for bundle in checked(path, record.file, record.jobs)
+        for item in bundle.events
+    ]
+    return [(row.position, pack(row)) for row in found]
+
+
+def _broken(what: str) -> Broken:
+    return Broken(kind=SealFault.ARCHIVE, position=0, stream=None, version=0, what=what)

@@ -1,0 +1,181 @@
+"""Whether the API server serves, allows and keeps what the controller needs."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+
+from adapters.kube.checks.rights import Wants, how_bad, rights
+from adapters.kube.transport import Request, Transport, finish
+from core.errors import ObjectNotFound, RequestForbidden
+from core.forensics.findings import Check, Finding, error, note, warning
+from core.jobs.whose import WHAT_TO_DO, Refusal
+from core.ports.cluster import CRDS, JOBSETS, RAYCLUSTERS, RAYJOBS, TRAINJOBS, Cluster, Resource
+from core.values.documents import Json, Manifest, child, items, text
+from core.values.instants import Instant
+
+CLOCK_SECONDS_MAX = 5
+"""The header tells whole seconds, and the answer takes its time."""
+
+_REVIEWS = Resource(
+    "authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview"
+)
+
+_KEPT = {
+    "RayJob": (
+        ("spec", "backoffLimit"),
+        ("status", "failed"),
+        ("status", "succeeded"),
+        ("status", "jobDeploymentStatus"),
+    ),
+    "TrainJob": (("status", "conditions"), ("status", "jobsStatus")),
+}
+"""Fields that an older definition may prune. Source: rayjob_types.go since KubeRay 1.2."""
+
+_NEEDED = {"RayJob": (RAYJOBS, RAYCLUSTERS), "TrainJob": (TRAINJOBS, JOBSETS)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterView:
+    """One cluster, and what the settings want of it."""
+
+    transport: Transport
+    cluster: Cluster
+    now: Callable[[], Instant]
+    wants: Wants = field(default_factory=Wants)
+    refusal: Callable[[str, Manifest, Instant], Refusal | None] = lambda *_: None
+    """Tells why a job would forbid the service to start, as the service itself judges."""
+    namespaces: Collection[str] = ()
+    """Namespaces whose jobs are looked at; empty: all."""
+
+
+def permissions(view: ClusterView) -> Iterator[Finding]:
+    """Yield every right of ops/rbac.yaml that is missing and needed."""
+    for right in rights():
+        severity = how_bad(right, view.wants)
+        if severity is None or _may(view, right.group, right.resource, right.verb):
+            continue
+        what = f"may not {right.words}"
+        remedy = "kubectl apply -f ops/rbac.yaml, and run as its service account"
+        yield Finding(check="permissions", severity=severity, what=what, remedy=remedy)
+
+
+def _may(view: ClusterView, group: str, resource: str, verb: str) -> bool:
+    name, _, below = resource.partition("/")
+    wanted: dict[str, Json] = {"group": group, "resource": name, "verb": verb}
+    if below:
+        wanted["subresource"] = below
+    for namespace in tuple(view.namespaces) or ("",):
+        about: Manifest = {**wanted, "namespace": namespace}
+        question: Manifest = {"metadata": {}, "spec": {"resourceAttributes": about}}
+        answer = child(view.cluster.create(_REVIEWS, question), "status")
+        if answer.get("allowed") is not True:
+            return False
+    return True
+
+
+def api_clock(view: ClusterView) -> Iterator[Finding]:
+    """Yield a difference between this clock and the API server's."""
+    before = view.now()
+    response = view.transport.open(Request(method="GET", path="/version", about="the version"))
+    after = view.now()
+    finish(response)
+    told = response.headers.get("Date")
+    if told is None:
+        return
+    theirs = parsedate_to_datetime(told)
+    off = max((before - theirs).total_seconds() - 1, (theirs - after).total_seconds())
+    if off > CLOCK_SECONDS_MAX:
+        what = f"this clock and the API server's are {off:.0f} s apart"
+        remedy = "synchronise both (NTP): deadlines are judged by instants of both"
+        yield warning("api-clock", what, remedy)
+
+
+def definitions(view: ClusterView) -> Iterator[Finding]:
+    """Yield kinds that are not served, and fields that their definitions prune."""
+    for kind, resources in _NEEDED.items():
+        if kind not in view.wants.kinds:
+            continue
+        for resource in resources:
+            yield from _definition(view, kind, resource)
+
+
+def _definition(view: ClusterView, kind: str, resource: Resource) -> Iterator[Finding]:
+    try:
+        view.cluster.list(resource, "jobledger-doctor")
+    except ObjectNotFound:
+        what = f"{resource.plural}.{resource.group}/{resource.version} is not served"
+        remedy = f"install its definition (ops/crds), or leave {kind} out of JOBLEDGER_JOB_KINDS"
+        yield (error if resource in (RAYJOBS, RAYCLUSTERS) else warning)(
+            "definitions", what, remedy
+        )
+        return
+    except RequestForbidden:
+        return  # the permissions say so already
+    if resource.kind not in _KEPT:
+        return
+    try:
+        found = view.cluster.get(CRDS, "", f"{resource.plural}.{resource.group}")
+    except RequestForbidden:
+        what = f"the definition of {resource.plural} may not be read: what it prunes is unknown"
+        yield note("definitions", what, "nothing has to be done; an administrator sees more")
+        return
+    pruned = list(_pruned(found or {}, resource))
+    if pruned:
+        what = f"the definition of {resource.plural} prunes {', '.join(pruned)}"
+        remedy = (
+            "install a newer one (ops/crds): users do not see these fields, nothing else is lost"
+        )
+        yield warning("definitions", what, remedy)
+
+
+def _pruned(definition: Manifest, resource: Resource) -> Iterator[str]:
+    for version in items(definition, "spec", "versions"):
+        if text(version, "name") != resource.version:
+            continue
+        schema = child(version, "schema", "openAPIV3Schema")
+        for part, name in _KEPT[resource.kind]:
+            below = child(schema, "properties", part)
+            keeps_all = below.get("x-kubernetes-preserve-unknown-fields") is True
+            if not keeps_all and name not in child(below, "properties"):
+                yield f"{part}.{name}"
+
+
+def other_controllers(view: ClusterView) -> Iterator[Finding]:
+    """Yield jobs whose status another controller writes: the service would refuse to start."""
+    met: set[tuple[str, str]] = set()
+    for kind, resource in (("RayJob", RAYJOBS), ("TrainJob", TRAINJOBS)):
+        if kind not in view.wants.kinds:
+            continue
+        for job in _listed(view, resource):
+            refusal = view.refusal(kind, job, view.now())
+            if refusal is not None and (kind, refusal.namespace) not in met:
+                met.add((kind, refusal.namespace))
+                yield error("other-controllers", refusal.words, WHAT_TO_DO)
+
+
+def _listed(view: ClusterView, resource: Resource) -> Iterator[Manifest]:
+    for namespace in tuple(view.namespaces) or ("",):
+        try:
+            yield from view.cluster.list(resource, namespace).items
+        except (ObjectNotFound, RequestForbidden):
+            return
+
+
+CHECKS: tuple[Check[ClusterView], ...] = (
+    Check(
+        name="permissions",
+        asks="May this user do everything that ops/rbac.yaml grants and the settings need?",
+        run=permissions,
+    ),
+    Check(name="api-clock", asks="Do this clock and the API server's agree?", run=api_clock),
+    Check(
+        name="definitions",
+        asks="Are the kinds served, and are no fields pruned that are written?",
+        run=definitions,
+    ),
+    Check(
+        name="other-controllers",
+        asks="Does no other controller write the status of jobs that are controlled here?",
+        run=other_controllers,
+    ),
+)

@@ -1,0 +1,134 @@
+"""Objects that outlive their jobs, and jobs with more of them than they may have. Lists only."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from core.errors import ObjectNotFound, RequestForbidden
+from core.forensics.findings import Check, Finding, error, warning
+from core.ports.cluster import (
+    BATCH_JOBS,
+    JOBSETS,
+    RAYCLUSTERS,
+    RAYJOBS,
+    TRAINJOBS,
+    Cluster,
+    Resource,
+)
+from core.rayjob.names import LABEL_ORIGIN_KIND, LABEL_ORIGIN_NAME
+from core.values.documents import Manifest, child, items, text
+
+SECOND_LOOK_SECONDS = 3.0
+"""Garbage is collected within a second or two; what is still there then is none that goes."""
+
+_MADE = (RAYCLUSTERS, BATCH_JOBS, JOBSETS)
+_OWNERS = {"RayJob": RAYJOBS, "TrainJob": TRAINJOBS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objects:
+    """Where objects are looked for, and what the ledger says of their jobs."""
+
+    cluster: Cluster
+    namespaces: Collection[str] = ()
+    """Empty: all."""
+    over: Callable[[], Mapping[str, str]] = dict
+    """Gives the UIDs of jobs that are over and had their objects deleted, with their names."""
+    pause: Callable[[float], object] = lambda _: None
+    """Waits so many seconds before the second look."""
+
+
+def leaked(view: Objects) -> Iterator[Finding]:
+    """Yield what belongs to jobs that are gone, or are over and had it deleted."""
+    suspects = _suspects(view)
+    if not suspects:
+        return
+    view.pause(SECOND_LOOK_SECONDS)
+    still = _suspects(view)
+    for uid, what in still.items():
+        if uid in suspects:
+            remedy = "start the service, which deletes what is left of jobs; or delete it by hand"
+            yield warning("leaked-objects", what, remedy)
+
+
+def _suspects(view: Objects) -> dict[str, str]:
+    """Return the UIDs of what should not be there, with what is wrong of each."""
+    # First what was made, then who owns it: an owner that comes between is no leak.
+    made = [(resource, item) for resource in _MADE for item in _listed(view, resource)]
+    owners = {kind: list(_listed(view, resource)) for kind, resource in _OWNERS.items()}
+    there = {text(job, "metadata", "uid") for jobs in owners.values() for job in jobs}
+    names = {(kind, *_place(job)) for kind, jobs in owners.items() for job in jobs}
+    over = view.over()
+    found: dict[str, str] = {}
+    for resource, item in made:
+        if text(item, "metadata", "deletionTimestamp"):
+            continue
+        called = f"{resource.kind} {'/'.join(_place(item))}"
+        owner = _owner(item)
+        if owner is not None and owner[1] not in there:
+            found[_uid(item)] = f"{called} belongs to {owner[0]} {owner[2]}, which is gone"
+        elif owner is not None and owner[1] in over and resource is not BATCH_JOBS:
+            found[_uid(item)] = f"{called} is there, and {over[owner[1]]} is over"
+        elif owner is None and (labelled := _labelled(item)) is not None and labelled not in names:
+            found[_uid(item)] = f"{called} is labelled for {labelled[2]}, which is gone"
+    return found
+
+
+def one_live_cluster(view: Objects) -> Iterator[Finding]:
+    """Yield jobs that have several live RayClusters."""
+    owners = [
+        owner
+        for item in _listed(view, RAYCLUSTERS)
+        if not text(item, "metadata", "deletionTimestamp") and (owner := _owner(item)) is not None
+    ]
+    for (kind, _, name), count in Counter(owners).items():
+        if count > 1:
+            what = f"{kind} {name} has {count} live RayClusters"
+            remedy = "look which of them its status names; the service deletes the others"
+            yield error("one-live-cluster", what, remedy)
+
+
+def _listed(view: Objects, resource: Resource) -> Iterator[Manifest]:
+    for namespace in tuple(view.namespaces) or ("",):
+        try:
+            yield from view.cluster.list(resource, namespace).items
+        except (ObjectNotFound, RequestForbidden):  # other checks say so
+            return
+
+
+def _owner(item: Manifest) -> tuple[str, str, str] | None:
+    """Return kind, UID and name of the job that owns an object, None if none does."""
+    for reference in items(item, "metadata", "ownerReferences"):
+        kind = text(reference, "kind")
+        if kind in _OWNERS and text(reference, "apiVersion").startswith(_OWNERS[kind].group):
+            return kind, text(reference, "uid"), text(reference, "name")
+    return None
+
+
+def _labelled(item: Manifest) -> tuple[str, str, str] | None:
+    """Return kind, namespace and name of the job that an object is labelled for."""
+    labels = child(item, "metadata", "labels")
+    kind, name = text(labels, LABEL_ORIGIN_KIND), text(labels, LABEL_ORIGIN_NAME)
+    return (kind, text(item, "metadata", "namespace"), name) if kind in _OWNERS and name else None
+
+
+def _place(item: Manifest) -> tuple[str, str]:
+    return text(item, "metadata", "namespace"), text(item, "metadata", "name")
+
+
+def _uid(item: Manifest) -> str:
+    return text(item, "metadata", "uid")
+
+
+CHECKS: tuple[Check[Objects], ...] = (
+    Check(
+        name="leaked-objects",
+        asks="Has every RayCluster, submitter and JobSet a job that is there and at work?",
+        run=leaked,
+    ),
+    Check(
+        name="one-live-cluster",
+        asks="Has every job at most one live RayCluster?",
+        run=one_live_cluster,
+    ),
+)

@@ -1,0 +1,57 @@
+"""The list of replicas in memory: the port `core.ports.replicas`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from adapters.memory.leases import MemoryLeases
+from core.ports.replicas import Replica
+from core.values.instants import Instant
+
+
+class MemoryReplicas:
+    """A list beside a table of leases. `now` is the clock of both."""
+
+    def __init__(self, leases: MemoryLeases, now: Callable[[], Instant]) -> None:
+        self._leases = leases
+        self._now = now
+        self._replicas: dict[str, Replica] = {}
+        self._hears: dict[str, bool] = {}
+
+    def beat(self, owner: str, duration: timedelta, *, hears: bool) -> Sequence[Replica]:
+        """See `core.ports.replicas.Replicas.beat`."""
+        with self._leases.lock:
+            now = self._now()
+            known = self._replicas.get(owner)
+            heard_before = self._hears.get(owner, False)
+            self._hears[owner] = hears
+            self._replicas[owner] = Replica(
+                owner=owner,
+                since=known.since if known else now,
+                until=now + duration,
+                heard_at=now if hears else known.heard_at if known else None,
+                well_since=now
+                if hears and not heard_before
+                else known.well_since
+                if known
+                else None,
+                shards=0,
+            )
+            return self.current()
+
+    def leave(self, owner: str) -> None:
+        """See `core.ports.replicas.Replicas.leave`."""
+        with self._leases.lock:
+            self._replicas.pop(owner, None)
+            self._hears.pop(owner, None)
+
+    def current(self) -> Sequence[Replica]:
+        """See `core.ports.replicas.Replicas.current`."""
+        with self._leases.lock:
+            now = self._now()
+            owners = [lease.owner for lease in self._leases.current().values()]
+            return [
+                replace(found, shards=owners.count(owner))
+                for owner, found in sorted(self._replicas.items())
+                if found.until >= now
+            ]

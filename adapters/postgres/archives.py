@@ -1,0 +1,249 @@
+"""Archive records in the database: which jobs may leave the log, which have, and their removal."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Engine, Select, and_, func, not_, or_, select, text
+
+from adapters.postgres.errors import ledger_errors
+from adapters.postgres.tables import archive, archived_stream, job, stream
+from core.errors import BrokenChain, LedgerMisconfigured
+from core.forensics.archives import Archive, ArchivedJob, read, written
+from core.forensics.seals import StreamEnd
+from core.jobs.rows import JobRow
+from core.values.instants import Instant
+
+_KEEP = text("""
+    SELECT keep_archive_v1(
+        :number, :digest, :made_at, :file, CAST(:positions AS int8multirange), :document,
+        CAST(:jobs AS json), CAST(:evidence AS text[])
+    )
+""")
+_REMOVE = text("SELECT jobs, events FROM remove_archived_v1(:number, :at_most)")
+_DROP = text("SELECT dropped, jobs, events FROM drop_archived_partition_v1()")
+_SWEEP = text("SELECT sweep_evidence_v1()")
+_MAY_ARCHIVE = text("""
+    SELECT bool_and(has_function_privilege(oid, 'EXECUTE')) FROM pg_proc
+    WHERE pronamespace = current_schema()::regnamespace
+        AND proname IN ('keep_archive_v1', 'remove_archived_v1', 'drop_archived_partition_v1')
+""")
+_LOCK, _UNLOCK = (
+    text(f"SELECT pg_{how}advisory_{what}lock(1246708300, 4)")
+    for how, what in (("try_", ""), ("", "un"))
+)
+
+_BETWEEN = text("""
+    SELECT lower(r), upper(r) - 1
+    FROM archive a, unnest(a.positions * int8multirange(int8range(:first, :last, '[]'))) r
+    WHERE a.positions && int8range(:first, :last, '[]') ORDER BY 1
+""")
+
+_REMOVE_AT_ONCE = 50
+"""Jobs per removal: some milliseconds, for which appends wait."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """Which jobs may leave the log: over, their objects gone for long enough."""
+
+    gone_before: Instant
+    """Their objects were seen to be gone before this."""
+    failed_gone_before: Instant | None = None
+    """The same for jobs that failed; None: as the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """What was taken out of the log."""
+
+    jobs: int
+    events: int
+    partition: str = ""
+    """The monthly partition that was dropped as a whole; empty if rows were removed."""
+
+
+class PostgresArchives:
+    """The tables `archive` and `archived_stream`, and the functions that take jobs out."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the right to archive.
+
+        Raises `LedgerMisconfigured` while another process does, or if the user may not remove jobs.
+        """
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            if not connection.execute(_MAY_ARCHIVE).scalar_one():
+                raise LedgerMisconfigured(
+                    "this user may not do that: jobs are taken out of the log by the owner of its "
+                    "tables (the user of `jobledger db upgrade`), never by the service"
+                )
+            if not connection.execute(_LOCK).scalar_one():
+                raise LedgerMisconfigured("another `jobledger archive create` is under way")
+            try:
+                yield
+            finally:
+                connection.execute(_UNLOCK)
+
+    def candidates(self, wanted: Retention) -> Sequence[JobRow]:
+        """Return the jobs that may leave, the oldest first; none that a record speaks of."""
+        known = select(archived_stream.c.stream_id).where(
+            archived_stream.c.stream_id == job.c.stream_id
+        )
+        query = (
+            select(job)
+            .where(not_(job.c.open), _gone_long_enough(wanted), not_(known.exists()))
+            .order_by(job.c.stream_id)
+        )
+        return [JobRow(**dict(row)) for row in self._rows(query)]
+
+    def keep(self, made: Archive) -> bool:
+        """Keep a record; False if another has kept one of its number meanwhile.
+
+        Raises `LedgerError` unless every job is over and ends where the record says.
+        """
+        ranges = ",".join(f"[{first},{last}]" for first, last in made.positions)
+        values = {
+            "number": made.number,
+            "digest": made.digest,
+            "made_at": made.made_at,
+            "file": made.file.name,
+            "positions": "{" + ranges + "}",
+            "document": written(made),
+            "jobs": json.dumps([_row(item) for item in made.jobs]),
+            "evidence": list(made.evidence),
+        }
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            return bool(connection.execute(_KEEP, values).scalar_one())
+
+    def remove(self, number: int) -> Iterator[Removed]:
+        """Remove the jobs of a record from the log, some at a time; tell after each step."""
+        while True:
+            with ledger_errors(self._engine.url), self._engine.connect() as connection:
+                values = {"number": number, "at_most": _REMOVE_AT_ONCE}
+                jobs, events = connection.execute(_REMOVE, values).one()
+            if not jobs:
+                return
+            yield Removed(jobs=jobs, events=events)
+
+    def drop_partitions(self) -> Iterator[Removed]:
+        """Drop every monthly partition of which all jobs are archived; tell after each."""
+        while True:
+            with ledger_errors(self._engine.url), self._engine.connect() as connection:
+                dropped, jobs, events = connection.execute(_DROP).one()
+            if dropped is None:
+                return
+            yield Removed(jobs=jobs, events=events, partition=dropped)
+
+    def sweep_evidence(self) -> int:
+        """Remove evidence that no event names any more; return how many pieces."""
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            connection.execute(text("SET statement_timeout = 0"))
+            return int(connection.execute(_SWEEP).scalar_one())
+
+    def records(self) -> Iterator[Archive]:
+        """Yield every record in order, held against the rows that were made of it.
+
+        Raises `BrokenChain` if one cannot be read, or its rows say otherwise.
+        """
+        number = 0
+        after = select(archive).order_by(archive.c.number).limit(1)
+        while rows := self._rows(after.where(archive.c.number > number)):
+            number = rows[0]["number"]
+            found = read(rows[0]["document"])
+            self._hold_against(rows[0], found)
+            yield found
+
+    def last(self) -> tuple[int, bytes] | None:
+        """Return number and digest of the newest record, None while there is none."""
+        columns = archive.c.number, archive.c.digest
+        for row in self._rows(select(*columns).order_by(archive.c.number.desc()).limit(1)):
+            return row["number"], row["digest"]
+        return None
+
+    def between(self, first: int, last: int) -> Sequence[tuple[int, int]]:
+        """Return the ranges of positions, of those between, that records speak of."""
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            found = connection.execute(_BETWEEN, {"first": first, "last": last}).all()
+        return [(row[0], row[1]) for row in found]
+
+    def end(self, wanted: UUID) -> StreamEnd | None:
+        """Return where a stream ended by its record, None if no record speaks of it."""
+        query = select(archived_stream).where(archived_stream.c.stream_id == wanted)
+        for row in self._rows(query.order_by(archived_stream.c.version.desc())):
+            return StreamEnd(stream=wanted, version=row["version"], chain=row["chain"])
+        return None
+
+    def find(self, name: str, namespace: str = "") -> Sequence[dict[str, Any]]:
+        """Return the archived jobs of a name or UID, with the file that holds each."""
+        called = or_(archived_stream.c.name == name, archived_stream.c.uid == name)
+        query = (
+            select(archived_stream, archive.c.file)
+            .join(archive, archive.c.number == archived_stream.c.archive)
+            .where(called)
+            .order_by(archived_stream.c.stream_id)
+        )
+        if namespace:
+            query = query.where(archived_stream.c.namespace == namespace)
+        return self._rows(query)
+
+    def pending(self) -> dict[int, int]:
+        """Return how many jobs of each record are still in the log, where there are any."""
+        query = (
+            select(archived_stream.c.archive, func.count().label("jobs"))
+            .join(stream, stream.c.stream_id == archived_stream.c.stream_id)
+            .group_by(archived_stream.c.archive)
+        )
+        return {row["archive"]: row["jobs"] for row in self._rows(query)}
+
+    def summary(self) -> list[dict[str, Any]]:
+        """Return every record as a line, without its document."""
+        columns = [column for column in archive.c if column.name not in {"document", "positions"}]
+        return self._rows(select(*columns).order_by(archive.c.number))
+
+    def _hold_against(self, row: dict[str, Any], found: Archive) -> None:
+        here = archived_stream.c
+        query = select(here.stream_id, here.version, here.chain).where(here.archive == found.number)
+        kept = {(line["stream_id"], line["version"], line["chain"]) for line in self._rows(query)}
+        ranges = [(part.lower, part.upper - 1) for part in row["positions"]]
+        if (
+            (row["number"], row["digest"]) != (found.number, found.digest)
+            or ranges != list(found.positions)
+            or kept != {(item.stream, item.version, item.chain) for item in found.jobs}
+        ):
+            what = "the rows that were made of it are not what it says"
+            raise BrokenChain(f"archive record {found.number}", what)
+
+    def _rows(self, query: Select[Any]) -> list[dict[str, Any]]:
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _gone_long_enough(wanted: Retention) -> ColumnElement[bool]:
+    """Return the condition on when the object was seen to be gone."""
+    gone = job.c.deleted_at < wanted.gone_before
+    if wanted.failed_gone_before is None:
+        return gone
+    failed = and_(job.c.phase != "Complete", or_(job.c.failed > 0, job.c.phase.like("%Failed")))
+    return and_(gone, or_(not_(failed), job.c.deleted_at < wanted.failed_gone_before))
+
+
+def _row(item: ArchivedJob) -> dict[str, Any]:
+    """Return a job as a row of `archived_stream`, as JSON."""
+    told = {name: value for name, value in asdict(item).items() if name not in _NOT_IN_ROWS}
+    return {
+        **told,
+        "stream_id": str(item.stream),
+        "chain": f"\\x{item.chain.hex()}",
+        "created_at": item.created_at.isoformat(),
+        "deleted_at": item.deleted_at.isoformat(),
+    }
+
+
+_NOT_IN_ROWS = frozenset({"stream", "first", "last", "phase"})

@@ -1,0 +1,118 @@
+"""Whether the database is kept in order: partitions, vacuum, roles, seals, archives, reports."""
+
+from collections.abc import Iterator
+
+from adapters.postgres.condition import Condition, TableCondition
+from core.forensics.findings import Check, Finding, error, note, warning
+
+DEAD_ROWS_MIN = 10_000
+DEAD_SHARE_MAX = 0.5
+"""Of a table with so many dead rows, more than this share of all rows may not be dead."""
+
+ANALYZE_ROWS_MIN = 10_000
+"""A table with more rows should have been looked at by the planner once."""
+
+LAG_EVENTS_MAX = 10_000
+"""The reporting tables should not be further behind."""
+
+UNSEALED_EVENTS_MAX = 1_000_000
+"""More events should not be without a seal."""
+
+
+def roles(found: Condition) -> Iterator[Finding]:
+    """Yield roles that are missing."""
+    for role, is_there in (
+        ("jobledger_app", found.app_role),
+        ("jobledger_report", found.report_role),
+    ):
+        if not is_there:
+            yield error("roles", f"there is no role {role}", f"CREATE ROLE {role} NOLOGIN;")
+    if found.is_owner:
+        what = f"this user ({found.user}) owns the tables"
+        remedy = "let the service use a user of its own that is only a member of jobledger_app"
+        yield note("roles", what, remedy)
+
+
+def rights(found: Condition) -> Iterator[Finding]:
+    """Yield what the service's role may not do and has to, and what it may do and must not."""
+    for lacking in found.rights_lacking:
+        what = f"jobledger_app has no right to {lacking}"
+        yield error("rights", what, f"as the owner of the tables: GRANT {lacking} TO jobledger_app")
+    for beyond in found.rights_beyond:
+        what = f"jobledger_app may {beyond}, past the functions that guard the log"
+        remedy = f"as the owner of the tables: REVOKE {beyond} FROM jobledger_app"
+        yield error("rights", what, remedy)
+
+
+def partitions(found: Condition) -> Iterator[Finding]:
+    """Yield months without a partition, and what went astray for the want of one."""
+    for name in found.months_missing:
+        what = f"the partition {name} is missing"
+        yield warning("partitions", what, "start the service: it makes them every six hours")
+    for table in found.partitions:
+        if table.table == "event_default" and table.rows > 0:
+            what = f"event_default holds about {table.rows} events, which age out with no month"
+            remedy = (
+                "these jobs were made before or after all months that have a partition (a wrong "
+                "clock, or jobs older than five years); archiving removes them like all others"
+            )
+            yield note("partitions", what, remedy)
+
+
+def vacuum(found: Condition) -> Iterator[Finding]:
+    """Yield tables that nobody cleans up."""
+    if not found.autovacuum:
+        remedy = "ALTER SYSTEM SET autovacuum = on; SELECT pg_reload_conf();"
+        yield error("vacuum", "autovacuum is off: dead rows are never cleared away", remedy)
+    for table in found.tables:
+        if _is_bloated(table):
+            what = f"{table.table} has {table.dead_rows} dead rows beside {table.rows} live ones"
+            remedy = f"VACUUM {table.table}; and look for a transaction that is open for long"
+            yield warning("vacuum", what, remedy)
+        elif table.analyzed_at is None and table.rows > ANALYZE_ROWS_MIN:
+            what = f"the planner has never looked at {table.table} (about {table.rows} rows)"
+            yield warning("vacuum", what, f"ANALYZE {table.table}; the running service does it")
+
+
+def _is_bloated(table: TableCondition) -> bool:
+    whole = table.rows + table.dead_rows
+    return table.dead_rows > DEAD_ROWS_MIN and table.dead_rows > whole * DEAD_SHARE_MAX
+
+
+def seals(found: Condition) -> Iterator[Finding]:
+    """Yield what is wrong with how far the log is sealed."""
+    unsealed = found.last_position - found.sealed_to
+    if unsealed > UNSEALED_EVENTS_MAX:
+        what = f"{unsealed} events are not sealed"
+        remedy = (
+            "set JOBLEDGER_SEAL_EVERY_SECONDS, or run `jobledger seal add`; it says what stops it"
+        )
+        yield warning("seals", what, remedy)
+
+
+def archives(found: Condition) -> Iterator[Finding]:
+    """Yield archives that were not carried to their end."""
+    if found.archived_still_here:
+        what = f"{found.archived_still_here} archived jobs are still in the log"
+        remedy = "run `jobledger archive create` again with the same --to: it carries on"
+        yield warning("archives", what, remedy)
+
+
+def reports(found: Condition) -> Iterator[Finding]:
+    """Yield reporting tables that are behind."""
+    lag = found.last_position - found.reported_to
+    if lag > LAG_EVENTS_MAX:
+        what = f"the reporting tables are {lag} events behind the log"
+        remedy = "start the service, which keeps them up; its log says what stops it"
+        yield warning("reports", what, remedy)
+
+
+CHECKS: tuple[Check[Condition], ...] = (
+    Check(name="roles", asks="Are the roles there?", run=roles),
+    Check(name="rights", asks="May the service do what it has to, and no more?", run=rights),
+    Check(name="partitions", asks="Have the coming months their partitions?", run=partitions),
+    Check(name="vacuum", asks="Are dead rows cleared away, and tables analyzed?", run=vacuum),
+    Check(name="seals", asks="Is the log sealed up to lately?", run=seals),
+    Check(name="archives", asks="Was every archive carried to its end?", run=archives),
+    Check(name="reports", asks="Are the reporting tables up to date?", run=reports),
+)

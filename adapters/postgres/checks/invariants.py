@@ -1,0 +1,236 @@
+"""Whether the rows of the ledger keep the rules of the design: what is final, open, due, held."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Engine, text
+
+from adapters.postgres.errors import ledger_errors
+from core.forensics.findings import Check, Finding, error, warning
+from core.jobs.decisions import DecisionKind
+from core.jobs.effects import EffectKind
+from core.jobs.retry import NEVER_RETRIED
+
+SHOWN_MAX = 5
+"""So many jobs are named per finding."""
+
+AFTER_THE_END = (DecisionKind.TTL_SHUTDOWN, DecisionKind.DELETION_RULE, DecisionKind.EFFECT_RETRY)
+"""What may still be pending for a job that is Complete or Failed."""
+
+CLEANUP = (
+    EffectKind.REMOVE_FINALIZER,
+    EffectKind.DELETE_CLUSTER,
+    EffectKind.DELETE_SUBMITTER,
+    EffectKind.STOP_ENTRYPOINT,
+    EffectKind.SUSPEND_WORKERS,
+    EffectKind.CLEAR_POD_GROUP,
+    EffectKind.DELETE_JOB,
+    EffectKind.DELETE_JOBSET,
+)
+"""What may still be done for such a job."""
+
+WORKING = ("", "Initializing", "Running", "Suspending", "Retrying")
+"""Phases in which something is heard of a job from time to time."""
+
+_OVERDUE = """
+    SELECT j.namespace, j.name, d.kind || ' due at ' || d.due_at AS detail
+    FROM decision d JOIN job j USING (stream_id)
+    WHERE d.state = 'pending' AND d.due_at < clock_timestamp() - interval '60 s'
+    ORDER BY d.due_at
+"""
+_BEGUN_AFTER_THE_END = """
+    SELECT j.namespace, j.name, 'attempt ' || a.number || ' began at ' || a.started_at AS detail
+    FROM job j JOIN attempt a USING (stream_id)
+    WHERE j.phase IN ('Complete', 'Failed') AND j.ended_at IS NOT NULL AND a.started_at > j.ended_at
+"""
+_PENDING_AFTER_THE_END = """
+    SELECT j.namespace, j.name, d.kind || ' is pending' AS detail
+    FROM decision d JOIN job j USING (stream_id)
+    WHERE j.phase IN ('Complete', 'Failed') AND j.ended_at IS NOT NULL
+        AND d.state = 'pending' AND NOT d.kind = ANY (:allowed)
+"""
+_EFFECTS_AFTER_THE_END = """
+    SELECT j.namespace, j.name, e.kind || ' is under way' AS detail
+    FROM effect e JOIN job j USING (stream_id)
+    WHERE j.phase IN ('Complete', 'Failed') AND j.ended_at IS NOT NULL
+        AND e.state = 'requested' AND NOT e.kind = ANY (:allowed)
+"""
+_OPEN_WORK_OF_CLOSED = """
+    SELECT j.namespace, j.name, w.detail FROM (
+        SELECT stream_id, kind || ' is pending' AS detail FROM decision WHERE state = 'pending'
+        UNION ALL
+        SELECT stream_id, kind || ' is under way' FROM effect WHERE state = 'requested'
+    ) w JOIN job j USING (stream_id) WHERE NOT j.open
+"""
+_SLOW_EFFECTS = """
+    SELECT j.namespace, j.name,
+        e.kind || ' ' || e.target || ' since ' || e.requested_at
+        || CASE e.trouble WHEN '' THEN '' ELSE ': ' || e.trouble END AS detail
+    FROM effect e JOIN job j USING (stream_id)
+    WHERE e.state = 'requested'
+        AND e.requested_at < clock_timestamp() - interval '10 min'
+    ORDER BY e.requested_at
+"""
+_NEVER = """
+    SELECT j.namespace, j.name, 'attempt ' || a.number || ' ended by ' || a.reason AS detail
+    FROM attempt a JOIN job j USING (stream_id)
+    WHERE a.retried AND a.reason = ANY (:allowed) AND NOT EXISTS (
+        SELECT FROM event e WHERE e.stream_id = a.stream_id AND e.data ->> 'inferred' = 'true'
+    )
+"""
+_SILENT = """
+    SELECT j.namespace, j.name, 'in ' || j.phase || ', last heard of at ' || j.last_event_at
+        AS detail
+    FROM job j WHERE j.open AND j.phase = ANY (:allowed)
+        AND j.last_event_at < clock_timestamp() - interval '1 h'
+    ORDER BY j.last_event_at
+"""
+_UNHELD = """
+    SELECT 'shard' AS namespace, w.shard::text AS name,
+        coalesce('held by ' || nullif(l.owner, '') || ' until ' || l.until, 'held by nobody')
+        AS detail
+    FROM (SELECT DISTINCT j.cluster, j.shard FROM job j WHERE j.open) w
+    LEFT JOIN ledger_cluster c ON c.cluster = w.cluster
+    LEFT JOIN shard_lease l ON l.shard = w.shard + 16 * coalesce(c.slot, 0)
+    WHERE l.shard IS NULL OR l.owner = '' OR l.until < clock_timestamp()
+    ORDER BY w.cluster, w.shard
+"""
+_ENDED_TWICE = """
+    SELECT j.namespace, j.name,
+        'decision ' || e.correlation_id || ' has ' || count(*) || ' ends' AS detail
+    FROM event e JOIN job j USING (stream_id)
+    WHERE e.type IN ('DecisionFired', 'DecisionCancelled')
+    GROUP BY j.namespace, j.name, e.stream_id, e.correlation_id HAVING count(*) > 1
+"""
+
+_ABOVE_LIMIT = """
+    SELECT j.namespace, j.name,
+        'attempt ' || (e.data ->> 'attempt') || ' was retried with ' || (e.data ->> 'failed')
+        || ' failures and a limit of ' || (e.data ->> 'backoff_limit') AS detail
+    FROM event e JOIN job j USING (stream_id)
+    WHERE e.type = 'RetryGranted' AND e.data ->> 'inferred' IS DISTINCT FROM 'true'
+        AND (e.data ->> 'failed')::integer > (e.data ->> 'backoff_limit')::integer
+"""
+
+
+def overdue_decisions(engine: Engine) -> Iterator[Finding]:
+    """Yield decisions whose instant has passed."""
+    remedy = "start the service; if it runs, look at /healthz and at who holds the shard"
+    yield from _found(engine, "overdue-decisions", _OVERDUE, remedy, severe=False)
+
+
+def finals_final(engine: Engine) -> Iterator[Finding]:
+    """Yield what goes on in jobs that are Complete or Failed and is no cleaning up."""
+    remedy = "a bug: send `jobledger export JOB` with a report, and run `jobledger replay JOB`"
+    yield from _found(engine, "finals-final", _BEGUN_AFTER_THE_END, remedy)
+    decisions = [kind.value for kind in AFTER_THE_END]
+    yield from _found(engine, "finals-final", _PENDING_AFTER_THE_END, remedy, decisions)
+    effects = [kind.value for kind in CLEANUP]
+    yield from _found(engine, "finals-final", _EFFECTS_AFTER_THE_END, remedy, effects)
+
+
+def closed_jobs(engine: Engine) -> Iterator[Finding]:
+    """Yield open work of jobs that have none by their row."""
+    remedy = "`jobledger rebuild --check` says which table is wrong, `jobledger rebuild` mends it"
+    yield from _found(engine, "closed-jobs", _OPEN_WORK_OF_CLOSED, remedy)
+
+
+def slow_effects(engine: Engine) -> Iterator[Finding]:
+    """Yield effects that have been tried for long."""
+    remedy = "what stands after the colon stops it: permissions, quotas, an admission webhook"
+    yield from _found(engine, "slow-effects", _SLOW_EFFECTS, remedy, severe=False)
+
+
+def never_retried(engine: Engine) -> Iterator[Finding]:
+    """Yield retries after a reason that ends a job for good."""
+    remedy = "a bug: send `jobledger export JOB` with a report"
+    yield from _found(engine, "never-retried", _NEVER, remedy, sorted(NEVER_RETRIED))
+
+
+def silent_jobs(engine: Engine) -> Iterator[Finding]:
+    """Yield jobs at work of which nothing was heard."""
+    remedy = (
+        "see whether the object is there; if it is, look at the log of the service for its name"
+    )
+    yield from _found(engine, "silent-jobs", _SILENT, remedy, list(WORKING), severe=False)
+
+
+def leases(engine: Engine) -> Iterator[Finding]:
+    """Yield shards with open jobs that nobody holds."""
+    remedy = "start the service, or another replica of it; a dead one is replaced after its lease"
+    yield from _found(engine, "leases", _UNHELD, remedy)
+
+
+def decisions_end_once(engine: Engine) -> Iterator[Finding]:
+    """Yield decisions with two ends; reads the whole log."""
+    remedy = "a bug: send `jobledger export JOB` with a report"
+    yield from _found(engine, "decisions-end-once", _ENDED_TWICE, remedy)
+
+
+def retries_in_limit(engine: Engine) -> Iterator[Finding]:
+    """Yield retries that were granted above the job's limit; reads the whole log."""
+    remedy = "a bug: send `jobledger export JOB` with a report"
+    yield from _found(engine, "retries-in-limit", _ABOVE_LIMIT, remedy)
+
+
+def _found(
+    engine: Engine,
+    check: str,
+    query: str,
+    remedy: str,
+    allowed: list[str] | None = None,
+    *,
+    severe: bool = True,
+) -> Iterator[Finding]:
+    """Yield one finding that names the first rows of a query and how many there are."""
+    counted = text(f"SELECT *, count(*) OVER () AS total FROM ({query}) q LIMIT {SHOWN_MAX}")  # noqa: S608  # texts of this file
+    values: Mapping[str, Any] = {} if allowed is None else {"allowed": allowed}
+    with ledger_errors(engine.url), engine.connect() as connection:
+        rows = connection.execute(counted, values).mappings().all()
+    if not rows:
+        return
+    named = "; ".join(f"{row['namespace']}/{row['name']}: {row['detail']}" for row in rows)
+    more = rows[0]["total"] - len(rows)
+    what = f"{named}; and {more} more" if more else named
+    yield (error if severe else warning)(check, what, remedy)
+
+
+CHECKS: tuple[Check[Engine], ...] = (
+    Check(
+        name="overdue-decisions",
+        asks="Is every decision carried out within a minute of its instant?",
+        run=overdue_decisions,
+    ),
+    Check(
+        name="finals-final",
+        asks="Is nothing done for a finished job but cleaning up, and nothing begun?",
+        run=finals_final,
+    ),
+    Check(name="closed-jobs", asks="Has a job that is over nothing open?", run=closed_jobs),
+    Check(name="slow-effects", asks="Is every effect done within ten minutes?", run=slow_effects),
+    Check(
+        name="never-retried",
+        asks="Was nothing retried after a deadline or an unanswered status check?",
+        run=never_retried,
+    ),
+    Check(
+        name="silent-jobs",
+        asks="Was every job at work heard of within the hour?",
+        run=silent_jobs,
+    ),
+    Check(name="leases", asks="Is every shard with open jobs held by a replica?", run=leases),
+)
+
+WHOLE: tuple[Check[Engine], ...] = (
+    Check(
+        name="decisions-end-once",
+        asks="Has every decision exactly one end? (with --full)",
+        run=decisions_end_once,
+    ),
+    Check(
+        name="retries-in-limit",
+        asks="Was no retry granted above backoffLimit? (with --full)",
+        run=retries_in_limit,
+    ),
+)
+"""Those that read the whole log."""

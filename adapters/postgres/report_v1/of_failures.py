@@ -1,0 +1,179 @@
+"""Views of what went wrong and what that cost: failures, retries."""
+
+from adapters.postgres.report_v1.model import (
+    BOOLEAN,
+    DIMENSIONS,
+    INSTANT,
+    INTEGER,
+    NAME,
+    STREAM,
+    TEXT,
+    ReportView,
+    between,
+    facts,
+    field,
+    seconds,
+)
+
+FAILURES = ReportView(
+    name="failures",
+    meaning="One failure: of an attempt, or of a job that had none",
+    order="failed_at",
+    origin=(
+        facts("report_failure") + " LEFT JOIN {schema}.report_attempt a"
+        " ON a.stream_id = f.stream_id AND a.number = f.attempt"
+    ),
+    fields=(
+        STREAM,
+        field("number", INTEGER, "Place among the failures of the job, from 1"),
+        NAME,
+        *DIMENSIONS,
+        field("attempt", INTEGER, "Attempt that failed; 0: there was none"),
+        field("failed_at", INSTANT, "When it failed"),
+        field("reason", TEXT, "Reason, as in the job's status"),
+        field(
+            "failure_class",
+            TEXT,
+            "Whom the retry rule blames: application, head-lost, preemption, image-pull, "
+            "submission, other; of a TrainJob always other",
+        ),
+        field(
+            "cause",
+            TEXT,
+            "Class by the rules of `jobledger explain`, from the events without the kept logs",
+        ),
+        field("message", TEXT, "The reason for people; redacted, at most 500 characters"),
+        field("exit_code", INTEGER, "Exit code of the program", null="if it is not known"),
+        field("ran", BOOLEAN, "Whether the attempt got to run"),
+        field("retried", BOOLEAN, "Whether another attempt was granted"),
+        field("final", BOOLEAN, "Whether the job ended with it"),
+        seconds(
+            "lost_seconds",
+            "From the start of the attempt to its failure",
+            between("a.started_at", "f.failed_at"),
+            null="without an attempt",
+        ),
+        seconds(
+            "cluster_seconds",
+            "As in attempts",
+            "a.cluster_seconds",
+            null="without an attempt",
+        ),
+    ),
+)
+
+RETRIES = ReportView(
+    name="retries",
+    meaning="One retry that was granted: the attempt that failed, and what the next one came to",
+    order="granted_at",
+    origin=(
+        facts("report_attempt") + " LEFT JOIN {schema}.report_attempt n"
+        " ON n.stream_id = f.stream_id AND n.number = f.number + 1"
+        " WHERE f.retried"
+    ),
+    fields=(
+        STREAM,
+        field("attempt", INTEGER, "The attempt that failed", "f.number"),
+        NAME,
+        *DIMENSIONS,
+        field("granted_at", INSTANT, "When the retry was granted"),
+        field("reason", TEXT, "Why the attempt failed, one word"),
+        field("failure_class", TEXT, "See failures"),
+        field("cause", TEXT, "See failures"),
+        field("counted", BOOLEAN, "Whether it used up one of backoffLimit"),
+        seconds(
+            "lost_seconds",
+            "From the start of the failed attempt to its failure",
+            between("f.started_at", "f.ended_at"),
+        ),
+        seconds("cluster_seconds", "Of the failed attempt: what the retry threw away", ""),
+        field(
+            "next_started_at",
+            INSTANT,
+            "When the next attempt started",
+            "n.started_at",
+            null="before",
+        ),
+        seconds(
+            "wait_seconds",
+            "From the failure to the start of the next attempt",
+            between("f.ended_at", "n.started_at"),
+            null="before",
+        ),
+        field(
+            "next_outcome",
+            TEXT,
+            "What the next attempt came to: see attempts; empty before",
+            "coalesce(n.outcome, '')",
+        ),
+        field(
+            "next_running_at", INSTANT, "When the next attempt ran", "n.running_at", null="before"
+        ),
+    ),
+)
+
+START = ReportView(
+    name="queue_and_start_latency",
+    meaning="One attempt on its way from the wish to the run; what it did not come to is null",
+    order="started_at",
+    origin=facts("report_attempt"),
+    fields=(
+        STREAM,
+        field("attempt", INTEGER, "From 1", "f.number"),
+        NAME,
+        *DIMENSIONS,
+        field(
+            "waiting_since",
+            INSTANT,
+            "Creation of the job if nothing ran before this attempt, else the last attempt's end",
+        ),
+        field("started_at", INSTANT, "When the attempt was started"),
+        field("cluster_created_at", INSTANT, "As in attempts", null="before"),
+        field("cluster_ready_at", INSTANT, "As in attempts", null="before"),
+        field("running_at", INSTANT, "When it ran", null="before"),
+        seconds(
+            "seen_seconds",
+            "From the creation of the job until the controller saw it",
+            "",
+            null="except in attempt 1",
+        ),
+        seconds(
+            "queue_seconds", "Time suspended (queued) between waiting_since and started_at", ""
+        ),
+        seconds(
+            "wait_seconds",
+            "From waiting_since to started_at, without queue_seconds",
+            f"greatest(0, {between('f.waiting_since', 'f.started_at')} - f.queue_seconds)",
+        ),
+        seconds(
+            "cluster_create_seconds",
+            "From the start until the RayCluster was there",
+            between("f.started_at", "f.cluster_created_at"),
+            null="before",
+        ),
+        seconds(
+            "cluster_ready_seconds",
+            "From then until it was ready",
+            between("f.cluster_created_at", "f.cluster_ready_at"),
+            null="before",
+        ),
+        seconds(
+            "submit_seconds",
+            "From then until the attempt ran",
+            between("f.cluster_ready_at", "f.running_at"),
+            null="before",
+        ),
+        seconds(
+            "start_seconds",
+            "From the start until the attempt ran",
+            between("f.started_at", "f.running_at"),
+            null="before",
+        ),
+        seconds(
+            "total_seconds",
+            "From waiting_since until the attempt ran",
+            between("f.waiting_since", "f.running_at"),
+            null="before",
+        ),
+    ),
+)

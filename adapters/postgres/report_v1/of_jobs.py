@@ -1,0 +1,167 @@
+"""Views of what became of jobs: jobs, attempts, phases."""
+
+from adapters.postgres.report_v1.model import (
+    BIGINT,
+    BOOLEAN,
+    DIMENSIONS,
+    INSTANT,
+    INTEGER,
+    NAME,
+    STREAM,
+    TEXT,
+    ReportView,
+    between,
+    facts,
+    field,
+    seconds,
+)
+
+CLUSTER_SECONDS = (
+    "How long its RayCluster was there, from its creation until it was gone; on a shared "
+    "RayCluster and of a TrainJob from start to end of the attempt; while that lasts, up to the "
+    "job's last event"
+)
+
+JOBS = ReportView(
+    name="jobs",
+    meaning="One job, as it stands",
+    order="created_at",
+    origin=(
+        "{schema}.report_job f"
+        " LEFT JOIN {schema}.report_dimension d ON d.dimension_id = f.dimension_id"
+    ),
+    fields=(
+        STREAM,
+        field("name", TEXT, "Name of the job's object"),
+        field("uid", TEXT, "UID of the job's object"),
+        *DIMENSIONS,
+        field("phase", TEXT, "State it is in; New until the first one"),
+        field("phase_since", INSTANT, "Since when it is in this state"),
+        field(
+            "outcome",
+            TEXT,
+            "succeeded, stopped, failed or deleted (before it ended); empty while it goes on",
+        ),
+        field(
+            "reason", TEXT, "Why it is in this state or ended so, one word; empty if there is none"
+        ),
+        field("open", BOOLEAN, "Whether the controller has anything left to do for it"),
+        field("created_at", INSTANT, "When the object was created in Kubernetes"),
+        field("first_seen_at", INSTANT, "When the controller first saw it"),
+        field("started_at", INSTANT, "When its first attempt started", null="before"),
+        field("running_at", INSTANT, "When an attempt first ran", null="before"),
+        field("ended_at", INSTANT, "When it reached Complete or Failed", null="before"),
+        field("deleted_at", INSTANT, "When the object was seen to be gone", null="before"),
+        field("last_event_at", INSTANT, "When its last event occurred"),
+        field("attempts", INTEGER, "Attempts that were started"),
+        field("failed_attempts", INTEGER, "Attempts that ended in failure"),
+        field("retries", INTEGER, "Attempts that were granted after a failure"),
+        field("events", INTEGER, "Events in its stream"),
+        seconds(
+            "duration_seconds",
+            "From its creation to its end",
+            between("f.created_at", "f.ended_at"),
+            null="while it goes on",
+        ),
+        seconds("suspended_seconds", "Time spent suspended (queued), stays that are over", ""),
+        seconds("running_seconds", "Time spent in Running, stays that are over", ""),
+        seconds("cluster_seconds", f"Sum over its attempts. {CLUSTER_SECONDS}", ""),
+        seconds(
+            "wasted_cluster_seconds", "The part of it by attempts that ended without success", ""
+        ),
+    ),
+)
+
+ATTEMPTS = ReportView(
+    name="attempts",
+    meaning="One execution of a job: on one RayCluster, or one run of its JobSet",
+    order="started_at",
+    origin=facts("report_attempt"),
+    fields=(
+        STREAM,
+        field("attempt", INTEGER, "From 1", "f.number"),
+        NAME,
+        *DIMENSIONS,
+        field("cluster_name", TEXT, "RayCluster it runs on; of a TrainJob empty"),
+        field("cluster_shared", BOOLEAN, "Whether that RayCluster is not the job's own"),
+        field("generation", BIGINT, "Generation of the specification it was started on"),
+        field("started_at", INSTANT, "When it was started"),
+        field(
+            "cluster_created_at",
+            INSTANT,
+            "When its own RayCluster was there",
+            null="before, on a shared RayCluster, and of a TrainJob",
+        ),
+        field(
+            "cluster_ready_at",
+            INSTANT,
+            "When the RayCluster was ready",
+            null="before, and of a TrainJob",
+        ),
+        field("running_at", INSTANT, "When it ran", null="before"),
+        field("ended_at", INSTANT, "When it ended", null="while it goes on"),
+        field(
+            "cluster_gone_at",
+            INSTANT,
+            "When its own RayCluster was gone",
+            null="before, and of a TrainJob",
+        ),
+        field(
+            "outcome",
+            TEXT,
+            "succeeded, stopped, failed, suspended, lost or deleted; empty while it goes on",
+        ),
+        field("reason", TEXT, "Why it ended, one word"),
+        field("failure_class", TEXT, "If it failed: see failures; else empty"),
+        field("cause", TEXT, "If it failed: see failures; else empty"),
+        field("retried", BOOLEAN, "Whether another attempt was granted after it"),
+        seconds(
+            "duration_seconds",
+            "From its start to its end",
+            between("f.started_at", "f.ended_at"),
+            null="while it goes on",
+        ),
+        seconds(
+            "run_seconds",
+            "From when it ran to its end",
+            between("f.running_at", "f.ended_at"),
+            null="while it goes on, and if it never ran",
+        ),
+        seconds("cluster_seconds", CLUSTER_SECONDS, ""),
+    ),
+)
+
+PHASES = ReportView(
+    name="phases",
+    meaning="One stay of a job in a state, the half-open interval from entered_at to left_at",
+    order="entered_at",
+    origin=facts("report_phase"),
+    fields=(
+        STREAM,
+        field("number", INTEGER, "Place among the stays of the job, from 1"),
+        NAME,
+        *DIMENSIONS,
+        field(
+            "attempt", INTEGER, "Attempt that was current when it was entered; 0 before the first"
+        ),
+        field("phase", TEXT, "The state; New until the first one. Empty stays are left out"),
+        field(
+            "next_phase",
+            TEXT,
+            "The state after it; empty while it lasts, and if the object was deleted",
+        ),
+        field("entered_at", INSTANT, "First instant of the stay"),
+        field(
+            "left_at",
+            INSTANT,
+            "First instant after the stay",
+            null="while it lasts",
+        ),
+        seconds(
+            "seconds",
+            "How long it lasted",
+            between("f.entered_at", "f.left_at"),
+            null="while left_at is",
+        ),
+    ),
+)

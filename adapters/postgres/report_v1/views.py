@@ -1,0 +1,63 @@
+"""All reporting views of version 1, and the statements that make and remove them."""
+
+from collections.abc import Iterator
+
+from adapters.postgres.report_v1.model import ReportView
+from adapters.postgres.report_v1.of_controller import DECISIONS, GAPS, HEALTH, HOURS
+from adapters.postgres.report_v1.of_failures import FAILURES, RETRIES, START
+from adapters.postgres.report_v1.of_jobs import ATTEMPTS, JOBS, PHASES
+
+VERSION = "report_v1"
+
+VIEWS = (JOBS, ATTEMPTS, PHASES, FAILURES, RETRIES, START, DECISIONS, GAPS, HOURS, HEALTH)
+"""In the order of the documentation."""
+
+MEANING = "Reporting views, version 1: stable, one fact per row; see docs/reference/report-views.md"
+
+
+def schema_of_views(schema: str) -> str:
+    """Return the schema of the views of a ledger whose tables are in `schema`.
+
+    `report_v1` beside `public`; beside any other its name comes first, so that two ledgers in one
+    database have views of their own.
+    """
+    return VERSION if schema == "public" else f"{schema}_{VERSION}"
+
+
+def creation(schema: str, readers: str) -> Iterator[str]:
+    """Yield the statements that make the schema, the views, their comments and grants."""
+    ours = quoted(schema_of_views(schema))
+    yield f"CREATE SCHEMA {ours}"
+    yield f"COMMENT ON SCHEMA {ours} IS {literal(MEANING)}"
+    yield f"GRANT USAGE ON SCHEMA {ours} TO {readers}"
+    for view in VIEWS:
+        name = f"{ours}.{view.name}"
+        yield f"CREATE VIEW {name} AS {select(view, quoted(schema))}"
+        yield f"COMMENT ON VIEW {name} IS {literal(view.meaning)}"
+        for field in view.fields:
+            yield f"COMMENT ON COLUMN {name}.{field.name} IS {literal(field.comment)}"
+        yield f"GRANT SELECT ON {name} TO {readers}"
+
+
+def removal(schema: str) -> Iterator[str]:
+    """Yield the statements that remove all of it."""
+    ours = quoted(schema_of_views(schema))
+    for view in reversed(VIEWS):
+        yield f"DROP VIEW {ours}.{view.name}"
+    yield f"DROP SCHEMA {ours}"
+
+
+def select(view: ReportView, schema: str) -> str:
+    """Return the query of a view over the tables of a schema, whose name is quoted."""
+    columns = ", ".join(f"{field.source} AS {field.name}" for field in view.fields)
+    return f"SELECT {columns} FROM {view.origin}".replace("{schema}", schema)  # noqa: S608 our own names
+
+
+def quoted(name: str) -> str:
+    """Return an identifier as it stands in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as it stands in SQL."""
+    return "'" + text.replace("'", "''") + "'"

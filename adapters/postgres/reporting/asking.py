@@ -1,0 +1,138 @@
+"""Puts a question to the reporting views and returns the answer.
+
+In a report's SQL stand for what was asked: `{keys}`, what the rows are grouped by, as columns
+`key_…`, with a comma behind; `{filters}`, the conditions that narrow the facts; `{names}`, those
+columns under their own names, with a comma behind; `{is_total}`, whether a row is that over
+everything; `{groups}`, the GROUP BY that makes the rows and that one row. One statement gives both,
+so that they are of one moment.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import DBAPIError
+
+from adapters.postgres.errors import describe, ledger_errors
+from adapters.postgres.report_v1.views import VERSION, quoted, schema_of_views
+from adapters.postgres.reporting.buckets import without_gaps
+from adapters.postgres.reporting.dimensions import BUCKETS, STANDARD, expression, key_column
+from adapters.postgres.reporting.report import Answer, Column, Question, Report, Row, Unit, Value
+from core.errors import LedgerMisconfigured, LedgerUnavailable
+
+_STATE = "SELECT last_position, lag_events FROM report_v1.controller_health"
+
+_NO_SUCH_ZONE = "22023"
+"""SQLSTATE of a parameter that makes no sense."""
+
+_CANCELLED = "57014"
+"""SQLSTATE of a statement that took too long."""
+
+
+def ask(engine: Engine, report: Report, question: Question) -> Answer:
+    """Return what the report says.
+
+    Raises:
+        LedgerMisconfigured: Postgres does not know the time zone.
+        LedgerUnavailable: it took longer than the connection's statements may take.
+        LedgerError: as reading does.
+    """
+    keys = report.keys or tuple(key_column(name, report.dimensions) for name in question.by)
+    with ledger_errors(engine.url), engine.connect() as connection:
+        _check_zone(connection, question)
+        (state,) = run(connection, _STATE, {})
+        try:
+            found = run(connection, statement(report, question), parameters(report, question))
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) != _CANCELLED:
+                raise
+            where = describe(engine.url)
+            message = f"{where} took too long for {report.name}; ask about a shorter period"
+            raise LedgerUnavailable(message) from error
+    totals = [_row(item, report.columns) for item in found if item["is_total"]]
+    rows = [_row(item, (*keys, *report.columns)) for item in found if not item["is_total"]]
+    if not keys:
+        rows = totals
+    more = len(rows) > question.limit
+    return Answer(
+        report=report,
+        question=question,
+        keys=keys,
+        rows=rows[: question.limit] if more else without_gaps(rows, report, question),
+        total=totals[0] if totals else None,
+        more=more,
+        events=state["last_position"],
+        events_behind=state["lag_events"],
+    )
+
+
+def statement(report: Report, question: Question) -> str:
+    """Return the SQL of a question; its parameters are those of `parameters`."""
+    by = question.by
+    expressions = {name: expression(name, report.dimensions, report.dated) for name in by}
+    keys = "".join(f"{sql} AS key_{name}, " for name, sql in expressions.items())
+    listed = ", ".join(f"key_{name}" for name in by)
+    conditions = [f" AND {STANDARD[name].sql} = :is_{name}" for name in question.filters]
+    parts = {
+        "{keys}": keys,
+        "{filters}": "".join(conditions),
+        "{names}": "".join(f'key_{name} AS "{name}", ' for name in by),
+        "{is_total}": f"(grouping({listed}) > 0)" if by else "true",
+        "{groups}": f"GROUP BY GROUPING SETS (({listed}), ())" if by else "",
+    }
+    sql = report.sql
+    for place, part in parts.items():
+        sql = sql.replace(place, part)
+    order = ", ".join([*_order_by_time(by), report.order, *(f'"{name}"' for name in by)])
+    return f"SELECT * FROM ({sql}) answer ORDER BY is_total DESC, {order} LIMIT :rows"  # noqa: S608  # our own words; what was typed goes as parameters
+
+
+def parameters(report: Report, question: Question) -> dict[str, object]:
+    """Return the parameters of `statement`."""
+    zone = {"zone": str(question.zone)} if set(question.by) & set(BUCKETS) else {}
+    return {
+        "since": question.since,
+        "until": question.until,
+        "rows": question.limit + 2,  # one more than shown, and that over everything
+        **{f"is_{name}": value for name, value in question.filters.items()},
+        **{item.name: question.thresholds.get(item.name) for item in report.thresholds},
+        **zone,
+    }
+
+
+def run(
+    connection: Connection, sql: str, values: Mapping[str, object]
+) -> Sequence[Mapping[str, Any]]:
+    """Return the rows of a query to the views, wherever the views of this ledger are."""
+    schema = str(connection.execute(text("SELECT current_schema()")).scalar_one())
+    placed = sql.replace(f"{VERSION}.", f"{quoted(schema_of_views(schema))}.")
+    return [dict(row) for row in connection.execute(text(placed), dict(values)).mappings()]
+
+
+def _order_by_time(by: Sequence[str]) -> list[str]:
+    return [f'"{name}"' for name in by if name in BUCKETS]
+
+
+def _check_zone(connection: Connection, question: Question) -> None:
+    try:
+        connection.execute(text("SELECT timezone(:zone, now())"), {"zone": str(question.zone)})
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) != _NO_SUCH_ZONE:
+            raise
+        where = describe(connection.engine.url)
+        raise LedgerMisconfigured(
+            f"{where} does not know the time zone {question.zone}; ask for another"
+        ) from error
+
+
+def _row(found: Mapping[str, Any], columns: Sequence[Column]) -> Row:
+    return {column.name: _value(found[column.name], column.unit) for column in columns}
+
+
+def _value(value: Any, unit: Unit) -> Value:  # noqa: ANN401  # whatever the driver makes of it
+    if isinstance(value, Decimal):
+        return int(value) if unit is Unit.COUNT else float(value)
+    assert value is None or isinstance(value, str | int | float | bool | datetime)
+    return value

@@ -1,0 +1,56 @@
+"""What reports are grouped and narrowed by: the same words for all of them."""
+
+from collections.abc import Mapping
+
+from adapters.postgres.reporting.report import Column, Dimension, Unit
+
+STANDARD: Mapping[str, Dimension] = {
+    "cluster": Dimension("v.cluster", "Kubernetes cluster, as the installation calls it"),
+    "namespace": Dimension("v.namespace", "Namespace of the job"),
+    "queue": Dimension("v.queue", "Kueue's queue; empty: none"),
+    "user": Dimension("v.user_name", "Who it belongs to, by the labels of report_user_labels"),
+    "image": Dimension("v.image", "Image of the head or of the trainer"),
+    "framework": Dimension("v.framework", "ray, or the framework of the TrainJob's runtime"),
+    "runtime": Dimension("v.runtime", "Submission mode of a RayJob, runtime of a TrainJob"),
+    "kind": Dimension("v.kind", "RayJob or TrainJob"),
+}
+"""What every fact has; `v` is the view that a report reads."""
+
+JOB = Dimension("v.namespace || '/' || v.name", "Namespace and name of the job")
+
+FAMILY = Dimension(
+    r"v.namespace || '/' || regexp_replace(v.name, "
+    r"'(-([0-9a-z]*[0-9][0-9a-z]*|[bcdfghjklmnpqrstvwxz2456789]{5}))+$', '')",
+    "Namespace and name without what tells runs apart: endings with a digit in them, and the five "
+    "characters of generateName",
+)
+
+CLASS = Dimension(
+    "v.failure_class", "Whom the retry rule blames: application, preemption, head-lost and the like"
+)
+CAUSE = Dimension("v.cause", "Class by the rules of `jobledger explain`")
+REASON = Dimension("v.reason", "Reason, as in the job's status")
+
+BUCKETS: Mapping[str, str] = {
+    "hour": "First instant of the hour",
+    "day": "First instant of the day, in the time zone that was asked for",
+    "week": "First instant of the week (it begins on Monday), in that time zone",
+}
+"""Pieces of time that rows can be grouped by."""
+
+FILTERS = ("cluster", "namespace", "queue", "user", "image", "framework", "kind")
+"""What every report can be narrowed by."""
+
+
+def expression(name: str, dimensions: Mapping[str, Dimension], dated: str) -> str:
+    """Return the SQL of a dimension or of a piece of time."""
+    if name in BUCKETS:
+        return f"date_trunc('{name}', {dated}, :zone)"
+    return dimensions[name].sql
+
+
+def key_column(name: str, dimensions: Mapping[str, Dimension]) -> Column:
+    """Return the column of the answer that a dimension makes."""
+    if name in BUCKETS:
+        return Column(name, Unit.INSTANT, BUCKETS[name], rank=0)
+    return Column(name, Unit.TEXT, dimensions[name].meaning, rank=0)

@@ -1,0 +1,31 @@
+-- As acquire_shards_v1, for the shards of one cluster (slot_of_v1): renew all leases of new_owner,
+-- take shards that are free or whose lease has ended until it holds `wanted`, return all it holds.
+CREATE FUNCTION {schema}.acquire_shards_v2(
+    new_owner text, duration interval, wanted integer, shards integer, slot integer
+) RETURNS SETOF {schema}.shard_lease
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    now_is timestamptz;
+    held integer;
+BEGIN
+    IF coalesce(new_owner, '') = '' THEN
+        RAISE EXCEPTION 'a lease needs an owner' USING ERRCODE = 'JL002';
+    END IF;
+    PERFORM pg_advisory_xact_lock(1246708300, 1);
+    now_is := clock_timestamp();
+    UPDATE {schema}.shard_lease l SET until = now_is + duration WHERE l.owner = new_owner;
+    GET DIAGNOSTICS held = ROW_COUNT;
+    INSERT INTO {schema}.shard_lease AS l (shard, epoch, owner, until)
+    SELECT n.shard, (slot::bigint << 40) + 1, new_owner, now_is + duration
+    FROM generate_series(slot * shards, slot * shards + shards - 1) AS n (shard)
+    LEFT JOIN {schema}.shard_lease old ON old.shard = n.shard
+    WHERE old.shard IS NULL OR old.owner = '' OR (old.until < now_is AND old.owner <> new_owner)
+    ORDER BY n.shard
+    LIMIT greatest(wanted - held, 0)
+    ON CONFLICT (shard) DO UPDATE
+        SET epoch = l.epoch + 1, owner = excluded.owner, until = excluded.until;
+    RETURN QUERY SELECT l.* FROM {schema}.shard_lease l WHERE l.owner = new_owner ORDER BY l.shard;
+END
+$$;

@@ -1,0 +1,51 @@
+"""What every act has to do with: the world it acts on, what it brings about, what keeps it off."""
+
+from dataclasses import dataclass, field
+
+from adapters.service.live import LiveObjects
+from adapters.service.sightings import Door
+from core.ports.cluster import Cluster
+from core.ports.ray_jobs import RayJobs
+from core.values.documents import Json, Manifest, child, text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What an act found or brought about."""
+
+    uid: str = ""
+    gone: bool = False
+    already: bool = False
+    sent: Manifest = field(default_factory=dict)
+    details: Manifest = field(default_factory=dict)
+    """What else is told, in the words of the kind of job."""
+
+
+class SupersededEffect(Exception):
+    """What the effect was decided on is no longer so; nothing was sent."""
+
+
+class SomebodyElses(Exception):
+    """An object of that name is there and does not belong to the job."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What acting needs."""
+
+    cluster: Cluster
+    ray: RayJobs
+    live: LiveObjects
+    door: Door
+    services: dict[str, str] = field(default_factory=dict)
+    """UID of a job -> UID of the Service that was made for it; at most `SERVICES_MAX` of them."""
+
+
+SERVICES_MAX = 5000
+"""Services that are led elsewhere without a look at them first; of the others one is had."""
+
+
+def exactly(found: Manifest) -> dict[str, Json]:
+    """Return the part of a patch that makes it hold for this very version of an object."""
+    metadata = child(found, "metadata")
+    return {"metadata": {key: text(metadata, key) for key in ("uid", "resourceVersion")}}

@@ -1,0 +1,56 @@
+"""Passing due decisions on. One that would end an attempt is told only after a look."""
+
+from dataclasses import dataclass
+
+from adapters.service.inbox import Inbox
+from adapters.service.jobset_looks import JobSetLook
+from adapters.service.polls import Polls
+from adapters.service.slots import Slots
+from adapters.service.watching import Surroundings
+from adapters.service.workers import Workers
+from core.jobs.decisions import LOOK_FIRST, DecisionKind
+from core.jobs.observations import DecisionDue
+from core.jobs.rows import DecisionRow
+from core.ports.clock import Clock
+from core.ports.cluster import Cluster
+from core.trainjob.state import TrainJobState
+from core.values.ids import StreamId, observation_id
+
+
+@dataclass(frozen=True, slots=True)
+class FallingDue:
+    """Who is told of due decisions. Never waits."""
+
+    slots: Slots
+    inbox: Inbox
+    workers: Workers
+    polls: Polls
+    cluster: Cluster
+    around: Surroundings
+    clock: Clock
+
+    def tell(self, row: DecisionRow) -> None:
+        """Pass a due decision on, after a look at the Ray job or JobSet if it would end it."""
+        stream = row.stream_id
+        if DecisionKind(row.kind) in LOOK_FIRST:
+            state = self.slots.state(stream)
+
+            def looked() -> None:
+                self._put(stream, row, looked=True)
+
+            if isinstance(state, TrainJobState) and state.identity is not None:
+                look = JobSetLook(self.cluster, self.around, self.clock, state.identity, looked)
+                self.workers.submit(stream, look)
+                return
+            if self.polls.look(stream, looked):
+                return
+        self._put(stream, row, looked=False)
+
+    def _put(self, stream: StreamId, row: DecisionRow, *, looked: bool) -> None:
+        due = DecisionDue(
+            id=observation_id(stream, "due", str(row.decision_id), str(looked)),
+            at=max(self.clock.now(), row.due_at),
+            decision_id=row.decision_id,
+            looked=looked,
+        )
+        self.inbox.put(stream, due)

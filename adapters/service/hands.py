@@ -1,0 +1,136 @@
+"""In whose hands the jobs are: what the setting says, and where another controller was met.
+
+Asked at every sighting of a job, from the threads of the watches. While the service runs, a write
+of another controller to the status of a job that is controlled here ends that for all jobs of its
+kind in its namespace: they are recorded from then on, until the service is started anew.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import TypeAlias
+
+from adapters.telemetry.logging import get_logger
+from core.jobs.status_writers import StatusWriter, other_controller
+from core.jobs.whose import (
+    WHAT_TO_DO,
+    Control,
+    Refusal,
+    Whose,
+    forbids_going_on,
+    forbids_start,
+    has_ended,
+    is_named,
+    why_recorded,
+)
+from core.values.documents import Manifest, text
+from core.values.instants import Instant
+
+log = get_logger(__name__)
+
+
+class FirstSight:
+    """Stands for what was known of the writers of a job that was not known."""
+
+
+FIRST_SIGHT = FirstSight()
+LiveWriter: TypeAlias = StatusWriter | FirstSight | None
+"""Whom a job's last sighting told of as the other controller."""
+
+
+class Hands:
+    """Knows of every job whether it is controlled or only recorded. Safe from any thread."""
+
+    def __init__(
+        self,
+        whose: Whose | None = None,
+        *,
+        take_over: bool = False,
+        refused: Callable[[str, str], None] = lambda *_: None,
+    ) -> None:
+        """Take the setting, and whom to tell the kind and namespace of a refusal."""
+        self.whose = whose if whose is not None else Whose()
+        self._take_over = take_over
+        self._told = refused
+        self._lock = threading.Lock()
+        self._refusals: dict[tuple[str, str], Refusal] = {}
+        self._new: list[Refusal] = []
+
+    @property
+    def only_records(self) -> bool:
+        """Return whether nothing at all is controlled."""
+        return self.whose.control is Control.NOTHING
+
+    def why_recorded(self, kind: str, manifest: Manifest) -> str:
+        """Return why a job is only recorded; empty if it is controlled."""
+        namespace = text(manifest, "metadata", "namespace")
+        managed_by = text(manifest, "spec", "managedBy")
+        if because := why_recorded(self.whose, kind, namespace, managed_by):
+            return because
+        with self._lock:
+            refusal = self._refusals.get((kind, namespace))
+        return refusal.words if refusal is not None else ""
+
+    def at_start(self, kind: str, manifest: Manifest, now: Instant) -> Refusal | None:
+        """Return why a job that is there at the start forbids to begin; None if it does not."""
+        if self.why_recorded(kind, manifest):
+            return None
+        other = other_controller(kind, manifest)
+        forbidden = forbids_start(
+            other,
+            has_ended=has_ended(kind, manifest),
+            is_named=is_named(kind, text(manifest, "spec", "managedBy")),
+            take_over=self._take_over,
+            now=now,
+        )
+        return _refusal(kind, manifest, other) if forbidden and other is not None else None
+
+    def note(self, kind: str, manifest: Manifest, before: LiveWriter, now: Instant) -> None:
+        """Take note of who has written a job's status.
+
+        `before` is whom the job's last sighting told of; `FIRST_SIGHT` if this is its first.
+        """
+        if before is FIRST_SIGHT:
+            refusal = self.at_start(kind, manifest, now)
+        elif self.why_recorded(kind, manifest):
+            return
+        else:
+            assert not isinstance(before, FirstSight), "there is one of them"
+            other = other_controller(kind, manifest)
+            at_work = other is not None and forbids_going_on(before, other)
+            refusal = _refusal(kind, manifest, other) if other is not None and at_work else None
+        if refusal is not None:
+            self._refuse(refusal)
+
+    def _refuse(self, refusal: Refusal) -> None:
+        with self._lock:
+            self._refusals[refusal.kind, refusal.namespace] = refusal
+            self._new.append(refusal)
+        self._told(refusal.kind, refusal.namespace)
+        log.error(
+            "control_refused",
+            kind=refusal.kind,
+            namespace=refusal.namespace,
+            because=refusal.words,
+            advice=WHAT_TO_DO,
+        )
+
+    def take_new(self) -> list[Refusal]:
+        """Return the refusals that nobody has taken yet."""
+        with self._lock:
+            taken, self._new = self._new, []
+        return taken
+
+    def refusals(self) -> list[Refusal]:
+        """Return where this controller refuses to control."""
+        with self._lock:
+            return [self._refusals[key] for key in sorted(self._refusals)]
+
+
+def _refusal(kind: str, manifest: Manifest, other: StatusWriter) -> Refusal:
+    return Refusal(
+        kind=kind,
+        namespace=text(manifest, "metadata", "namespace"),
+        job=text(manifest, "metadata", "name"),
+        manager=other.manager,
+        written_at=other.written_at,
+    )

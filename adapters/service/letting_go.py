@@ -1,0 +1,56 @@
+"""Where another controller was met, the jobs are let go: looked at anew, they are only recorded.
+
+What is kept of a job that is controlled says nothing of its status, which was this controller's
+own; so each is asked for once more.
+"""
+
+from dataclasses import dataclass
+
+from adapters.service.live import LiveJob
+from adapters.service.trainjob_watching import TrainJobListener
+from adapters.service.watching import JobListener, Surroundings
+from adapters.service.workers import Workers
+from adapters.telemetry.logging import get_logger
+from core.errors import ClusterError
+from core.ports.clock import Clock
+from core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster
+
+log = get_logger(__name__)
+
+PAUSE_SECONDS = 5.0
+"""Pause after a question that the API server did not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreshLook:
+    """A look at one job as it is now. Calling it is a task for the workers."""
+
+    cluster: Cluster
+    around: Surroundings
+    clock: Clock
+    job: LiveJob
+
+    def __call__(self) -> float | None:
+        """Ask for the job and tell it; return the pause before the next try."""
+        identity, is_training = self.job.identity, self.job.kind == "TrainJob"
+        resource = TRAINJOBS if is_training else RAYJOBS
+        try:
+            found = self.cluster.get(resource, identity.namespace, identity.name)
+        except ClusterError as error:
+            log.warning("job_not_looked_at", job=identity.name, error=str(error))
+            return PAUSE_SECONDS
+        if found is not None:  # if it is gone, its watch tells
+            listener = TrainJobListener if is_training else JobListener
+            listener(self.around).seen(found, self.clock.now())
+        return None
+
+
+def let_go_of_refused(
+    cluster: Cluster, around: Surroundings, clock: Clock, workers: Workers
+) -> None:
+    """Have every job looked at where another controller was met since the last call."""
+    for refusal in around.door.hands.take_new():
+        for job in around.live.jobs():
+            here = (job.kind, job.identity.namespace) == (refusal.kind, refusal.namespace)
+            if here and not job.recorded:
+                workers.submit(job.identity.stream_id, FreshLook(cluster, around, clock, job))

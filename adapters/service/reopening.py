@@ -1,0 +1,44 @@
+"""Which observations can mean something to a job in which nothing was left to do."""
+
+from adapters.service.live import LiveJob, LiveObjects
+from adapters.service.slots import Finished
+from core.jobs.observations import DecisionDue, EffectEnded, EvidenceSeen
+from core.kinds import JobObservation
+from core.rayjob.observations import ClusterGone, ClusterSeen, ManifestGone, ManifestSeen
+from core.rayjob.phases import FINAL
+from core.trainjob.observations import JobSetSeen, TrainJobGone, TrainJobSeen
+
+_REOPENING = (
+    ManifestGone,
+    ClusterSeen,
+    ClusterGone,
+    EffectEnded,
+    DecisionDue,
+    TrainJobGone,
+    EvidenceSeen,
+)
+"""Observations besides the manifest that can mean something to a finished job."""
+
+
+def may_reopen(finished: Finished, observation: JobObservation) -> bool:
+    """Return whether a finished job has to be read, to see what an observation means to it."""
+    if isinstance(observation, ManifestSeen | TrainJobSeen):
+        leaving = observation.deleting_at is not None
+        changed = observation.generation > finished.generation or leaving != finished.leaving
+        return changed or (finished.recorded and not observation.recorded)
+    if isinstance(observation, JobSetSeen):  # after the end none should be at work
+        return observation.end is None and not observation.deleting
+    return isinstance(observation, _REOPENING)
+
+
+def is_settled(finished: Finished, job: LiveJob | None, live: LiveObjects) -> bool:
+    """Return whether nothing is to be looked at in a finished job at a start.
+
+    It is there and shows its end; of one that is only recorded others show it.
+    """
+    if job is None:
+        return False
+    if finished.recorded and job.recorded:
+        return True
+    shows_end = job.phase in FINAL and not live.is_copy_outdated(job)
+    return shows_end and job.observed_generation == finished.generation

@@ -1,0 +1,31 @@
+"""What is told of a job that rests on another controller: what it did unseen, what was inferred."""
+
+from collections.abc import Iterable, Iterator
+
+from core.forensics.dossier import ReadEvent
+from core.forensics.timeline import in_words
+from core.jobs import events as shared
+from core.rayjob import events as rayjob
+from core.trainjob import events as trainjob
+from core.values.instants import rfc3339
+
+_FOUND = (rayjob.JobAdopted, trainjob.TrainJobAdopted)
+
+
+def others_told(events: Iterable[ReadEvent]) -> Iterator[tuple[str, int]]:
+    """Yield sentences, each with the version of the event that says so."""
+    for read in events:
+        event, at = read.event, rfc3339(read.occurred_at)
+        if isinstance(event, _FOUND):
+            found = in_words(event).partition(";")[0]
+            yield (
+                f"What had happened before {at} was not seen; the job was {found}.",
+                read.version,
+            )
+        elif isinstance(event, rayjob.TransitionsMissed):
+            yield f"Not everything was seen: {in_words(event)}.", read.version
+        elif isinstance(event, shared.ControlReleased):
+            inferred = "what another controller decided is inferred from what it did"
+            yield f"From {at} on it was only recorded ({event.why}): {inferred}.", read.version
+        elif isinstance(event, shared.ControlTaken):
+            yield f"From {at} on it was controlled here.", read.version

@@ -1,0 +1,78 @@
+"""Who writes an object's status: what the API server records about its writers.
+
+Source: `metadata.managedFields`, API server field management. Each entry names a manager, an
+operation (Apply or Update), a subresource, when it last changed something, and which fields.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from core.values.documents import Manifest, child, items, text
+from core.values.instants import EPOCH, Instant, parse_rfc3339
+
+OUR_MANAGER = "jobledger"
+"""The field manager of everything that is written here."""
+
+BY_HAND = "kubectl"
+"""How the managers begin under which people write: no controller."""
+
+DRIVING_FIELDS: Mapping[str, frozenset[str]] = {
+    "RayJob": frozenset({"f:jobDeploymentStatus"}),
+    "TrainJob": frozenset({"f:conditions", "f:jobsStatus"}),
+}
+"""Kind of job -> what only the controller of a job writes into its status.
+
+`trainerStatus` is none of it: the Pods of a TrainJob have it written.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusWriter:
+    """Somebody who has written fields of `status` that are still theirs."""
+
+    manager: str
+    written_at: Instant
+    """When the manager last changed any of its fields; whole seconds, the API server's clock."""
+    fields: frozenset[str] = frozenset()
+    """Which fields of the status, as `f:name`."""
+
+
+def status_writers(manifest: Manifest) -> tuple[StatusWriter, ...]:
+    """Return who owns fields of the object's status, the last writer first.
+
+    Empty if nobody does, or if the object came without its `managedFields` (watched ones do).
+    """
+    found = sorted(_writers(manifest), key=lambda writer: writer.written_at, reverse=True)
+    return tuple(found)
+
+
+def other_controller(kind: str, manifest: Manifest) -> StatusWriter | None:
+    """Return the controller that drove the job of that kind last, if it is not this one.
+
+    None if nobody did, if people did by hand, or if this controller has written since. Who changes
+    a field takes it from its owner, so of two in the same second the last one shows; where both own
+    such fields, as after the same value was applied, the write here counts as the later.
+    """
+    drivers = [one for one in status_writers(manifest) if one.fields & DRIVING_FIELDS[kind]]
+    ours = [one.written_at for one in drivers if one.manager == OUR_MANAGER]
+    for writer in drivers:
+        if writer.manager == OUR_MANAGER or writer.manager.startswith(BY_HAND):
+            continue
+        return writer if not ours or writer.written_at > max(ours) else None
+    return None
+
+
+def is_written_here(manifest: Manifest) -> bool:
+    """Return whether this controller owns fields of the object's status."""
+    return any(writer.manager == OUR_MANAGER for writer in _writers(manifest))
+
+
+def _writers(manifest: Manifest) -> Iterator[StatusWriter]:
+    for entry in items(manifest, "metadata", "managedFields"):
+        fields = child(entry, "fieldsV1")
+        if "f:status" in fields:
+            yield StatusWriter(
+                manager=text(entry, "manager"),
+                written_at=parse_rfc3339(text(entry, "time")) or EPOCH,
+                fields=frozenset(child(fields, "f:status")),
+            )

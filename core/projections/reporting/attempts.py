@@ -1,0 +1,162 @@
+"""The executions of a job with their RayCluster's life, what they waited for, and what they cost.
+
+Start, end and outcome are those of the inline projection; here is what it does not carry.
+"""
+
+from core.catalogue import JobEvent
+from core.jobs import events as shared
+from core.jobs.effects import EffectKind
+from core.jobs.rows import AttemptRow
+from core.kinds import JobState
+from core.projections.reporting.facts import AttemptFact, PhaseFact, seconds_between
+from core.projections.reporting.phases import time_in
+from core.rayjob import events as rayjob
+from core.rayjob.state import RayJobState
+from core.values.instants import Instant
+
+QUEUED = frozenset({"Suspending", "Suspended"})
+"""States in which a job waits to be admitted, or was paused."""
+
+SUCCEEDED = "succeeded"
+
+READY = "ready"
+"""State of a RayCluster whose Pods are all there."""
+
+_GONE = (rayjob.ClusterVanished, rayjob.StrayClusterVanished)
+
+
+def with_row(
+    attempts: tuple[AttemptFact, ...],
+    row: AttemptRow | None,
+    state: JobState,
+    stays: tuple[PhaseFact, ...],
+    first_seen_at: Instant,
+) -> tuple[AttemptFact, ...]:
+    """Return the attempts after the inline row of the current one came to be, or changed."""
+    if row is None:
+        return attempts
+    if not attempts or attempts[-1].number != row.number:
+        attempts = (*attempts, _begun(attempts, row, state, stays, first_seen_at))
+    train = not isinstance(state, RayJobState)
+    last = attempts[-1]
+    told = last._replace(
+        running_at=row.running_at,
+        ended_at=row.ended_at,
+        outcome=row.outcome,
+        reason=row.reason,
+        retried=row.retried,
+        granted_at=row.ended_at if train and row.retried else last.granted_at,
+    )
+    return attempts if told == last else (*attempts[:-1], told)
+
+
+def with_event(attempts: tuple[AttemptFact, ...], event: JobEvent) -> tuple[AttemptFact, ...]:
+    """Return the attempts after news of a RayCluster, or of a retry."""
+    if isinstance(event, rayjob.RetryGranted):
+        return _changed(
+            attempts,
+            event.attempt,
+            failure_class=event.failure.value,
+            counted=event.counted,
+            granted_at=event.at,
+        )
+    if isinstance(event, rayjob.RetryRefused):
+        return _changed(attempts, event.attempt, failure_class=event.failure.value)
+    name, created, ready, gone = _of_cluster(event)
+    known = next((one for one in reversed(attempts) if one.cluster_name == name), None)
+    if not name or known is None or known.cluster_shared:
+        return attempts if known is None or not ready else _ready(attempts, known, event.at)
+    if gone:
+        return _changed(attempts, known.number, cluster_gone_at=known.cluster_gone_at or event.at)
+    if ready:
+        attempts = _ready(attempts, known, event.at)
+    if created:
+        first = known.cluster_created_at or event.at
+        return _changed(attempts, known.number, cluster_created_at=first)
+    return attempts
+
+
+def priced(attempts: tuple[AttemptFact, ...], until: Instant) -> tuple[AttemptFact, ...]:
+    """Return the attempts with what they cost up to an instant; equal ones stay the same object."""
+    return tuple(
+        one
+        if one.cluster_seconds == (cost := _cost(one, until))
+        else one._replace(cluster_seconds=cost)
+        for one in attempts
+    )
+
+
+def _ready(
+    attempts: tuple[AttemptFact, ...], known: AttemptFact, at: Instant
+) -> tuple[AttemptFact, ...]:
+    return _changed(attempts, known.number, cluster_ready_at=known.cluster_ready_at or at)
+
+
+def _of_cluster(event: JobEvent) -> tuple[str, bool, bool, bool]:
+    """Return which RayCluster an event is about, and whether it is created, ready, gone by it."""
+    if isinstance(event, rayjob.ClusterObserved):
+        return event.name, True, event.state == READY, False
+    if isinstance(event, _GONE):
+        return event.name, False, False, True
+    if isinstance(event, shared.EffectSucceeded):
+        if event.kind is EffectKind.CREATE_CLUSTER:
+            return event.name, True, False, False
+        if event.kind is EffectKind.DELETE_CLUSTER and event.gone:
+            return event.name, False, False, True
+    return "", False, False, False
+
+
+def _cost(one: AttemptFact, until: Instant) -> float:
+    if one.cluster_name and not one.cluster_shared:
+        return seconds_between(one.cluster_created_at, one.cluster_gone_at or until)
+    return seconds_between(one.started_at, one.ended_at or until)
+
+
+def _changed(
+    attempts: tuple[AttemptFact, ...], number: int, **fields: object
+) -> tuple[AttemptFact, ...]:
+    return tuple(
+        one._replace(**fields) if one.number == number else one  # type: ignore[arg-type] # by name
+        for one in attempts
+    )
+
+
+def _begun(
+    attempts: tuple[AttemptFact, ...],
+    row: AttemptRow,
+    state: JobState,
+    stays: tuple[PhaseFact, ...],
+    first_seen_at: Instant,
+) -> AttemptFact:
+    identity = state.identity
+    assert identity is not None, "a stream begins with who the job is"
+    since = identity.created_at
+    if any(one.running_at is not None for one in attempts):
+        since = attempts[-1].ended_at or row.started_at
+    shared_cluster = False
+    if isinstance(state, RayJobState) and state.attempt is not None:
+        shared_cluster = state.attempt.selected
+    seen = seconds_between(identity.created_at, first_seen_at)
+    return AttemptFact(
+        number=row.number,
+        cluster_name=row.ray_cluster_name,
+        cluster_shared=shared_cluster,
+        generation=row.generation,
+        started_at=row.started_at,
+        cluster_created_at=None,
+        cluster_ready_at=None,
+        running_at=None,
+        ended_at=None,
+        cluster_gone_at=None,
+        outcome="",
+        reason="",
+        failure_class="",
+        cause="",
+        retried=False,
+        counted=True,
+        granted_at=None,
+        waiting_since=since,
+        seen_seconds=seen if row.number == 1 else None,
+        queue_seconds=time_in(stays, QUEUED, since, row.started_at),
+        cluster_seconds=0.0,
+    )

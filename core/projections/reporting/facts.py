@@ -1,0 +1,160 @@
+"""The rows behind the reporting views, without the columns that all facts of a job share.
+
+The fields are the columns, in their order; units are in the names, or seconds.
+"""
+
+from typing import NamedTuple
+from uuid import UUID
+
+from core.values.instants import Instant
+
+MESSAGE_CHARACTERS_MAX = 500
+
+
+class JobFact(NamedTuple):
+    """A job as it stands (table `report_job`)."""
+
+    name: str
+    uid: str
+    phase: str
+    phase_since: Instant
+    outcome: str
+    reason: str
+    open: bool
+    created_at: Instant
+    first_seen_at: Instant
+    started_at: Instant | None
+    running_at: Instant | None
+    ended_at: Instant | None
+    deleted_at: Instant | None
+    last_event_at: Instant
+    attempts: int
+    failed_attempts: int
+    retries: int
+    events: int
+    suspended_seconds: float
+    running_seconds: float
+    cluster_seconds: float
+    wasted_cluster_seconds: float
+
+
+class AttemptFact(NamedTuple):
+    """An execution (table `report_attempt`)."""
+
+    number: int
+    cluster_name: str
+    cluster_shared: bool
+    generation: int
+    started_at: Instant
+    cluster_created_at: Instant | None
+    cluster_ready_at: Instant | None
+    running_at: Instant | None
+    ended_at: Instant | None
+    cluster_gone_at: Instant | None
+    outcome: str
+    reason: str
+    failure_class: str
+    cause: str
+    retried: bool
+    counted: bool
+    granted_at: Instant | None
+    waiting_since: Instant
+    seen_seconds: float | None
+    queue_seconds: float
+    cluster_seconds: float
+
+
+class PhaseFact(NamedTuple):
+    """A stay in a state (table `report_phase`)."""
+
+    number: int
+    attempt: int
+    phase: str
+    next_phase: str
+    entered_at: Instant
+    left_at: Instant | None
+
+
+class FailureFact(NamedTuple):
+    """A failure (table `report_failure`)."""
+
+    number: int
+    attempt: int
+    failed_at: Instant
+    reason: str
+    failure_class: str
+    cause: str
+    message: str
+    exit_code: int | None
+    ran: bool
+    retried: bool
+    final: bool
+
+
+class DecisionFact(NamedTuple):
+    """A decision (table `report_decision`)."""
+
+    decision_id: UUID
+    attempt: int
+    decision: str
+    state: str
+    scheduled_at: Instant
+    due_at: Instant
+    resolved_at: Instant | None
+    lateness_ms: float | None
+    cause: str
+    resolution: str
+
+
+class GapFact(NamedTuple):
+    """An observation gap (table `report_gap`)."""
+
+    number: int
+    source: str
+    since_at: Instant
+    until_at: Instant
+    found_at: Instant
+    reason: str
+
+
+class ActivityFact(NamedTuple):
+    """What was written down in an hour (table `report_activity`)."""
+
+    hour: Instant
+    events: int = 0
+    observations: int = 0
+    effects_requested: int = 0
+    effects_succeeded: int = 0
+    effects_faltered: int = 0
+    effects_failed: int = 0
+    effects_superseded: int = 0
+    decisions_fired: int = 0
+    decisions_cancelled: int = 0
+    status_writes: int = 0
+    failed_status_checks: int = 0
+    gaps: int = 0
+    lateness_ms_max: float | None = None
+    lateness_ms_sum: float = 0.0
+
+
+class Dimension(NamedTuple):
+    """How the facts of a job can be grouped (table `report_dimension`)."""
+
+    cluster: str = ""
+    namespace: str = ""
+    kind: str = ""
+    framework: str = ""
+    runtime: str = ""
+    queue: str = ""
+    user_name: str = ""
+    image: str = ""
+
+
+def seconds_between(earlier: Instant | None, later: Instant | None) -> float:
+    """Return the seconds from one instant to another; 0 if either is unknown or they are swapped.
+
+    Instants of several clocks may be swapped.
+    """
+    if earlier is None or later is None:
+        return 0.0
+    return max(0.0, (later - earlier).total_seconds())

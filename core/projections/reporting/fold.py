@@ -1,0 +1,257 @@
+"""The facts of one job, folded from its events one by one, and the rows that changed by some.
+
+What is folded does not depend on where a batch begins or ends: every fact follows from the events
+up to a version and from nothing else.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias, cast
+
+from core.catalogue import JobEvent
+from core.jobs import events as shared
+from core.jobs.effects import EffectKind
+from core.jobs.rows import AttemptRow
+from core.kinds import NOTHING, JobState, evolve, is_open, kind_of
+from core.log.envelope import EventRecord
+from core.projections.executions import attempt_row
+from core.projections.reporting import attempts as of_attempts
+from core.projections.reporting import failures as of_failures
+from core.projections.reporting import work
+from core.projections.reporting.dimensions import dimension_id, dimension_of, image_of_jobset
+from core.projections.reporting.facts import (
+    ActivityFact,
+    AttemptFact,
+    DecisionFact,
+    Dimension,
+    FailureFact,
+    GapFact,
+    JobFact,
+    PhaseFact,
+)
+from core.projections.reporting.failures import Causes, NoCauses
+from core.projections.reporting.phases import NEW, enter, leave, time_in
+from core.projections.reporting.user_labels import USER_LABELS
+from core.rayjob import events as rayjob
+from core.trainjob import events as trainjob
+from core.values.ids import StreamId
+from core.values.instants import EPOCH, Instant
+
+Fact: TypeAlias = (
+    JobFact | AttemptFact | PhaseFact | FailureFact | DecisionFact | GapFact | ActivityFact
+)
+
+TABLES: Mapping[str, type[Fact]] = {
+    "report_job": JobFact,
+    "report_attempt": AttemptFact,
+    "report_phase": PhaseFact,
+    "report_failure": FailureFact,
+    "report_decision": DecisionFact,
+    "report_gap": GapFact,
+    "report_activity": ActivityFact,
+}
+"""Table -> what its rows hold behind the stream, and the dimension."""
+
+_MANIFESTS = (rayjob.ManifestReceived, trainjob.TrainJobReceived)
+_GONE = (rayjob.JobDeleted, trainjob.TrainJobDeleted)
+_STARTS = (rayjob.AttemptStarted, trainjob.TrainAttemptStarted)
+
+
+class Rules(NamedTuple):
+    """What an installation may choose."""
+
+    user_labels: Sequence[str] = USER_LABELS
+    causes: Causes = NoCauses()
+
+
+class Folded(NamedTuple):
+    """What is held of one job."""
+
+    version: int = 0
+    state: JobState = NOTHING
+    row: AttemptRow | None = None
+    """The inline row of the current attempt."""
+    dimension: Dimension = Dimension()
+    """As the manifest said last."""
+    built_image: str = ""
+    """The trainer's image in the JobSet that was applied last; empty for RayJobs."""
+    first_seen_at: Instant = EPOCH
+    last_event_at: Instant = EPOCH
+    causation: object = None
+    """Observation that brought the last event."""
+    signs: tuple[object, ...] = ()
+    """Signs of why the current attempt may fail."""
+    stays: tuple[PhaseFact, ...] = ()
+    attempts: tuple[AttemptFact, ...] = ()
+    failures: tuple[FailureFact, ...] = ()
+    decisions: tuple[DecisionFact, ...] = ()
+    gaps: tuple[GapFact, ...] = ()
+    hours: tuple[ActivityFact, ...] = ()
+
+
+class Rows(NamedTuple):
+    """The facts of one job, by table."""
+
+    stream_id: StreamId
+    dimension: Dimension
+    facts: Mapping[str, tuple[Fact, ...]]
+
+    def changed_since(self, before: "Rows | None") -> "Rows":
+        """Return those facts that are not among `before`; all of them if the dimension changed."""
+        if before is None or before.dimension != self.dimension:
+            return self
+        known = {table: frozenset(facts) for table, facts in before.facts.items()}
+        return self._replace(
+            facts={
+                table: tuple(fact for fact in facts if fact not in known[table])
+                for table, facts in self.facts.items()
+            }
+        )
+
+
+def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> Folded:
+    """Return what is held after one event."""
+    state = evolve(before.state, event)
+    assert state.identity is not None, "a stream begins with who the job is"
+    row = attempt_row(before.row, state, event, state.identity.stream_id)
+    first_seen_at = before.first_seen_at if before.version else event.at
+    number = row.number if row is not None else 0
+    stays = enter(before.stays, state.phase.value or NEW, number, event.at)
+    if isinstance(event, _GONE):
+        stays = leave(stays, event.at)
+    attempts = of_attempts.with_row(before.attempts, row, state, stays, first_seen_at)
+    attempts = of_attempts.with_event(attempts, event)
+    failures = of_failures.with_event(before.failures, event, attempts)
+    signs = _signs(before, record, event, rules)
+    if failures is not before.failures or len(signs) != len(before.signs):
+        attempts, failures = _explained(attempts, failures, signs, rules)
+    news = record.causation_id != before.causation
+    return Folded(
+        version=before.version + 1,
+        state=state,
+        row=row,
+        dimension=_dimension(before, state, event, rules),
+        built_image=_built_image(event) or before.built_image,
+        first_seen_at=first_seen_at,
+        last_event_at=max(before.last_event_at, event.at),
+        causation=record.causation_id,
+        signs=signs,
+        stays=stays,
+        attempts=attempts,
+        failures=failures,
+        decisions=work.with_decision(before.decisions, event, record.recorded_at),
+        gaps=work.with_gap(before.gaps, event),
+        hours=work.with_activity(before.hours, event, record.recorded_at, news=news),
+    )
+
+
+def rows_of(folded: Folded) -> Rows:
+    """Return all facts of a job, as the columns of the tables have them."""
+    identity = folded.state.identity
+    assert identity is not None, "a stream begins with who the job is"
+    attempts = of_attempts.priced(folded.attempts, folded.last_event_at)
+    said = folded.dimension
+    facts: dict[str, Sequence[Fact]] = {
+        "report_job": (_job(folded, attempts),),
+        "report_attempt": attempts,
+        "report_phase": folded.stays,
+        "report_failure": folded.failures,
+        "report_decision": folded.decisions,
+        "report_gap": folded.gaps,
+        "report_activity": folded.hours,
+    }
+    return Rows(
+        stream_id=identity.stream_id,
+        dimension=said._replace(image=said.image or folded.built_image),
+        facts=cast("Mapping[str, tuple[Fact, ...]]", facts),
+    )
+
+
+def key_of(rows: Rows) -> int:
+    """Return the key of the dimension of a job's facts."""
+    return dimension_id(rows.dimension)
+
+
+def _dimension(before: Folded, state: JobState, event: JobEvent, rules: Rules) -> Dimension:
+    """Return how facts can be grouped by what the manifest says now."""
+    document = event.document if isinstance(event, _MANIFESTS) else {}
+    if before.version and not document:
+        return before.dimension
+    assert state.identity is not None, "a stream begins with who the job is"
+    return dimension_of(state.identity, kind_of(state).name, document, rules.user_labels)
+
+
+def _built_image(event: JobEvent) -> str:
+    if isinstance(event, shared.EffectSucceeded) and event.kind is EffectKind.APPLY_OBJECTS:
+        return image_of_jobset(event.sent)
+    return ""
+
+
+def _signs(
+    before: Folded, record: EventRecord, event: JobEvent, rules: Rules
+) -> tuple[object, ...]:
+    """Return the signs of the current attempt, those of this event included."""
+    kept = () if isinstance(event, _STARTS) else before.signs
+    late = isinstance(event, shared.EvidenceCaptured) and before.row is not None
+    if late and event.attempt != before.row.number:  # type: ignore[union-attr] # see above
+        return kept
+    return *kept, *rules.causes.signs(event, record.version)
+
+
+def _explained(
+    attempts: tuple[AttemptFact, ...],
+    failures: tuple[FailureFact, ...],
+    signs: tuple[object, ...],
+    rules: Rules,
+) -> tuple[tuple[AttemptFact, ...], tuple[FailureFact, ...]]:
+    """Return attempts and failures with the cause of the last failure, if it is the current one."""
+    last = failures[-1] if failures else None
+    if last is None or (attempts and attempts[-1].number != last.attempt):
+        return attempts, failures
+    failed = last._replace(cause=rules.causes.cause(signs, ran=last.ran))
+    if attempts:
+        said = attempts[-1]._replace(cause=failed.cause, failure_class=failed.failure_class)
+        attempts = *attempts[:-1], said
+    return attempts, (*failures[:-1], failed)
+
+
+def _job(folded: Folded, attempts: Sequence[AttemptFact]) -> JobFact:
+    state, identity = folded.state, folded.state.identity
+    assert identity is not None, "a stream begins with who the job is"
+    stay = folded.stays[-1]
+    wasted = ("", of_attempts.SUCCEEDED)
+    return JobFact(
+        name=identity.name,
+        uid=identity.uid,
+        phase=stay.phase,
+        phase_since=stay.entered_at,
+        outcome=_outcome(state, attempts),
+        reason=state.reason,
+        open=is_open(state),
+        created_at=identity.created_at,
+        first_seen_at=folded.first_seen_at,
+        started_at=attempts[0].started_at if attempts else None,
+        running_at=next((one.running_at for one in attempts if one.running_at is not None), None),
+        ended_at=state.ended_at,
+        deleted_at=state.deleted_at,
+        last_event_at=folded.last_event_at,
+        attempts=len(attempts),
+        failed_attempts=state.failed,
+        retries=state.retries,
+        events=folded.version,
+        suspended_seconds=time_in(folded.stays, of_attempts.QUEUED),
+        running_seconds=time_in(folded.stays, frozenset({"Running"})),
+        cluster_seconds=sum(one.cluster_seconds for one in attempts),
+        wasted_cluster_seconds=sum(
+            one.cluster_seconds for one in attempts if one.outcome not in wasted
+        ),
+    )
+
+
+def _outcome(state: JobState, attempts: Sequence[AttemptFact]) -> str:
+    """Return what became of the job; empty while it goes on."""
+    if state.phase.value == "Failed":
+        return "failed"
+    if state.phase.value == "Complete":
+        stopped = bool(attempts) and attempts[-1].outcome == "stopped"
+        return "stopped" if stopped else of_attempts.SUCCEEDED
+    return "deleted" if state.deleted_at is not None else ""

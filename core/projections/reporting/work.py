@@ -1,0 +1,102 @@
+"""The controller's own work for a job: decisions, gaps, and counts by the hour."""
+
+from datetime import UTC
+
+from core.catalogue import JobEvent
+from core.jobs import events as shared
+from core.projections.reporting.facts import ActivityFact, DecisionFact, GapFact
+from core.rayjob import events as rayjob
+from core.values.instants import Instant
+
+_COUNTED: dict[type, str] = {
+    shared.EffectRequested: "effects_requested",
+    shared.EffectSucceeded: "effects_succeeded",
+    shared.EffectFaltered: "effects_faltered",
+    shared.EffectFailed: "effects_failed",
+    shared.EffectSuperseded: "effects_superseded",
+    shared.DecisionFired: "decisions_fired",
+    shared.DecisionCancelled: "decisions_cancelled",
+    shared.StatusPublished: "status_writes",
+    rayjob.StatusCheckFailed: "failed_status_checks",
+    shared.ObservationGapFound: "gaps",
+}
+
+
+def with_decision(
+    decisions: tuple[DecisionFact, ...], event: JobEvent, recorded_at: Instant
+) -> tuple[DecisionFact, ...]:
+    """Return the decisions after one was made, fired or cancelled."""
+    if isinstance(event, shared.DecisionScheduled):
+        return *decisions, _scheduled(event)
+    if not isinstance(event, shared.DecisionFired | shared.DecisionCancelled):
+        return decisions
+    changes: dict[str, object] = {"state": "cancelled", "resolved_at": event.at}
+    if isinstance(event, shared.DecisionFired):
+        changes |= {"state": "fired", "lateness_ms": lateness_ms(event, recorded_at)}
+    else:
+        changes["resolution"] = event.cause
+    return tuple(
+        one._replace(**changes) if one.decision_id == event.decision_id else one  # type: ignore[arg-type] # by name
+        for one in decisions
+    )
+
+
+def _scheduled(event: shared.DecisionScheduled) -> DecisionFact:
+    return DecisionFact(
+        decision_id=event.decision_id,
+        attempt=event.attempt,
+        decision=event.kind.value,
+        state="pending",
+        scheduled_at=event.at,
+        due_at=event.due_at,
+        resolved_at=None,
+        lateness_ms=None,
+        cause=event.cause,
+        resolution="",
+    )
+
+
+def lateness_ms(event: shared.DecisionFired, recorded_at: Instant) -> float:
+    """Return how long after its instant the firing was written down, in milliseconds."""
+    return max(0.0, (recorded_at - event.due_at).total_seconds() * 1000)
+
+
+def with_gap(gaps: tuple[GapFact, ...], event: JobEvent) -> tuple[GapFact, ...]:
+    """Return the gaps after one was found."""
+    if not isinstance(event, shared.ObservationGapFound):
+        return gaps
+    found = GapFact(
+        number=len(gaps) + 1,
+        source=event.source,
+        since_at=event.since,
+        until_at=max(event.since, event.until),
+        found_at=event.at,
+        reason=event.reason,
+    )
+    return *gaps, found
+
+
+def with_activity(
+    hours: tuple[ActivityFact, ...], event: JobEvent, recorded_at: Instant, *, news: bool
+) -> tuple[ActivityFact, ...]:
+    """Return the hours after an event; `news`: it is the first that its observation brought.
+
+    Events are written down in order, but by several clocks: an earlier hour may come again.
+    """
+    hour = recorded_at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    latest_first = reversed(range(len(hours)))
+    at = next((index for index in latest_first if hours[index].hour == hour), None)
+    one = ActivityFact(hour=hour) if at is None else hours[at]
+    counted = _COUNTED.get(type(event))
+    changes: dict[str, object] = {
+        "events": one.events + 1,
+        "observations": one.observations + news,
+    }
+    if counted is not None:
+        changes[counted] = getattr(one, counted) + 1
+    if isinstance(event, shared.DecisionFired):
+        late = lateness_ms(event, recorded_at)
+        changes["lateness_ms_max"] = max(late, one.lateness_ms_max or 0.0)
+        changes["lateness_ms_sum"] = one.lateness_ms_sum + late
+    one = one._replace(**changes)  # type: ignore[arg-type] # by name
+    return (*hours, one) if at is None else (*hours[:at], one, *hours[at + 1 :])

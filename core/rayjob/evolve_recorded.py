@@ -1,0 +1,43 @@
+"""How it changes what is known of a RayJob that another controller decides about it, or did."""
+
+from dataclasses import replace
+
+from core.jobs.events import ControlReleased, ControlTaken
+from core.rayjob.observations import SeenStatus
+from core.rayjob.phases import Phase
+from core.rayjob.state import RayJobState, Recorded
+
+
+def control_released(state: RayJobState, event: ControlReleased) -> RayJobState:
+    """Return the state of a job that is only recorded from now on; what was refused is over."""
+    shown = state.recorded.shown if state.recorded is not None else None
+    since = state.recorded.since if state.recorded is not None else event.at
+    return state._replace(
+        recorded=Recorded(since=since, why=event.why, shown=shown),
+        refused=(),
+        strays=(),
+        stray_submitter=None,
+    )
+
+
+def control_taken(state: RayJobState, event: ControlTaken) -> RayJobState:
+    """Return the state of a job that is controlled from now on, as the other left it.
+
+    What Ray has said shows that the entrypoint was handed in; a retry that the other had begun is
+    carried on at once.
+    """
+    attempt = state.attempt
+    if attempt is not None:
+        attempt = replace(
+            attempt,
+            submitted=attempt.submitted or state.entrypoint.status.value != "",
+            retry_at=event.at if state.phase is Phase.RETRYING else attempt.retry_at,
+        )
+    return state._replace(recorded=None, attempt=attempt)
+
+
+def others_status_observed(state: RayJobState, status: SeenStatus) -> RayJobState:
+    """Return the state that knows what the other controller has written last."""
+    if state.recorded is None:
+        return state
+    return state._replace(recorded=replace(state.recorded, shown=status))

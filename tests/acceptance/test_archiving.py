@@ -1,0 +1,101 @@
+"""Retention from the command line: shown first, archived, verified, brought back."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adapters.cli.exit_codes import ExitCode
+from tests.support import rayjob_stories as stories
+from tests.support.ledgers import app_engine, postgres_ledger, tampering
+from tests.support.processes import Terminal
+from tests.support.rayjob_builders import manifest_gone
+from tests.support.recorded import append_lives
+
+pytestmark = pytest.mark.postgres
+
+LONG_PAST = "2100-01-01"
+"""An instant before which every job of a test was gone, whatever the clock says."""
+
+
+@pytest.fixture
+def filled(terminal: Terminal, ledger_url: str) -> Terminal:
+    """A terminal at a ledger with two jobs that are over and gone, and one that is there."""
+    with app_engine(ledger_url) as engine:
+        ledger = postgres_ledger(engine)
+        ledger.take_all_shards()
+        lives = {
+            "done": lambda: (*stories.succeeded(), manifest_gone()),
+            "failed": lambda: (*stories.working(), *stories.failing(), manifest_gone()),
+            "there": stories.succeeded,
+        }
+        append_lives(ledger, lives.items())
+    return terminal.with_environment(DATABASE_URL=ledger_url)
+
+
+def test_jobs_are_shown_archived_verified_and_brought_back(
+    filled: Terminal, tmp_path: Path
+) -> None:
+    asked = ("archive", "create", "--to", "archives", "--older-than", LONG_PAST)
+    shown = filled.jobledger(*asked, "--dry-run").out
+    assert "would go 2 jobs" in shown
+    assert not (tmp_path / "archives").exists()
+    made = json.loads(filled.jobledger(*asked, "--output", "json").out)[0]
+    assert made["jobs"] == 2
+    (file,) = (item["file"] for item in made["archives"])
+    filled.jobledger("rebuild", "--check")
+    assert f"{made['events']} events have left the log" in filled.jobledger("verify").out
+    whole = filled.jobledger("verify", "--archives", "archives").out
+    assert "1 files hold what their records say" in whole
+    assert "as its record says" in filled.jobledger("archive", "verify", "--to", "archives").out
+    assert file in filled.jobledger("archive", "list", "ml/done").out
+
+    told = filled.jobledger("history", "done", code=ExitCode.NOT_FOUND)
+    assert f"jobledger import {file} --job ml/done" in told.err
+    path = str(tmp_path / "archives" / file)
+    assert "1 imported" in filled.jobledger("import", path, "--job", "ml/done").out
+    assert "Complete" in filled.jobledger("history", "done").out
+    assert "1 imported, 1 were there already" in filled.jobledger("import", path).out
+    filled.jobledger("replay", "failed")
+
+
+def test_what_was_taken_out_without_a_record_or_changed_in_a_file_is_named(
+    filled: Terminal, ledger_url: str, tmp_path: Path
+) -> None:
+    filled.jobledger("archive", "create", "--to", "archives", "--older-than", LONG_PAST)
+    (file,) = (tmp_path / "archives").glob("*.gz")
+    file.write_bytes(file.read_bytes()[:-20])
+    told = filled.jobledger("archive", "verify", "--to", "archives", code=ExitCode.FOUND_WRONG)
+    assert "does not have the digest that its record names" in " ".join(told.out.split())
+    with tampering(ledger_url) as superuser:
+        superuser.execute("DELETE FROM event WHERE version = 3")
+    told = filled.jobledger("verify", code=ExitCode.FOUND_WRONG)
+    assert "version 4 follows version 2" in told.out
+    assert "sealed event at position" in told.out
+
+
+def test_the_services_user_may_not_archive(filled: Terminal, ledger_url: str) -> None:
+    with tampering(ledger_url) as superuser:
+        superuser.execute("CREATE ROLE plain_service LOGIN PASSWORD 'plain' IN ROLE jobledger_app")
+    try:
+        url = ledger_url.split("//", 1)[1].split("@", 1)[1]
+        service = filled.with_environment(DATABASE_URL=f"postgresql://plain_service:plain@{url}")
+        asked = ("archive", "create", "--to", "archives", "--older-than", LONG_PAST)
+        told = service.jobledger(*asked, code=ExitCode.MISCONFIGURED)
+        assert "this user may not do that" in told.err
+    finally:
+        with tampering(ledger_url) as superuser:
+            superuser.execute("DROP OWNED BY plain_service")
+            superuser.execute("DROP ROLE plain_service")
+
+
+def test_the_status_of_the_database_tells_what_is_there_and_what_to_do(filled: Terminal) -> None:
+    filled.jobledger("archive", "create", "--to", "archives", "--older-than", LONG_PAST)
+    shown = filled.jobledger("db", "status").out
+    for said in ("for each million events", "2 jobs with", "partitions: the partition event_y"):
+        assert said in shown
+    (told,) = json.loads(filled.jobledger("db", "status", "--output", "json").out)
+    assert told["current"] == told["head"]
+    assert (told["archives"], told["archived_jobs"], told["archived_still_here"]) == (1, 2, 0)
+    assert told["oldest_open"] is None or told["oldest_open"]["name"] == "there"
+    assert "partitions" in {warning["check"] for warning in told["warnings"]}

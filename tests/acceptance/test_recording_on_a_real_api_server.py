@@ -1,0 +1,274 @@
+"""Recorder mode beside other controllers, and refusals to control, on a real API server.
+
+The recorder has the rights of `ops/rbac-recorder.yaml`, which are to look and nothing else. The
+other controllers are scripted (`tests.acceptance.other_controllers`): they write as upstream does.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from adapters.cli.exit_codes import ExitCode
+from tests.acceptance.other_controllers import KubeRay, Trainer, ago, condition
+from tests.acceptance.real_site import leave_nothing
+from tests.acceptance.site import Site
+from tests.acceptance.trainjobs import RUNTIMES, torch_runtime, trainjob
+from tests.acceptance.witness import JOBSETS, RAYCLUSTERS, RAYJOBS, TRAINJOBS
+from tests.support.api import own_namespace, rayjob
+from tests.support.apiserver import ApiServer
+from tests.support.processes import Controller, Terminal
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
+
+SEEN_SECONDS = 60.0
+"""Limit until what another controller wrote is in the ledger."""
+
+Document = dict[str, Any]
+RUNS = {"jobStatus": "RUNNING"}
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A namespace in which other controllers are at work, and a recorder's terminal."""
+
+    site: Site
+    server: ApiServer
+    kuberay: KubeRay
+    trainer: Trainer
+
+    def recorder(self, *arguments: str) -> Controller:
+        """Return a recorder with a role that may only look."""
+        return self.started("recorder", "--observe-only", *arguments)
+
+    def started(self, user: str, *arguments: str) -> Controller:
+        """Return `jobledger run` in this namespace, with a user's rights, not started yet."""
+        terminal = self.site.terminal.with_environment(
+            KUBECONFIG=str(self.server.kubeconfig(user)),
+            JOBLEDGER_NAMESPACES=json.dumps([self.site.api.namespace]),
+            JOBLEDGER_LOG_FORMAT="json",
+        )
+        return Controller(terminal, "controller", arguments)
+
+    def wait_for_phase(self, name: str, phase: str, attempt: int = 1) -> None:
+        """Return once the ledger has a job in a phase of an attempt."""
+        self.site.wait_for_true(
+            f"{name} is {phase}",
+            "SELECT EXISTS (SELECT FROM job WHERE name = %s AND phase = %s AND attempt = %s)",
+            name,
+            phase,
+            attempt,
+        )
+
+    def says(self, command: str, name: str) -> str:
+        """Return what a command says of a job, in one line."""
+        out = self.site.terminal.jobledger(command, name, "-n", self.site.api.namespace).out
+        return " ".join(out.split())
+
+
+@pytest.fixture
+def beside(jobset_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Beside]:
+    admin = jobset_server.api()
+    with own_namespace(admin) as api:
+        site = Site(
+            api=api,
+            terminal=terminal.with_environment(
+                DATABASE_URL=ledger_url, JOBLEDGER_DATA_DIR=str(terminal.directory / "data")
+            ),
+            database_url=ledger_url,
+            proxy_url="",
+        )
+        try:
+            yield Beside(site, jobset_server, KubeRay(api), Trainer(api))
+        finally:
+            leave_nothing(api)
+    admin.pool.clear()
+
+
+def begin(kuberay: KubeRay, name: str, attempt: int, failed: int = 0, **spec: object) -> Document:
+    """Let KubeRay begin an attempt of a job, which is submitted if there is none; return it."""
+    found = kuberay.api.get(RAYJOBS, name)
+    if found.code != 200:  # OK
+        assert kuberay.api.create(RAYJOBS, rayjob(name, **spec)).code == 201  # Created
+        found = kuberay.api.get(RAYJOBS, name)
+        kuberay.take(found.body)
+    job = dict(found.body)
+    cluster = f"{name}-{attempt}"
+    names = names_of(cluster)
+    kuberay.shows(name, "Initializing", failed=failed, **names)
+    kuberay.makes_cluster(job, cluster, "ready")
+    kuberay.makes_submitter(job)
+    return {**names, "dashboardURL": f"{cluster}-head-svc:8265", "failed": failed}
+
+
+def names_of(cluster: str) -> Document:
+    return {"rayClusterName": cluster, "jobId": f"{cluster}-job", "startTime": ago(0)}
+
+
+def clean(kuberay: KubeRay, name: str, attempt: int) -> None:
+    """Let KubeRay delete what an attempt had."""
+    kuberay.deletes(RAYCLUSTERS, f"{name}-{attempt}")
+    kuberay.api.delete("batch/v1/jobs", name, {"propagationPolicy": "Background"})
+    wait_until(lambda: kuberay.api.get("batch/v1/jobs", name).code == 404, "the submitter is gone")
+
+
+def test_the_life_of_a_rayjob_is_recorded_and_nothing_is_written(beside: Beside) -> None:
+    kuberay, site = beside.kuberay, beside.site
+    with beside.recorder() as recorder:
+        first = begin(kuberay, "train", 1, backoffLimit=2, shutdownAfterJobFinishes=True)
+        kuberay.shows("train", "Running", **first, **RUNS)
+        beside.wait_for_phase("train", "Running")
+        lost = {"jobStatus": "FAILED", "reason": "AppFailed", "message": "exit code 1"}
+        kuberay.shows("train", "Retrying", **{**first, "failed": 1}, **lost)
+        beside.wait_for_phase("train", "Retrying")
+        clean(kuberay, "train", 1)
+        kuberay.shows("train", "", failed=1, startTime=first["startTime"])
+        second = begin(kuberay, "train", 2, failed=1)
+        kuberay.shows("train", "Running", **second, **RUNS)
+        beside.wait_for_phase("train", "Running", 2)
+        done = {"jobStatus": "SUCCEEDED", "succeeded": 1, "endTime": ago(0)}
+        kuberay.shows("train", "Complete", **second, **done)
+        beside.wait_for_phase("train", "Complete", 2)
+        kuberay.deletes(RAYCLUSTERS, "train-2")
+        site.wait_for_true(
+            "the shutdown is in the log",
+            "SELECT count(*) = 2 FROM event WHERE type = 'ClusterVanished'",
+        )
+        assert recorder.get("/readyz")[0] == 200
+        assert recorder.metric("jobledger_status_writes_total", outcome="written") == 0
+    assert_nothing_was_done(beside)
+    attempts = site.rows("SELECT outcome, reason, retried, inferred FROM attempt ORDER BY number")
+    assert [tuple(row.values()) for row in attempts] == [
+        ("failed", "AppFailed", True, True),
+        ("succeeded", "", False, True),
+    ]
+    assert site.value("SELECT recorded FROM job")
+    told = beside.says("history", "train")
+    assert "attempt 1 failed: AppFailed: exit code 1 (inferred)" in told
+    assert "RayCluster train-2 is gone (inferred: shutdownAfterJobFinishes)" in told
+    assert "is inferred from what it did" in beside.says("explain", "train")
+    assert_forensics_hold(beside, "train")
+
+
+def test_the_life_of_a_trainjob_is_recorded_and_nothing_is_written(beside: Beside) -> None:
+    trainer, site = beside.trainer, beside.site
+    runtime = torch_runtime("torch")
+    assert trainer.api.create(RUNTIMES, runtime).code == 201  # Created
+    with beside.recorder():
+        job = trainer.create(TRAINJOBS, trainjob("fit", runtime="torch"))
+        trainer.makes_objects(job, runtime)
+        site.wait_for_true(
+            "the execution is in the ledger",
+            "SELECT EXISTS (SELECT FROM job WHERE name = 'fit' AND attempt = 1)",
+        )
+        suspended = condition("Suspended", "Suspended", seconds_ago=0)
+        trainer.shows("fit", suspended, active=0)
+        trainer.patch(JOBSETS, "fit", {"spec": {"suspend": True}})
+        beside.wait_for_phase("fit", "Suspended")
+        resumed = condition("Suspended", "Resumed", holds=False, seconds_ago=0)
+        trainer.patch(JOBSETS, "fit", {"spec": {"suspend": False}})
+        trainer.shows("fit", resumed, active=0)
+        site.wait_for_true(
+            "the second execution is in the ledger",
+            "SELECT EXISTS (SELECT FROM job WHERE name = 'fit' AND attempt = 2)",
+        )
+        trainer.shows("fit", resumed, condition("Failed", "DeadlineExceeded", seconds_ago=0))
+        beside.wait_for_phase("fit", "Failed", 2)
+        trainer.api.delete(JOBSETS, "fit", {"propagationPolicy": "Background"})
+        site.wait_for_true(
+            "that the JobSet went is in the log",
+            "SELECT EXISTS (SELECT FROM event WHERE type = 'JobSetVanished')",
+        )
+    assert_nothing_was_done(beside)
+    attempts = site.rows("SELECT outcome, reason FROM attempt ORDER BY number")
+    assert [tuple(row.values()) for row in attempts] == [
+        ("suspended", ""),
+        ("failed", "DeadlineExceeded"),
+    ]
+    told = beside.says("history", "fit")
+    assert "the job is suspended (inferred)" in told
+    assert "JobSet fit is gone (inferred: DeadlineExceeded)" in told
+    assert_forensics_hold(beside, "fit")
+
+
+def assert_nothing_was_done(beside: Beside) -> None:
+    """Nothing was asked for, decided or published; no object has a field of ours."""
+    done = "SELECT count(*) FROM event WHERE type IN %s"
+    types = ("EffectRequested", "DecisionScheduled", "StatusPublished")
+    for kind in types:
+        assert beside.site.value(done.replace("IN", "="), kind) == 0, kind
+    for resource in (RAYJOBS, TRAINJOBS, RAYCLUSTERS, JOBSETS):
+        for item in beside.site.api.list(resource).body["items"]:
+            writers = {entry["manager"] for entry in item["metadata"]["managedFields"]}
+            assert not any("jobledger" in writer for writer in writers), writers
+
+
+def assert_forensics_hold(beside: Beside, name: str) -> None:
+    """Replay, rebuild and verify work on a recorded stream as on any."""
+    terminal = beside.site.terminal
+    terminal.jobledger("replay", name, "-n", beside.site.api.namespace)
+    assert "equal the fold of the log" in terminal.jobledger("rebuild", "--check").out
+    terminal.jobledger("verify")
+
+
+def test_a_start_beside_another_controller_is_refused(beside: Beside) -> None:
+    namespace = beside.site.api.namespace
+    begin(beside.kuberay, "theirs", 1)
+    terminal = beside.site.terminal.with_environment(
+        KUBECONFIG=str(beside.server.kubeconfig("controller"))
+    )
+    refused = terminal.jobledger(
+        "run", "--namespace", namespace, "--port", "0", code=ExitCode.MISCONFIGURED
+    ).err
+    assert f"the status of RayJob {namespace}/theirs was written by ray-operator" in refused
+    assert "--take-over" in refused
+    assert "--observe-only" in refused
+    assert "Traceback" not in refused
+
+
+def test_control_is_let_go_where_another_controller_turns_up(beside: Beside) -> None:
+    api, kuberay = beside.site.api, beside.kuberay
+    with beside.started("controller") as controller:
+        assert api.create(RAYJOBS, rayjob("contested")).code == 201  # Created
+        beside.wait_for_phase("contested", "Initializing")
+        beside.site.wait_for_true(
+            "users see it", "SELECT EXISTS (SELECT FROM event WHERE type = 'StatusPublished')"
+        )
+        # managedFields tell whole seconds, and within one the write here counts as the later
+        shown = dict(api.get(RAYJOBS, "contested").body)["status"]
+        wait_until(lambda: ago(0) > written_at(api.get(RAYJOBS, "contested").body), "a second")
+        kuberay.write_status(RAYJOBS, "contested", {**shown, "jobDeploymentStatus": "Suspended"})
+        beside.site.wait_for_true(
+            "the job is let go", "SELECT EXISTS (SELECT FROM event WHERE type = 'ControlReleased')"
+        )
+        wait_until(lambda: controller.get("/readyz")[0] == 503, "it says that it is not ready")
+        answer = controller.get("/readyz")[1]
+        assert "another controller is at work" in answer
+        assert "contested was written by ray-operator" in answer
+        refused = controller.metric(
+            "jobledger_control_refused", kind="RayJob", namespace=api.namespace
+        )
+        assert refused == 1
+        assert api.create(RAYJOBS, rayjob("later")).code == 201  # Created
+        beside.site.wait_for_true(
+            "a later job of the namespace is only recorded",
+            "SELECT EXISTS (SELECT FROM event e JOIN job j USING (stream_id) "
+            "WHERE j.name = 'later' AND e.type = 'ControlReleased')",
+        )
+    assert beside.site.value("SELECT count(*) FROM effect WHERE state = 'requested'") == 0
+    later = "SELECT count(*) FROM effect e JOIN job j USING (stream_id) WHERE j.name = 'later'"
+    assert beside.site.value(later) == 0
+    assert beside.site.value("SELECT count(*) FROM decision WHERE state = 'pending'") == 0
+
+
+def written_at(job: Document) -> str:
+    """Return when this controller wrote the status last."""
+    times = [
+        entry["time"]
+        for entry in job["metadata"]["managedFields"]
+        if entry["manager"] == "jobledger" and entry.get("subresource") == "status"
+    ]
+    return str(max(times))

@@ -1,0 +1,81 @@
+"""Which job is meant where several clusters, namespaces or kinds have one of that name."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import pytest
+import typer
+
+from adapters.cli.exit_codes import ExitCode
+from adapters.cli.finding import find_job
+from core.catalogue import read_event
+from core.jobs.rows import JobRow
+from core.ports.history import History, JobFilter
+from core.projections.view import View, advance
+from tests.support.lives import LIVES
+from tests.support.recorded import recorded
+
+
+def a_row() -> JobRow:
+    _, changes = advance(View(), (read_event(one) for one in recorded(LIVES["succeeded"]())))
+    return changes.job
+
+
+class _Rows:
+    """A history of these jobs, the youngest first."""
+
+    def __init__(self, *rows: JobRow) -> None:
+        self._rows = rows
+
+    def jobs(self, wanted: JobFilter, limit: int) -> Sequence[JobRow]:
+        fields = ("cluster", "namespace", "name", "uid")
+        return [
+            row
+            for row in self._rows
+            if all(getattr(wanted, one) in ("", getattr(row, one)) for one in fields)
+        ][:limit]
+
+
+EAST = replace(a_row(), cluster="east", uid="uid-east")
+WEST = replace(EAST, cluster="west", uid="uid-west")
+OTHER = replace(EAST, namespace="other", uid="uid-other")
+OLDER = replace(EAST, uid="uid-older")
+TRAINING = replace(EAST, kind="TrainJob", uid="uid-training")
+
+
+def history(*rows: JobRow) -> History:
+    return cast("History", _Rows(*rows))
+
+
+@pytest.mark.parametrize("rows", [(EAST, WEST), (EAST, OTHER), (EAST, TRAINING)])
+def test_a_name_that_may_mean_several_jobs_is_refused_with_all_of_them(
+    rows: tuple[JobRow, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(typer.Exit) as refused:
+        find_job(history(*rows), EAST.name)
+    assert refused.value.exit_code == ExitCode.USAGE
+    said = " ".join(capsys.readouterr().err.split())
+    for row in rows:
+        assert f"{row.kind} {row.namespace}/{row.name} of cluster {row.cluster}" in said
+        assert row.uid in said
+    assert "--cluster" in said
+
+
+def test_a_cluster_a_namespace_or_a_uid_says_which_is_meant() -> None:
+    everything = history(EAST, WEST, OTHER)
+    assert find_job(everything, EAST.name, "", "west") == WEST
+    assert find_job(everything, EAST.name, "other") == OTHER
+    assert find_job(everything, f"other/{EAST.name}") == OTHER
+    assert find_job(everything, f"{EAST.namespace}/{EAST.name}", "", "east") == EAST
+    assert find_job(everything, "uid-west") == WEST
+
+
+def test_of_jobs_that_followed_each_other_the_youngest_is_meant() -> None:
+    assert find_job(history(EAST, OLDER), EAST.name) == EAST
+
+
+def test_a_job_of_another_cluster_is_none() -> None:
+    with pytest.raises(typer.Exit) as refused:
+        find_job(history(EAST), EAST.name, "", "west")
+    assert refused.value.exit_code == ExitCode.NOT_FOUND

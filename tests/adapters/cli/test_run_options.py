@@ -1,0 +1,36 @@
+"""Which jobs `jobledger run` is told to control; contradictions are refused at once."""
+
+import pytest
+import typer
+
+from adapters.cli.control_options import chosen_control
+from adapters.cli.exit_codes import ExitCode
+
+
+@pytest.mark.parametrize(
+    ("control", "namespaces", "observe_only", "chosen"),
+    [
+        ("", None, False, ""),
+        ("all", None, False, "all"),
+        ("managed-by", None, False, "managed-by"),
+        ("", ["team-a"], False, "namespaces"),
+        ("namespaces", ["team-a"], False, "namespaces"),
+        ("", None, True, "nothing"),
+    ],
+)
+def test_options_say_what_is_controlled(
+    control: str, namespaces: list[str] | None, observe_only: bool, chosen: str
+) -> None:
+    assert chosen_control(control, namespaces, observe_only=observe_only) == chosen
+
+
+@pytest.mark.parametrize(
+    ("control", "namespaces", "observe_only"),
+    [("all", None, True), ("", ["team-a"], True), ("managed-by", ["team-a"], False)],
+)
+def test_contradictions_are_refused(
+    control: str, namespaces: list[str] | None, observe_only: bool
+) -> None:
+    with pytest.raises(typer.Exit) as refused:
+        chosen_control(control, namespaces, observe_only=observe_only)
+    assert refused.value.exit_code == ExitCode.USAGE

@@ -1,0 +1,261 @@
+"""What `jobledger doctor` asks of a cluster: silent on a sound one, and each check fails once."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import pytest
+import urllib3
+import yaml
+
+from adapters.kube.checks import cluster as of_cluster
+from adapters.kube.checks import leaks
+from adapters.kube.checks.cluster import ClusterView
+from adapters.kube.checks.leaks import Objects
+from adapters.kube.checks.rights import Right, Wants, how_bad, rights
+from adapters.kube.transport import Request, Transport
+from core.errors import ObjectNotFound, RequestForbidden
+from core.forensics.findings import Finding, Severity
+from core.jobs.whose import Refusal
+from core.ports.cluster import (
+    BATCH_JOBS,
+    CRDS,
+    JOBSETS,
+    RAYCLUSTERS,
+    RAYJOBS,
+    ObjectList,
+    Resource,
+)
+from core.values.documents import Manifest, text
+from tests.house.test_docs import ROOT
+from tests.support.memory_cluster import MemoryCluster
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+
+class Guarded(MemoryCluster):
+    """A cluster that answers reviews, serves only some kinds, and may hide definitions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.denied: set[tuple[str, str]] = set()
+        self.unserved: set[Resource] = set()
+        self.hides_definitions = False
+
+    def create(self, resource: Resource, manifest: Manifest) -> Manifest:
+        if resource.kind != "SelfSubjectAccessReview":
+            return super().create(resource, manifest)
+        about: Any = manifest["spec"]
+        asked = about["resourceAttributes"]
+        denied = (str(asked["verb"]), str(asked["resource"])) in self.denied
+        return {"status": {"allowed": not denied}}
+
+    def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
+        if resource in self.unserved:
+            raise ObjectNotFound(resource.plural)
+        return super().list(resource, namespace, label_selector)
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Manifest | None:
+        if resource is CRDS and self.hides_definitions:
+            raise RequestForbidden("GET", "no")
+        return super().get(resource, namespace, name)
+
+
+@dataclass
+class Dated:
+    """Sends requests to nobody; each answer has the date of a clock."""
+
+    date: datetime
+
+    def open(self, request: Request) -> urllib3.BaseHTTPResponse:
+        assert request.method == "GET"
+        shown = self.date.strftime("%a, %d %b %Y %H:%M:%S GMT")
+        return urllib3.HTTPResponse(body=b"{}", headers={"Date": shown}, preload_content=False)
+
+
+@pytest.fixture
+def guarded() -> Guarded:
+    """A cluster with the definitions of ops/crds."""
+    made = Guarded()
+    for file in sorted((ROOT / "ops" / "crds").glob("*jobs.yaml")):
+        made.create(
+            CRDS, yaml.load(file.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        )
+    return made
+
+
+@pytest.fixture
+def view(guarded: Guarded) -> ClusterView:
+    transport = cast("Transport", Dated(NOW))
+    return ClusterView(transport=transport, cluster=guarded, now=lambda: NOW)
+
+
+def findings(view: ClusterView) -> list[Finding]:
+    return [finding for check in of_cluster.CHECKS for finding in check.run(view)]
+
+
+def test_a_cluster_that_serves_and_allows_everything_gives_no_finding(view: ClusterView) -> None:
+    assert findings(view) == []
+
+
+def test_every_right_of_the_role_is_asked_for_once() -> None:
+    found = list(rights())
+    assert len(found) == len(set(found)) > 60
+    assert Right(group="ray.io", resource="rayjobs/status", verb="patch") in found
+    assert Right(group="", resource="pods/log", verb="get").words == "get pods --subresource=log"
+
+
+@pytest.mark.parametrize(
+    ("denied", "severity"),
+    [
+        (("patch", "rayjobs"), Severity.ERROR),
+        (("create", "rayclusters"), Severity.ERROR),
+        (("create", "events"), Severity.WARNING),
+    ],
+)
+def test_a_missing_right_is_named(
+    guarded: Guarded, view: ClusterView, denied: tuple[str, str], severity: Severity
+) -> None:
+    guarded.denied.add(denied)
+    found = findings(view)
+    assert {item.check for item in found} == {"permissions"}
+    assert found[0].severity is severity
+    assert f"{denied[0]} {denied[1]}" in found[0].what
+
+
+@pytest.mark.parametrize(
+    ("right", "wants"),
+    [
+        (Right(group="ray.io", resource="rayjobs", verb="patch"), Wants(only_records=True)),
+        (Right(group="authentication.k8s.io", resource="tokenreviews", verb="create"), Wants()),
+        (Right(group="scheduling.volcano.sh", resource="podgroups", verb="get"), Wants()),
+        (Right(group="jobset.x-k8s.io", resource="jobsets", verb="get"), Wants(kinds=("RayJob",))),
+    ],
+)
+def test_what_the_settings_do_not_need_is_not_asked_for(right: Right, wants: Wants) -> None:
+    assert how_bad(right, wants) is None
+
+
+@pytest.mark.parametrize("seconds", [-30, 30])
+def test_a_clock_that_is_off_is_told(view: ClusterView, seconds: int) -> None:
+    off = cast("Transport", Dated(NOW + timedelta(seconds=seconds)))
+    (found,) = findings(replace(view, transport=off))
+    assert (found.check, found.severity) == ("api-clock", Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("resource", "severity"), [(RAYCLUSTERS, Severity.ERROR), (JOBSETS, Severity.WARNING)]
+)
+def test_a_kind_that_is_not_served_is_told(
+    guarded: Guarded, view: ClusterView, resource: Resource, severity: Severity
+) -> None:
+    guarded.unserved.add(resource)
+    (found,) = findings(view)
+    assert (found.check, found.severity) == ("definitions", severity)
+    assert "is not served" in found.what
+
+
+def test_fields_that_a_definition_prunes_are_named(guarded: Guarded, view: ClusterView) -> None:
+    name = "rayjobs.ray.io"
+    definition: Any = guarded.get(CRDS, "", name)
+    for version in definition["spec"]["versions"]:
+        del version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["failed"]
+    guarded.replace(CRDS, definition)
+    (found,) = findings(view)
+    assert found.what == "the definition of rayjobs prunes status.failed"
+
+
+def test_definitions_that_may_not_be_read_are_only_noted(
+    guarded: Guarded, view: ClusterView
+) -> None:
+    guarded.hides_definitions = True
+    assert {item.severity for item in findings(view)} == {Severity.NOTE}
+
+
+def test_another_controller_is_named_once_per_namespace(
+    guarded: Guarded, view: ClusterView
+) -> None:
+    for name in ("one", "two"):
+        guarded.create(RAYJOBS, {"metadata": {"name": name, "namespace": "ml"}})
+    refusal = Refusal(kind="RayJob", namespace="ml", job="one", manager="kuberay", written_at=NOW)
+    (found,) = findings(replace(view, refusal=lambda *_: refusal))
+    assert (found.check, found.severity) == ("other-controllers", Severity.ERROR)
+    assert "--take-over" in found.remedy
+
+
+def owned(name: str, owner: str, **more: str) -> Manifest:
+    reference = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "train", "uid": owner}
+    return {
+        "metadata": {"name": name, "namespace": "ml", "ownerReferences": [reference], **more},
+    }
+
+
+class Fixed(MemoryCluster):
+    """Keeps what it was given, whoever owns it."""
+
+    def __init__(self, *objects: tuple[Resource, Manifest]) -> None:
+        super().__init__()
+        self._given = objects
+
+    def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
+        del namespace, label_selector
+        found: Sequence[Manifest] = [item for kind, item in self._given if kind == resource]
+        return ObjectList(items=found, resource_version="1")
+
+
+TRAIN: Manifest = {"metadata": {"name": "train", "namespace": "ml", "uid": "u"}}
+LABELS = {"ray.io/originated-from-crd": "RayJob", "ray.io/originated-from-cr-name": "gone"}
+LABELLED: Manifest = {
+    "metadata": {"name": "c", "namespace": "ml", "uid": "labelled", "labels": LABELS}
+}
+
+
+def asked(view: Objects) -> Iterator[Finding]:
+    for check in leaks.CHECKS:
+        yield from check.run(view)
+
+
+def test_objects_of_jobs_that_are_there_are_no_leaks() -> None:
+    fine = (RAYJOBS, TRAIN), (RAYCLUSTERS, owned("c", "u", uid="1")), (BATCH_JOBS, owned("b", "u"))
+    assert list(asked(Objects(cluster=Fixed(*fine)))) == []
+
+
+@pytest.mark.parametrize(
+    ("objects", "said"),
+    [
+        ([(RAYCLUSTERS, owned("c", "x", uid="1"))], "belongs to RayJob train, which is gone"),
+        ([(BATCH_JOBS, owned("b", "x", uid="1"))], "belongs to RayJob train, which is gone"),
+        ([(RAYCLUSTERS, LABELLED)], "is labelled for gone, which is gone"),
+    ],
+)
+def test_what_outlives_its_job_is_named(
+    objects: list[tuple[Resource, Manifest]], said: str
+) -> None:
+    (found,) = asked(Objects(cluster=Fixed((RAYJOBS, TRAIN), *objects)))
+    assert (found.check, found.severity) == ("leaked-objects", Severity.WARNING)
+    assert said in found.what
+
+
+def test_what_is_left_of_a_job_that_is_over_is_named() -> None:
+    left = Fixed((RAYJOBS, TRAIN), (RAYCLUSTERS, owned("c", "u", uid="1")))
+    (found,) = asked(Objects(cluster=left, over=lambda: {"u": "RayJob ml/train"}))
+    assert found.what == "RayCluster ml/c is there, and RayJob ml/train is over"
+
+
+def test_what_is_being_deleted_or_goes_before_the_second_look_is_no_leak() -> None:
+    leaving = owned("c", "x", uid="1", deletionTimestamp="2026-11-22T12:00:00Z")
+    assert list(asked(Objects(cluster=Fixed((RAYCLUSTERS, leaving))))) == []
+    collected = Fixed((RAYCLUSTERS, owned("c", "x", uid="1")))
+
+    def collect(_: float) -> None:
+        collected.__init__()  # type: ignore[misc]  # nothing is left
+
+    assert list(asked(Objects(cluster=collected, pause=collect))) == []
+
+
+def test_two_live_clusters_of_a_job_are_an_error() -> None:
+    two = [(RAYCLUSTERS, owned(name, "u", uid=name)) for name in ("c", "d")]
+    (found,) = asked(Objects(cluster=Fixed((RAYJOBS, TRAIN), *two)))
+    assert (found.check, found.severity) == ("one-live-cluster", Severity.ERROR)
+    assert text(TRAIN, "metadata", "name") in found.what

@@ -1,0 +1,138 @@
+"""In which condition the database is, and what is said of it; each check is made to fail once."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine
+
+from adapters.postgres.analyzing import analyze_grown
+from adapters.postgres.checks.housekeeping import CHECKS
+from adapters.postgres.condition import Condition, TableCondition, condition
+from adapters.postgres.engine import open_engine
+from adapters.postgres.partitions import Partitions
+from core.forensics.findings import Finding, Severity
+from tests.support.ledgers import app_engine, postgres_ledger, tampering
+from tests.support.records import StreamWriter, a_stream
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def owner(ledger_url: str) -> Iterator[Engine]:
+    """The connections of the owner, to a ledger with one job and the partitions of these months."""
+    made = open_engine(ledger_url)
+    ledger = postgres_ledger(made)
+    ledger.take_all_shards()
+    ledger.store.append([StreamWriter(a_stream()).next()])
+    Partitions(made).ensure_around(condition(made).now)
+    yield made
+    made.dispose()
+
+
+def findings(found: Condition) -> list[Finding]:
+    return [finding for check in CHECKS for finding in check.run(found)]
+
+
+def test_a_kept_database_gives_no_warning(owner: Engine) -> None:
+    found = condition(owner)
+    assert (found.last_position, found.events, found.open_jobs) == (1, 1, 1)
+    assert found.is_owner
+    assert found.oldest_open is not None
+    assert found.bytes_per_million_events
+    assert [item for item in findings(found) if item.severity > Severity.NOTE] == []
+
+
+def test_the_service_sees_the_same(owner: Engine, ledger_url: str) -> None:
+    with app_engine(ledger_url) as service:
+        assert condition(service).last_position == condition(owner).last_position
+
+
+def dead(found: Condition) -> Condition:
+    table = replace(found.tables[0], table="stream", rows=10, dead_rows=20_000)
+    return replace(found, tables=(*found.tables, table))
+
+
+def never_analyzed(found: Condition) -> Condition:
+    table = TableCondition(
+        table="job",
+        rows=50_000,
+        dead_rows=0,
+        bytes=1,
+        vacuumed_at=None,
+        analyzed_at=None,
+        is_partition=False,
+    )
+    return replace(found, tables=(*found.tables, table))
+
+
+@pytest.mark.parametrize(
+    ("check", "change"),
+    [
+        ("roles", lambda found: replace(found, app_role=False)),
+        ("partitions", lambda found: replace(found, now=found.now + timedelta(days=70))),
+        ("vacuum", lambda found: replace(found, autovacuum=False)),
+        ("vacuum", dead),
+        ("vacuum", never_analyzed),
+        ("seals", lambda found: replace(found, last_position=2_000_000, reported_to=2_000_000)),
+        ("archives", lambda found: replace(found, archived_still_here=1)),
+        ("reports", lambda found: replace(found, last_position=20_000)),
+    ],
+)
+def test_what_is_not_in_order_is_said_with_what_to_do(
+    owner: Engine, check: str, change: Callable[[Condition], Condition]
+) -> None:
+    found = [item for item in findings(change(condition(owner))) if item.severity > Severity.NOTE]
+    assert {item.check for item in found} == {check}
+    assert all(item.remedy for item in found)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            "REVOKE EXECUTE ON FUNCTION append_v1 FROM jobledger_app",
+            "GRANT EXECUTE ON FUNCTION append_v1 TO",
+        ),
+        ("REVOKE SELECT ON job FROM jobledger_app", "GRANT SELECT ON job TO"),
+        ("GRANT DELETE ON event TO jobledger_app", "REVOKE DELETE ON event"),
+    ],
+)
+def test_rights_that_are_missing_or_too_many_are_named(
+    owner: Engine, change: str, said: str
+) -> None:
+    with owner.connect() as connection:
+        connection.exec_driver_sql(change)
+    (found,) = (item for item in findings(condition(owner)) if item.severity > Severity.NOTE)
+    assert found.check == "rights"
+    assert said in f"{found.what} {found.remedy}"
+
+
+def test_months_without_a_partition_are_named(owner: Engine) -> None:
+    now = condition(owner).now
+    last = max(table.table for table in condition(owner).partitions if "y" in table.table)
+    with tampering(owner.url.render_as_string(hide_password=False)) as superuser:
+        superuser.execute(f"DROP TABLE {last}")
+    assert condition(owner).months_missing == (last,)
+    assert last > f"event_y{now.year}m{now.month:02}"
+
+
+def test_every_check_of_the_house_has_a_name_of_its_own_and_asks_something() -> None:
+    assert len({check.name for check in CHECKS}) == len(CHECKS)
+    assert all(check.asks.endswith("?") for check in CHECKS)
+
+
+def test_the_service_lets_the_planner_look_at_what_has_grown(
+    owner: Engine, ledger_url: str
+) -> None:
+    with tampering(ledger_url) as superuser:  # which would be quicker now and then
+        superuser.execute("ALTER TABLE event_y2026m11 SET (autovacuum_enabled = off)")
+    filling = open_engine(ledger_url)
+    writers = [StreamWriter(a_stream(f"job-{number}")) for number in range(300)]
+    postgres_ledger(filling).store.append([writer.next(*[{}] * 5) for writer in writers])
+    filling.dispose()  # a session that ends tells the statistics what it did
+    with app_engine(ledger_url) as service:
+        wait_until(lambda: "event" in analyze_grown(service), "the log was analyzed", 30)
+    assert condition(owner).tables

@@ -1,0 +1,159 @@
+"""What `jobledger doctor` asks of the ledger: silent on a sound one, and each check fails once."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine
+
+from adapters.postgres.checks.invariants import CHECKS, WHOLE
+from adapters.postgres.checks.over_jobs import over_jobs
+from adapters.postgres.engine import open_engine
+from core.forensics.findings import Finding, Severity, worst
+from core.values.ids import SHARDS
+from tests.support import rayjob_stories as stories
+from tests.support.ledgers import postgres_ledger, tampering
+from tests.support.rayjob_builders import manifest_gone
+from tests.support.recorded import append_lives
+
+pytestmark = pytest.mark.postgres
+
+LONG = timedelta(days=3650)
+"""A lease that lasts, and an instant that is not reached."""
+
+
+@pytest.fixture
+def engine(ledger_url: str) -> Iterator[Engine]:
+    """A ledger with a job that works, one that is over, one that is gone, and a held lease."""
+    made = open_engine(ledger_url)
+    ledger = postgres_ledger(made)
+    ledger.leases.acquire("writer", LONG, SHARDS)
+    lives = {
+        "busy": stories.working,
+        "over": stories.succeeded,
+        "failed": lambda: stories.failed_attempts(1, backoff_limit=2),
+        "gone": lambda: (*stories.succeeded(), manifest_gone()),
+    }
+    append_lives(ledger, lives.items())
+    with tampering(ledger_url) as superuser:  # as if all of it were of this minute
+        superuser.execute("UPDATE job SET last_event_at = now()")
+        superuser.execute("UPDATE decision SET due_at = now() + interval '1 hour'")
+        superuser.execute("UPDATE effect SET requested_at = now()")
+    yield made
+    made.dispose()
+
+
+def findings(engine: Engine) -> list[Finding]:
+    return [finding for check in (*CHECKS, *WHOLE) for finding in check.run(engine)]
+
+
+def test_a_sound_ledger_gives_no_finding(engine: Engine) -> None:
+    assert findings(engine) == []
+
+
+OF_OVER = "(SELECT stream_id FROM job WHERE name = 'over')"
+OF_BUSY = "(SELECT stream_id FROM job WHERE name = 'busy')"
+DECISION = (
+    "INSERT INTO decision SELECT gen_random_uuid(), stream_id, shard, 1, '{kind}', 'pending', "
+    "now() + interval '{due}', now(), NULL, '', '' FROM job WHERE name = '{job}'"
+)
+EFFECT = (
+    "INSERT INTO effect SELECT gen_random_uuid(), stream_id, shard, 1, '{kind}', 'x', "
+    "'requested', now() - interval '{age}', NULL, 'quota' FROM job WHERE name = '{job}'"
+)
+
+RETRIED = (
+    f"UPDATE attempt SET retried = true, reason = 'DeadlineExceeded' WHERE stream_id = {OF_BUSY}"
+)
+ABOVE = "UPDATE event SET data = jsonb_set(data, '{failed}', '9') WHERE type = 'RetryGranted'"
+ENDED_AGAIN = (
+    "INSERT INTO event SELECT 9999, stream_id, 9999, gen_random_uuid(), 'DecisionCancelled', "
+    "schema_version, occurred_at, recorded_at, actor, epoch, causation_id, correlation_id, data, "
+    "data_sha, chain FROM event WHERE type IN ('DecisionFired', 'DecisionCancelled') LIMIT 1"
+)
+
+
+@pytest.mark.parametrize(
+    ("check", "severity", "change"),
+    [
+        (
+            "overdue-decisions",
+            Severity.WARNING,
+            DECISION.format(kind="retry", due="-5 min", job="busy"),
+        ),
+        (
+            "finals-final",
+            Severity.ERROR,
+            f"UPDATE attempt SET started_at = now() WHERE stream_id = {OF_OVER}",
+        ),
+        (
+            "finals-final",
+            Severity.ERROR,
+            "UPDATE job SET open = true WHERE name = 'over'; "
+            + DECISION.format(kind="retry", due="1 h", job="over"),
+        ),
+        (
+            "finals-final",
+            Severity.ERROR,
+            "UPDATE job SET open = true WHERE name = 'over'; "
+            + EFFECT.format(kind="create_cluster", age="1 s", job="over"),
+        ),
+        (
+            "closed-jobs",
+            Severity.ERROR,
+            DECISION.format(kind="ttl_shutdown", due="1 h", job="gone"),
+        ),
+        (
+            "slow-effects",
+            Severity.WARNING,
+            EFFECT.format(kind="create_cluster", age="1 h", job="busy"),
+        ),
+        (
+            "never-retried",
+            Severity.ERROR,
+            RETRIED,
+        ),
+        (
+            "silent-jobs",
+            Severity.WARNING,
+            "UPDATE job SET last_event_at = now() - interval '2 hours' WHERE name = 'busy'",
+        ),
+        ("leases", Severity.ERROR, "UPDATE shard_lease SET until = now() - interval '1 min'"),
+        (
+            "decisions-end-once",
+            Severity.ERROR,
+            ENDED_AGAIN,
+        ),
+        ("retries-in-limit", Severity.ERROR, ABOVE),
+    ],
+)
+def test_what_breaks_a_rule_is_named_with_what_to_do(
+    engine: Engine, ledger_url: str, check: str, severity: Severity, change: str
+) -> None:
+    with tampering(ledger_url) as superuser:
+        for statement in change.split("; "):
+            assert superuser.execute(statement).rowcount > 0, "the test changed nothing"
+    found = findings(engine)
+    assert {item.check for item in found} == {check}
+    assert worst(found) is severity
+    assert all(item.what and item.remedy for item in found)
+
+
+def test_of_many_the_first_are_named_and_the_rest_counted(engine: Engine, ledger_url: str) -> None:
+    with tampering(ledger_url) as superuser:
+        for _ in range(7):
+            superuser.execute(DECISION.format(kind="retry", due="-5 min", job="busy"))
+    (found,) = findings(engine)
+    assert found.what.count("ml/busy") == 5
+    assert "and 2 more" in found.what
+
+
+def test_a_job_that_is_over_and_had_its_cluster_deleted_is_told_by_its_uid(
+    engine: Engine, ledger_url: str
+) -> None:
+    assert over_jobs(engine, "kind") == {}, "its RayCluster was never to go"
+    with tampering(ledger_url) as superuser:
+        superuser.execute(EFFECT.format(kind="delete_cluster", age="1 h", job="over"))
+        superuser.execute("UPDATE effect SET state = 'succeeded' WHERE kind = 'delete_cluster'")
+    assert set(over_jobs(engine, "kind").values()) == {"RayJob ml/over"}
+    assert over_jobs(engine, "another cluster") == {}

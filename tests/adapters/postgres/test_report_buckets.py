@@ -1,0 +1,59 @@
+"""Hours, days and weeks without anything are rows too, also where a day has 25 hours."""
+
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from adapters.postgres.reporting.buckets import without_gaps
+from adapters.postgres.reporting.catalogue import REPORTS
+from adapters.postgres.reporting.report import Question, Row, Value
+
+BERLIN, KATHMANDU = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kathmandu")
+WASTE = REPORTS["waste"]
+
+
+def filled(
+    bucket: str, since: datetime, until: datetime, zone: tzinfo, *rows: Row, limit: int = 100
+) -> list[Value]:
+    asked = Question(since=since, until=until, by=(bucket,), zone=zone, limit=limit)
+    return [row[bucket] for row in without_gaps(rows, WASTE, asked)]
+
+
+def day(number: int, hour: int = 0) -> datetime:
+    return datetime(2026, 10, number, hour, tzinfo=UTC)
+
+
+def test_a_day_without_anything_counts_zero_and_has_no_share() -> None:
+    there: Row = {"day": day(2), "wasted_seconds": 5.0, "wasted_share": 1.0}
+    asked = Question(since=day(1), until=day(4), by=("day",), limit=10)
+    first, second, third = without_gaps([there], WASTE, asked)
+    assert second is there
+    assert (first["wasted_seconds"], third["failed_attempts"]) == (0, 0)
+    assert first["wasted_share"] is None
+
+
+def test_the_day_that_summer_time_ends_has_25_hours() -> None:
+    """Berlin, 2026-10-25: midnight is at 22:00 UTC before and 23:00 UTC after."""
+    days = filled("day", day(23, 22), day(27, 23), BERLIN)
+    assert days == [day(23, 22), day(24, 22), day(25, 23), day(26, 23)]
+    hours = filled("hour", day(24, 22), day(25, 23), BERLIN)
+    assert len(hours) == 25
+    assert hours == [day(24, 22) + timedelta(hours=number) for number in range(25)]
+
+
+def test_a_period_that_begins_within_a_piece_of_time_begins_with_that_piece() -> None:
+    assert filled("day", day(1, 13), day(2, 1), UTC) == [day(1), day(2)]
+    assert filled("day", day(1, 13), day(2, 0), UTC) == [day(1)], "the end is not in it"
+
+
+def test_weeks_begin_on_monday_and_zones_may_be_off_by_minutes() -> None:
+    assert filled("week", day(7), day(13), UTC) == [day(5), day(12)]
+    (hour,) = filled("hour", day(1, 3), day(1, 3) + timedelta(minutes=15), KATHMANDU)
+    assert hour == day(1, 2) + timedelta(minutes=15), "08:00 in Kathmandu"
+
+
+@pytest.mark.parametrize("limit", [3, 4])
+def test_more_pieces_than_may_be_shown_are_not_made_up(limit: int) -> None:
+    shown = filled("day", day(1), day(5), UTC, {"day": day(2)}, limit=limit)
+    assert len(shown) == (4 if limit == 4 else 1)

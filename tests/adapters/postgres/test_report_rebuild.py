@@ -1,0 +1,161 @@
+"""Reports rebuilt while they are read: the old rows until the new are complete, then those."""
+
+import threading
+from typing import LiteralString
+from unittest.mock import patch
+
+import psycopg
+import pytest
+from sqlalchemy import Engine
+
+from adapters.postgres import report_rebuild
+from adapters.postgres.report_rebuild import rebuild_reports
+from adapters.postgres.report_rows import report_lag
+from adapters.postgres.report_v1.views import VERSION
+from bench.population.life import RULES
+from core.errors import LedgerUnavailable
+from tests.support.postgres import plain_url
+from tests.support.reported import SMALL, admin, differences, project_all
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.postgres
+
+OLD = "from before"
+NAMES = f"SELECT DISTINCT name = '{OLD}' FROM {VERSION}.jobs"
+MADE = """
+    SELECT 'index', indexdef FROM pg_indexes WHERE tablename LIKE 'report_%'
+    UNION ALL
+    SELECT 'comment', c.relname || coalesce(a.attname, '') || d.description
+    FROM pg_description d JOIN pg_class c ON c.oid = d.objoid AND d.classoid = 'pg_class'::regclass
+    LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid AND d.objsubid > 0
+    WHERE c.relname LIKE 'report_%' OR c.relnamespace = 'report_v1'::regnamespace
+    UNION ALL
+    SELECT 'grant', relname || coalesce(relacl::text, '') FROM pg_class
+    WHERE (relname LIKE 'report_%' AND relkind = 'r') OR relnamespace = 'report_v1'::regnamespace
+    ORDER BY 1, 2
+"""
+
+
+def test_readers_see_the_old_rows_until_the_new_are_complete(
+    unreported: Engine, reported_url: str
+) -> None:
+    project_all(unreported)
+    seen = []
+    with admin(reported_url) as reader:
+        reader.execute(f"UPDATE report_job SET name = '{OLD}'")
+        made = reader.execute(MADE).fetchall()
+
+        def told(_done: int, _total: int) -> None:
+            seen.append(reader.execute(NAMES).fetchall())
+
+        jobs = rebuild_reports(unreported, RULES, told)
+        assert seen == [[(True,)]] * len(seen) != []
+        assert reader.execute(NAMES).fetchall() == [(False,)]
+        assert reader.execute(MADE).fetchall() == made, "indexes, comments and grants stay"
+        left = "SELECT count(*) FROM pg_class WHERE relname ~ '^report_.*_(next|old)'"
+        assert reader.execute(left).fetchone() == (0,)
+        assert reader.execute("SELECT count(*) FROM stream").fetchone() == (jobs,)
+    assert differences(unreported) == []
+    assert report_lag(unreported).events == 0
+
+
+def test_events_that_come_during_a_rebuild_are_in_it(unreported: Engine, reported_url: str) -> None:
+    """The head of the log stands back while the tables are filled, and moves on before the swap."""
+    with admin(reported_url) as connection:
+        row = connection.execute("SELECT position FROM log_head").fetchone()
+        assert row is not None
+        connection.execute("UPDATE log_head SET position = 100")
+        rebuild_reports(
+            unreported,
+            RULES,
+            lambda _done, _total: _move_on(connection, row[0]),
+        )
+    assert report_lag(unreported).events == 0
+    assert differences(unreported) == []
+
+
+def test_jobs_that_leave_the_log_during_a_rebuild_are_not_in_it(
+    unreported: Engine, reported_url: str
+) -> None:
+    with admin(reported_url) as connection:
+        connection.execute("SET session_replication_role = replica")  # past the triggers
+        leave = (
+            "SELECT forget_jobs_v1(ARRAY(SELECT stream_id FROM stream"
+            " ORDER BY stream_id::text LIMIT 2))"
+        )
+        jobs = rebuild_reports(unreported, RULES, lambda _done, _total: _run(connection, leave))
+        assert connection.execute("SELECT count(*) FROM report_job").fetchone() == (jobs - 2,)
+        phases = "SELECT count(DISTINCT stream_id) FROM report_phase"
+        assert connection.execute(phases).fetchone() == (jobs - 2,)
+
+
+def _run(connection: psycopg.Connection[tuple[object, ...]], statement: LiteralString) -> None:
+    connection.execute(statement)
+
+
+def _move_on(connection: psycopg.Connection[tuple[object, ...]], position: object) -> None:
+    connection.execute("UPDATE log_head SET position = %s", (position,))
+
+
+def test_a_projector_goes_on_after_a_rebuild(unreported: Engine) -> None:
+    project_all(unreported, 50)
+    rebuild_reports(unreported, RULES)
+    assert project_all(unreported) == 0
+    assert differences(unreported) == []
+
+
+def test_what_an_interrupted_rebuild_left_behind_is_in_nobodys_way(unreported: Engine) -> None:
+    class Interrupted(Exception):
+        pass
+
+    def stop(_done: int, _total: int) -> None:
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        rebuild_reports(unreported, RULES, stop)
+    project_all(unreported)
+    assert differences(unreported) == []
+    rebuild_reports(unreported, RULES)
+    assert differences(unreported) == []
+
+
+def test_several_processes_share_the_jobs(unreported: Engine) -> None:
+    with patch.object(report_rebuild, "PROCESS_JOBS", 6):
+        jobs = rebuild_reports(unreported, RULES, processes=2)
+    assert jobs == SMALL.jobs
+    assert differences(unreported) == []
+
+
+def test_only_one_rebuild_at_a_time(unreported: Engine) -> None:
+    refused = []
+
+    def again(_done: int, _total: int) -> None:
+        with pytest.raises(LedgerUnavailable, match="another rebuild"):
+            rebuild_reports(unreported, RULES)
+        refused.append(True)
+
+    rebuild_reports(unreported, RULES, again)
+    assert refused
+
+
+def test_a_reader_that_holds_the_tables_is_waited_for(
+    unreported: Engine, reported_url: str
+) -> None:
+    """Its transaction goes on over the old rows, and the new ones come after its end."""
+    project_all(unreported)
+    query = f"SELECT count(*) FROM {VERSION}.jobs"
+    with psycopg.connect(plain_url(reported_url)) as reader:
+        before = reader.execute(query).fetchone()
+        thread = threading.Thread(target=rebuild_reports, args=(unreported, RULES))
+        thread.start()
+        with admin(reported_url) as watcher:
+            wait_until(lambda: _waits_for_a_lock(watcher), "the swap waits for the reader")
+        assert reader.execute(query).fetchone() == before
+        reader.rollback()
+        thread.join(60)
+    assert differences(unreported) == []
+
+
+def _waits_for_a_lock(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'"
+    return connection.execute(waiting).fetchone() != (0,)

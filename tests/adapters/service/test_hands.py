@@ -1,0 +1,163 @@
+"""In whose hands jobs are: what the service notices of other controllers, and what it then does."""
+
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+
+from adapters.service.confirmations import Confirmations
+from adapters.service.hands import FIRST_SIGHT, Hands
+from adapters.service.inbox import Inbox
+from adapters.service.live import LiveObjects
+from adapters.service.preflight import OtherControllerAtWork, refuse_to_fight
+from adapters.service.sightings import Door
+from adapters.service.watching import JobListener, Surroundings
+from core.errors import ClusterUnreachable, ObjectNotFound
+from core.jobs.policy import Policy
+from core.jobs.whose import Control, Whose
+from core.ports.clock import Clock
+from core.ports.cluster import TRAINJOBS, Cluster, ObjectList, Resource
+from core.rayjob.observations import ManifestSeen
+from core.values.documents import Manifest
+from core.values.instants import rfc3339
+from tests.support.records import NOON
+
+EARLY, LATE = rfc3339(NOON - timedelta(hours=3)), rfc3339(NOON)
+
+
+def entry(manager: str, time: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {"f:status": {"f:jobDeploymentStatus": {}, "f:conditions": {}}}
+    return {"manager": manager, "time": time, "fieldsV1": fields}
+
+
+def job(*writers: dict[str, Any], version: int = 1, phase: str = "Running") -> dict[str, Any]:
+    return {
+        "metadata": {
+            "name": "train",
+            "namespace": "ml",
+            "uid": "uid-1",
+            "resourceVersion": str(version),
+            "generation": 1,
+            "creationTimestamp": EARLY,
+            "managedFields": list(writers),
+        },
+        "spec": {"entrypoint": "python train.py"},
+        "status": {"jobDeploymentStatus": phase, "rayClusterName": "train-x", "jobId": "j"},
+    }
+
+
+THEIRS, OURS = entry("ray-operator", EARLY), entry("jobledger", EARLY)
+THEIRS_NOW = entry("ray-operator", LATE)
+
+
+class _Listed:
+    """A cluster of which only lists are asked."""
+
+    def __init__(self, *jobs: Manifest, error: Exception | None = None) -> None:
+        self._jobs, self._error = jobs, error
+
+    def list(self, resource: Resource, namespace: str = "") -> ObjectList:
+        if self._error is not None:
+            raise self._error
+        if resource == TRAINJOBS:
+            raise ObjectNotFound("trainjobs")
+        del namespace
+        return ObjectList(items=self._jobs, resource_version="1")
+
+
+class _Noon:
+    def now(self) -> object:
+        return NOON
+
+
+def look(hands: Hands, cluster: _Listed) -> None:
+    kinds = ("RayJob", "TrainJob")
+    refuse_to_fight(cast("Cluster", cluster), hands, kinds, (), cast("Clock", _Noon()))
+
+
+def test_a_start_is_refused_where_another_drives_a_job_and_it_is_said_what_to_do() -> None:
+    with pytest.raises(OtherControllerAtWork) as refused:
+        look(Hands(), _Listed(job(THEIRS)))
+    assert "RayJob ml/train was written by ray-operator" in str(refused.value)
+    assert "--take-over" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("hands", "cluster"),
+    [
+        (Hands(), _Listed(job(OURS))),
+        (Hands(), _Listed(job())),
+        (Hands(), _Listed(job(THEIRS, phase="Complete"))),
+        (Hands(take_over=True), _Listed(job(THEIRS))),
+        (Hands(Whose(control=Control.NOTHING)), _Listed(job(THEIRS))),
+        (Hands(Whose(control=Control.MANAGED_BY)), _Listed(job(THEIRS))),
+        (Hands(), _Listed(error=ClusterUnreachable("nobody there"))),
+    ],
+    ids=["ours", "nobody's", "ended long ago", "take over", "recorder", "not to control", "down"],
+)
+def test_a_start_goes_on_where_nobody_is_to_be_feared(hands: Hands, cluster: _Listed) -> None:
+    look(hands, cluster)
+
+
+def seen_by(hands: Hands) -> tuple[JobListener, Inbox, LiveObjects]:
+    door = Door(cluster="kind", policy=Policy(), redaction_key=b"k" * 32, hands=hands)
+    inbox, live = Inbox(), LiveObjects()
+    around = Surroundings(door, inbox, live, Confirmations(), lambda _: None)
+    return JobListener(around), inbox, live
+
+
+def taken(inbox: Inbox) -> list[str]:
+    """Return why each sighting that came in says that the job is only recorded."""
+    arrivals = inbox.take(100, 0)
+    return [item.recorded for _, item in arrivals if isinstance(item, ManifestSeen)]
+
+
+def test_a_later_write_of_another_ends_control_of_the_namespace() -> None:
+    told: list[tuple[str, str]] = []
+    hands = Hands(refused=lambda *where: told.append(where))
+    listener, inbox, _ = seen_by(hands)
+    listener.seen(job(OURS), NOON)
+    assert taken(inbox) == [""]
+    listener.seen(job(THEIRS_NOW, version=2), NOON)
+    (because,) = taken(inbox)
+    assert "was written by ray-operator" in because
+    assert told == [("RayJob", "ml")]
+    assert [item.job for item in hands.refusals()] == ["train"]
+    assert [item.job for item in hands.take_new()] == ["train"]
+    assert hands.take_new() == [], "each is taken once"
+
+
+def test_what_was_taken_over_is_not_refused_for_what_was_written_before() -> None:
+    hands = Hands(take_over=True)
+    listener, inbox, live = seen_by(hands)
+    listener.seen(job(THEIRS), NOON)
+    listener.seen(job(OURS, version=2), NOON)
+    listener.seen(job(THEIRS, version=3), NOON)
+    assert set(taken(inbox)) == {""}
+    assert hands.refusals() == []
+    known = live.job("uid-1")
+    assert known is not None
+    assert known.others is not None, "a late look at the old version is no news either"
+
+
+def test_a_write_that_one_of_ours_has_followed_is_noticed_all_the_same() -> None:
+    hands = Hands()
+    listener, _, live = seen_by(hands)
+    listener.seen(job(OURS), NOON)
+    live.note_version("uid-1", "9")  # our own write was answered before the watch told of theirs
+    listener.seen(job(THEIRS_NOW, version=5), NOON)
+    assert [item.manager for item in hands.refusals()] == ["ray-operator"]
+
+
+def test_a_recorded_job_is_told_again_whenever_its_status_changes() -> None:
+    listener, inbox, _ = seen_by(Hands(Whose(control=Control.NOTHING)))
+    listener.seen(job(THEIRS), NOON)
+    listener.seen(job(THEIRS, version=2), NOON)
+    listener.seen(job(THEIRS, version=3, phase="Complete"), NOON)
+    assert len(taken(inbox)) == 2, "the second look brought nothing"
+
+
+def test_first_sight_is_judged_as_a_start() -> None:
+    hands = Hands()
+    hands.note("RayJob", job(THEIRS), FIRST_SIGHT, NOON)
+    assert hands.refusals() != []

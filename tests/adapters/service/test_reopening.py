@@ -1,0 +1,58 @@
+"""Finished jobs are not read again for nothing: neither at a start nor by a look at them."""
+
+from dataclasses import replace
+
+import pytest
+
+from adapters.service.live import LiveJob, LiveObjects
+from adapters.service.reopening import is_settled, may_reopen
+from adapters.service.slots import Finished
+from core.log.redaction import Redactor
+from tests.support.rayjob_builders import IDENTITY, manifest
+
+DONE = Finished(generation=1, leaving=False)
+RECORDED = replace(DONE, recorded=True)
+
+
+def there(*, phase: str = "Complete", observed: int = 1, recorded: str = "") -> LiveJob:
+    return LiveJob(
+        identity=IDENTITY,
+        version="1",
+        glance=(),
+        secrets=frozenset(),
+        redactor=Redactor(b"k" * 32, frozenset()),
+        selected="",
+        phase=phase,
+        packed=b"",
+        observed_generation=observed,
+        recorded=recorded,
+    )
+
+
+@pytest.mark.parametrize(
+    ("finished", "job", "settled"),
+    [
+        (DONE, there(), True),
+        (DONE, None, False),
+        (DONE, there(phase="Running"), False),
+        (DONE, there(observed=0), False),
+        (RECORDED, there(observed=0, recorded="why"), True),
+        (RECORDED, there(observed=0), False),
+        (RECORDED, None, False),
+        (DONE, there(observed=0, recorded="why"), False),
+    ],
+)
+def test_at_a_start_only_what_may_have_changed_is_looked_at(
+    finished: Finished, job: LiveJob | None, settled: bool
+) -> None:
+    assert is_settled(finished, job, LiveObjects()) is settled
+
+
+@pytest.mark.parametrize(
+    ("finished", "recorded", "reopened"),
+    [(DONE, "", False), (RECORDED, "why", False), (RECORDED, "", True), (DONE, "why", False)],
+)
+def test_a_finished_job_is_read_when_it_comes_under_control(
+    finished: Finished, recorded: str, reopened: bool
+) -> None:
+    assert may_reopen(finished, manifest(recorded=recorded)) is reopened

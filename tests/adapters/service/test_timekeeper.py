@@ -1,0 +1,90 @@
+"""One of many waiting threads looks at the clock, and no instant is missed."""
+
+import heapq
+import math
+import random
+import threading
+import time
+from dataclasses import dataclass, field
+
+from adapters.service.timekeeper import Timekeeper
+from tests.support.waiting import wait_until
+
+THREADS = 6
+
+
+@dataclass
+class Office:
+    """Threads that take what is due, as the workers and the polls do."""
+
+    changed: threading.Condition = field(default_factory=threading.Condition)
+    due: list[float] = field(default_factory=list)
+    done: list[float] = field(default_factory=list)
+    woken: int = 0
+    is_over: bool = False
+
+    def __post_init__(self) -> None:
+        self.timekeeper = Timekeeper(self.changed)
+        self.threads = [threading.Thread(target=self._run) for _ in range(THREADS)]
+        for thread in self.threads:
+            thread.start()
+
+    def add(self, instant: float) -> None:
+        with self.changed:
+            heapq.heappush(self.due, instant)
+            self.changed.notify()
+
+    def end(self) -> None:
+        with self.changed:
+            self.is_over = True
+            self.changed.notify_all()
+        for thread in self.threads:
+            thread.join(30)
+
+    def _run(self) -> None:
+        while self._take():
+            pass
+
+    def _take(self) -> bool:
+        with self.changed:
+            while not self.is_over:
+                if self.due and self.due[0] <= time.monotonic():
+                    self.done.append(heapq.heappop(self.due))
+                    self.timekeeper.leave(self._next())
+                    return True
+                self.timekeeper.wait(self._next(), time.monotonic())
+                self.woken += 1
+            return False
+
+    def _next(self) -> float:
+        return self.due[0] if self.due else math.inf
+
+
+def test_whatever_is_due_is_taken_in_whichever_order_it_comes() -> None:
+    office, dice = Office(), random.Random(7)
+    now = time.monotonic()
+    instants = [now + dice.random() * 0.3 for _ in range(200)]
+    for instant in instants:
+        office.add(instant)
+    wait_until(lambda: len(office.done) == len(instants), "all to be taken")
+    office.end()
+    assert sorted(office.done) == sorted(instants)
+
+
+def test_an_earlier_instant_is_not_slept_through() -> None:
+    office = Office()
+    office.add(time.monotonic() + 3600)
+    office.add(time.monotonic() + 0.01)
+    wait_until(lambda: len(office.done) == 1, "the earlier one to be taken")
+    office.end()
+
+
+def test_not_all_wake_for_one() -> None:
+    office = Office()
+    for _ in range(20):
+        seen = len(office.done)
+        office.add(time.monotonic() + 0.01)
+        wait_until(lambda seen=seen: len(office.done) > seen, "it to be taken")  # type: ignore[misc]  # mypy cannot infer a lambda with a default
+    woken = office.woken
+    office.end()
+    assert woken <= 20 * 3, "one is told of it, and one or two look at the clock"

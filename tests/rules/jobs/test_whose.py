@@ -1,0 +1,192 @@
+"""Whose jobs: which are controlled here, and what of another controller forbids it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from core.jobs.status_writers import (
+    StatusWriter,
+    is_written_here,
+    other_controller,
+    status_writers,
+)
+from core.jobs.whose import (
+    MANAGED_BY_JOBLEDGER,
+    Control,
+    Whose,
+    forbids_going_on,
+    forbids_start,
+    has_ended,
+    why_recorded,
+)
+from core.values.instants import parse_rfc3339
+from tests.support.records import NOON
+
+ALL = Whose()
+TEAM_A = Whose(control=Control.NAMESPACES, namespaces=frozenset({"team-a"}))
+NAMED = Whose(control=Control.MANAGED_BY)
+NOTHING = Whose(control=Control.NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("whose", "kind", "namespace", "managed_by", "because"),
+    [
+        (ALL, "RayJob", "team-a", "", ""),
+        (ALL, "RayJob", "team-a", "ray.io/kuberay-operator", ""),
+        (ALL, "TrainJob", "team-b", "trainer.kubeflow.org/trainjob-controller", ""),
+        (ALL, "RayJob", "team-b", MANAGED_BY_JOBLEDGER, ""),
+        (TEAM_A, "RayJob", "team-a", "", ""),
+        (TEAM_A, "TrainJob", "team-a", "", ""),
+        (TEAM_A, "RayJob", "team-b", "", "team-b is not among"),
+        (TEAM_A, "TrainJob", "team-b", "", "team-b is not among"),
+        (TEAM_A, "RayJob", "team-b", MANAGED_BY_JOBLEDGER, ""),
+        (NAMED, "RayJob", "team-a", "", "is not jobledger.dev/controller"),
+        (NAMED, "RayJob", "team-a", MANAGED_BY_JOBLEDGER, ""),
+        (NAMED, "TrainJob", "team-a", MANAGED_BY_JOBLEDGER, "is not jobledger.dev/controller"),
+        (NOTHING, "RayJob", "team-a", MANAGED_BY_JOBLEDGER, "--observe-only"),
+        (NOTHING, "TrainJob", "team-a", "", "--observe-only"),
+    ],
+)
+def test_the_setting_says_which_jobs_are_controlled(
+    whose: Whose, kind: str, namespace: str, managed_by: str, because: str
+) -> None:
+    found = why_recorded(whose, kind, namespace, managed_by)
+    assert because in found
+    assert bool(because) is bool(found)
+
+
+def written(manager: str, time: str, *fields: str) -> dict[str, Any]:
+    return {
+        "manager": manager,
+        "operation": "Update",
+        "subresource": "status",
+        "time": time,
+        "fieldsV1": {"f:status": {f"f:{field}": {} for field in fields}},
+    }
+
+
+def job(*entries: object, **status: object) -> dict[str, Any]:
+    return {"metadata": {"name": "a", "managedFields": list(entries)}, "status": status}
+
+
+EARLY, LATER, LATEST = "2026-11-22T03:00:03Z", "2026-11-22T03:00:05Z", "2026-11-22T03:00:09Z"
+SPEC_ONLY = {"manager": "argo", "time": LATEST, "fieldsV1": {"f:spec": {}}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "entries", "manager"),
+    [
+        ("RayJob", [], None),
+        ("RayJob", [SPEC_ONLY], None),
+        ("RayJob", [written("ray-operator", LATER, "jobDeploymentStatus")], "ray-operator"),
+        ("RayJob", [written("ray-operator", LATER, "rayClusterStatus")], None),
+        ("RayJob", [written("kubectl-edit", LATER, "jobDeploymentStatus")], None),
+        ("RayJob", [written("jobledger", LATER, "jobDeploymentStatus")], None),
+        (
+            "RayJob",
+            [
+                written("ray-operator", EARLY, "jobDeploymentStatus"),
+                written("jobledger", LATER, "jobDeploymentStatus"),
+            ],
+            None,
+        ),
+        (
+            "RayJob",
+            [
+                written("jobledger", LATER, "jobDeploymentStatus"),
+                written("ray-operator", LATER, "jobDeploymentStatus"),
+            ],
+            None,
+        ),
+        (
+            "RayJob",
+            [
+                written("jobledger", LATER, "rayClusterName"),
+                written("ray-operator", LATER, "jobDeploymentStatus"),
+            ],
+            "ray-operator",
+        ),
+        (
+            "RayJob",
+            [
+                written("jobledger", EARLY, "jobDeploymentStatus"),
+                written("ray-operator", LATER, "jobDeploymentStatus"),
+                written("kubectl", LATEST, "jobDeploymentStatus"),
+            ],
+            "ray-operator",
+        ),
+        ("TrainJob", [written("trainer", LATER, "conditions")], "trainer"),
+        ("TrainJob", [written("trainer", LATER, "jobsStatus")], "trainer"),
+        ("TrainJob", [written("trainer", LATER, "trainerStatus")], None),
+        ("TrainJob", [None, 7, {"manager": "x"}, {"fieldsV1": {"f:status": {}}}], None),
+    ],
+)
+def test_another_controller_is_known_by_its_last_write_to_what_only_controllers_write(
+    kind: str, entries: list[object], manager: str | None
+) -> None:
+    found = other_controller(kind, job(*entries))
+    assert (None if found is None else found.manager) == manager
+
+
+def test_writers_are_told_the_last_one_first() -> None:
+    both = job(written("jobledger", EARLY, "a"), written("ray-operator", LATER, "b"))
+    assert [writer.manager for writer in status_writers(both)] == ["ray-operator", "jobledger"]
+    assert is_written_here(both)
+    assert not is_written_here(job(written("ray-operator", LATER, "b")))
+
+
+def other(minutes_ago: float) -> StatusWriter:
+    return StatusWriter(manager="ray-operator", written_at=NOON - timedelta(minutes=minutes_ago))
+
+
+@pytest.mark.parametrize(
+    ("writer", "ended", "named", "take_over", "forbidden"),
+    [
+        (None, False, False, False, False),
+        (other(0.1), False, False, False, True),
+        (other(60 * 24 * 30), False, False, False, True),
+        (other(9), True, False, False, True),
+        (other(11), True, False, False, False),
+        (other(0.1), False, True, False, False),
+        (other(0.1), False, False, True, False),
+        (other(0.1), True, False, True, False),
+    ],
+)
+def test_at_the_start_a_job_that_goes_on_counts_for_ever_and_one_that_ended_for_a_while(
+    writer: StatusWriter | None,
+    ended: bool,
+    named: bool,
+    take_over: bool,
+    forbidden: bool,
+) -> None:
+    found = forbids_start(writer, has_ended=ended, is_named=named, take_over=take_over, now=NOON)
+    assert found is forbidden
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "forbidden"),
+    [
+        (None, None, False),
+        (other(5), other(5), False),
+        (other(5), None, False),
+        (None, other(5), True),
+        (other(5), other(4), True),
+    ],
+)
+def test_while_running_only_what_was_written_since_the_last_look_counts(
+    before: StatusWriter | None,
+    now: StatusWriter | None,
+    forbidden: bool,
+) -> None:
+    assert forbids_going_on(before, now) is forbidden
+
+
+def test_an_end_is_read_from_the_status() -> None:
+    assert has_ended("RayJob", job(jobDeploymentStatus="Failed"))
+    assert not has_ended("RayJob", job(jobDeploymentStatus="Retrying"))
+    assert not has_ended("RayJob", job(jobDeploymentStatus="ValidationFailed"))
+    complete = {"type": "Complete", "status": "True"}
+    assert has_ended("TrainJob", job(conditions=[complete]))
+    assert not has_ended("TrainJob", job(conditions=[{**complete, "status": "False"}]))
+    assert parse_rfc3339(EARLY) is not None

@@ -1,0 +1,220 @@
+"""A TrainJob that another controller drives: what is recorded, and what is inferred."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from core.forensics.replay import replay
+from core.jobs.events import ControlTaken
+from core.kinds import status
+from core.log.chain import canonical
+from core.trainjob.conditions import Condition
+from core.trainjob.events import JobSetVanished
+from core.trainjob.observations import SeenTrainStatus, TrainJobSeen
+from core.trainjob.phases import Phase
+from tests.support import train_lives
+from tests.support.trainjobs import (
+    Played,
+    Step,
+    after,
+    applied,
+    completed_end,
+    counts,
+    failed_end,
+    jobset,
+    jobset_gone,
+    manifest,
+    manifest_gone,
+    play,
+    runtime,
+    snapshot_gone,
+)
+
+WHY = "this installation only records"
+
+
+def condition(kind: str, at: float, *, holds: bool = True, reason: str = "") -> Condition:
+    return Condition(
+        type=kind, is_true=holds, reason=reason or kind, message="said so", since=after(at)
+    )
+
+
+def shown(at: float, *conditions: Condition) -> TrainJobSeen:
+    return manifest(at, recorded=WHY, status=SeenTrainStatus(conditions=conditions))
+
+
+NEW = manifest(recorded=WHY)
+BEGUN: tuple[Step, ...] = (NEW, jobset(5))
+RUNNING: tuple[Step, ...] = (*BEGUN, jobset(10, counts(active=1, ready=1)))
+SUSPENDED: tuple[Step, ...] = (*RUNNING, shown(20, condition("Suspended", 20)))
+
+
+def said(story: Sequence[Step], monkeypatch: pytest.MonkeyPatch) -> Played:
+    """Play a story, and decide it again from its record."""
+    played = play(story)
+    monkeypatch.setattr(train_lives, "TRAIN_LIVES", {"recorded": lambda: story})
+    records = [
+        replace(one, data=json.loads(canonical(one.data)))
+        for one in train_lives.recorded_training("recorded")
+    ]
+    replayed = replay(records)
+    assert (replayed.divergences, replayed.unknown) == ((), ())
+    assert played.state.effects == (), "nothing is asked for"
+    assert played.state.decisions == (), "nothing is pending"
+    assert status(played.state) == {}, "no status is published"
+    return played
+
+
+def names_of(events: Sequence[object]) -> list[str]:
+    return [type(event).__name__ + "*" * bool(getattr(event, "inferred", "")) for event in events]
+
+
+@pytest.mark.parametrize(
+    ("rule", "given", "when", "then", "phase"),
+    [
+        (
+            "a job that is not begun is only seen",
+            (),
+            NEW,
+            ["TrainJobDiscovered", "TrainJobReceived", "ControlReleased"],
+            Phase.NEW,
+        ),
+        (
+            "a JobSet that is not suspended is an execution",
+            (NEW,),
+            jobset(5),
+            ["JobSetObserved", "TrainAttemptStarted*"],
+            Phase.CREATED,
+        ),
+        (
+            "its Jobs are facts as of any job",
+            BEGUN,
+            jobset(10, counts(active=1)),
+            ["JobSetObserved"],
+            Phase.RUNNING,
+        ),
+        ("nothing is built, so the runtime is no news", BEGUN, runtime("other"), [], Phase.CREATED),
+        ("nor is a snapshot that went", BEGUN, snapshot_gone(20), [], Phase.CREATED),
+        (
+            "Suspended is told by the condition",
+            RUNNING,
+            shown(20, condition("Suspended", 20)),
+            ["OthersTrainStatusObserved", "TrainJobSuspended*"],
+            Phase.SUSPENDED,
+        ),
+        (
+            "a suspended JobSet ends the execution",
+            SUSPENDED,
+            jobset(21, counts(suspended=1), generation=2, suspend=True),
+            ["JobSetObserved", "TrainAttemptEnded*"],
+            Phase.SUSPENDED,
+        ),
+        (
+            "Resumed",
+            SUSPENDED,
+            shown(30, condition("Suspended", 30, holds=False, reason="Resumed")),
+            ["OthersTrainStatusObserved", "TrainJobResumed*"],
+            Phase.RUNNING,
+        ),
+        (
+            "a restart is the end of one execution and the beginning of the next",
+            RUNNING,
+            jobset(30, counts(active=1), restarts=1),
+            ["JobSetObserved", "TrainAttemptEnded*", "TrainAttemptStarted*"],
+            Phase.RUNNING,
+        ),
+        (
+            "that the JobSet has ended is not yet the job's end",
+            RUNNING,
+            jobset(60, counts(succeeded=1), end=completed_end()),
+            ["JobSetObserved"],
+            Phase.CREATED,
+        ),
+        (
+            "Complete",
+            (*RUNNING, jobset(60, counts(succeeded=1), end=completed_end())),
+            shown(61, condition("Complete", 60, reason="AllJobsCompleted")),
+            ["OthersTrainStatusObserved", "TrainAttemptEnded*", "TrainJobCompleted*"],
+            Phase.COMPLETE,
+        ),
+        (
+            "Failed",
+            (*RUNNING, jobset(60, counts(failed=1), end=failed_end())),
+            shown(61, condition("Failed", 60, reason="FailedJobs")),
+            ["OthersTrainStatusObserved", "TrainAttemptEnded*", "TrainJobFailed*"],
+            Phase.FAILED,
+        ),
+        (
+            "a JobSet that is gone tells nothing yet",
+            RUNNING,
+            jobset_gone(60),
+            ["JobSetVanished"],
+            Phase.RUNNING,
+        ),
+        (
+            "the deadline, which deletes the JobSet first",
+            (*RUNNING, jobset_gone(60)),
+            shown(61, condition("Failed", 60, reason="DeadlineExceeded")),
+            ["OthersTrainStatusObserved", "TrainAttemptEnded*", "TrainJobFailed*"],
+            Phase.FAILED,
+        ),
+        (
+            "another JobSet: the first execution was lost",
+            (*RUNNING, jobset_gone(60)),
+            jobset(70, uid="jobset-2"),
+            ["JobSetObserved", "TrainAttemptEnded*", "TrainAttemptStarted*"],
+            Phase.CREATED,
+        ),
+        (
+            "the end of the object is the end of the stream",
+            RUNNING,
+            manifest_gone(50),
+            ["TrainJobDeleted"],
+            Phase.RUNNING,
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_another_controller_does_is_inferred(
+    rule: str,
+    given: Sequence[Step],
+    when: Step,
+    then: list[str],
+    phase: Phase,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    played = said((*given, when), monkeypatch)
+    assert names_of(played.news) == then, rule
+    assert played.state.phase is phase
+
+
+def test_a_jobset_that_goes_after_the_deadline_was_deleted_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    failed = shown(60, condition("Failed", 60, reason="DeadlineExceeded"))
+    (gone,) = said((*RUNNING, failed, jobset_gone(61)), monkeypatch).news
+    assert isinstance(gone, JobSetVanished)
+    assert (gone.asked, gone.inferred) == (True, "DeadlineExceeded")
+
+
+def test_control_that_is_given_up_drops_what_was_under_way_and_pending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    controlled = (manifest(active_deadline_seconds=600), runtime(), applied())
+    released = manifest(20, recorded=WHY, active_deadline_seconds=600)
+    assert play(controlled).state.decisions
+    played = said((*controlled, released), monkeypatch)
+    assert names_of(played.news) == ["ControlReleased", "DecisionCancelled"]
+
+
+def test_control_that_is_taken_applies_what_is_there_and_starts_nothing_anew() -> None:
+    played = play((*RUNNING, manifest(30, active_deadline_seconds=600)))
+    assert any(isinstance(event, ControlTaken) for event in played.news)
+    state = played.state
+    assert state.attempt is not None
+    assert (state.attempt.number, state.attempt.is_over) == (1, False)
+    assert [item.kind.value for item in state.decisions] == ["active_deadline"]
+    again = play((*RUNNING, manifest(30), manifest(40, recorded=WHY)))
+    assert names_of(again.news) == ["ControlReleased", "EffectSuperseded"]

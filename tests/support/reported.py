@@ -1,0 +1,75 @@
+"""Ledgers with a small made-up platform in them, facts behind the reports included."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+from sqlalchemy import Engine
+
+from adapters.postgres.embedded import EmbeddedPostgres
+from adapters.postgres.report_projector import Projector
+from adapters.postgres.report_rebuild import check_reports
+from adapters.postgres.report_tables import FACTS
+from bench.population.life import RULES
+from bench.population.loading import load
+from bench.population.population import Size
+from tests.support.ledgers import app_engine
+from tests.support.postgres import fresh_database, plain_url
+
+SMALL = Size(jobs=12, days=4, templates=10, open_jobs=3, seed=4)
+
+
+@pytest.fixture(scope="session")
+def reported_template(postgres_server: EmbeddedPostgres, ledger_template: str) -> Iterator[str]:
+    """The name of a database with a few jobs and their facts, to be copied."""
+    with fresh_database(postgres_server, ledger_template) as url:
+        load(url, SMALL)
+        yield url.rsplit("/", 1)[1]
+
+
+@pytest.fixture
+def reported_url(postgres_server: EmbeddedPostgres, reported_template: str) -> Iterator[str]:
+    """A database with a few jobs and their facts; the URL is that of a superuser."""
+    with fresh_database(postgres_server, reported_template) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def reported_reading_url(
+    postgres_server: EmbeddedPostgres, reported_template: str
+) -> Iterator[str]:
+    """The same for tests that only read, which share it."""
+    with fresh_database(postgres_server, reported_template) as url:
+        yield url
+
+
+@pytest.fixture
+def unreported(reported_url: str) -> Iterator[Engine]:
+    """The same jobs, as the service connects; nothing of them was projected yet."""
+    with psycopg.connect(plain_url(reported_url)) as connection:
+        connection.execute(f"TRUNCATE {', '.join(FACTS)}, report_dimension")
+        connection.execute("UPDATE report_checkpoint SET position = 0, recorded_at = NULL")
+    with app_engine(reported_url) as engine:
+        yield engine
+
+
+@contextmanager
+def admin(url: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """Connect as the superuser; each statement is its own transaction."""
+    with psycopg.connect(plain_url(url), autocommit=True) as connection:
+        yield connection
+
+
+def project_all(engine: Engine, batch_events: int = 500) -> int:
+    """Carry the reporting tables on to the end of the log; return in how many batches."""
+    projector, batches = Projector(RULES, batch_events), 0
+    with engine.connect() as connection:
+        while projector.step(connection):
+            batches += 1
+    return batches
+
+
+def differences(engine: Engine) -> list[object]:
+    """Return what of the reporting tables is not what the log says."""
+    return list(check_reports(engine, RULES))

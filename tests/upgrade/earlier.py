@@ -1,0 +1,70 @@
+"""The program as an earlier commit has it: its wheel, built and unpacked, ready to be run."""
+
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+MIGRATIONS = "migrations/versions"
+COMMITS_MAX = 300
+BUILD_SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An earlier program."""
+
+    commit: str
+    place: Path
+    """Where its wheel is unpacked: what PYTHONPATH has to be for it to run."""
+
+    @property
+    def newest_migration(self) -> str:
+        """Return the revision of the schema that it needs."""
+        folder = self.place / "adapters" / "postgres" / "migrations" / "versions"
+        return max(file.name for file in folder.glob("[0-9]*.py")).split("_")[0]
+
+
+def previous_commit() -> str:
+    """Return the newest commit with another schema than the work tree's; else the one before.
+
+    Ends the program where the history is too short (a shallow clone).
+    """
+    ours = {file.name for file in (ROOT / MIGRATIONS).glob("[0-9]*.py")}
+    commits = _git("rev-list", f"--max-count={COMMITS_MAX}", "HEAD").decode().split()
+    for commit in commits:
+        listed = _git("ls-tree", "--name-only", commit, f"{MIGRATIONS}/").decode().split()
+        if {Path(name).name for name in listed} != ours:
+            return commit
+    if len(commits) == 1:
+        sys.exit("there is no earlier commit here; `git fetch --unshallow` gets the history")
+    return commits[1]
+
+
+def build(commit: str, directory: Path) -> Earlier:
+    """Build the wheel of a commit and unpack it; nothing of the work tree gets into it."""
+    tree, place = directory / "tree", directory / "wheel"
+    tree.mkdir(parents=True)
+    with tarfile.open(fileobj=io.BytesIO(_git("archive", commit))) as packed:
+        packed.extractall(tree, filter="data")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(directory)],
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": ""},
+        check=True,
+        capture_output=True,
+        timeout=BUILD_SECONDS,
+    )
+    (wheel,) = directory.glob("*.whl")
+    with zipfile.ZipFile(wheel) as opened:
+        opened.extractall(place)
+    return Earlier(_git("rev-parse", "--short", commit).decode().strip(), place)
+
+
+def _git(*words: str) -> bytes:
+    return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True).stdout
