@@ -208,6 +208,7 @@ def _handover(basis: _Basis, polls: Polls, alarms: SchedulerAlarms, herald: Hera
         basis.clock,
         basis.metrics,
         basis.leases.may_act,
+        basis.door.hands.is_refused,
     )
     return Handover(
         office=office,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.forensics.archive_files import keep_record, kept_records
+from adapters.forensics.archive_files import keep_record, kept_records, record_path
 from adapters.forensics.seal_files import keep, kept, missing
 from core.errors import BrokenChain
 from core.forensics.archive_checks import broken_archives
@@ -50,9 +50,7 @@ def seal_new(
     if options.directory is not None:
         for seal in missing(options.directory, list(log.seals())):
             keep(options.directory, seal)
-        if log.last_archive() is not None:
-            for record in log.archives():
-                keep_record(options.directory, record)
+        _keep_missing_records(log, options.directory)
     made: list[Seal] = []
     while True:
         before = log.last_seal()
@@ -68,6 +66,19 @@ def seal_new(
         made.append(fresh)
         if options.directory is not None:
             keep(options.directory, fresh)
+
+
+def _keep_missing_records(log: SealedLog, directory: Path) -> None:
+    """Copy the records of archives that have no copy; reading them all takes long if they are many.
+
+    They are numbered from 1 without gaps.
+    """
+    last = log.last_archive()
+    numbers = range(1, last[0] + 1 if last is not None else 1)
+    absent = {number for number in numbers if not record_path(directory, number).exists()}
+    for record in log.archives() if absent else ():
+        if record.number in absent:
+            keep_record(directory, record)
 
 
 def check_seals(

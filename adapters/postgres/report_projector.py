@@ -58,6 +58,8 @@ class Projector:
         self._rules = rules
         self._batch = batch_events
         self._held: OrderedDict[StreamId, _Held] = OrderedDict()
+        self._written = 0
+        """Position up to which this projector has written last."""
 
     def step(self, connection: Connection) -> int:
         """Carry the tables on by one batch; return how many events it had, 0 if none is left.
@@ -67,6 +69,8 @@ class Projector:
             LedgerUnavailable: the database is out of reach; the batch is in, or is not.
         """
         checkpoint = read_checkpoint(connection)
+        if checkpoint.position != self._written:  # others wrote; a rebuild may have turned back
+            self._held.clear()
         behind = event.c.position > checkpoint.position
         query = select(event).where(behind).order_by(event.c.position).limit(self._batch)
         batch = [stored_event(row) for row in connection.execute(query)]
@@ -88,6 +92,7 @@ class Projector:
         if not moved:
             self._held.clear()
             return len(batch)
+        self._written = last.position
         self._hold(held)
         return len(batch)
 

@@ -39,8 +39,8 @@ _ORPHANS = text(
 )
 _SWAP = text("SELECT swap_reports_v1(:upto, :recorded_at, :turn_back)")
 
-_LOCKED = "55P03"
-"""SQLSTATE of a lock that did not come in time: a reader holds the old tables."""
+_LOCKED = frozenset({"55P03", "40P01"})
+"""SQLSTATEs of a lock that did not come in time, and of a deadlock: a reader holds the tables."""
 
 Told = Callable[[int, int], None]
 """Is told how many jobs are done, and of how many."""
@@ -75,8 +75,8 @@ def rebuild_reports(
             if not connection.execute(_LOCK).scalar_one():
                 raise LedgerUnavailable("another rebuild of the reports is under way")
             connection.execute(text("SELECT prepare_reports_v1()"))
+            upto = _last_position(connection)  # first: a job that begins now is caught up with
             streams = connection.execute(select(heads.c.stream_id)).scalars().all()
-            upto = _last_position(connection)
             _fill_all(engine, connection, streams, upto, rules, told, processes)
             _swap(connection, upto, rules)
             return len(streams)
@@ -175,7 +175,7 @@ def _swap(connection: Connection, upto: int, rules: Rules) -> None:
             if connection.execute(_SWAP, asked).scalar_one():
                 return
         except DBAPIError as error:
-            if getattr(error.orig, "sqlstate", None) != _LOCKED or remaining == 0:
+            if getattr(error.orig, "sqlstate", None) not in _LOCKED or remaining == 0:
                 raise
 
 

@@ -46,7 +46,7 @@ QUICK_TRIES_MAX = 3
 """How often objects are applied before an error that mostly passes within moments is told."""
 
 LEASE_PAUSE_SECONDS = 1.0
-"""Pause while this process does not trust its lease; it may be renewed, or found lost."""
+"""Pause while this process does not trust its lease, or has met another controller."""
 
 _PERMANENT = (RequestForbidden, RequestInvalid, RayJobRefused, SomebodyElses, ObjectNotFound)
 
@@ -103,6 +103,8 @@ class Errand:
         job = office.world.live.job(state.identity.uid) if state.identity is not None else None
         if job is None:
             return PAUSE_MAX_SECONDS
+        if office.world.door.hands.is_refused(job.kind, job.identity.namespace):
+            return LEASE_PAUSE_SECONDS  # until it is told that the job is only recorded
         return self._try(job, state)
 
     def _try(self, job: LiveJob, state: JobState) -> float | None:

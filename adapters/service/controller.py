@@ -285,17 +285,17 @@ class Controller:
         """Bring the jobs of shards up to date and pass on what they wait for; raises as slots."""
         parts = self._parts
         unheard = shards & parts.turn.unheard
+        parts.turn.unheard -= unheard  # what is passed over from now on is noted anew
         for job in parts.live.jobs():
             if shard_of(job.identity.stream_id) in unheard:
                 retell_job(parts.surroundings, job.identity.uid, parts.clock.now())
-        parts.turn.unheard -= unheard
         self._hear_out()
         self._take_up_finished(shards)
+        parts.leases.take_up(held)
         for slot in parts.slots:
             if slot.shard in shards:
                 self._seek_absent(slot)
                 parts.handover.resume(slot)
-        parts.leases.take_up(held)
         parts.alarms.wake()
 
     def _hear_out(self) -> None:

@@ -51,11 +51,11 @@ class GivingUp:
         if is_patient and self.workers.is_busy(leaving):
             return
         self.hear_out()
-        self.leases.give_up(leaving)
-        if given := leaving - self.leases.leaving():
-            self._leaving -= given
+        given = self.leases.give_up(leaving)
+        if given:
             self.let_go(given)
             log.info("shards_given_up", shards=len(given))
+        self._leaving -= given  # what is to stay after all is noticed the next time
 
     def _is_cut_off(self) -> bool:
         """Return whether nothing that is in flight will come back soon."""

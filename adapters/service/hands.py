@@ -70,6 +70,13 @@ class Hands:
             refusal = self._refusals.get((kind, namespace))
         return refusal.words if refusal is not None else ""
 
+    def is_refused(self, kind: str, namespace: str) -> bool:
+        """Return whether nothing may be done any more about jobs that were controlled there.
+
+        Asked before every effect and every write: until a job is told anew it counts as controlled.
+        """
+        return (kind, namespace) in self._refusals
+
     def at_start(self, kind: str, manifest: Manifest, now: Instant) -> Refusal | None:
         """Return why a job that is there at the start forbids to begin; None if it does not."""
         if self.why_recorded(kind, manifest):
@@ -87,7 +94,8 @@ class Hands:
     def note(self, kind: str, manifest: Manifest, before: LiveWriter, now: Instant) -> None:
         """Take note of who has written a job's status.
 
-        `before` is whom the job's last sighting told of; `FIRST_SIGHT` if this is its first.
+        `before` is whom the job's last sighting told of; `FIRST_SIGHT` if this is its first, or
+        the first since it was only recorded: then others wrote by right, also unseen in a gap.
         """
         if before is FIRST_SIGHT:
             refusal = self.at_start(kind, manifest, now)

@@ -95,23 +95,24 @@ class LeaseKeeper:
         """Return the shards that are to be given up, and for which nothing is done any more."""
         return self._leaving
 
-    def give_up(self, shards: Collection[int]) -> None:
-        """Free shards that were leaving; one that is to stay after all is kept.
+    def give_up(self, shards: Collection[int]) -> frozenset[int]:
+        """Free shards that were leaving and return them; one that is to stay after all is kept.
 
         A ledger that fails is waited out: they go on leaving.
         """
         with self._asking:
             given = self._leaving & frozenset(shards)
             if not given:
-                return
+                return given
             try:
                 self._leases.release(self._owner, given)
             except LedgerError as error:
                 log.warning("shards_not_given_up", error=str(error))
-                return
+                return frozenset()
             with self._lock:
                 self._held = {key: one for key, one in self._held.items() if key not in given}
                 self._leaving -= given
+            return given
 
     def is_overdue(self) -> bool:
         """Return whether something is held that this process no longer dares to act on."""

@@ -1,11 +1,9 @@
 """Writing `.status`: level-triggered, newest state first, no phase that users wait for left out.
 
 States that follow each other go out as one write if they are of the same phase. A write is made
-only if the status
-differs from the last one written; what an older CRD prunes is noticed in the answer and not sent
-again. A refusal is final only once the watch says that the object is gone: until then it is tried
-again, because
-what an API server answers while it restarts means nothing.
+only if the status differs from the last one written; what an older CRD prunes is noticed in the
+answer and not sent again. A refusal is final only once the watch says that the object is gone:
+until then it is tried again, because what an API server answers while it restarts means nothing.
 
 Each write names the resourceVersion it is made for. So one that was held up on its way cannot undo
 a newer one, and none reaches another object of the same name: an API server takes no notice of the
@@ -51,7 +49,7 @@ PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 0.25, 30.0
 CONFLICT_PAUSE_SECONDS = 0.02
 """Pause after a conflict, at first: the watch tells of the newer version within moments."""
 LEASE_PAUSE_SECONDS = 1.0
-"""Pause while this process does not trust its lease; it may be renewed, or found lost."""
+"""Pause while this process does not trust its lease, or has met another controller."""
 
 
 @dataclass(slots=True)
@@ -89,6 +87,8 @@ class Publisher:
     clock: Clock
     metrics: Metrics
     may_act: Callable[[StreamId], bool]
+    is_refused: Callable[[str, str], bool] = lambda *_: False
+    """Whether another controller was met among the jobs of a kind in a namespace."""
     outboxes: dict[StreamId, _Outbox] = field(default_factory=dict)
     ends: Ends = field(default_factory=Ends)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -222,10 +222,7 @@ class Publisher:
             return [*self.outboxes, *self.ends.streams()]
 
     def _publish(self, stream: StreamId, task: int) -> float | None:
-        """Write what waits.
-
-        Returns the pause before another try, or None if there is nothing left.
-        """
+        """Write what waits; return the pause before another try, or None if nothing is left."""
         while True:
             with self.lock:
                 box = self.outboxes.get(stream)
@@ -241,7 +238,8 @@ class Publisher:
                 if box.resting:
                     return early
                 status = box.waiting[0]
-            if not self.may_act(stream):
+            where = box.face.resource.kind, box.identity.namespace
+            if not self.may_act(stream) or self.is_refused(*where):
                 return LEASE_PAUSE_SECONDS
             pause = self._write(box, status)
             if pause is not None:

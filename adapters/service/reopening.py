@@ -25,7 +25,7 @@ def may_reopen(finished: Finished, observation: JobObservation) -> bool:
     if isinstance(observation, ManifestSeen | TrainJobSeen):
         leaving = observation.deleting_at is not None
         changed = observation.generation > finished.generation or leaving != finished.leaving
-        return changed or (finished.recorded and not observation.recorded)
+        return changed or finished.recorded != bool(observation.recorded)
     if isinstance(observation, JobSetSeen):  # after the end none should be at work
         return observation.end is None and not observation.deleting
     return isinstance(observation, _REOPENING)

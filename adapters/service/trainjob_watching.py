@@ -52,8 +52,10 @@ class TrainJobListener:
                 return
             self._take_in(known, manifest, at)
             is_ours = not around.door.hands.why_recorded("TrainJob", manifest)
-            if known is not None and version != known.version and is_ours:
-                around.changed(known.identity.stream_id, version, child(manifest, "status"))
+            if known is None or version == known.version or not is_ours:
+                return
+            if around.concerns_us(stream := known.identity.stream_id):
+                around.changed(stream, version, child(manifest, "status"))
 
     def _take_in(self, known: LiveJob | None, manifest: Manifest, at: Instant) -> None:
         around, metadata = self._around, child(manifest, "metadata")

@@ -88,8 +88,10 @@ class JobListener:
             return
         self._take_in(known, manifest, at)
         is_ours = not around.door.hands.why_recorded("RayJob", manifest)
-        if known is not None and version != known.version and is_ours:
-            around.changed(known.identity.stream_id, version, child(manifest, "status"))
+        if known is None or version == known.version or not is_ours:
+            return
+        if around.concerns_us(stream := known.identity.stream_id):
+            around.changed(stream, version, child(manifest, "status"))
 
     def _take_in(self, known: LiveJob | None, manifest: Manifest, at: Instant) -> None:
         around, metadata = self._around, child(manifest, "metadata")
@@ -164,7 +166,7 @@ class JobListener:
 
 def last_writer(known: LiveJob | None) -> LiveWriter:
     """Return the other controller that the last sighting of a job told of."""
-    return FIRST_SIGHT if known is None else known.others
+    return FIRST_SIGHT if known is None or known.recorded else known.others
 
 
 def newest_writer(known: LiveJob | None, other: StatusWriter | None) -> StatusWriter | None:

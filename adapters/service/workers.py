@@ -124,6 +124,8 @@ class Workers:
         with self._changed:
             while not self._stopping:
                 if (taken := self._take()) is not None:
+                    if self._ready:  # more than one came back at once: one wake for each
+                        self._changed.notify()
                     self._timekeeper.leave(self._next_instant())
                     return taken
                 self._timekeeper.wait(self._next_instant(), self._clock.monotonic())

@@ -5,7 +5,7 @@ from dataclasses import replace
 from core.jobs.events import ControlReleased, ControlTaken
 from core.rayjob.observations import SeenStatus
 from core.rayjob.phases import Phase
-from core.rayjob.state import RayJobState, Recorded
+from core.rayjob.state import Attempt, RayJobState, Recorded, standing
 
 
 def control_released(state: RayJobState, event: ControlReleased) -> RayJobState:
@@ -24,16 +24,28 @@ def control_taken(state: RayJobState, event: ControlTaken) -> RayJobState:
     """Return the state of a job that is controlled from now on, as the other left it.
 
     What Ray has said shows that the entrypoint was handed in; a retry that the other had begun is
-    carried on at once.
+    carried on at once. Losses that a job which goes on has survived are no reason to end it: the
+    other made anew what was lost. What is lost still, the next look or poll tells again.
     """
-    attempt = state.attempt
+    attempt, submitter, entrypoint = state.attempt, state.submitter, state.entrypoint
     if attempt is not None:
         attempt = replace(
             attempt,
             submitted=attempt.submitted or state.entrypoint.status.value != "",
             retry_at=event.at if state.phase is Phase.RETRYING else attempt.retry_at,
         )
-    return state._replace(recorded=None, attempt=attempt)
+    if attempt is not None and standing(state) in {Phase.WAITING, Phase.RUNNING}:
+        attempt = _recovered(attempt)
+        entrypoint = replace(entrypoint, missed=False, silent_since=None, trouble="")
+        if submitter is not None and submitter.outcome == "Vanished":
+            submitter = None
+    return state._replace(
+        recorded=None, attempt=attempt, submitter=submitter, entrypoint=entrypoint
+    )
+
+
+def _recovered(attempt: Attempt) -> Attempt:
+    return replace(attempt, cluster_lost=False, head_lost=False, head_taken="", head_restarted="")
 
 
 def others_status_observed(state: RayJobState, status: SeenStatus) -> RayJobState:

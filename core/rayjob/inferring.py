@@ -61,12 +61,31 @@ def _next(state: RayJobState, at: Instant) -> Step:
     if shown is None or state.deleted_at is not None or state.phase in FINAL:
         return ()
     target = _PHASES.get(shown.phase)
-    if target is None:  # of a newer controller
+    if target is None or _is_behind(state, shown, target):  # None: of a newer controller
         return ()
     for rule in RULES:
         if events := rule(state, shown, target, at):
             return events
     return ()
+
+
+def _is_behind(state: RayJobState, shown: SeenStatus, target: Phase) -> bool:
+    """Return whether a status tells of an attempt that was over before the one that is known.
+
+    So it is where control was given up before the newest attempt was shown. An end is never behind:
+    no attempt follows it.
+    """
+    attempt, began = state.attempt, shown.started_at
+    if attempt is None or not shown.cluster_name or target in FINAL:
+        return False
+    other = shown.cluster_name != attempt.cluster_name
+    if not other and not attempt.selected:  # a name of its own: the very same attempt
+        return attempt.cleared
+    if began is None:
+        return other and not attempt.cleared and shown.failed <= state.failed
+    if attempt.started_at - began > _OTHERS_SECOND:
+        return True
+    return attempt.cleared and not _is_another(attempt, shown)
 
 
 def _validity(state: RayJobState, shown: SeenStatus, target: Phase, at: Instant) -> Step:

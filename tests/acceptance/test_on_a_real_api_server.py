@@ -135,5 +135,5 @@ def test_users_are_told_what_happened(site: Site, witness: Witness) -> None:
             found = site.api.list("v1/events", fieldSelector=selector).body["items"]
             return {one["reason"] for one in found}
 
-        wanted = {"CreatedRayCluster", "CreatedRayJobSubmitter"}
-        witness.wait_until(lambda: wanted <= reasons(), "both Kubernetes Events are there")
+        found = "the Kubernetes Event of its RayCluster is there"
+        witness.wait_until(lambda: "CreatedRayCluster" in reasons(), found)

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from adapters.memory.alarms import MemoryAlarms
 from adapters.service.acting import World
-from adapters.service.carrying_out import Office
+from adapters.service.carrying_out import Errand, Office
 from adapters.service.confirmations import Confirmations
 from adapters.service.controller import Controller, ControllerParts
 from adapters.service.handover import Handover
@@ -139,8 +139,13 @@ class Replica:
     def is_idle(self) -> bool:
         """Return whether it has nothing to do but polls and duties."""
         news = any(reflector.has_news for reflector in self.ports.watches.all)
-        works = self.leases.held() and len(self.workers)
+        works = self.leases.held() and len(self.workers) > self._dropped()
         return not (news or len(self.inbox) or works)
+
+    def _dropped(self) -> int:
+        """Return how many errands wait for their next try of which nobody wants to hear."""
+        waiting = [task for *_, task in self.workers._later]  # noqa: SLF001 nobody else asks
+        return sum(isinstance(task, Errand) and task.is_dropped for task in waiting)
 
     def _poll_parts(self, around: Surrounding) -> PollParts:
         return PollParts(

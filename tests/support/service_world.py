@@ -190,7 +190,13 @@ class Service:
             may_act=self.leases.may_act,
         )
         publisher = Publisher(
-            ports.cluster, self.live, self.inbox, self.clock, self.metrics, self.leases.may_act
+            ports.cluster,
+            self.live,
+            self.inbox,
+            self.clock,
+            self.metrics,
+            self.leases.may_act,
+            self.door.hands.is_refused,
         )
         return Handover(
             office=office,

@@ -1,6 +1,12 @@
--- Remove what follows from the events of jobs that have left the log: rows of every projection, those
--- of reports included, and where their streams ended. Called by the functions that remove events.
-CREATE FUNCTION {schema}.forget_jobs_v1(leaving uuid[]) RETURNS void
+-- Remove what follows from the events of jobs that leave the log: rows of every projection, those
+-- of reports included. Of the jobs in `leaving`, together with where their streams ended; where it
+-- is null, of all jobs from one id to another (excluded), without that.
+--
+-- Called by the functions that remove events, which hold the append lock and the row of
+-- `report_checkpoint`: the projector of reports can then add no row of a job that leaves.
+CREATE FUNCTION {schema}.forget_jobs_v1(
+    leaving uuid[], from_stream uuid DEFAULT NULL, until_stream uuid DEFAULT NULL
+) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -11,8 +17,14 @@ BEGIN
         'job', 'attempt', 'decision', 'effect', 'stream', 'report_job', 'report_attempt',
         'report_phase', 'report_failure', 'report_decision', 'report_gap', 'report_activity'
     ] LOOP
-        EXECUTE format('DELETE FROM {schema}.%I WHERE stream_id = ANY ($1)', projection)
-        USING leaving;
+        IF leaving IS NOT NULL THEN
+            EXECUTE format('DELETE FROM {schema}.%I WHERE stream_id = ANY ($1)', projection)
+            USING leaving;
+        ELSIF projection <> 'stream' THEN
+            EXECUTE format(
+                'DELETE FROM {schema}.%I WHERE stream_id >= $1 AND stream_id < $2', projection
+            ) USING from_stream, until_stream;
+        END IF;
     END LOOP;
 END
 $$;

@@ -1,5 +1,8 @@
 -- Put what a batch of events changed in the reporting tables, and move their checkpoint with it: from
 -- position `expected` to `upto`. Return false, and change nothing, if the checkpoint is elsewhere.
+--
+-- The checkpoint's row stays locked to the end: who takes jobs out of the log locks it too, before
+-- anything else, so no job leaves between the look at the table `stream` and the commit.
 CREATE FUNCTION {schema}.put_report_rows_v1(
     expected bigint,
     upto bigint,

@@ -27,15 +27,15 @@ DECLARE
     renames text[] := '{}';
     gone uuid[];
 BEGIN
-    FOREACH fact IN ARRAY facts LOOP
-        EXECUTE format('ANALYZE %I.%I', {schema_literal}, fact || '_next');
-    END LOOP;
     UPDATE {schema}.report_checkpoint c
     SET position = upto, recorded_at = coalesce(upto_recorded_at, c.recorded_at)
     WHERE c.single AND (turn_back OR c.position <= upto);
     IF NOT FOUND THEN
         RETURN false;
     END IF;
+    FOREACH fact IN ARRAY facts LOOP
+        EXECUTE format('ANALYZE %I.%I', {schema_literal}, fact || '_next');
+    END LOOP;
     FOR item IN
         SELECT DISTINCT v.oid::regclass AS name, v.oid
         FROM pg_depend d

@@ -1,5 +1,6 @@
 """From an effect to its outcome: when it is tried, when again, and what is told."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from adapters.service.carrying_out import (
     PAUSE_MAX_SECONDS,
     Errand,
 )
+from adapters.service.hands import FIRST_SIGHT, Hands
 from core.errors import (
     ClusterUnreachable,
     ObjectExists,
@@ -21,8 +23,10 @@ from core.jobs.effects import EffectKind, Outcome
 from core.jobs.observations import EffectEnded
 from core.ports.cluster import RAYCLUSTERS, RAYJOBS
 from core.values.documents import child
-from tests.adapters.service.parts import SECRET, Bench
+from core.values.instants import rfc3339
+from tests.adapters.service.parts import SECRET, Bench, a_rayjob
 from tests.rules.rayjob.jobs import HEAD_ENV
+from tests.support.records import NOON
 
 CREATE, STOP = EffectKind.CREATE_CLUSTER, EffectKind.STOP_ENTRYPOINT
 
@@ -157,6 +161,26 @@ def test_without_the_lease_nothing_is_sent_but_it_is_not_forgotten() -> None:
     bench.acts = True
     assert errand() is None
     assert len(bench.cluster.list(RAYCLUSTERS).items) == 1
+
+
+def test_where_another_controller_was_met_nothing_is_sent_any_more() -> None:
+    bench = Refusing()
+    errand = bench.an_errand()
+    world, hands = errand.office.world, Hands()
+    errand.office = replace(
+        errand.office, world=replace(world, door=replace(world.door, hands=hands))
+    )
+    theirs = {
+        "manager": "ray-operator",
+        "time": rfc3339(NOON),
+        "fieldsV1": {"f:status": {"f:jobDeploymentStatus": {}}},
+    }
+    other = a_rayjob({"metadata.name": "other", "metadata.managedFields": [theirs]})
+    hands.note("RayJob", other, FIRST_SIGHT, NOON)
+    assert hands.is_refused("RayJob", "ml")
+    assert not hands.is_refused("RayJob", "elsewhere")
+    assert errand() == LEASE_PAUSE_SECONDS
+    assert (bench.told(), bench.cluster.list(RAYCLUSTERS).items) == ([], [])
 
 
 def test_without_the_object_nothing_is_sent_but_it_is_not_forgotten() -> None:

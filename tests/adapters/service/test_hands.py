@@ -14,7 +14,8 @@ from adapters.service.sightings import Door
 from adapters.service.watching import JobListener, Surroundings
 from core.errors import ClusterUnreachable, ObjectNotFound
 from core.jobs.policy import Policy
-from core.jobs.whose import Control, Whose
+from core.jobs.status_writers import other_controller
+from core.jobs.whose import MANAGED_BY_JOBLEDGER, Control, Whose
 from core.ports.clock import Clock
 from core.ports.cluster import TRAINJOBS, Cluster, ObjectList, Resource
 from core.rayjob.observations import ManifestSeen
@@ -161,3 +162,13 @@ def test_first_sight_is_judged_as_a_start() -> None:
     hands = Hands()
     hands.note("RayJob", job(THEIRS), FIRST_SIGHT, NOON)
     assert hands.refusals() != []
+
+
+def test_what_was_written_before_a_job_was_handed_over_is_no_reason_to_refuse() -> None:
+    hands = Hands(Whose(control=Control.MANAGED_BY))
+    handed_over = job(THEIRS_NOW, version=3)
+    handed_over["spec"]["managedBy"] = MANAGED_BY_JOBLEDGER
+    hands.note("RayJob", handed_over, FIRST_SIGHT, NOON)  # the first since it was only recorded
+    assert hands.refusals() == []
+    hands.note("RayJob", handed_over, other_controller("RayJob", job(THEIRS)), NOON)
+    assert [item.manager for item in hands.refusals()] == ["ray-operator"]

@@ -44,9 +44,11 @@ class Desk(Bench):
             self.clock,
             self.metrics,
             lambda _: self.acts,
+            lambda *where: where in self.refused,
         )
         self.a_job = self.job({"metadata.finalizers": [FINALIZER]})
         self.tasks: list[Task] = []
+        self.refused: set[tuple[str, ...]] = set()
         self.refusals: list[ClusterError] = []
         self._apply = self.cluster.apply
         self.cluster.apply = self._maybe  # type: ignore[method-assign]  # refusals
@@ -360,6 +362,15 @@ def test_without_the_lease_nothing_is_written_until_it_is_back(desk: Desk) -> No
     desk.acts = True
     assert desk.work() == []
     assert desk.written() == ["Running"]
+
+
+def test_where_another_controller_was_met_no_status_is_written_any_more(desk: Desk) -> None:
+    desk.refused = {("RayJob", "ml")}
+    desk.offer(a_status("Running"))
+    assert len(desk.work()) == 1
+    assert desk.written() == []
+    desk.publisher.forget(desk.a_job.identity.stream_id)  # told that it is only recorded
+    assert desk.work() == []
 
 
 def test_a_forgotten_job_is_written_no_more(desk: Desk) -> None:

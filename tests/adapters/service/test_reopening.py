@@ -8,6 +8,8 @@ from adapters.service.live import LiveJob, LiveObjects
 from adapters.service.reopening import is_settled, may_reopen
 from adapters.service.slots import Finished
 from core.log.redaction import Redactor
+from core.rayjob.observations import SeenStatus
+from tests.adapters.service.turns import TurnBench, a_job, seen
 from tests.support.rayjob_builders import IDENTITY, manifest
 
 DONE = Finished(generation=1, leaving=False)
@@ -50,9 +52,26 @@ def test_at_a_start_only_what_may_have_changed_is_looked_at(
 
 @pytest.mark.parametrize(
     ("finished", "recorded", "reopened"),
-    [(DONE, "", False), (RECORDED, "why", False), (RECORDED, "", True), (DONE, "why", False)],
+    [(DONE, "", False), (RECORDED, "why", False), (RECORDED, "", True), (DONE, "why", True)],
 )
-def test_a_finished_job_is_read_when_it_comes_under_control(
+def test_a_finished_job_is_read_when_control_of_it_is_taken_or_given_up(
     finished: Finished, recorded: str, reopened: bool
 ) -> None:
     assert may_reopen(finished, manifest(recorded=recorded)) is reopened
+
+
+def test_that_control_of_finished_jobs_was_given_up_is_written_down_once() -> None:
+    bench, names = TurnBench(), ("one", "two", "three")
+    streams = [a_job(name) for name in names]
+    ended = SeenStatus(phase="Complete", cluster_name="c", job_id="j", job_status="SUCCEEDED")
+    bench.see(*(seen(name, status=ended) for name in names))
+    bench.take()
+    assert [bench.slots.finished(stream) for stream in streams] == [DONE] * 3
+    bench.see(*(seen(name, status=ended, recorded="why") for name in names))
+    bench.take()
+    assert [bench.slots.finished(stream) for stream in streams] == [RECORDED] * 3
+    before = bench.versions(*streams)
+    bench.store.read.clear()
+    bench.see(*(seen(name, status=ended, recorded="why", at=60) for name in names))
+    bench.take()
+    assert (bench.store.read, bench.versions(*streams)) == ([], before)

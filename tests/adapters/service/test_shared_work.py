@@ -271,3 +271,17 @@ def test_a_shard_that_is_to_stay_after_all_is_worked_on_again() -> None:
     assert bench.keeper.leaving() == frozenset()
     assert bench.keeper.may_act(of_shard(9))
     assert bench.woken == [None], "decisions may have fallen due meanwhile"
+
+
+def test_a_shard_that_is_to_stay_is_not_let_go_of_although_it_was_about_to_leave() -> None:
+    bench = Leaving()
+
+    def hear_out() -> None:
+        bench.other.release()
+        bench.keeper.renew()
+
+    bench.giving_up.hear_out = hear_out
+    bench.giving_up.go_on()
+    assert (bench.let_go, set(bench.keeper.held())) == ([], set(range(SHARDS)))
+    bench.giving_up.go_on()
+    assert bench.woken == [None], "decisions may have fallen due meanwhile"

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 from adapters.memory.clock import SimulatedClock
 from adapters.service.workers import Lane, Task, Workers
+from adapters.telemetry.clock import SystemClock
+from core.ports.clock import Clock
 from core.values.ids import StreamId
 from tests.adapters.service.parts import run_all
 from tests.support.records import NOON, a_stream
@@ -17,7 +19,7 @@ JOB, OTHER = a_stream("one"), a_stream("other")
 
 
 @contextmanager
-def at_work(threads: int, clock: SimulatedClock | None = None) -> Iterator[Workers]:
+def at_work(threads: int, clock: Clock | None = None) -> Iterator[Workers]:
     workers = Workers(clock or SimulatedClock(NOON), threads)
     workers.start()
     workers.open_gate()
@@ -73,6 +75,28 @@ def test_of_a_job_at_most_one_task_runs_at_once() -> None:
                 workers.submit(stream, a_task(stream))
         wait_until(lambda: len(done) == 500, "all tasks to be done")
     assert set(most.values()) == {1}
+
+
+def test_tasks_that_come_back_at_once_are_carried_out_beside_each_other() -> None:
+    """They meet at a barrier: one after the other they would wait for each other for ever."""
+    barrier, tried, met = threading.Barrier(3), Counter[StreamId](), list[StreamId]()
+
+    def a_task(stream: StreamId) -> Task:
+        def task() -> float | None:
+            tried[stream] += 1
+            if tried[stream] == 1:
+                return 0.05
+            barrier.wait(60)
+            met.append(stream)
+            return None
+
+        return task
+
+    with at_work(4, SystemClock()) as workers:
+        for number in range(3):
+            stream = a_stream(f"job {number}")
+            workers.submit(stream, a_task(stream))
+        wait_until(lambda: len(met) == 3, "all three to meet")
 
 
 def test_what_is_written_to_the_job_itself_waits_for_nothing_else() -> None:
