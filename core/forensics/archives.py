@@ -14,10 +14,11 @@ from hashlib import sha256
 from uuid import UUID
 
 from core.errors import BrokenChain
+from core.forensics.required import instant, whole
 from core.forensics.seals import FIRST, Signature, read_signature, signature_document
 from core.log.chain import canonical
-from core.values.documents import Json, Manifest, child, items, number, text
-from core.values.instants import Instant, parse_rfc3339
+from core.values.documents import Json, Manifest, child, items, text
+from core.values.instants import Instant
 
 FORMAT = "jobledger archive 1"
 """Part of every record, so that nothing else that is signed can pass for one."""
@@ -162,13 +163,13 @@ def _read(kept: Json) -> Archive:
         message = f"the format is {text(body, 'format')!r} and not {FORMAT!r}"
         raise ValueError(message)
     return Archive(
-        number=_whole(body, "number"),
+        number=whole(body, "number"),
         previous=bytes.fromhex(text(body, "previous")),
-        made_at=_instant(body, "made_at"),
+        made_at=instant(body, "made_at"),
         schema=text(body, "schema"),
         file=ArchiveFile(
             name=text(body, "file", "name"),
-            size=_whole(child(body, "file"), "size"),
+            size=whole(child(body, "file"), "size"),
             digest=bytes.fromhex(text(body, "file", "sha256")),
         ),
         jobs=tuple(_job(child(item)) for item in items(body, "jobs")),
@@ -182,35 +183,19 @@ def _read(kept: Json) -> Archive:
 def _job(told: Manifest) -> ArchivedJob:
     return ArchivedJob(
         stream=UUID(text(told, "stream")),
-        version=_whole(told, "version"),
+        version=whole(told, "version"),
         chain=bytes.fromhex(text(told, "chain")),
-        first=_whole(told, "first"),
-        last=_whole(told, "last"),
+        first=whole(told, "first"),
+        last=whole(told, "last"),
         cluster=text(told, "cluster"),
         kind=text(told, "kind"),
         namespace=text(told, "namespace"),
         name=text(told, "name"),
         uid=text(told, "uid"),
         phase=text(told, "phase"),
-        created_at=_instant(told, "created_at"),
-        deleted_at=_instant(told, "deleted_at"),
+        created_at=instant(told, "created_at"),
+        deleted_at=instant(told, "deleted_at"),
     )
-
-
-def _whole(told: Manifest, name: str) -> int:
-    found = number(told, name)
-    if found is None:
-        message = f"{name} is no whole number"
-        raise ValueError(message)
-    return found
-
-
-def _instant(told: Manifest, name: str) -> Instant:
-    found = parse_rfc3339(text(told, name))
-    if found is None:
-        message = f"{name} is no instant"
-        raise ValueError(message)
-    return found
 
 
 def _range(item: Json) -> tuple[int, int]:

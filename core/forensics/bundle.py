@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from core.errors import BrokenChain
+from core.forensics.required import instant, whole
 from core.forensics.sealing import Judge
 from core.forensics.seals import Seal, document
 from core.forensics.seals import read as read_seal
@@ -189,17 +190,17 @@ class _Reading:
 
 def _stored(told: Manifest, stream: StreamId) -> StoredEvent:
     return StoredEvent(
-        position=_whole(told, "position"),
+        position=whole(told, "position"),
         record=EventRecord(
             stream_id=stream,
-            version=_whole(told, "version"),
+            version=whole(told, "version"),
             event_id=EventId(UUID(text(told, "event_id"))),
             type=text(told, "type"),
-            schema_version=_whole(told, "schema_version"),
-            occurred_at=_instant(told, "occurred_at"),
-            recorded_at=_instant(told, "recorded_at"),
+            schema_version=whole(told, "schema_version"),
+            occurred_at=instant(told, "occurred_at"),
+            recorded_at=instant(told, "recorded_at"),
             actor=text(told, "actor"),
-            epoch=_whole(told, "epoch"),
+            epoch=whole(told, "epoch"),
             causation_id=UUID(text(told, "causation_id")),
             correlation_id=UUID(text(told, "correlation_id")),
             data=child(told, "data"),
@@ -207,22 +208,6 @@ def _stored(told: Manifest, stream: StreamId) -> StoredEvent:
             chain=bytes.fromhex(text(told, "chain")),
         ),
     )
-
-
-def _whole(told: Manifest, name: str) -> int:
-    found = number(told, name)
-    if found is None:
-        message = f"{name} is no whole number"
-        raise ValueError(message)
-    return found
-
-
-def _instant(told: Manifest, name: str) -> Instant:
-    found = parse_rfc3339(text(told, name))
-    if found is None:
-        message = f"{name} is no instant"
-        raise ValueError(message)
-    return found
 
 
 def vouched_to(bundle: Bundle, judge: Judge | None) -> int:

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from core.errors import BrokenChain
+from core.forensics.required import whole
 from core.log.chain import canonical
-from core.values.documents import Json, Manifest, child, items, number, text
+from core.values.documents import Json, Manifest, child, items, text
 from core.values.instants import Instant, parse_rfc3339
 
 ROW_BYTES = 60
@@ -215,9 +216,9 @@ def _read(kept: Json) -> Seal:
         message = "sealed_at is no instant"
         raise ValueError(message)
     return Seal(
-        number=_whole(body, "number"),
-        first=_whole(body, "first"),
-        last=_whole(body, "last"),
+        number=whole(body, "number"),
+        first=whole(body, "first"),
+        last=whole(body, "last"),
         sealed_at=sealed_at,
         previous=bytes.fromhex(text(body, "previous")),
         events=bytes.fromhex(text(body, "events")),
@@ -236,14 +237,6 @@ def _archive(body: Manifest) -> tuple[int, bytes] | None:
         message = "the number of an archive record is no number"
         raise TypeError(message)
     return at, bytes.fromhex(str(digest))
-
-
-def _whole(body: Manifest, name: str) -> int:
-    found = number(body, name)
-    if found is None:
-        message = f"{name} is no whole number"
-        raise ValueError(message)
-    return found
 
 
 def _end(item: Json) -> StreamEnd:

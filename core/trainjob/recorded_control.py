@@ -1,6 +1,6 @@
 """Who decides about a TrainJob: this controller, or another, whose doing is recorded."""
 
-from core.jobs.events import ControlReleased, ControlTaken
+from core.jobs.control_change import control_change
 from core.trainjob.events import OthersTrainStatusObserved, TrainJobEvent
 from core.trainjob.observations import SeenTrainStatus, TrainJobSeen
 from core.trainjob.state import TrainJobState
@@ -9,24 +9,13 @@ NO_STATUS = SeenTrainStatus()
 
 
 def control_of(state: TrainJobState, told: TrainJobSeen) -> tuple[TrainJobEvent, ...]:
-    """Return who decides about the job from now on, and what others say of it; if that is news.
-
-    That it is recorded for another reason than before is none.
-    """
+    """Return who decides about the job from now on, and what others say of it; if that is news."""
     recorded = state.recorded
     if state.deleted_at is not None:
         return ()
-    if not told.recorded:
-        if recorded is None:
-            return ()
-        taken = ControlTaken(
-            at=told.at, recorded_since=recorded.since, recorded_because=recorded.why
-        )
-        return (taken,)
-    news: list[TrainJobEvent] = []
-    if recorded is None:
-        news.append(ControlReleased(at=told.at, why=told.recorded))
+    since, why = (recorded.since, recorded.why) if recorded is not None else (None, "")
+    changed = control_change(since, why, told.recorded, told.at)
     before = recorded.shown if recorded is not None else None
-    if told.status != (before or NO_STATUS):
-        news.append(OthersTrainStatusObserved(at=told.at, status=told.status))
-    return tuple(news)
+    if not told.recorded or told.status == (before or NO_STATUS):
+        return changed
+    return *changed, OthersTrainStatusObserved(at=told.at, status=told.status)

@@ -1,0 +1,22 @@
+"""Values without which a document of a file is of no use; whoever reads it words the error."""
+
+from core.values.documents import Manifest, number, text
+from core.values.instants import Instant, parse_rfc3339
+
+
+def whole(told: Manifest, name: str) -> int:
+    """Return a whole number; raise `ValueError` if there is none of that name."""
+    found = number(told, name)
+    if found is None:
+        message = f"{name} is no whole number"
+        raise ValueError(message)
+    return found
+
+
+def instant(told: Manifest, name: str) -> Instant:
+    """Return an instant; raise `ValueError` if there is none of that name."""
+    found = parse_rfc3339(text(told, name))
+    if found is None:
+        message = f"{name} is no instant"
+        raise ValueError(message)
+    return found
