@@ -100,6 +100,7 @@ class Reader:
 def reader(api_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Reader]:
     admin = api_server.api()
     api = Api(admin.url, admin.pool, NAMESPACE, admin.headers)
+    forget_the_jobs_of_others(api)
     reply = api.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     assert reply.code == 201, reply  # Created
     definition = api.request("GET", CRD).body
@@ -127,6 +128,15 @@ def reader(api_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterat
         put_back(api, definition)
         api.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
         admin.pool.clear()
+
+
+def forget_the_jobs_of_others(api: Api) -> None:
+    """Delete what tests before have left in the cluster: the page means its job by its name."""
+    for item in api.request("GET", "/apis/ray.io/v1/rayjobs").body["items"]:
+        namespace, name = item["metadata"]["namespace"], item["metadata"]["name"]
+        path = f"/apis/ray.io/v1/namespaces/{namespace}/rayjobs/{name}"
+        api.request("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE)
+        api.request("DELETE", path)
 
 
 def put_back(api: Api, definition: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ the ports (log, leases, cluster, Ray), and KubeRay with the kubelet, by `DataPla
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from prometheus_client import CollectorRegistry
 
@@ -23,6 +23,7 @@ from adapters.service.carrying_out import Office
 from adapters.service.confirmations import Confirmations
 from adapters.service.controller import Controller, ControllerParts
 from adapters.service.handover import Handover
+from adapters.service.hands import Hands
 from adapters.service.heralding import Herald
 from adapters.service.inbox import Inbox
 from adapters.service.kind_watches import SyncedKinds
@@ -62,6 +63,12 @@ IDLE_SECONDS = 0.5
 """How much time passes when nobody has anything to do."""
 STEPS_MAX = 3000
 DOOR = Door(cluster="kind", policy=Policy(), redaction_key=b"a key of the tests")
+"""For what it says; who works with it takes a copy, because a door learns of other controllers."""
+
+
+def own_door(door: Door = DOOR) -> Door:
+    """Return a door like that one, which has met no other controller."""
+    return replace(door, hands=Hands()) if door.hands is DOOR.hands else door
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +137,7 @@ class Service:
         job_kinds: tuple[str, ...] = ("RayJob",),
         door: Door = DOOR,
     ) -> None:
-        self.job_kinds, self.door = job_kinds, door
+        self.job_kinds, self.door = job_kinds, own_door(door)
         self.metrics = Metrics(CollectorRegistry())
         self.inbox, self.live, self.confirmations = Inbox(), LiveObjects(), Confirmations()
         self.clock, self.slots = clock, Slots(ports.store)

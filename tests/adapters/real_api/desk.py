@@ -24,7 +24,7 @@ from core.values.documents import Manifest, child, text
 from core.values.ids import effect_id_of, observation_id
 from tests.support.api import Api, rayjob
 from tests.support.apiserver import ApiServer
-from tests.support.service_world import DOOR
+from tests.support.service_world import DOOR, own_door
 
 Document = dict[str, Any]
 
@@ -45,7 +45,7 @@ class Desk:
     metrics: Metrics = field(default_factory=lambda: Metrics(CollectorRegistry()))
 
     def __post_init__(self) -> None:
-        around = Surroundings(DOOR, self.inbox, self.live, Confirmations(), lambda _: None)
+        around = Surroundings(own_door(), self.inbox, self.live, Confirmations(), lambda _: None)
         self.jobs = JobListener(around)
         self.publisher = Publisher(
             self.cluster, self.live, self.inbox, self.clock, self.metrics, lambda _: True
@@ -90,7 +90,7 @@ class Desk:
             wanted=WantedEffect(kind=kind, name=name, **wanted),
             digest=digest(DOOR.redaction_key, child(job.manifest, "spec")),
         )
-        world = World(self.cluster, MemoryRayJobs(self.clock.now), self.live, DOOR)
+        world = World(self.cluster, MemoryRayJobs(self.clock.now), self.live, own_door())
         return act(world, job, effect, JOB_ID)
 
 

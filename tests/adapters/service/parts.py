@@ -31,7 +31,7 @@ from core.values.documents import Manifest, child, text
 from core.values.ids import StreamId, effect_id_of, observation_id
 from tests.rules.rayjob.jobs import Change, rayjob
 from tests.support.records import NOON
-from tests.support.service_world import DOOR
+from tests.support.service_world import DOOR, own_door
 from tests.support.stepped_cluster import SteppedCluster
 
 SECRET = "xK9-planted-vQ7-secret"
@@ -62,7 +62,7 @@ class Bench:
         self.slots = Slots(MemoryEventStore(MemoryLeases(self.clock.now)))
         self.kinds: list[str] = []
         self.around = Surroundings(
-            DOOR, self.inbox, self.live, self.confirmations, self.kinds.append
+            own_door(), self.inbox, self.live, self.confirmations, self.kinds.append
         )
         self.jobs = JobListener(self.around)
         self.clusters = ChildListener(self.around, "RayCluster")
@@ -86,7 +86,7 @@ class Bench:
 
     def office(self) -> Office:
         """Return what an errand needs; the dice always show one."""
-        world = World(self.cluster, self.ray, self.live, DOOR)
+        world = World(self.cluster, self.ray, self.live, own_door())
         return Office(
             world,
             self.slots,

@@ -12,7 +12,7 @@ from adapters.service.watching import Surroundings
 from core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
 from core.ports.cluster import JOBSETS, POD_GROUPS, ObjectList, Resource
 from tests.support.records import NOON
-from tests.support.service_world import DOOR
+from tests.support.service_world import own_door
 from tests.support.stepped_cluster import SteppedCluster
 
 TRAINJOB_KINDS = {"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet", "ConfigMap"}
@@ -35,7 +35,7 @@ class Desk:
     def __init__(self, namespaces: tuple[str, ...] = ()) -> None:
         self.server = Server()
         self.synced = SyncedKinds(max(1, len(namespaces)))
-        around = Surroundings(DOOR, Inbox(), LiveObjects(), Confirmations(), self.synced.note)
+        around = Surroundings(own_door(), Inbox(), LiveObjects(), Confirmations(), self.synced.note)
         stopping = threading.Event()
         stopping.wait = lambda _=None: False  # type: ignore[method-assign,assignment] # no time
         self.watches = KindWatches(
