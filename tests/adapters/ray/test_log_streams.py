@@ -1,5 +1,6 @@
 """The end of a log stream tells that a job may have ended; everything else tells nothing."""
 
+import contextlib
 import socket
 import threading
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ class Head:
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self.requests: list[bytes] = []
         self.connections: list[socket.socket] = []
+        """Those that were answered."""
+        self._accepted: list[socket.socket] = []
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
@@ -36,9 +39,11 @@ class Head:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
-            self.requests.append(connection.recv(65536))
-            connection.sendall(self._answer)
-            self.connections.append(connection)
+            self._accepted.append(connection)
+            with contextlib.suppress(OSError):  # who asked may have gone
+                self.requests.append(connection.recv(65536))
+                connection.sendall(self._answer)
+                self.connections.append(connection)
 
     def only(self) -> socket.socket:
         """Return the connection, once it was answered."""
@@ -47,8 +52,14 @@ class Head:
 
     def close(self) -> None:
         """Go away."""
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # so that nobody waits for the next
+        for connection in list(self._accepted):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self._thread.join(LIMIT_SECONDS)
         self._listener.close()
-        for connection in self.connections:
+        for connection in self._accepted:
             connection.close()
 
 
