@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.acceptance.site import Site
-from tests.acceptance.witness import JOBSETS, TRAINJOBS, Witness
+from tests.acceptance.witness import BATCH_JOBS, JOBSETS, TRAINJOBS, Witness
 from tests.support.api import PODS, Api
 from tests.support.apiserver_content import upstream
 
@@ -105,7 +105,7 @@ class Trainings:
             found = self.conditions(name).get(kind)
             return found is not None and found["status"] == value
 
-        self.witness.wait_until(reached, f"{name} has {kind}={value}: {self.witness_status(name)}")
+        self.witness.wait_until(reached, f"{name} has {kind}={value}")
         return self.conditions(name)[kind]
 
     def wait_for_counts(self, name: str, group: str = "node", **wanted: int) -> None:
@@ -116,7 +116,7 @@ class Trainings:
             counts: Document = next((one for one in found if one["name"] == group), {})
             return {k: v for k, v in counts.items() if k != "name" and v} == wanted
 
-        self.witness.wait_until(reached, f"{name} has {wanted}: {self.witness_status(name)}")
+        self.witness.wait_until(reached, f"{name} has {wanted}")
 
     def shown(self, name: str) -> list[tuple[str, str]]:
         """Return type and status of the conditions that were shown, one after the other."""
@@ -141,7 +141,7 @@ class Trainings:
 
 @contextmanager
 def trainings(site: Site, admin: Api) -> Iterator[Trainings]:
-    """Watch the TrainJobs and JobSets of a site."""
+    """Watch the TrainJobs of a site, and all that is made for them."""
     mine = Api(admin.url, admin.pool, site.api.namespace, admin.headers)
-    with Witness(mine, (TRAINJOBS, JOBSETS)) as witness:
+    with Witness(mine, (TRAINJOBS, JOBSETS, BATCH_JOBS, PODS)) as witness:
         yield Trainings(site, mine, witness)

@@ -172,8 +172,15 @@ class Witness:
                 self._changed.notify_all()
 
     def _summary(self) -> str:
-        names = sorted({item.name for item in self.told(RAYJOBS)})
-        return "\n".join(f"{name}: {self.phases(name)}, {self.status(name)}" for name in names)
+        """Return what was told last about every object."""
+        last = {(item.resource, item.name): item for item in self._told}
+        lines = []
+        for (resource, name), item in sorted(last.items()):
+            phases = self.phases(name) if resource == RAYJOBS else ""
+            lines.append(
+                f"{resource} {name}: {item.verb} {phases} {item.document.get('status', {})}"
+            )
+        return "\n".join(lines) or "nothing was told"
 
 
 def _documents(answer: Any) -> Iterator[Document]:  # noqa: ANN401  # urllib3's own type

@@ -10,6 +10,9 @@ from core.values.instants import Instant
 Key: TypeAlias = tuple[str, str]
 """Namespace and name."""
 
+GONE_MAX = 4096
+"""So many objects that are no longer there are known by their UID, the last ones to go."""
+
 Told: TypeAlias = Callable[[Manifest, bool], None]
 """Called with an object and whether it is gone; must return quickly."""
 
@@ -20,6 +23,8 @@ class Store:
     def __init__(self) -> None:
         self._objects: dict[Key, Manifest] = {}
         self._owned: dict[str, set[Key]] = {}
+        self._gone: dict[str, None] = {}
+        """UIDs, in the order in which their objects went."""
         self._told: list[Told] = []
         self._lock = threading.RLock()
         self._synced = threading.Event()
@@ -55,6 +60,8 @@ class Store:
             if known is not None and _is_older(manifest, known):
                 return
             self._put(key, manifest)
+            if known is not None and uid_of(known) != uid_of(manifest):
+                self._bury(known)
         if known is not None and uid_of(known) != uid_of(manifest):
             self._pass_on(known, is_gone=True)
         self._pass_on(manifest, is_gone=False)
@@ -67,6 +74,7 @@ class Store:
             known = self._objects.get(key)
             if known is not None and uid_of(known) == uid_of(manifest):
                 self._drop(key)
+            self._bury(manifest)
         self._pass_on(manifest, is_gone=True)
 
     def synced(self, at: Instant) -> None:
@@ -78,8 +86,13 @@ class Store:
         """Nothing to do: the relist that follows tells all that matters."""
 
     def note(self, manifest: Manifest) -> None:
-        """Take the answer to a write of our own before the watch tells it."""
+        """Take the answer to a write of our own before the watch tells it.
+
+        The answer may come after the watch has told of the object's end: it stays ended.
+        """
         with self._lock:
+            if uid_of(manifest) in self._gone:
+                return
             known = self._objects.get(key_of(manifest))
             if known is None or not _is_older(manifest, known):
                 self._put(key_of(manifest), manifest)
@@ -98,6 +111,11 @@ class Store:
             self._owned[owner].discard(key)
             if not self._owned[owner]:
                 del self._owned[owner]
+
+    def _bury(self, manifest: Manifest) -> None:
+        self._gone[uid_of(manifest)] = None
+        if len(self._gone) > GONE_MAX:
+            del self._gone[next(iter(self._gone))]
 
     def _pass_on(self, manifest: Manifest, *, is_gone: bool) -> None:
         for told in self._told:
