@@ -1,7 +1,7 @@
 """Folding the log anew, job by job, and holding the tables against it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Protocol
 
 from core.catalogue import read_event
@@ -9,6 +9,7 @@ from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChange
 from core.ports.event_store import EventStore
 from core.ports.history import History, JobFilter
 from core.ports.projections import Projections
+from core.projections.differences import Difference, Key, differences
 from core.projections.view import View, advance
 from core.values.ids import StreamId
 
@@ -33,17 +34,6 @@ class LedgerParts(Protocol):
     def projections(self) -> Projections:
         """What replaces rows."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """A column that is not what the log says."""
-
-    table: str
-    key: str
-    column: str
-    found: str
-    expected: str
 
 
 Row = JobRow | AttemptRow | DecisionRow | EffectRow
@@ -84,7 +74,7 @@ def replace(ledger: LedgerParts, stream: StreamId) -> list[Difference]:
     return []
 
 
-def _stored_rows(history: History, stream: StreamId) -> dict[tuple[str, str], Row]:
+def _stored_rows(history: History, stream: StreamId) -> dict[Key, Row]:
     jobs = history.jobs(JobFilter(stream_id=stream), 1)
     return _by_key(
         jobs, history.attempts(stream), history.decisions(stream), history.effects(stream)
@@ -96,8 +86,8 @@ def _by_key(
     attempts: Sequence[AttemptRow],
     decisions: Sequence[DecisionRow],
     effects: Sequence[EffectRow],
-) -> dict[tuple[str, str], Row]:
-    rows: dict[tuple[str, str], Row] = {}
+) -> dict[Key, Row]:
+    rows: dict[Key, Row] = {}
     rows |= {("job", str(row.stream_id)): row for row in jobs}
     rows |= {("attempt", f"{row.stream_id} {row.number}"): row for row in attempts}
     rows |= {("decision", str(row.decision_id)): row for row in decisions}
@@ -105,30 +95,12 @@ def _by_key(
     return rows
 
 
-def _differences(
-    found: Mapping[tuple[str, str], Row], folded: RowChanges | None
-) -> Iterator[Difference]:
-    expected: Mapping[tuple[str, str], Row] = {}
+def _differences(found: Mapping[Key, Row], folded: RowChanges | None) -> Iterator[Difference]:
+    expected: Mapping[Key, Row] = {}
     if folded is not None:
         expected = _by_key([folded.job], folded.attempts, folded.decisions, folded.effects)
-    for table, key in sorted(found.keys() | expected.keys()):
-        is_row, should_row = found.get((table, key)), expected.get((table, key))
-        if is_row is None or should_row is None:
-            yield Difference(
-                table=table,
-                key=key,
-                column="(the whole row)",
-                found="absent" if is_row is None else "present",
-                expected="absent" if should_row is None else "present",
-            )
-            continue
-        should = asdict(should_row)
-        for column, value in asdict(is_row).items():
-            if value != should[column]:
-                yield Difference(
-                    table=table,
-                    key=key,
-                    column=column,
-                    found=str(value),
-                    expected=str(should[column]),
-                )
+    return differences(_columns(found), _columns(expected))
+
+
+def _columns(rows: Mapping[Key, Row]) -> dict[Key, dict[str, object]]:
+    return {key: asdict(row) for key, row in rows.items()}

@@ -8,6 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 from bench.simulated_plane import FAILING_ATTEMPTS, Ledger
+from core.values.documents import Json
+from tests.support.ray_job_info import told_info
 
 
 class Heads:
@@ -18,7 +20,7 @@ class Heads:
         heads = self
 
         class Handler(_Handler):
-            def answer(self) -> tuple[int, dict[str, object]]:
+            def answer(self) -> tuple[int, Json]:
                 return heads.told(ledger, run_seconds, self.path)
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -35,7 +37,7 @@ class Heads:
         self._server.shutdown()
         self._server.server_close()
 
-    def told(self, ledger: Ledger, run_seconds: float, url: str) -> tuple[int, dict[str, object]]:
+    def told(self, ledger: Ledger, run_seconds: float, url: str) -> tuple[int, Json]:
         """Return what a head says of its job."""
         parts = urlsplit(url)
         cluster = (parts.hostname or "").partition(".")[0].removesuffix("-head-svc")
@@ -45,27 +47,15 @@ class Heads:
             failed = ledger.attempts.get(cluster, 0) <= FAILING_ATTEMPTS
         if started is None:
             return HTTPStatus.NOT_FOUND, {"error": "Job does not exist"}
-        running = time.monotonic() < started + run_seconds
-        status = "RUNNING" if running else "FAILED" if failed else "SUCCEEDED"
+        submission = parts.path.rstrip("/").rpartition("/")[2]
         begun = time.time() - (time.monotonic() - started)
-        info: dict[str, object] = {
-            "type": "SUBMISSION",
-            "submission_id": parts.path.rstrip("/").rpartition("/")[2],
-            "status": status,
-            "entrypoint": "python train.py",
-            "message": f"simulated {status}",
-            "start_time": int(begun * 1000),
-            "metadata": {},
-        }
-        if not running:
-            info["end_time"] = int((begun + run_seconds) * 1000)
-        return HTTPStatus.OK, info
+        return HTTPStatus.OK, told_info(submission, begun, run_seconds, fails=failed)
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def answer(self) -> tuple[int, dict[str, object]]:
+    def answer(self) -> tuple[int, Json]:
         """Return status and body."""
         raise NotImplementedError
 

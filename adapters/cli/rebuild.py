@@ -12,9 +12,10 @@ from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
 from adapters.cli.output import Output, console, errors, marked, show
 from adapters.ledger_wiring import Ledger, ledger, report_rules
-from adapters.postgres.report_rebuild import ReportDifference, check_reports, rebuild_reports
-from adapters.rebuilding import Difference, compare, replace
+from adapters.postgres.report_rebuild import check_reports, rebuild_reports
+from adapters.rebuilding import compare, replace
 from adapters.settings import Settings
+from core.projections.differences import Difference
 
 COLUMNS = ("table", "key", "column", "found", "expected")
 
@@ -31,7 +32,7 @@ def rebuild(
 ) -> None:
     """Compute job, attempt, decision and effect anew from the log, while the service runs."""
     settings = settings_from(database_url, data_dir)
-    found: Sequence[Difference | ReportDifference]
+    found: Sequence[Difference]
     with ledger(settings) as opened:
         if reports:
             jobs, found = _of_reports(settings, opened, check=check)
@@ -53,9 +54,7 @@ def rebuild(
         raise typer.Exit(ExitCode.FOUND_WRONG)
 
 
-def _of_reports(
-    settings: Settings, opened: Ledger, *, check: bool
-) -> tuple[int, list[ReportDifference]]:
+def _of_reports(settings: Settings, opened: Ledger, *, check: bool) -> tuple[int, list[Difference]]:
     """Compare or replace the reporting tables; return of how many jobs, and what was different."""
     rules, jobs = report_rules(settings), 0
     with Progress(console=errors, transient=True) as progress:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from adapters.forensics.bundle_files import LINE_CHARACTERS_MAX
+from adapters.forensics.written_once import flush_directory, write_once
 from core.errors import BrokenChain, LedgerMisconfigured
 from core.forensics import archives
 from core.forensics.archives import Archive, ArchivedJob, ArchiveFile
@@ -87,7 +88,7 @@ class ArchiveWriter:
         """Put the file into its place, for good."""
         try:
             self._fresh.replace(self._directory / made.name)
-            _flush_directory(self._directory)
+            flush_directory(self._directory)
         except OSError as error:
             raise _unwritable(self._directory, error) from error
 
@@ -201,24 +202,12 @@ def keep_record(directory: Path, record: Archive) -> None:
         BrokenChain: another record of this number is there.
     """
     path = record_path(directory, record.number)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(archives.written(record))
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(fresh, path)
-        except FileExistsError:
-            if archives.read(path.read_text(encoding="utf-8")).digest != record.digest:
-                what = "another archive record of this number is kept here"
-                raise BrokenChain(str(path), what) from None
-        finally:
-            fresh.unlink()
-        _flush_directory(directory)
+        there = write_once(path, archives.written(record))
     except OSError as error:
         raise _unwritable(directory, error) from error
+    if archives.read(there).digest != record.digest:
+        raise BrokenChain(str(path), "another archive record of this number is kept here")
 
 
 def kept_records(directory: Path) -> dict[int, bytes]:
@@ -241,14 +230,6 @@ def _lines(path: Path) -> Iterator[str]:
         raise BrokenChain(str(path), f"it is not whole ({error})") from error
     except OSError as error:
         raise LedgerMisconfigured(f"{path} cannot be read: {error}") from error
-
-
-def _flush_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _unwritable(directory: Path, error: OSError) -> LedgerMisconfigured:

@@ -1,12 +1,9 @@
-"""Seals in a directory: one file each, written once, to be kept where the database's owner is not.
+"""Seals in a directory: one file each, written once, kept where the database's owner is not."""
 
-A file is complete or not there: it is written beside its place, flushed, and linked into place.
-"""
-
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from adapters.forensics.written_once import write_once
 from core.errors import BrokenChain, LedgerMisconfigured
 from core.forensics.seals import Seal, read, written
 
@@ -26,22 +23,12 @@ def keep(directory: Path, seal: Seal) -> None:
         BrokenChain: another seal of this number is there.
     """
     path = path_of(directory, seal.number)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(written(seal))
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(fresh, path)
-        except FileExistsError:
-            if read(path.read_text(encoding="utf-8")).digest != seal.digest:
-                raise BrokenChain(str(path), "another seal of this number is kept here") from None
-        finally:
-            fresh.unlink()
+        there = write_once(path, written(seal))
     except OSError as error:
         raise LedgerMisconfigured(f"{directory} cannot keep seals: {error.strerror}") from error
+    if read(there).digest != seal.digest:
+        raise BrokenChain(str(path), "another seal of this number is kept here")
 
 
 def kept(directory: Path) -> Sequence[Seal]:

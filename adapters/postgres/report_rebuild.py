@@ -7,7 +7,6 @@ transaction swaps them. The projector goes on meanwhile; after the swap it goes 
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 
 from sqlalchemy import Connection, Engine, Row, select, text
@@ -20,6 +19,7 @@ from adapters.postgres.report_rows import as_columns, events_of, fill_twins, rea
 from adapters.postgres.tables import event, metadata
 from adapters.postgres.tables import stream as heads
 from core.errors import LedgerUnavailable
+from core.projections.differences import WHOLE_ROW, Difference, differences
 from core.projections.reporting.fold import TABLES, Folded, Rows, Rules, rows_of
 from core.values.ids import StreamId
 
@@ -44,17 +44,6 @@ _LOCKED = frozenset({"55P03", "40P01"})
 
 Told = Callable[[int, int], None]
 """Is told how many jobs are done, and of how many."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportDifference:
-    """A column of a reporting table that is not what the log says."""
-
-    table: str
-    key: str
-    column: str
-    found: str
-    expected: str
 
 
 def rebuild_reports(
@@ -86,7 +75,7 @@ def rebuild_reports(
 
 def check_reports(
     engine: Engine, rules: Rules, told: Told = lambda _done, _all: None
-) -> Iterator[ReportDifference]:
+) -> Iterator[Difference]:
     """Yield every column of the tables that is not what the log up to their checkpoint says.
 
     Each share of the jobs is read in one snapshot, so that a projector at work disturbs nothing.
@@ -102,15 +91,15 @@ def check_reports(
     yield from _orphans(engine)
 
 
-def _orphans(engine: Engine) -> Iterator[ReportDifference]:
+def _orphans(engine: Engine) -> Iterator[Difference]:
     """Yield the jobs that are reported and are not in the log."""
     with ledger_errors(engine.url), engine.connect() as connection:
         left = connection.execute(_ORPHANS).scalars().all()
     for stream in left:
-        yield ReportDifference(
+        yield Difference(
             table="report_job",
             key=str(stream),
-            column="(the whole row)",
+            column=WHOLE_ROW,
             found="present",
             expected="absent",
         )
@@ -200,7 +189,7 @@ def _folded(
 
 def _differences(
     connection: Connection, streams: Sequence[StreamId], rules: Rules
-) -> Iterator[ReportDifference]:
+) -> Iterator[Difference]:
     upto = read_checkpoint(connection).position
     expected = {
         (table, _key(table, columns)): columns
@@ -212,26 +201,7 @@ def _differences(
         for table in TABLES
         for row in _stored(connection, table, streams)
     }
-    for table, key in sorted(found.keys() | expected.keys()):
-        is_row, should_row = found.get((table, key)), expected.get((table, key))
-        if is_row is None or should_row is None:
-            yield ReportDifference(
-                table=table,
-                key=key,
-                column="(the whole row)",
-                found="absent" if is_row is None else "present",
-                expected="absent" if should_row is None else "present",
-            )
-            continue
-        for column, value in should_row.items():
-            if is_row[column] != value:
-                yield ReportDifference(
-                    table=table,
-                    key=key,
-                    column=column,
-                    found=str(is_row[column]),
-                    expected=str(value),
-                )
+    return differences(found, expected)
 
 
 def _stored(

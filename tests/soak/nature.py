@@ -19,6 +19,7 @@ from core.ports.cluster import BATCH_JOBS, JOBSETS, RAYCLUSTERS, Cluster, Resour
 from core.rayjob.names import LABEL_ORIGIN_NAME
 from core.values.documents import Json, Manifest, child, items, text
 from core.values.instants import parse_rfc3339, rfc3339
+from tests.support.ray_job_info import told_info
 
 LOOK_SECONDS = 1.0
 READY_SECONDS, RUN_SECONDS = 1.0, 2.0
@@ -95,19 +96,7 @@ class Heads:
             started = self._started.get(cluster)
         if started is None:
             return HTTPStatus.NOT_FOUND, {"error": "Job does not exist"}
-        is_running = time.time() < started + RUN_SECONDS
-        status = "RUNNING" if is_running else "FAILED" if fails(cluster) else "SUCCEEDED"
-        info: dict[str, Json] = {
-            "type": "SUBMISSION",
-            "submission_id": submission,
-            "status": status,
-            "entrypoint": "python train.py",
-            "message": f"simulated {status}",
-            "start_time": int(started * 1000),
-            "metadata": {},
-        }
-        if not is_running:
-            info["end_time"] = int((started + RUN_SECONDS) * 1000)
+        info = told_info(submission, started, RUN_SECONDS, fails=fails(cluster))
         return HTTPStatus.OK, info
 
 
