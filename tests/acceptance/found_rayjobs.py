@@ -27,6 +27,12 @@ class Found:
     """State of its RayCluster; empty: there is none."""
     is_submitted: bool = False
     """Whether the submitter is there."""
+    head: str = ""
+    """What its head says of the entrypoint; empty: nothing is to be had of it."""
+    beside_head: Mapping[str, object] | None = None
+    """State of the submitter's container beside the head (SidecarMode)."""
+    fails: int = 0
+    """How many attempts fail after it was found."""
     shows: str = ""
     """What is shown in the end; empty: as before."""
     attempt: int = 1
@@ -176,6 +182,8 @@ def leave(kuberay: KubeRay, found: Found) -> Document:
         kuberay.makes_cluster(job, found.cluster_name, found.cluster)
     if found.is_submitted:
         kuberay.makes_submitter(job)
+    if found.beside_head is not None:
+        kuberay.makes_head(found.cluster_name, found.beside_head)
     if found.phase in ("Running", "Complete", "Failed", "Retrying", "Suspending"):
         kuberay.makes_service(job, found.cluster_name)
     if found.phase or found.status:

@@ -4,6 +4,7 @@ They write under their own field managers, with the names, labels, owner referen
 that upstream leaves. Nothing is done by itself: a test says what they do next.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -11,11 +12,12 @@ from typing import Any, cast
 from core.trainjob.build import build
 from core.trainjob.plugins import all_plugins
 from tests.acceptance.witness import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, TRAINJOBS
-from tests.support.api import MERGE, SERVICES, Api
+from tests.support.api import MERGE, PODS, SERVICES, Api
 from tests.support.waiting import wait_until
 
 Document = dict[str, Any]
 
+SUBMITTER = "ray-job-submitter"
 SUBMITTER_IMAGE = "rayproject/ray:2.52.0"
 
 
@@ -102,12 +104,47 @@ class KubeRay(OtherController):
             },
         )
         if state:
-            self.write_status(RAYCLUSTERS, name, {"state": state, "desiredWorkerReplicas": 0})
+            head = {"serviceName": f"{name}-head-svc", "podIP": "10.1.1.1"}
+            shown: Document = {"state": state, "desiredWorkerReplicas": 0}
+            self.write_status(
+                RAYCLUSTERS, name, shown | ({"head": head} if state == "ready" else {})
+            )
+        return made
+
+    def makes_head(self, cluster: str, submitter: Mapping[str, object]) -> Document:
+        """Create the head's Pod of a RayCluster, its submitter in a state (SidecarMode)."""
+        owner = self.api.get(RAYCLUSTERS, cluster).body
+        names = ("ray-head", SUBMITTER)
+        made = self.create(
+            PODS,
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {
+                    "name": f"{cluster}-head",
+                    "labels": {"ray.io/cluster": cluster, "ray.io/node-type": "head"},
+                    **owned_by(owner),
+                },
+                "spec": {
+                    "restartPolicy": "Never",
+                    "nodeSelector": {"no-such-node": "true"},
+                    "containers": [{"name": name, "image": SUBMITTER_IMAGE} for name in names],
+                },
+            },
+        )
+        states = ({"running": {"startedAt": ago(500)}}, submitter)
+        statuses = [
+            {"name": name, "image": SUBMITTER_IMAGE, "imageID": "", "restartCount": 0}
+            | {"ready": "running" in state, "state": state}
+            for name, state in zip(names, states, strict=True)
+        ]
+        status: Document = {"phase": "Running", "containerStatuses": statuses}
+        self.write_status(PODS, f"{cluster}-head", status)
         return made
 
     def makes_submitter(self, job: Document) -> Document:
         """Create the submitter of a RayJob; no Pod of it can be placed here."""
-        container = {"name": "ray-job-submitter", "image": SUBMITTER_IMAGE, "command": ["true"]}
+        container = {"name": SUBMITTER, "image": SUBMITTER_IMAGE, "command": ["true"]}
         labels = {**_labels(job), "app.kubernetes.io/created-by": "kuberay-operator"}
         return self.create(
             BATCH_JOBS,
