@@ -96,10 +96,10 @@ class Site:
 
 
 @contextmanager
-def namespace_of(sandbox: Sandbox) -> Iterator[Api]:
-    """Give a namespace, and leave none of its Pods running afterwards."""
+def namespace_of(sandbox: Sandbox, name: str = "") -> Iterator[Api]:
+    """Give a namespace (a new name, if none is given), and leave none of its Pods running."""
     server = api_at(sandbox.api.url)
-    name = f"test-{uuid.uuid4().hex[:10]}"
+    name = name or f"test-{uuid.uuid4().hex[:10]}"
     reply = server.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     assert reply.code == 201, reply  # Created
     api = Api(server.url, server.pool, name)
