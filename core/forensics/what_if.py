@@ -175,9 +175,10 @@ def _bounded(
         life.differs(f"attempt {attempt.number} would have gone on beyond its deadline")
         return attempt, f"how attempt {attempt.number} would have gone on"
     reached = attempt.running_at or attempt.ended_at or job.last_at
-    if waiting is not None and _passes(attempt.started_at, reached, waiting):
-        return _cut(attempt, waiting, PRE_RUNNING, life), ""
     ended = attempt.ended_at or job.last_at
+    comes_first = waiting is not None and (active is None or waiting < active)
+    if waiting is not None and comes_first and _passes(attempt.started_at, reached, waiting):
+        return _cut(attempt, waiting, PRE_RUNNING, life), ""
     if active is not None and _passes(attempt.started_at, ended, active):
         return _cut(attempt, active, DEADLINE, life), ""
     return attempt, ""

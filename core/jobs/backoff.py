@@ -16,7 +16,9 @@ def constant(pause: timedelta, longest: timedelta) -> timedelta:
 
 def doubled(first: timedelta, times: int, longest: timedelta) -> timedelta:
     """Return `first` after `times` doublings, at most `longest`."""
-    factor = 1 << min(times, _DOUBLINGS_MAX)
+    if not first:
+        return first
+    factor = min(1 << min(times, _DOUBLINGS_MAX), longest // first + 1)  # more would overflow
     return min(first * factor, longest)
 
 

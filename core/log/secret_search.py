@@ -40,7 +40,8 @@ class SecretSearch:
         # Longest first: a form that two secrets share stands for the longer.
         for secret in sorted(set(secrets), key=lambda value: (-len(value), value)):
             if len(secret) >= _SHORTEST:
-                for form in _forms(secret):
+                is_short = len(secret) <= _KEPT_LENGTH_MAX
+                for form in _forms(secret) if is_short else _forms.__wrapped__(secret):
                     self._secret_of.setdefault(form, secret)
         self._edges = "\x00".join(form.text for form in self._secret_of)
         self.numeric = [form for form in self._secret_of if form.text.strip("-+.eE").isdigit()]
@@ -88,6 +89,9 @@ _FORMS_KEPT = 4_096
 
 Making them is half of what it costs to take in an object.
 """
+
+_KEPT_LENGTH_MAX = 4_096
+"""Characters; the forms of a longer secret are made each time, lest they fill the memory."""
 
 
 @lru_cache(maxsize=_FORMS_KEPT)

@@ -108,6 +108,10 @@ _ASSIGNED = re.compile(
     rf"""\\{{0,3}}["']?(?P<bare>[^\s"'`,;&<>{{}}\[\]\\{CUT}][^\s"'`,;&<>{CUT}]*))"""
 )
 _VALUES = ("scheme", "double", "single", "escaped", "number", "bare")
+_NAME = re.compile(r"(?:connection )?[\w.-]{1,60}")
+NESTED_MAX = 4
+"""So many values that lie within one value are told apart; beyond them it is one secret."""
+
 _OPTION = re.compile(r"""(?:\A|[\s"'`=(,\[\\])--?[\w.-]{0,60}\Z""")
 _LOOK_BACK = 64
 """Characters before a word in which the dashes of an option are looked for."""
@@ -158,26 +162,32 @@ def _by_word(text: str, lowered: str) -> Iterator[Span]:
     """Yield what stands after a word that promises a secret: assigned, or as an option's value."""
     words = _WORDS + _CONNECTION_STRINGS if "conn" in lowered else _WORDS
     for word in words:
-        at = lowered.find(word)
+        at, end, nested = lowered.find(word), 0, 0
         while at >= 0:
-            found = _ASSIGNED.match(lowered, at)
+            found = _ASSIGNED.match(lowered, at) if _is_telling(text, lowered, at) else None
             if found is not None and _is_assigned(text, at, found):
                 kind = next(value for value in _VALUES if found[value] is not None)
+                nested = nested + 1 if at < end else 0
+                end = max(end, found.end(kind))
                 yield Span(*found.span(kind), sure=True)
-            at = lowered.find(word, at + 1)
+            at = lowered.find(word, max(at + 1, end if nested >= NESTED_MAX else 0))
+
+
+def _is_telling(text: str, lowered: str, at: int) -> bool:
+    """Tell whether the name at a place promises a secret; asked first, for a value may be long."""
+    found = _NAME.match(lowered, at)
+    name = text[at : found.end()] if found is not None else ""
+    if name[:3].lower() == "key":
+        owner = _KEY_OWNER.search(text[max(0, at - _LOOK_BACK) : at].lower())
+        name = owner[0] + name if owner is not None else ""
+    return promises_secret(name)
 
 
 def _is_assigned(text: str, at: int, found: re.Match[str]) -> bool:
-    """Tell whether the name promises a secret, and what follows is its value."""
-    before = text[max(0, at - _LOOK_BACK) : at]
-    name = text[at : found.end("name")]
-    if name[:3].lower() == "key":
-        owner = _KEY_OWNER.search(before.lower())
-        name = owner[0] + name if owner is not None else ""
-    if not promises_secret(name):
-        return False
+    """Tell whether what follows a telling name is its value."""
     if found["sign"] is not None:
         return True
+    before = text[max(0, at - _LOOK_BACK) : at]
     return _OPTION.search(before) is not None and text[found.end("gap")] != "-"
 
 

@@ -14,6 +14,9 @@ _YAML_VALUE = re.compile(r"^[ \t-]*[\"']?([\w./-]{1,200})[\"']?[ \t]*:[ \t]+(\S.
 """A line `name: value`; good enough for a text that no parser could read."""
 
 _PERCENT_BYTE = re.compile(rb"%([0-9A-Fa-f]{2})")
+SECRETS_MAX = 1_000
+"""So many secrets of one object are searched for elsewhere; where they stand, all are replaced."""
+
 _IDENTITY = ("name", "namespace", "uid", "generateName")
 
 
@@ -33,7 +36,22 @@ def secrets_in(manifest: Manifest, runtime_env: Json) -> frozenset[str]:
     visited(manifest, found)
     visited({"runtimeEnv": runtime_env}, found)
     found.look_for_shapes()
-    return frozenset(found.sure | (found.unsure - _called(manifest)))
+    return _searchable(found.sure, found.unsure - found.sure - _called(manifest))
+
+
+def _searchable(sure: set[str], unsure: set[str]) -> frozenset[str]:
+    """Return the secrets to search for: of too many the sure ones first, then the longest.
+
+    What a search costs grows with their number times the text, and an object may be made of them.
+    """
+    if len(sure) + len(unsure) <= SECRETS_MAX:
+        return frozenset(sure | unsure)
+    ranked = [*sorted(sure, key=_by_length), *sorted(unsure, key=_by_length)]
+    return frozenset(ranked[:SECRETS_MAX])
+
+
+def _by_length(secret: str) -> tuple[int, str]:
+    return -len(secret), secret
 
 
 class _Finder:

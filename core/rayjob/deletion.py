@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from core.jobs.decisions import DecisionKind, PendingDecision, WantedDecision
+from core.jobs.effects import EffectKind
 from core.rayjob.spec import DeletionPolicy, DeletionRule, RayJobSpec
 from core.rayjob.state import KnownManifest, RayJobState, is_final, selects_cluster
 from core.values.instants import Instant
@@ -23,6 +24,9 @@ IMPACT: Mapping[DeletionPolicy, int] = {
     DeletionPolicy.SELF: 3,
 }
 """How far a policy goes."""
+
+
+_AT_THE_END = (EffectKind.DELETE_CLUSTER, EffectKind.DELETE_JOB, EffectKind.SUSPEND_WORKERS)
 
 
 def covering_rules(state: RayJobState) -> tuple[DeletionRule, ...]:
@@ -113,6 +117,32 @@ def _due_shutdown(state: RayJobState, manifest: KnownManifest) -> DeletionPolicy
         return DeletionPolicy.NONE
     whole = manifest.policy.delete_job_after_finish
     return DeletionPolicy.SELF if whole else DeletionPolicy.CLUSTER
+
+
+def with_what_is_due(state: RayJobState, at: Instant) -> RayJobState:
+    """Return the state after an edit: without what was due and by the new manifest is not.
+
+    What has been begun is not taken back. Source: KubeRay reads shutdownAfterJobFinishes, the TTL
+    and the rules anew each time.
+    """
+    manifest, ended_at = state.manifest, state.ended_at
+    if manifest is None or ended_at is None or not (state.shutdown_due or state.deletions_due):
+        return state
+    under_way = any(effect.wanted.kind in _AT_THE_END for effect in state.effects)
+    if under_way or is_achieved(state, DeletionPolicy.CLUSTER):
+        return state
+    spec, passed = manifest.spec, at - ended_at
+    shuts_down = spec.shutdown_after_job_finishes and not spec.has_deletion_strategy
+    ttl = timedelta(seconds=spec.ttl_seconds_after_finished)
+    due = {
+        rule.policy
+        for rule in covering_rules(state)
+        if timedelta(seconds=rule.ttl_seconds) <= passed
+    }
+    return state._replace(
+        shutdown_due=state.shutdown_due and shuts_down and ttl <= passed,
+        deletions_due=tuple(one for one in state.deletions_due if DeletionPolicy(one) in due),
+    )
 
 
 def furthest_due(state: RayJobState, decision: PendingDecision, at: Instant) -> PendingDecision:

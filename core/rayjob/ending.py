@@ -85,7 +85,7 @@ def submission_failed_message(reason: str, message: str) -> str:
     return f"Job submission has failed. Reason: {reason}. Message: {message}"
 
 
-def fail(
+def fail(  # noqa: PLR0913  # what is optional is named
     state: RayJobState,
     at: Instant,
     reason: str,
@@ -93,14 +93,21 @@ def fail(
     job_status: JobStatus | None = None,
     *,
     failure: FailureClass | None = None,
+    since: Instant | None = None,
 ) -> tuple[RayJobEvent, ...]:
     """Return the end of the attempt in failure, and the verdict on another.
 
     Where a retry policy needs evidence, the verdict waits for a look at the Pods. `failure` is the
-    class where more is known of it than the reason says.
+    class where more is known of it than the reason says, `since` when it failed, where the caller
+    knows. Whatever fails after the active deadline has exceeded it, and is not retried.
     """
     assert state.attempt is not None, "only a job with an attempt can fail"
     assert state.manifest is not None, "an attempt has a manifest"
+    seconds = state.manifest.spec.active_deadline_seconds
+    if reason != DEADLINE_EXCEEDED and is_past_deadline(state, since or _failed_at(state, at)):
+        reason = DEADLINE_EXCEEDED
+        message = deadline_message(state.attempt.started_at, seconds or 0)
+        failure = None
     failing = Failing(
         reason=reason,
         message=message,
@@ -120,6 +127,28 @@ def fail(
             failure=failing.failure,
         ),
     )
+
+
+def is_past_deadline(state: RayJobState, instant: Instant | None) -> bool:
+    """Return whether the attempt's active deadline was over by then; None: at no known instant."""
+    if state.attempt is None or state.manifest is None or instant is None:
+        return False
+    seconds = state.manifest.spec.active_deadline_seconds
+    return seconds is not None and instant > state.attempt.started_at + timedelta(seconds=seconds)
+
+
+def _failed_at(state: RayJobState, at: Instant) -> Instant | None:
+    """Return when a failure that is seen now came about, None where nobody said so.
+
+    What Ray says comes first, then what the submitter's end says of a Ray job that never ran.
+    """
+    entrypoint, submitter = state.entrypoint, submitter_of(state)
+    if entrypoint.has_ended:
+        return entrypoint.ended_at
+    has_run = entrypoint.status is not JobStatus.NEW
+    if submitter is not None and submitter.outcome == "Failed" and not has_run:
+        return submitter.finished_at or at
+    return at
 
 
 def judge_failing(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
@@ -212,18 +241,9 @@ def complete(
 
 def by_ray_status(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     """Return the end that Ray's own account calls for."""
-    entrypoint, attempt, manifest = state.entrypoint, state.attempt, state.manifest
-    if entrypoint.status is not JobStatus.FAILED:
+    if state.entrypoint.status is not JobStatus.FAILED:
         return complete(state, at)
-    if attempt is not None and manifest is not None:
-        seconds = manifest.spec.active_deadline_seconds
-        ended_at = entrypoint.ended_at
-        if seconds is not None and ended_at is not None:
-            due_at = attempt.started_at + timedelta(seconds=seconds)
-            if ended_at > due_at:
-                message = deadline_message(attempt.started_at, seconds)
-                return fail(state, at, DEADLINE_EXCEEDED, message)
-    return fail(state, at, APP_FAILED, entrypoint.message)
+    return fail(state, at, APP_FAILED, state.entrypoint.message)
 
 
 def conclude(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:

@@ -9,6 +9,7 @@ from typing import assert_never
 from core.jobs import events as shared
 from core.jobs.observations import remember_occasion
 from core.rayjob import events
+from core.rayjob.deletion import with_what_is_due
 from core.rayjob.evolve_decisions import decision_cancelled, decision_fired, decision_scheduled
 from core.rayjob.evolve_effects import (
     effect_failed,
@@ -95,8 +96,7 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
         case events.ManifestRejected():
             return _rejected(state, event)
         case events.ManifestAccepted():
-            phase = state.paused if state.paused is not None else Phase.NEW
-            return state._replace(phase=phase, paused=None, reason="", message="")
+            return _accepted(state)
         case events.AttemptStarted():
             return _attempt_started(state, event)
         case events.AttemptReachedRunning():
@@ -140,11 +140,24 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
 
 
 def _rejected(state: RayJobState, event: events.ManifestRejected) -> RayJobState:
+    is_first = state.paused is None
     return state._replace(
         phase=Phase.VALIDATION_FAILED,
-        paused=state.paused if state.paused is not None else state.phase,
+        paused=state.phase if is_first else state.paused,
+        paused_words=(state.reason, state.message) if is_first else state.paused_words,
         reason=Phase.VALIDATION_FAILED.value,
         message=event.message,
+    )
+
+
+def _accepted(state: RayJobState) -> RayJobState:
+    """Return the state as it was before the pause; the Ray job may have said something since."""
+    phase = state.paused if state.paused is not None else Phase.NEW
+    reason, message = state.paused_words
+    if phase is Phase.RUNNING:
+        message = state.entrypoint.message
+    return state._replace(
+        phase=phase, paused=None, paused_words=("", ""), reason=reason, message=message
     )
 
 
@@ -212,11 +225,12 @@ def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> Ra
         option_problems=event.option_problems,
     )
     changed = state.manifest is None or state.manifest.digest != event.digest
-    return state._replace(
+    received = state._replace(
         manifest=manifest,
         refused=() if changed else state.refused,
         suspension_postponed=state.suspension_postponed and spec.suspend,
     )
+    return with_what_is_due(received, event.at) if changed else received
 
 
 def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJobState:
@@ -281,19 +295,21 @@ def _adopted(state: RayJobState, status: SeenStatus, at: Instant) -> RayJobState
     phase = _adopted_phase(state, status)
     paused = Phase.INITIALIZING if _has_names(state, status) else Phase.NEW
     number = status.failed + (phase not in {Phase.FAILED, Phase.RETRYING})
-    attempt, cluster = None, None
-    if status.started_at is not None and phase is not Phase.NEW:
+    attempt, cluster, started_at = None, None, status.started_at
+    if started_at is None and phase in FINAL and status.cluster_name:
+        started_at = status.ended_at or at  # its RayCluster is its own all the same
+    if started_at is not None and phase is not Phase.NEW:
         attempt = Attempt(
             number=max(number, 1),
             cluster_name=status.cluster_name,
             job_id=status.job_id,
             generation=0,
-            started_at=status.started_at,
+            started_at=started_at,
             selected=status.cluster_name == _selected(state) != "",
             mode=state.manifest.spec.submission_mode if state.manifest is not None else None,
             address=status.address,
             submitted=status.job_status != "",
-            retry_at=status.started_at if phase is Phase.RETRYING else None,
+            retry_at=started_at if phase is Phase.RETRYING else None,
             cleared=phase is Phase.SUSPENDED,
         )
         cluster = KnownCluster(name=status.cluster_name) if status.cluster_name else None

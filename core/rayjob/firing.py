@@ -24,7 +24,7 @@ from core.rayjob.phases import JobStatus
 from core.rayjob.state import RayJobState, submitter_of
 from core.values.instants import Instant
 
-Consequence: TypeAlias = Callable[[RayJobState, Instant], tuple[RayJobEvent, ...]]
+Consequence: TypeAlias = Callable[[RayJobState, PendingDecision, Instant], tuple[RayJobEvent, ...]]
 
 
 def fire(state: RayJobState, decision: PendingDecision, at: Instant) -> tuple[RayJobEvent, ...]:
@@ -40,7 +40,7 @@ def fire(state: RayJobState, decision: PendingDecision, at: Instant) -> tuple[Ra
         due_at=decision.due_at,
         subject=decision.subject,
     )
-    return fired, *_consequence(decision.kind)(state, at)
+    return fired, *_consequence(decision.kind)(state, decision, at)
 
 
 def obsolete(decision: PendingDecision, at: Instant, cause: str) -> tuple[RayJobEvent, ...]:
@@ -74,13 +74,18 @@ def _consequence(kind: DecisionKind) -> Consequence:
             assert_never(kind)
 
 
-def _nothing_at_once(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+def _nothing_at_once(
+    state: RayJobState, decision: PendingDecision, at: Instant
+) -> tuple[RayJobEvent, ...]:
     """Return nothing: the firing itself changes the state, and the rules go on from there."""
-    del state, at
+    del state, decision, at
     return ()
 
 
-def _active_deadline(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+def _active_deadline(
+    state: RayJobState, decision: PendingDecision, at: Instant
+) -> tuple[RayJobEvent, ...]:
+    del decision
     if state.attempt is None or state.manifest is None:
         return ()
     seconds = state.manifest.spec.active_deadline_seconds or 0
@@ -88,32 +93,46 @@ def _active_deadline(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]
     return fail(state, at, DEADLINE_EXCEEDED, message)
 
 
-def _pre_running_deadline(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+def _pre_running_deadline(
+    state: RayJobState, decision: PendingDecision, at: Instant
+) -> tuple[RayJobEvent, ...]:
+    """Return the end by this deadline; where both are due at once, the active one goes first."""
     if state.attempt is None or state.manifest is None:
         return ()
-    seconds = state.manifest.spec.pre_running_deadline_seconds or 0
+    spec = state.manifest.spec
+    seconds = spec.pre_running_deadline_seconds or 0
+    if spec.active_deadline_seconds is not None and spec.active_deadline_seconds <= seconds:
+        return _active_deadline(state, decision, at)
     message = pre_running_deadline_message(state.attempt.started_at, seconds)
-    return fail(state, at, PRE_RUNNING_DEADLINE_EXCEEDED, message)
+    return fail(state, at, PRE_RUNNING_DEADLINE_EXCEEDED, message, since=decision.due_at)
 
 
-def _transition_grace(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+def _transition_grace(
+    state: RayJobState, decision: PendingDecision, at: Instant
+) -> tuple[RayJobEvent, ...]:
+    del decision
     if state.entrypoint.status is JobStatus.FAILED:
         return fail(state, at, GRACE_PERIOD_EXCEEDED, GRACE_PERIOD_MESSAGE)
     return complete(state, at, GRACE_PERIOD_EXCEEDED, GRACE_PERIOD_MESSAGE)
 
 
-def _submitter_finished(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+def _submitter_finished(
+    state: RayJobState, decision: PendingDecision, at: Instant
+) -> tuple[RayJobEvent, ...]:
     submitter = submitter_of(state)
     if submitter is None or state.manifest is None:
         return ()
     timeout: timedelta = state.manifest.policy.submitter_finished_timeout
     message = submitter_timeout_message(submitter.finished_at or at, timeout)
-    return fail(state, at, GRACE_PERIOD_EXCEEDED, message, JobStatus.FAILED)
+    due_at = decision.due_at
+    return fail(state, at, GRACE_PERIOD_EXCEEDED, message, JobStatus.FAILED, since=due_at)
 
 
-def _status_check(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+def _status_check(
+    state: RayJobState, decision: PendingDecision, at: Instant
+) -> tuple[RayJobEvent, ...]:
     if state.manifest is None:
         return ()
     since = state.entrypoint.silent_since or at
     message = status_check_message(since, state.manifest.policy.status_check_timeout)
-    return fail(state, at, STATUS_CHECK_TIMEOUT_EXCEEDED, message)
+    return fail(state, at, STATUS_CHECK_TIMEOUT_EXCEEDED, message, since=decision.due_at)

@@ -16,7 +16,7 @@ from core.rayjob.owning import owner_reference
 from core.rayjob.submitter_container import default_container
 from core.rayjob.validation_reading import texts
 from core.values.documents import Json, Manifest, child, items, number, text
-from core.values.quantities import Amounts, amounts, greatest, total
+from core.values.quantities import Amounts, amounts, greatest, times, total
 
 VOLCANO, YUNIKORN, KAI = "volcano", "yunikorn", "kai-scheduler"
 POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
@@ -104,7 +104,7 @@ def build_pod_group(job: Manifest, *, is_over: bool = False) -> Manifest:
     scales = cluster.get("enableInTreeAutoscaling") is True
     parts = () if is_over else (*_parts(job, least=scales, with_submitter=False),)
     everybody = () if is_over else (*_parts(job, least=scales, with_submitter=True),)
-    needed = total(amount for part in everybody for amount in [part.each] * part.members)
+    needed = total(times(part.each, part.members) for part in everybody)
     spec: dict[str, Json] = {
         "minMember": sum(part.members for part in parts),
         "minResources": {name: str(found) for name, found in sorted(needed.items())},

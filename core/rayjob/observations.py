@@ -14,6 +14,9 @@ from core.values.documents import Manifest
 from core.values.ids import ObservationId
 from core.values.instants import Instant
 
+INVALID_STATUS = "InvalidRayJobStatus"
+"""Kind of a `Problem` that lies in the status that is shown."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:

@@ -26,15 +26,18 @@ _UINT64_MAX = 2**64 - 1
 SEMANTIC_LENGTH_MAX = 256
 """Longer texts are no semantic version."""
 
+GENERIC_LENGTH_MAX = 1024
+"""Longer texts are no version."""
+
 Version: TypeAlias = tuple[int, ...]
 """The numbers of a version, in order."""
 
 
 def generic_version(text: str) -> Version | str:
     """Return the numbers of a version; or, as a text, why it is none."""
-    found = _GENERIC.fullmatch(text)
+    found = _GENERIC.fullmatch(text) if len(text) <= GENERIC_LENGTH_MAX else None
     if found is None:
-        return f"could not parse {quote(text)} as version"
+        return f"could not parse {quote(text[:GENERIC_LENGTH_MAX])} as version"
     parts = found[1].split(".")
     if len(parts) == 1:
         return f"illegal version string {quote(text)}"

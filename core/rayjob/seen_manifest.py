@@ -1,5 +1,7 @@
 """What a look at the RayJob object itself brings."""
 
+from dataclasses import replace
+
 from core.jobs.events import ControlReleased
 from core.rayjob.events import (
     AnnotationsRejected,
@@ -10,7 +12,7 @@ from core.rayjob.events import (
     ManifestReceived,
     RayJobEvent,
 )
-from core.rayjob.observations import ManifestGone, ManifestSeen
+from core.rayjob.observations import INVALID_STATUS, ManifestGone, ManifestSeen
 from core.rayjob.recorded_control import control_of
 from core.rayjob.state import KnownManifest, RayJobState, spec_in_force
 
@@ -24,6 +26,8 @@ def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEven
         return _first_sight(seen) if seen.spec.is_ours or seen.recorded else ()
     if seen.generation < known.generation:
         return ()
+    if seen.problem is not None and seen.problem.kind == INVALID_STATUS and state.attempt:
+        seen = replace(seen, problem=None)  # the status is ours; another mode is for later attempts
     return *_changes(seen, known), *control_of(state, seen)
 
 

@@ -215,6 +215,8 @@ class RayJobState(NamedTuple):
     phase: Phase = Phase.NEW
     paused: Phase | None = None
     """In ValidationFailed: the phase it came from."""
+    paused_words: tuple[str, str] = ("", "")
+    """In ValidationFailed: reason and message of that phase."""
     attempt: Attempt | None = None
     cluster: KnownCluster | None = None
     submitter: KnownSubmitter | None = None

@@ -14,7 +14,7 @@ with the feature gate RayJobDeletionPolicy on and the other optional ones off.
 from collections.abc import Iterator
 
 from core.rayjob.kubernetes_names import dns_1035_label_errors
-from core.rayjob.observations import Problem
+from core.rayjob.observations import INVALID_STATUS, Problem
 from core.rayjob.validation_content import content_problems
 from core.rayjob.validation_spec import spec_problems
 from core.rayjob.validation_types import type_problems
@@ -37,7 +37,7 @@ def validate(manifest: Manifest, runtime_env_problem: str = "") -> Problem | Non
     rules = (
         ("InvalidRayJobMetadata", _metadata_problems(text(manifest, "metadata", "name"))),
         ("InvalidRayJobSpec", spec_problems(spec, annotations, runtime_env_problem)),
-        ("InvalidRayJobStatus", _status_problems(manifest)),
+        (INVALID_STATUS, _status_problems(manifest)),
         ("InvalidRayJobSpec", type_problems(spec)),
         ("InvalidRayJobSpec", content_problems(spec)),
     )

@@ -41,7 +41,9 @@ def _farewell(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEff
     if not manifest.finalizer:
         return
     attempt = state.attempt
-    over = state.entrypoint.has_ended or is_final(state)
+    cluster = state.cluster
+    gone = cluster is None or cluster.deleting or cluster.delete_asked
+    over = state.entrypoint.has_ended or (is_final(state) and gone)
     running = attempt is not None and not (over or attempt.stop_tried or attempt.cleared)
     if attempt is not None and running and attempt.address and attempt.job_id:
         yield WantedEffect(

@@ -58,7 +58,8 @@ def without(conditions: Conditions, kind: str) -> Conditions:
 def merged(conditions: Conditions, contributed: Iterable[Condition]) -> Conditions:
     """Return the list with what plugins contribute.
 
-    A type belongs to the plugin that contributed it first. Contributions of the controller's own
+    A type belongs to the plugin that contributed it first; one that was found on the object, to
+    the first that contributes to it. Contributions of the controller's own
     types, of another plugin's, and beyond what the API server takes are left out; room for the
     controller's own is always kept. A condition that is not True is never added, only flipped.
     """
@@ -67,7 +68,7 @@ def merged(conditions: Conditions, contributed: Iterable[Condition]) -> Conditio
         if new.type in OURS or not new.owner:
             continue
         if before is not None:
-            if before.owner == new.owner:
+            if before.owner in ("", new.owner):
                 conditions = with_condition(conditions, new)
             continue
         contributed_by_now = sum(1 for item in conditions if item.type not in OURS)

@@ -14,6 +14,10 @@ MANAGED_BY_US = frozenset({"", "trainer.kubeflow.org/trainjob-controller"})
 """Values of spec.managedBy that leave the job to this controller."""
 
 
+SECONDS_MAX = 2**31 - 1
+"""A longer deadline is this one: 68 years."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeRef:
     """Which runtime a TrainJob names."""
@@ -70,6 +74,8 @@ def read_spec(manifest: Manifest) -> TrainJobSpec:
     return TrainJobSpec(
         runtime=read_runtime_ref(manifest),
         suspend=spec.get("suspend") is True,
-        active_deadline_seconds=max(number(spec, "activeDeadlineSeconds") or 0, 0),
+        active_deadline_seconds=min(
+            max(number(spec, "activeDeadlineSeconds") or 0, 0), SECONDS_MAX
+        ),
         managed_by=text(spec, "managedBy"),
     )

@@ -19,6 +19,7 @@ from core.trainjob.state import (
     is_final,
     is_leaving,
 )
+from core.values.instants import later
 
 
 def wanted_effects(state: TrainJobState) -> tuple[WantedEffect, ...]:
@@ -65,7 +66,7 @@ def _deadline(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[WantedD
         return
     yield WantedDecision(
         kind=DecisionKind.ACTIVE_DEADLINE,
-        due_at=start + timedelta(seconds=spec.active_deadline_seconds),
+        due_at=later(start, timedelta(seconds=spec.active_deadline_seconds)),
         cause=f"activeDeadlineSeconds {spec.active_deadline_seconds}",
     )
 

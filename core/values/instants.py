@@ -3,18 +3,22 @@
 The core never asks for the time; every instant comes with an observation.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 Instant: TypeAlias = datetime
 """An aware datetime in UTC."""
+
+LAST: Instant = datetime.max.replace(tzinfo=UTC)
+"""The last instant that a date can hold, in the year 9999."""
 
 EPOCH: Instant = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def rfc3339(instant: Instant) -> str:
     """Return the instant as Kubernetes writes it: UTC, whole seconds, `2026-11-21T03:00:00Z`."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    whole = instant.astimezone(UTC).replace(microsecond=0, tzinfo=None)
+    return f"{whole.isoformat()}Z"  # strftime leaves the zeros of early years out
 
 
 def parse_rfc3339(text: str) -> Instant | None:
@@ -54,6 +58,14 @@ def go_time(instant: Instant) -> str:
 def go_date_time(instant: Instant) -> str:
     """Return the instant in Go's layout `time.DateTime`: `2024-05-01 12:00:00`."""
     return instant.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def later(instant: Instant, pause: timedelta) -> Instant:
+    """Return the instant so much later, or the last one there is: objects may name any date."""
+    try:
+        return instant + pause
+    except OverflowError:
+        return LAST
 
 
 def whole_seconds(instant: Instant) -> Instant:

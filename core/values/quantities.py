@@ -13,6 +13,12 @@ from core.values.documents import Json
 _QUANTITY = re.compile(
     r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?"
 )
+_EXPONENT_MAX = 18
+"""Beyond it no amount is meant that a machine could have. Source: Quantity's largest is 2^63-1."""
+
+_LENGTH_MAX = 64
+"""Characters; longer texts are no quantity."""
+
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _WHOLE = _DECIMAL.index("")
@@ -54,14 +60,18 @@ def parse_quantity(value: Json) -> Quantity | None:
     """Return the quantity that a JSON value writes, or None if it writes none."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    found = _QUANTITY.fullmatch(str(value))
+    written = str(value) if not isinstance(value, int) or abs(value) < 2**63 else ""
+    found = _QUANTITY.fullmatch(written) if len(written) <= _LENGTH_MAX else None
     if found is None:
         return None
     number, suffix = Fraction(found[1]), found[2] or ""
     if suffix in _BINARY and suffix:
         return Quantity(number * 1024 ** _BINARY.index(suffix), is_binary=True)
     if suffix[:1] in ("e", "E") and len(suffix) > 1:
-        return Quantity(number * Fraction(10) ** int(suffix[1:]))
+        exponent = int(suffix[1:])
+        if abs(exponent) > _EXPONENT_MAX:
+            return None
+        return Quantity(number * Fraction(10) ** exponent)
     return Quantity(number * Fraction(1000) ** (_DECIMAL.index(suffix) - _WHOLE))
 
 
@@ -89,6 +99,11 @@ def total(parts: Iterable[Amounts]) -> Amounts:
         for name, quantity in part.items():
             added[name] = added[name] + quantity if name in added else quantity
     return added
+
+
+def times(each: Amounts, number: int) -> Amounts:
+    """Return the amounts of so many that are alike; nothing for none."""
+    return {name: quantity * number for name, quantity in each.items()} if number > 0 else {}
 
 
 def greatest(one: Amounts, other: Amounts) -> Amounts:

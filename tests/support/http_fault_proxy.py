@@ -206,6 +206,10 @@ class HttpFaultProxy(FaultProxy):
                 self.before(request)
                 if self._is_dealt_with(connection, request):
                     continue
+                is_late = request.deed in (Deed.HOLD, Deed.LATE)
+                if server is not None and is_late:  # it may have been closed for being idle
+                    server.close()
+                    server = None
                 if server is None or answers is None:
                     server = connection.connect(*self._upstream)
                     answers = files.enter_context(server.makefile("rb"))

@@ -19,6 +19,9 @@ HOSTFILE_DIR, HOSTFILE = "/etc/mpi", "hostfile"
 _HOME = "root"
 SSH_DIR = f"/{_HOME}/.ssh"
 """Where the keys lie in a Pod if the runtime says nothing: in the home of root, as upstream."""
+HOSTFILE_BYTES_MAX = 1 << 20
+"""Source: Kubernetes, ConfigMap: its data must not exceed 1 MiB."""
+
 OPEN_MPI = "OpenMPI"
 
 HOSTFILE_VARIABLE = "OMPI_MCA_orte_default_hostfile"
@@ -135,8 +138,18 @@ def _hostfile(info: Info, policy: Manifest) -> str:
         works = pod_set.name == NODE
         works = works or (pod_set.name == LAUNCHER and policy.get("runLauncherAsNode") is True)
         if works:
+            _refuse_too_many(pod_set, info.name)
             lines += [f"{host} slots={slots}\n" for host in pod_set.endpoints(info.name)]
     return "".join(lines)
+
+
+def _refuse_too_many(pod_set: PodSet, job: str) -> None:
+    """Raise `BuildFailed` where so many hosts would not fit into a ConfigMap."""
+    hosts = pod_set.replicas * pod_set.count
+    if hosts * (len(job) + len(pod_set.subdomain)) > HOSTFILE_BYTES_MAX:
+        raise BuildFailed(
+            Mpi.name, f"a hostfile of {hosts} hosts is larger than a ConfigMap may be (1 MiB)"
+        )
 
 
 def _environment(slots: int) -> tuple[Manifest, ...]:

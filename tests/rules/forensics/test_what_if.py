@@ -237,3 +237,16 @@ def test_a_shared_cluster_costs_the_job_nothing() -> None:
     known = told(stories.selecting())
     assert known.attempts[0].shared_cluster
     assert cluster_hours(known.attempts) == 0
+
+
+def test_of_two_deadlines_the_earlier_one_is_met() -> None:
+    """And the active one, where they are met at once: it is not retried."""
+    never_ran = job(
+        attempt(1, "failed", reason="PreRunningDeadlineExceeded"),
+        attempt(2, "failed", reason="PreRunningDeadlineExceeded"),
+        pre_running_deadline_seconds=3599,
+        backoff_limit=1,
+    )
+    for seconds in (1800, 3599):
+        answer = ask(never_ran, Change(active_deadline_seconds=seconds))
+        assert (answer.would_be, answer.attempts) == ("Failed (DeadlineExceeded)", 1)

@@ -52,3 +52,9 @@ def test_jitter_is_the_same_for_the_same_job_and_attempt_and_another_for_others(
 
 def test_without_jitter_nothing_is_shortened() -> None:
     assert shortened(timedelta(seconds=3), 0, "any") == timedelta(seconds=3)
+
+
+def test_a_pause_grows_to_its_longest_however_often_it_doubles() -> None:
+    day = RetryOptions(delay_seconds=86_400)
+    longest = Policy(retry_delay_seconds=7, retry_delay_max_seconds=3_600)
+    assert delay(longest, 1_000, day, "uid/1") == timedelta(hours=1)

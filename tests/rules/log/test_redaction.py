@@ -11,6 +11,8 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from core.log.redaction import Redactor, secrets_in
+from core.log.secret_shapes import NESTED_MAX
+from core.log.secret_values import SECRETS_MAX
 from core.values.documents import Json
 
 KEY = b"a key of the installation, 32 by"
@@ -229,3 +231,24 @@ def test_a_secret_that_only_our_mark_completes_is_replaced_at_once() -> None:
     redactor = Redactor(KEY, ["superpower", "Zx9-secret"])
     once = redactor.text("a superpoweZx9-secret b", 99)
     assert redactor.text(once, 99) == once
+
+
+@pytest.mark.parametrize("word", ["token=", "passwd: ", "token=bearer x "])
+def test_words_within_the_value_of_another_make_no_secret_each(word: str) -> None:
+    """What is to be kept in mind grows with the values that there are, not with their suffixes."""
+    found = secrets_in({"spec": {"entrypoint": word * 800}}, None)
+    assert len(found) <= 2 * (NESTED_MAX + 2)
+
+
+def test_values_within_a_value_are_known_by_themselves() -> None:
+    found = secrets_in({"spec": {"entrypoint": f"auth=token={SECRET}"}}, None)
+    assert SECRET in found
+
+
+def test_of_very_many_secrets_the_longest_are_searched_for_and_none_is_shown() -> None:
+    many = [f"hunter-{number:05}" for number in range(SECRETS_MAX + 100)]
+    manifest = {"spec": {"entrypoint": " ".join(f"--password {one}" for one in [*many, SECRET])}}
+    found = secrets_in(manifest, None)
+    assert len(found) == SECRETS_MAX
+    assert SECRET in found, "it is the longest"
+    assert "hunter" not in str(Redactor(KEY, found).manifest(manifest, None))

@@ -4,10 +4,13 @@ What an attempt began with (its RayCluster, how its entrypoint gets to the head,
 it; an edit of these counts for the next attempt. All else is heard at once.
 """
 
+from dataclasses import replace
+
 from core.jobs.decisions import DecisionKind
 from core.jobs.effects import EffectKind
 from core.rayjob.decider import RAYJOB
-from core.rayjob.observations import ManifestSeen
+from core.rayjob.events import ManifestReceived
+from core.rayjob.observations import INVALID_STATUS, ManifestSeen, Problem
 from core.rayjob.spec import SubmissionMode
 from core.rayjob.state import wants_poll
 from tests.support.rayjob_builders import (
@@ -345,6 +348,34 @@ def test_edits_that_bring_nothing(row: Row) -> None:
         status={"jobDeploymentStatus": "Complete"},
         under_way=[],
         pending={},
+    ),
+    Outlook(
+        rule="a correction brings back what was said before the mistake",
+        story=(
+            *working(backoff_limit=1),
+            *failing(),
+            manifest(60, generation=2, finalizer=True, problem="bad", backoff_limit=1),
+            edited(70, generation=3, backoff_limit=1),
+        ),
+        status={
+            "jobDeploymentStatus": "Retrying",
+            "reason": "AppFailed",
+            "message": "ValueError: 42",
+        },
+    ),
+    Outlook(
+        rule="a mode that no longer fits the phase that is shown waits for the next attempt",
+        story=(
+            *seen(submission_mode=INTERACTIVE),
+            *built(),
+            *readied(mode=INTERACTIVE),
+            replace(
+                edited(35, submission_mode=HTTP),
+                problem=Problem(kind=INVALID_STATUS, message="cannot be `Waiting`"),
+            ),
+        ),
+        status={"jobDeploymentStatus": "Waiting"},
+        said=[ManifestReceived],
     ),
     Outlook(
         rule="an edit in the middle of the shutdown does not bring another",

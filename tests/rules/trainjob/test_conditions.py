@@ -78,3 +78,8 @@ def test_a_contribution_that_changes_is_news_and_one_that_cannot_be_shown_is_non
     assert play([*story, jobset(11, contributed=louder)]).said == ["JobSetObserved"]
     stolen = (*told, condition("A", "two", at=9))
     assert play([*story, jobset(12, contributed=stolen)]).said == []
+
+
+def test_a_condition_that_was_found_belongs_to_the_first_that_contributes_to_it() -> None:
+    found = merged((condition("A"),), [condition("A", "one", is_true=False)])
+    assert [(item.owner, item.is_true) for item in found] == [("one", False)]

@@ -3,7 +3,9 @@
 from core.jobs.decisions import DecisionKind
 from core.trainjob.conditions import Condition
 from core.trainjob.observations import SeenTrainStatus
+from core.trainjob.spec import SECONDS_MAX, read_spec
 from core.trainjob.status import status
+from core.values.instants import LAST
 from tests.rules.trainjob.rows import Row, check, table
 from tests.support.trainjobs import (
     COMPLETED_MESSAGE,
@@ -270,3 +272,13 @@ def test_a_status_with_nothing_to_say_is_empty_and_so_not_written() -> None:
 def test_a_jobset_without_counters_empties_what_was_shown() -> None:
     played = play([*running(), jobset_gone(50), applied(51, uid="b"), jobset(52, uid="b")])
     assert status(played.state)["jobsStatus"] == []
+
+
+def test_a_deadline_beyond_all_dates_hurts_nobody() -> None:
+    """The CRD has no maximum, and a status that was found may name any instant."""
+    resumed = Condition(type="Suspended", is_true=False, reason="Resumed", message="", since=LAST)
+    found = SeenTrainStatus(conditions=(resumed,))
+    state = play([manifest(status=found, active_deadline_seconds=SECONDS_MAX)]).state
+    assert [decision.due_at for decision in state.decisions] == [LAST]
+    huge = {"spec": {"activeDeadlineSeconds": 10**12}}
+    assert read_spec(huge).active_deadline_seconds == SECONDS_MAX

@@ -5,9 +5,11 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from core.values.instants import (
+    LAST,
     from_milliseconds,
     go_date_time,
     go_time,
+    later,
     parse_rfc3339,
     rfc3339,
     whole_seconds,
@@ -57,3 +59,13 @@ def test_what_is_written_can_be_read() -> None:
 def test_rays_milliseconds(milliseconds: int, instant: datetime | None) -> None:
     """0 is Ray's way to say that there is none."""
     assert from_milliseconds(milliseconds) == instant
+
+
+def test_early_years_keep_their_zeros() -> None:
+    """Kubernetes refuses a year of one digit."""
+    assert rfc3339(datetime(1, 1, 1, tzinfo=UTC)) == "0001-01-01T00:00:00Z"
+
+
+def test_what_is_later_than_all_dates_is_the_last_one() -> None:
+    assert later(MAY, timedelta(seconds=1)) == MAY + timedelta(seconds=1)
+    assert later(LAST, timedelta(seconds=1)) == LAST

@@ -147,3 +147,8 @@ def test_what_cannot_be_is_told(trainer: dict[str, Any], on: dict[str, Any], pro
         jobset(trainjob(trainer=trainer), on)
     assert caught.value.plugin == "mpi"
     assert problem in caught.value.cause
+
+
+def test_more_hosts_than_a_configmap_can_name_are_refused_before_they_are_listed() -> None:
+    with pytest.raises(BuildFailed, match=r"a hostfile of \d+ hosts is larger than a ConfigMap"):
+        objects(trainjob(trainer={"numNodes": 2**31 - 1}), ON)

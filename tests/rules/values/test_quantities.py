@@ -1,0 +1,51 @@
+"""Which amounts are read; what no machine could have is none, and costs nothing to refuse."""
+
+import pytest
+
+from core.values.documents import Json
+from core.values.quantities import parse_quantity, times
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("100m", "100m"),
+        ("1.5Gi", "1536Mi"),
+        (1.5, "1500m"),
+        ("1e3", "1k"),
+        ("1e18", "1E"),
+        ("1E-3", "1m"),
+        (2**62, str(2**62)),
+    ],
+)
+def test_an_amount_is_read_and_written_canonically(written: Json, shown: str) -> None:
+    assert str(parse_quantity(written)) == shown
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "1e5000000",
+        "1E-5000000",
+        "1e19",
+        "9" * 5_000,
+        "0." + "0" * 5_000 + "1",
+        10**5_000,
+        "",
+        "much",
+        True,
+        float("nan"),
+        float("inf"),
+        None,
+    ],
+    ids=lambda written: str(type(written)) if isinstance(written, int) else str(written)[:12],
+)
+def test_what_no_machine_could_have_is_no_amount(written: Json) -> None:
+    assert parse_quantity(written) is None
+
+
+def test_many_that_are_alike_are_multiplied_and_not_listed() -> None:
+    each = {"cpu": parse_quantity("500m")}
+    assert each["cpu"] is not None
+    assert str(times({"cpu": each["cpu"]}, 2**31)["cpu"]) == "1073741824"
+    assert times({"cpu": each["cpu"]}, 0) == {}
