@@ -99,7 +99,7 @@ class Several:
                 NO_PROXY="127.0.0.1,localhost",
                 **self.environment,
             )
-            process = stack.enter_context(Controller(terminal, name))
+            process = stack.enter_context(Controller(terminal, name, start_seconds=LIMIT_SECONDS))
             replica = Replica(name, process, api, ledger)
             self.running.append(replica)
             try:

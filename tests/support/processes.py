@@ -113,9 +113,15 @@ class Controller:
     """
 
     def __init__(
-        self, terminal: Terminal, replica: str = "controller", arguments: Sequence[str] = ()
+        self,
+        terminal: Terminal,
+        replica: str = "controller",
+        arguments: Sequence[str] = (),
+        *,
+        start_seconds: float = START_SECONDS,
     ) -> None:
         """Take where to run it, under which name, and what else stands on its command line."""
+        self._start_seconds = start_seconds
         self._terminal = terminal
         self._replica = replica
         self._arguments = tuple(arguments)
@@ -216,9 +222,9 @@ class Controller:
         )
 
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
-        until = time.monotonic() + START_SECONDS
+        until = time.monotonic() + self._start_seconds
         while not condition():
-            trouble = "it ended" if not self.running else f"{START_SECONDS:.0f} s have passed"
+            trouble = "it ended" if not self.running else f"{self._start_seconds:.0f} s have passed"
             if not self.running or time.monotonic() >= until:
                 log = self.log[-LOG_SHOWN_CHARACTERS:]
                 raise AssertionError(f"{trouble} before {what}; log of {self._replica}:\n{log}")
