@@ -27,7 +27,7 @@ from tests.support.fault_proxy import FaultProxy
 from tests.support.processes import Controller, Terminal, plain_environment
 
 LOOK_SECONDS = 0.05
-LIMIT_SECONDS = 180.0
+LIMIT_SECONDS = 900.0
 CREATING_THREADS = 4
 NAMESPACE = "default"
 
