@@ -179,7 +179,7 @@ class Settings(BaseSettings):
     """Threads that ask Ray heads."""
     host: str = "127.0.0.1"
     """Address for /healthz, /readyz and /metrics."""
-    port: int = 8080
+    port: int = Field(default=8080, ge=0, le=65535)
     """Port for /healthz, /readyz and /metrics; 0: any free one."""
     evidence_seconds: float = 3.0
     """How long capturing evidence may take, before a deletion and after a failure; 0: none is."""

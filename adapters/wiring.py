@@ -16,7 +16,7 @@ from pathlib import Path
 
 from adapters import forensic_wiring
 from adapters.http.health import health_app
-from adapters.http.server import HttpServer
+from adapters.http.server import CannotServe, HttpServer
 from adapters.kube.client import KubernetesCluster
 from adapters.kube.connection import ConnectionSettings, connect
 from adapters.kube.read_only import ReadOnlyCluster
@@ -359,10 +359,18 @@ class Sandbox:
 
 
 def start_sandbox(directory: Path, host: str, port: int) -> Sandbox:
-    """Start a sandbox whose Pods have their files under `directory`; return it running."""
+    """Start a sandbox whose Pods have their files under `directory`; return it running.
+
+    Raises:
+        CannotServe: nobody can listen on that host and port.
+        OSError: the directory cannot be made or written to.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     api = SandboxApi(host, port)
-    api.start()
+    try:
+        api.start()
+    except OSError as error:
+        raise CannotServe(host, port, error, "choose another --port (0: any) or --host") from error
     kubeconfig = directory / "kubeconfig"
     write_kubeconfig(kubeconfig, api.url)
     transport = connect(ConnectionSettings(host=api.url), {"PATH": os.environ.get("PATH", "")})

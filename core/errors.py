@@ -18,6 +18,7 @@
     │   ├── RequestInvalid        400, 415, 422: repeating it will not help
     │   ├── RequestThrottled      429, 503 with Retry-After, 504: later
     │   └── ClusterUnreachable    no answer, an unreadable answer, or 5xx
+    │       └── NoWayToCluster    no address or credentials to ask with: somebody has to change them
     └── RayApiError               the Ray job API
         ├── RayJobNotFound        404
         ├── RayJobRefused         the API answered that it will not
@@ -134,6 +135,10 @@ class RequestThrottled(ClusterError):
 
 class ClusterUnreachable(ClusterError):
     """No answer, an answer that cannot be read, or a server's internal error."""
+
+
+class NoWayToCluster(ClusterUnreachable):
+    """There is no address or no usable credentials to ask with: nothing was sent."""
 
 
 class RayApiError(JobledgerError):

@@ -106,6 +106,8 @@ def _read(path: Path) -> Iterator[Manifest]:
         fail(f"{path} cannot be read: {error}", ExitCode.USAGE)
     except yaml.YAMLError as error:
         fail(f"{path} is not YAML: {' '.join(str(error).split())}", ExitCode.USAGE)
+    if not any(document is not None for document in documents):
+        fail(f"{path} holds no object", ExitCode.USAGE)
     for document in documents:
         if document is None:
             continue

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from rich.text import Text
 
-from adapters.cli.output import console, table
+from adapters.cli.output import console, print_table
 from adapters.postgres.checks.housekeeping import CHECKS
 from adapters.postgres.condition import Condition
 from adapters.postgres.replicas import Holder
@@ -41,11 +41,11 @@ def tell(found: Condition, holders: Sequence[Holder]) -> None:
     for name, told in _lines(found):
         console.print(Text.assemble((f"{name:<16}", "bold"), told), soft_wrap=True)
     console.print()
-    console.print(table([_table_row(asdict(item)) for item in found.tables], TABLES))
+    print_table([_table_row(asdict(item)) for item in found.tables], TABLES)
     if holders:
         console.print()
         rows = [{**asdict(item), "replica": item.owner or "(free)"} for item in holders]
-        console.print(table(rows, HOLDERS))
+        print_table(rows, HOLDERS)
     for finding in findings_of(found):
         told = f"{finding.check}: {finding.what}. {finding.remedy}"
         style = "dim" if finding.severity is Severity.NOTE else "yellow"

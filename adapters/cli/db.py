@@ -7,8 +7,9 @@ import typer
 from rich.text import Text
 
 from adapters.cli.database_condition import as_document, tell
+from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
-from adapters.cli.output import Output, console, show
+from adapters.cli.output import Output, console, fail, show
 from adapters.ledger_wiring import database, user_engine
 from adapters.postgres import schema_version
 from adapters.postgres.condition import condition
@@ -25,7 +26,10 @@ def upgrade(
 ) -> None:
     """Bring the schema up to what this program needs; nothing happens if it is."""
     with database(settings_from(database_url, data_dir)) as address:
-        schema_version.upgrade(address, revision)
+        try:
+            schema_version.upgrade(address, revision)
+        except schema_version.NoSuchRevision as error:
+            fail(str(error), ExitCode.USAGE)
         found = schema_version.status(address)
     console.print(Text.assemble("schema ", (str(found.current), "green")))
 
@@ -68,7 +72,10 @@ def downgrade(
     if not yes:
         typer.confirm(f"Take the ledger back to {revision}?", abort=True)
     with database(settings_from(database_url, data_dir)) as address:
-        schema_version.downgrade(address, revision)
+        try:
+            schema_version.downgrade(address, revision)
+        except schema_version.NoSuchRevision as error:
+            fail(str(error), ExitCode.USAGE)
     console.print(Text.assemble("schema ", (str(revision), "yellow")))
 
 

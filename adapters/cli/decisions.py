@@ -7,6 +7,7 @@ import typer
 
 from adapters.cli.finding import find_job
 from adapters.cli.options import (
+    LIMIT_MAX,
     ClusterOption,
     DatabaseUrl,
     DataDir,
@@ -26,18 +27,19 @@ JOBS_MAX = 100_000
 
 def decisions(
     job: Annotated[
-        str, typer.Argument(help="Name, namespace/name or UID. Without it: all pending ones.")
-    ] = "",
+        str | None,
+        typer.Argument(help="Name, namespace/name or UID. Without it: all pending ones."),
+    ] = None,
     namespace: NamespaceOption = "",
     cluster: ClusterOption = "",
-    limit: Annotated[int, typer.Option(help="At most so many.", min=1)] = 200,
+    limit: Annotated[int, typer.Option(help="At most so many.", min=1, max=LIMIT_MAX)] = 200,
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
     """Show pending decisions by due time, or all decisions of one job."""
     with ledger(settings_from(database_url, data_dir)) as opened:
-        if job:
+        if job is not None:
             row = find_job(opened.history, job, namespace, cluster)
             rows = [
                 {"job": f"{row.namespace}/{row.name}", **asdict(item)}

@@ -6,16 +6,18 @@ from dataclasses import asdict
 from typing import Annotated, TypeVar
 
 import typer
-from rich.progress import Progress
 
 from adapters.cli.doctor_world import Patient, cluster_view, objects, patient
 from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import DatabaseUrl, DataDir, Kubeconfig, OutputOption, settings_from
-from adapters.cli.output import Output, console, errors, marked, print_json, show
+from adapters.cli.output import Output, console, marked, print_json, show
+from adapters.cli.progressing import progressing
 from adapters.kube.checks import cluster as of_cluster
 from adapters.kube.checks import leaks
+from adapters.ledger_wiring import Ledger
 from adapters.postgres.checks import housekeeping, invariants
 from adapters.postgres.condition import condition
+from adapters.postgres.orphans import orphans
 from adapters.rebuilding import compare
 from adapters.telemetry.clock import SystemClock
 from core.errors import JobledgerError
@@ -23,6 +25,9 @@ from core.forensics.findings import Check, Finding, Severity, error, warning, wo
 
 SAMPLE_JOBS = 200
 """Jobs that are folded anew without --full."""
+
+SHOWN_MAX = 5
+"""So many rows of no job are named."""
 
 CLOCK_SECONDS_MAX = 2.0
 CLOCK_SECONDS_ERROR = 30.0
@@ -62,7 +67,7 @@ def doctor(
     if only not in {"", "database", "cluster"}:
         raise typer.BadParameter("--only is database or cluster")
     settings = settings_from(database_url, data_dir, kubeconfig=kubeconfig)
-    with patient(settings, only) as found, Progress(console=errors, transient=True) as progress:
+    with patient(settings, only) as found, progressing() as progress:
         task = progress.add_task("checks", total=None)
         done: list[tuple[str, str, list[Finding]]] = []
         for check, asks, findings in _all(found, full=full):
@@ -125,7 +130,7 @@ def database_clock(found: Patient) -> Iterator[Finding]:
 
 
 def status_of_log(found: Patient, jobs: int | None) -> Iterator[Finding]:
-    """Yield jobs whose rows are not what the log says."""
+    """Yield jobs whose rows are not what the log says; of all jobs also rows of none."""
     opened = found.opened
     assert opened is not None
     streams = list(opened.history.streams())
@@ -142,6 +147,18 @@ def status_of_log(found: Patient, jobs: int | None) -> Iterator[Finding]:
             yield error(
                 "status-of-log", what, "`jobledger rebuild` puts what the log says in place"
             )
+    if jobs is None:
+        yield from _rows_of_no_job(opened)
+
+
+def _rows_of_no_job(opened: Ledger) -> Iterator[Finding]:
+    lost = orphans(opened.engine)
+    if lost:
+        named = "; ".join(f"{row.table} {row.key}" for row in lost[:SHOWN_MAX])
+        more = f"; and {len(lost) - SHOWN_MAX} more" if len(lost) > SHOWN_MAX else ""
+        what = f"{len(lost)} rows belong to no job of the log: {named}{more}"
+        remedy = "`jobledger rebuild` removes them, as the owner of the tables"
+        yield error("status-of-log", what, remedy)
 
 
 REACHED = {

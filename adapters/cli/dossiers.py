@@ -13,7 +13,8 @@ from adapters.cli.output import fail
 from adapters.forensics.bundle_files import read_file
 from adapters.ledger_wiring import Ledger, ledger
 from adapters.settings import Settings
-from core.forensics.bundle import Bundle, read
+from core.errors import BrokenChain
+from core.forensics.bundle import Bundle
 from core.forensics.dossier import Dossier, reader_of
 
 JobArgument = Annotated[
@@ -23,10 +24,14 @@ JobArgument = Annotated[
 
 def is_file(job: str) -> bool:
     """Return whether JOB is the file of a bundle: there is one, or it looks like one."""
-    return Path(job).is_file() or job.endswith((".bundle", ".bundle.gz", ".jsonl", ".jsonl.gz"))
+    try:
+        found = Path(job).is_file()
+    except OSError:  # a name that no file can have
+        found = False
+    return found or job.endswith((".bundle", ".bundle.gz", ".jsonl", ".jsonl.gz"))
 
 
-def _tell_archived(opened: Ledger, name: str, namespace: str) -> None:
+def tell_archived(opened: Ledger, name: str, namespace: str) -> None:
     """End with where a job is, if it has left the log for an archive."""
     for row in opened.archives.find(name, namespace):
         told = f"job {name} is archived in {row['file']}; `jobledger import {row['file']} --job"
@@ -55,20 +60,28 @@ def dossier(
 
 
 def from_ledger(opened: Ledger, job: str, namespace: str = "", cluster: str = "") -> Dossier:
-    """Return a job of a ledger, its own or imported; end with a message if there is none."""
+    """Return a job of a ledger, its own or imported; end with a message if there is none.
+
+    Raises:
+        BrokenChain: the ledger has a row of it, and no event.
+    """
     found = matches(opened.history, job, namespace, cluster)
     if not found:
         space, _, name = job.rpartition("/")
         imported = opened.imports.find(name or job, space or namespace)
         if imported is None:
-            _tell_archived(opened, name or job, space or namespace)
+            tell_archived(opened, name or job, space or namespace)
             find_job(opened.history, job, namespace, cluster)
             fail(f"no job {job}", ExitCode.NOT_FOUND)
-        bundle = read(imported.document.splitlines(keepends=True))
-        return of_bundle(bundle, f"imported at {imported.imported_at:%Y-%m-%d %H:%M:%S}")
+        return of_bundle(imported.bundle(), f"imported at {imported.imported_at:%Y-%m-%d %H:%M:%S}")
     row = choose(found, job)
+    events = tuple(opened.store.read_stream(row.stream_id))
+    if not events:
+        problem = "it stands in the table of jobs and has no event in the log"
+        advice = "`jobledger rebuild --check` compares the two"
+        raise BrokenChain(f"job {row.namespace}/{row.name}", f"{problem}; {advice}")
     return Dossier(
-        events=tuple(opened.store.read_stream(row.stream_id)),
+        events=events,
         evidence=opened.evidence.get,
         origin="the ledger",
     )

@@ -4,7 +4,11 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Listed in the docs; scripts may rely on them."""
+    """Listed in the docs; scripts may rely on them.
+
+    A command whose output nobody reads any more (`jobledger get | head -1`) ends with 141, as a
+    shell tells it of a program that SIGPIPE ended: that is no finding.
+    """
 
     OK = 0
     FOUND_WRONG = 1

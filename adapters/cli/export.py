@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from adapters.cli.dossiers import from_ledger
+from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import ClusterOption, DatabaseUrl, DataDir, NamespaceOption, settings_from
+from adapters.cli.output import fail
 from adapters.forensics.bundle_files import write
 from adapters.ledger_wiring import Ledger, ledger
 from adapters.telemetry.clock import SystemClock
@@ -36,6 +38,13 @@ def export(
     if to is None:
         write(bundle, sys.stdout)
         return
+    try:
+        _write_file(bundle, to)
+    except OSError as error:
+        fail(f"{to} cannot be written: {error.strerror}", ExitCode.MISCONFIGURED)
+
+
+def _write_file(bundle: Bundle, to: Path) -> None:
     if to.suffix == ".gz":
         with gzip.GzipFile(to, "wb", mtime=0) as packed, io.TextIOWrapper(packed, "utf-8") as file:
             write(bundle, file)

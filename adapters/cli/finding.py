@@ -28,10 +28,15 @@ def find_job(history: History, name: str, namespace: str = "", cluster: str = ""
 def matches(
     history: History, name: str, namespace: str = "", cluster: str = ""
 ) -> Sequence[JobRow]:
-    """Return the jobs that may be meant, the youngest first."""
+    """Return the jobs that may be meant, the youngest first.
+
+    Ends with a message if the name is empty.
+    """
     given = name
     if "/" in name:
         namespace, given = name.split("/", 1)
+    if not given.strip():
+        fail(f"{name!r} names no job; say a name, namespace/name or UID", ExitCode.USAGE)
     by_name = JobFilter(cluster=cluster, namespace=namespace, name=given)
     found = history.jobs(by_name, MATCHES_MAX)
     return found or history.jobs(JobFilter(cluster=cluster, uid=given), MATCHES_MAX)

@@ -5,8 +5,11 @@ from typing import Annotated
 
 import typer
 
-from adapters.cli.finding import find_job
+from adapters.cli.dossiers import tell_archived
+from adapters.cli.exit_codes import ExitCode
+from adapters.cli.finding import choose, find_job, matches
 from adapters.cli.options import (
+    LIMIT_MAX,
     ClusterOption,
     DatabaseUrl,
     DataDir,
@@ -14,9 +17,19 @@ from adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from adapters.cli.output import Output, show
-from adapters.ledger_wiring import ledger
+from adapters.cli.output import Output, fail, show
+from adapters.ledger_wiring import Ledger, ledger
+from core.jobs.rows import JobRow
 from core.ports.history import JobFilter
+from core.rayjob.phases import Phase as RayJobPhase
+from core.trainjob.phases import Phase as TrainJobPhase
+
+PHASES = tuple(
+    dict.fromkeys(
+        phase.value for phases in (RayJobPhase, TrainJobPhase) for phase in phases if phase
+    )
+)
+"""What `--phase` takes, in any case of its letters."""
 
 COLUMNS = (
     "namespace",
@@ -35,8 +48,8 @@ COLUMNS = (
 
 def get(
     job: Annotated[
-        str, typer.Argument(help="Name, namespace/name or UID. Without it: all jobs.")
-    ] = "",
+        str | None, typer.Argument(help="Name, namespace/name or UID. Without it: all jobs.")
+    ] = None,
     namespace: NamespaceOption = "",
     cluster: ClusterOption = "",
     phase: Annotated[str, typer.Option(help="Only jobs in this phase.")] = "",
@@ -51,22 +64,41 @@ def get(
             "deletionStrategy covers it.",
         ),
     ] = False,
-    limit: Annotated[int, typer.Option(help="At most so many jobs.", min=1)] = 200,
+    limit: Annotated[int, typer.Option(help="At most so many jobs.", min=1, max=LIMIT_MAX)] = 200,
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
     """List jobs, the youngest first."""
+    known = _phase(phase)
     with ledger(settings_from(database_url, data_dir)) as opened:
-        if job:
-            rows = [find_job(opened.history, job, namespace, cluster)]
+        if job is not None:
+            rows = [_one(opened, job, namespace, cluster)]
         else:
             wanted = JobFilter(
                 cluster=cluster,
                 namespace=namespace,
-                phase=phase,
+                phase=known,
                 open_only=open_only,
                 kept_only=kept_only,
             )
             rows = list(opened.history.jobs(wanted, limit))
     show(output, [asdict(row) for row in rows], COLUMNS)
+
+
+def _phase(given: str) -> str:
+    """Return a phase as the ledger writes it; end with a message if there is none of that name."""
+    known = {phase.lower(): phase for phase in PHASES}
+    if given and given.lower() not in known:
+        fail(f"no phase {given!r}; there are {', '.join(PHASES)}", ExitCode.USAGE)
+    return known.get(given.lower(), "")
+
+
+def _one(opened: Ledger, job: str, namespace: str, cluster: str) -> JobRow:
+    """Return the job that is meant; end with where it is if it was archived."""
+    found = matches(opened.history, job, namespace, cluster)
+    if not found:
+        space, _, name = job.rpartition("/")
+        tell_archived(opened, name or job, space or namespace)
+        return find_job(opened.history, job, namespace, cluster)
+    return choose(found, job)

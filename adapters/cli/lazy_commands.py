@@ -1,5 +1,8 @@
 """Which commands `jobledger` has: each is loaded when it is asked for, not when another is."""
 
+import os
+import signal
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -32,12 +35,28 @@ COMMANDS = {
 }
 """By name, in the order of the help: a module of `adapters.cli`, and what in it is the command."""
 
+PIPE_CLOSED = 128 + signal.SIGPIPE
+"""What a shell reports of a program that wrote to a pipe nobody reads: `jobledger get | head`."""
+
 SAID_OTHERWISE = {"submit": "The same as apply, for one RayJob."}
 """Help of commands that is not in their docstrings."""
 
 
 class LazyCommands(TyperGroup):
     """The commands of `COMMANDS`."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 typer's own click is private
+        """Run the command; end as a program that SIGPIPE kills if nobody reads what it writes."""
+        try:
+            try:
+                return super().invoke(ctx)
+            finally:
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+        except BrokenPipeError as error:
+            # What is still in the buffers would fail once more when the interpreter ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(PIPE_CLOSED) from error
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 typer's own click is private
         """Return the names of all commands."""

@@ -4,6 +4,7 @@ import sys
 
 import typer
 
+from adapters.cli.exit_codes import ExitCode
 from adapters.cli.lazy_commands import LazyCommands
 from adapters.cli.output import errors, exit_code
 from core.errors import JobledgerError
@@ -24,11 +25,30 @@ def jobledger() -> None:
 
 def main() -> None:
     """Run a command; an error of ours is one line and an exit code, never a traceback."""
+    for word in sys.argv[1:]:
+        if _unreadable(word):
+            errors.print(f"jobledger: {word!a} is not UTF-8", style="red", soft_wrap=True)
+            sys.exit(int(ExitCode.USAGE))
     try:
         app()
     except JobledgerError as error:
         errors.print(f"jobledger: {error}", style="red", soft_wrap=True, highlight=False)
         sys.exit(int(exit_code(error)))
+    except OSError as error:
+        if error.filename is None:
+            raise  # not about a file that somebody named
+        said = f"jobledger: {error.filename}: {error.strerror}"
+        errors.print(said, style="red", soft_wrap=True, highlight=False)
+        sys.exit(int(ExitCode.MISCONFIGURED))
+
+
+def _unreadable(word: str) -> bool:
+    """Return whether an argument holds bytes that are no characters (surrogates, PEP 383)."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 if __name__ == "__main__":

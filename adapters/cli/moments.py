@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.output import console, table
+from adapters.cli.output import console, print_table
 from core.forensics.moment import Moment, Picture
 from core.values.instants import Instant
 
@@ -53,7 +53,7 @@ def tell_moment(moment: Moment) -> None:
         for part in moment.parts
     ]
     columns = tuple(rows[0]) if rows else ("part",)
-    console.print(table(rows, columns))
+    print_table(rows, columns)
 
 
 def _fields(moment: Moment) -> Iterator[tuple[str, str, str]]:

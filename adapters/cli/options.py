@@ -40,6 +40,9 @@ Kubeconfig = Annotated[
         show_default=False,
     ),
 ]
+LIMIT_MAX = 1_000_000_000
+"""Of every --limit: more rows than any ledger has jobs, and a number that Postgres can count to."""
+
 OutputOption = Annotated[
     Output, typer.Option("--output", "-o", help="Form of the result.", case_sensitive=False)
 ]

@@ -1,5 +1,6 @@
 """How results are shown: a table for people, JSON and YAML for machines. Errors are one line."""
 
+import errno
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +12,10 @@ from uuid import UUID
 import typer
 import yaml
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from adapters.cli.exit_codes import ExitCode
+from adapters.cli.tables import table, too_wide, whole_lines
 from core.errors import (
     BrokenChain,
     ClusterError,
@@ -22,23 +23,42 @@ from core.errors import (
     JobledgerError,
     LedgerMisconfigured,
     LedgerUnavailable,
+    NoWayToCluster,
     RequestThrottled,
 )
 
 WIDTH_MIN = 150
-"""Columns of a table that is not shown in a terminal."""
+"""Cells of a line that is not shown in a terminal, where anything is wrapped at all."""
+
+
+UNCUT = 100_000
+"""Cells of a line that is never wrapped or cut."""
+
+
+class _Console(Console):
+    """A console whose reader may go away: the command ends then, as `main` says how."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, "nobody reads any more")
 
 
 def _console(*, stderr: bool) -> Console:
     """Return a console that shows data as it is: nothing in a message is markup."""
-    found = Console(stderr=stderr, markup=False, emoji=False)
+    found = _Console(stderr=stderr, markup=False, emoji=False)
     if found.is_terminal or found.width >= WIDTH_MIN:
         return found
-    return Console(stderr=stderr, width=WIDTH_MIN, markup=False, emoji=False)
+    return _Console(stderr=stderr, width=WIDTH_MIN, markup=False, emoji=False)
 
 
 console = _console(stderr=False)
 errors = _console(stderr=True)
+
+
+def uncut() -> Console:
+    """Return the console for tables: as wide as any, where no terminal says how wide it is."""
+    if console.is_terminal:
+        return console
+    return _Console(file=console.file, width=UNCUT, markup=False, emoji=False)
 
 
 class Output(StrEnum):
@@ -54,10 +74,8 @@ def marked(word: str, style: str, rest: str = "") -> Text:
     return Text.assemble((word, style), rest)
 
 
-WORDY = frozenset(
-    {"message", "cause", "resolution", "words", "found", "expected", "why", "unknown", "source"}
-)
-"""Columns that may be wrapped."""
+DIGEST_SHOWN = 12
+"""Characters of a digest that a terminal is shown."""
 
 PHASE_STYLES = {
     "Complete": "green",
@@ -94,7 +112,7 @@ def show(output: Output, rows: Sequence[Mapping[str, object]], columns: Iterable
     elif output is Output.YAML:
         sys.stdout.write(yaml.safe_dump([plain(row) for row in rows], sort_keys=False))
     else:
-        console.print(table(rows, list(columns)))
+        print_table(rows, list(columns))
 
 
 def print_json(document: object) -> None:
@@ -102,14 +120,34 @@ def print_json(document: object) -> None:
     sys.stdout.write(json.dumps(plain(document), indent=2, ensure_ascii=False) + "\n")
 
 
-def table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> Table:
-    """Return the rows as a table in the manner of kubectl."""
-    made = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
-    for column in columns:
-        made.add_column(column.replace("_", " ").upper(), no_wrap=column not in WORDY)
-    for row in rows:
-        made.add_row(*(_cell(row.get(column)) for column in columns))
-    return made
+def print_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:
+    """Print the rows as a table in the manner of kubectl, with no cell cut.
+
+    A terminal gets the columns that it has room for, and is told which it has not.
+    """
+    cells = {name: [heading(name), *(_cell(row.get(name)) for row in rows)] for name in columns}
+    if not console.is_terminal:
+        for line in whole_lines(cells):
+            console.print(line, soft_wrap=True)
+        return
+    cells = {name: [_short(name, cell) for cell in column] for name, column in cells.items()}
+    left_out = too_wide(cells, console.width)
+    kept = {name: cells[name] for name in columns if name not in left_out}
+    console.print(table(kept, console.width))
+    if left_out:
+        names = ", ".join(name.replace("_", " ") for name in left_out)
+        told = f"left out for want of room: {names}; --output json has all"
+        console.print(Text(told, style="dim"), soft_wrap=True)
+
+
+def heading(column: str) -> Text:
+    """Return what stands over a column."""
+    return Text(column.replace("_", " ").upper(), style="bold")
+
+
+def _short(column: str, cell: Text) -> Text:
+    """Return the beginning of a digest, which commands take for the whole; else the cell."""
+    return cell[:DIGEST_SHOWN] if column == "digest" else cell
 
 
 def _cell(value: object) -> Text:
@@ -127,6 +165,8 @@ def fail(message: str, code: ExitCode) -> NoReturn:
 
 def exit_code(error: JobledgerError) -> ExitCode:
     """Return the exit code of an error of ours."""
+    if isinstance(error, NoWayToCluster):
+        return ExitCode.MISCONFIGURED
     if isinstance(error, LedgerUnavailable | ClusterUnreachable | RequestThrottled):
         return ExitCode.UNAVAILABLE
     if isinstance(error, BrokenChain):

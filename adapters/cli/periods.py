@@ -8,6 +8,9 @@ import typer
 from adapters.telemetry.clock import SystemClock
 from core.values.instants import Instant
 
+DURATION_MAX = timedelta(days=36_500)
+"""A hundred years: what is longer is a slip of the hand, and more than Postgres can add."""
+
 _DURATION = re.compile(r"(\d+)([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -40,8 +43,11 @@ def duration(text: str) -> timedelta:
     """
     try:
         found = _duration(text)
-    except OverflowError:
-        found = None
+    except (ValueError, OverflowError):
+        found = DURATION_MAX + timedelta.resolution
+    if found is not None and found > DURATION_MAX:
+        message = f"{text[:40]!r} is too long; at most {DURATION_MAX.days}d"
+        raise typer.BadParameter(message)
     if found is None:
         message = f"{text!r} is no duration; write it as 90s, 10m, 36h or 14d"
         raise typer.BadParameter(message)

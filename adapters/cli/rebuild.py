@@ -1,23 +1,32 @@
 """`jobledger rebuild`: fold the log anew, and compare the tables with it or replace their rows."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.progress import Progress, track
 
 from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
 from adapters.cli.output import Output, console, errors, marked, show
-from adapters.ledger_wiring import Ledger, ledger, report_rules
+from adapters.cli.progressing import progressing
+from adapters.ledger_wiring import Ledger, ledger, report_rules, user_engine
+from adapters.postgres.orphans import orphans, remove_orphans
+from adapters.postgres.report_dimensions import wrong_dimensions
 from adapters.postgres.report_rebuild import check_reports, rebuild_reports
 from adapters.rebuilding import compare, replace
 from adapters.settings import Settings
 from core.projections.differences import Difference
+from core.values.ids import StreamId
 
 COLUMNS = ("table", "key", "column", "found", "expected")
+
+_LEFT = (
+    "jobledger: not all of it could be put right. Rows of no job, and rows of report_dimension, "
+    "are changed by the owner of the tables alone: run this as the user of `jobledger db upgrade`. "
+    "Rows of a stream that has events stay in any case: `jobledger verify` says what is wrong."
+)
 
 
 def rebuild(
@@ -32,32 +41,42 @@ def rebuild(
 ) -> None:
     """Compute job, attempt, decision and effect anew from the log, while the service runs."""
     settings = settings_from(database_url, data_dir)
-    found: Sequence[Difference]
     with ledger(settings) as opened:
-        if reports:
-            jobs, found = _of_reports(settings, opened, check=check)
-        else:
-            streams = opened.history.streams()
-            steps = track(streams, description="fold", console=errors, transient=True)
-            work = compare if check else replace
-            found = list(_all(work(opened, stream) for stream in steps))
-            jobs = len(streams)
-    if output is not Output.TABLE:
-        show(output, [asdict(item) for item in found], ())
-    elif not found:
-        done = "equal the fold of the log" if check else "are the fold of the log again"
-        told = f" {jobs} jobs: all rows and columns {done}"
-        console.print(marked("rebuilt", "green", told))
-    else:
-        show(output, [asdict(item) for item in found], COLUMNS)
-    if found and check:
+        work = _of_reports if reports else _of_jobs
+        jobs, found, left = work(settings, opened, check=check)
+    _tell(jobs, found, output, check=check)
+    if left:
+        errors.print(_LEFT, style="red", soft_wrap=True)
+    if left or (found and check):
         raise typer.Exit(ExitCode.FOUND_WRONG)
 
 
-def _of_reports(settings: Settings, opened: Ledger, *, check: bool) -> tuple[int, list[Difference]]:
-    """Compare or replace the reporting tables; return of how many jobs, and what was different."""
+def _of_jobs(
+    _: Settings, opened: Ledger, *, check: bool
+) -> tuple[int, list[Difference], list[Difference]]:
+    """Compare or replace the rows of jobs.
+
+    Return of how many jobs, what was different, and what of that nobody put right.
+    """
+    streams = opened.history.streams()
+    work = compare if check else replace
+    with progressing() as progress:
+        steps: Iterable[StreamId] = progress.track(streams, description="fold")
+        found = [item for stream in steps for item in work(opened, stream)]
+    lost = orphans(opened.engine)
+    if lost and not check:
+        with user_engine(opened.url) as owner:
+            remove_orphans(owner)
+    left = orphans(opened.engine) if lost and not check else []
+    return len(streams), [*found, *lost], left
+
+
+def _of_reports(
+    settings: Settings, opened: Ledger, *, check: bool
+) -> tuple[int, list[Difference], list[Difference]]:
+    """Compare or replace the reporting tables; what it returns is as for jobs."""
     rules, jobs = report_rules(settings), 0
-    with Progress(console=errors, transient=True) as progress:
+    with progressing() as progress:
         task = progress.add_task("fold")
 
         def told(done: int, total: int) -> None:
@@ -67,12 +86,19 @@ def _of_reports(settings: Settings, opened: Ledger, *, check: bool) -> tuple[int
 
         if check:
             found = list(check_reports(opened.engine, rules, told))
-        else:
-            found = []
-            jobs = rebuild_reports(opened.engine, rules, told, os.cpu_count() or 1)
-    return jobs, found
+            return jobs, found, []
+        with user_engine(opened.url) as owner:
+            jobs = rebuild_reports(opened.engine, rules, told, os.cpu_count() or 1, owner)
+    left = list(wrong_dimensions(opened.engine, rules))
+    return jobs, left, left
 
 
-def _all(parts: Iterator[list[Difference]]) -> Iterator[Difference]:
-    for part in parts:
-        yield from part
+def _tell(jobs: int, found: Sequence[Difference], output: Output, *, check: bool) -> None:
+    if output is not Output.TABLE:
+        show(output, [asdict(item) for item in found], ())
+    elif not found:
+        done = "equal the fold of the log" if check else "are the fold of the log again"
+        told = f" {jobs} jobs: all rows and columns {done}"
+        console.print(marked("rebuilt", "green", told))
+    else:
+        show(output, [asdict(item) for item in found], COLUMNS)

@@ -54,7 +54,9 @@ def run(
     take_over: TakeOver = False,
     replica: Annotated[str, typer.Option(help="Name of this replica.")] = "",
     host: Annotated[str, typer.Option(help="Address of /healthz, /readyz, /metrics.")] = "",
-    port: Annotated[int | None, typer.Option(help="Port of them; 0: any free one.")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port of them; 0: any free one.", min=0, max=65535)
+    ] = None,
     log_format: Annotated[str, typer.Option(help="console or json.")] = "",
     ready_file: Annotated[
         Path | None, typer.Option(help="File to write the HTTP address into once it is served.")

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from adapters.cli.output import console
+from adapters.cli.exit_codes import ExitCode
+from adapters.cli.output import console, fail
 from adapters.cli.stopping import StopSignals
 from adapters.telemetry.logging import configure_logging
 from adapters.wiring import start_sandbox
@@ -18,14 +19,19 @@ def sandbox(
         typer.Option("--dir", help="Where kubeconfig, Pods and logs go. Default: a new one."),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to serve on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to serve on; 0: any free one.")] = 0,
+    port: Annotated[
+        int, typer.Option(help="Port to serve on; 0: any free one.", min=0, max=65535)
+    ] = 0,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "warning",
 ) -> None:
     """Serve the API, simulated controllers and a node until told to stop (SIGTERM, SIGINT)."""
     configure_logging("console", log_level)
     stop = StopSignals()
     made = directory or Path(tempfile.mkdtemp(prefix="jobledger-sandbox-"))
-    running = start_sandbox(made, host, port)
+    try:
+        running = start_sandbox(made, host, port)
+    except OSError as error:
+        fail(f"--dir {made} cannot be used: {error.strerror or error}", ExitCode.MISCONFIGURED)
     environment = made / "environment"
     environment.write_text(
         f"KUBECONFIG={running.kubeconfig}\nHTTP_PROXY={running.data_plane.proxy_url}\n"

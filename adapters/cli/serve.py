@@ -21,7 +21,9 @@ def serve(
     data_dir: DataDir = None,
     kubeconfig: Kubeconfig = "",
     host: Annotated[str, typer.Option(help="Address to serve on.")] = "",
-    port: Annotated[int | None, typer.Option(help="Port; 0: any free one.")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port; 0: any free one.", min=0, max=65535)
+    ] = None,
     token_file: Annotated[
         Path | None, typer.Option(help="File with the bearer token that readers must send.")
     ] = None,

@@ -6,14 +6,37 @@ import threading
 import uvicorn
 from starlette.types import ASGIApp
 
+from core.errors import JobledgerError
+
 START_SECONDS_MAX = 10.0
+
+ELSEWHERE = (
+    "choose another with --port or JOBLEDGER_PORT (0: any free one), --host or JOBLEDGER_HOST"
+)
+"""What to do about an address that cannot be served on."""
+
+
+class CannotServe(JobledgerError):
+    """The address cannot be served on: it is taken, not allowed, or not of this machine."""
+
+    def __init__(self, host: str, port: int, error: OSError, settings: str) -> None:
+        self.host, self.port = host, port
+        why = (error.strerror or str(error)).partition(" (while")[0]  # Python adds the address
+        super().__init__(f"cannot serve on {host}:{port}: {why}; {settings}")
 
 
 class HttpServer:
-    """uvicorn in a thread; signals stay with the main thread."""
+    """uvicorn in a thread; signals stay with the main thread.
+
+    Raises:
+        CannotServe: nobody can listen on that host and port.
+    """
 
     def __init__(self, app: ASGIApp, host: str, port: int) -> None:
-        self._socket = socket.create_server((host, port))
+        try:
+            self._socket = socket.create_server((host, port))
+        except OSError as error:
+            raise CannotServe(host, port, error, ELSEWHERE) from error
         self.url = f"http://{host}:{self._socket.getsockname()[1]}"
         config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")
         self._server = uvicorn.Server(config)

@@ -28,7 +28,7 @@ from adapters.kube.transport import (
     READ_TIMEOUT_SECONDS,
     Transport,
 )
-from core.errors import ClusterUnreachable
+from core.errors import NoWayToCluster
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where Kubernetes mounts a pod's token and the cluster's certificate authority."""
@@ -67,7 +67,7 @@ class ConnectionSettings:
 def connect(settings: ConnectionSettings, environment: Mapping[str, str] = os.environ) -> Transport:
     """Return what sends requests to the API server; nothing is sent yet.
 
-    Raises `ClusterUnreachable` if no address or no usable credentials are found.
+    Raises `NoWayToCluster` if no address or no usable credentials are found.
     """
     configuration = configure(settings, environment)
     if not configuration.verify_ssl:
@@ -96,10 +96,10 @@ def configure(
         _address(configuration, settings, environment)
     except (ConfigException, OSError, ValueError, YAMLError) as failure:
         problem = " ".join(str(failure).split())
-        raise ClusterUnreachable(f"no way to an API server: {problem}") from failure
+        raise NoWayToCluster(f"no way to an API server: {problem}") from failure
     except (AttributeError, KeyError, TypeError) as failure:
         # What the client stumbles on in a kubeconfig that is YAML and no kubeconfig.
-        raise ClusterUnreachable("no way to an API server: the kubeconfig is not one") from failure
+        raise NoWayToCluster("no way to an API server: the kubeconfig is not one") from failure
     configuration.no_proxy = _exempt_from_proxy(configuration)
     return configuration
 

@@ -17,9 +17,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import psycopg
+from sqlalchemy import Connection, text
 
 GRACE_SECONDS = 10.0
 """How long after the limit of a statement the server's word that it was reached may take."""
+
+_UNHURRIED = "jobledger_unhurried"
+"""Attribute of a connection whose statements may take as long as they need."""
 
 _LOOKS = 8
 """How often connections are looked at in the time of one limit."""
@@ -96,11 +100,32 @@ def _cut(file: int) -> None:
             return  # it had ended already
 
 
+@contextmanager
+def unhurried(connection: Connection) -> Iterator[None]:
+    """Let the statements inside take as long as they need: walks over the whole log do."""
+    raw = connection.connection.driver_connection
+    before = connection.execute(text("SHOW statement_timeout")).scalar_one()
+    connection.execute(text("SET statement_timeout = 0"))
+    setattr(raw, _UNHURRIED, True)
+    try:
+        yield
+        connection.execute(
+            text("SELECT set_config('statement_timeout', :it, false)"), {"it": before}
+        )
+    except BaseException:
+        connection.invalidate()  # nobody else gets it without its limit
+        raise
+    finally:
+        setattr(raw, _UNHURRIED, False)
+
+
 def limited_cursor(limit: AnswerLimit) -> type[psycopg.Cursor[Any]]:
     """Return the class of cursors whose statements are waited for no longer than `limit` says."""
 
     class LimitedCursor(psycopg.Cursor[Any]):
         def execute(self, *statement: Any, **how: Any) -> Self:  # noqa: ANN401 passed on
+            if getattr(self.connection, _UNHURRIED, False):
+                return super().execute(*statement, **how)
             with limit.waiting(self.connection):
                 return super().execute(*statement, **how)
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Engine, Select, and_, func, not_, or_, select, text
 
+from adapters.postgres.answer_limit import unhurried
 from adapters.postgres.errors import ledger_errors
 from adapters.postgres.tables import archive, archived_stream, job, stream
 from adapters.telemetry.logging import get_logger
@@ -47,6 +48,8 @@ _BETWEEN = text("""
     FROM archive a, unnest(a.positions * int8multirange(int8range(:first, :last, '[]'))) r
     WHERE a.positions && int8range(:first, :last, '[]') ORDER BY 1
 """)
+
+_KEY_OF_ROW = frozenset({"stream_id", "archive"})
 
 _REMOVE_AT_ONCE = 2_000
 """Events per removal, about: some ten milliseconds, for which appends wait."""
@@ -159,8 +162,8 @@ class PostgresArchives:
 
     def sweep_evidence(self) -> int:
         """Remove evidence that no event names any more; return how many pieces."""
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            connection.execute(text("SET statement_timeout = 0"))
+        engine = self._engine
+        with ledger_errors(engine.url), engine.connect() as connection, unhurried(connection):
             return int(connection.execute(_SWEEP).scalar_one())
 
     def records(self) -> Iterator[Archive]:
@@ -234,16 +237,17 @@ class PostgresArchives:
         return self._rows(select(*columns).order_by(archive.c.number))
 
     def _hold_against(self, row: dict[str, Any], found: Archive) -> None:
-        here = archived_stream.c
-        query = select(here.stream_id, here.version, here.chain).where(here.archive == found.number)
-        kept = {(line["stream_id"], line["version"], line["chain"]) for line in self._rows(query)}
-        ranges = [(part.lower, part.upper - 1) for part in row["positions"]]
-        if (
-            (row["number"], row["digest"]) != (found.number, found.digest)
-            or ranges != list(found.positions)
-            or kept != {(item.stream, item.version, item.chain) for item in found.jobs}
-        ):
-            what = "the rows that were made of it are not what it says"
+        """Compare every column that was copied from a record with the record."""
+        query = select(archived_stream).where(archived_stream.c.archive == row["number"])
+        kept = {(item["stream_id"], *_copied(item)) for item in self._rows(query)}
+        said = {(item.stream, *_copied(asdict(item))) for item in found.jobs}
+        wrong = [name for name, value in _of_record(found).items() if row[name] != value]
+        if [(part.lower, part.upper - 1) for part in row["positions"]] != list(found.positions):
+            wrong.append("positions")
+        if kept != said:
+            wrong.append("jobs, in archived_stream")
+        if wrong:
+            what = f"the rows that were made of it are not what it says: {'; '.join(wrong)}"
             raise BrokenChain(f"archive record {found.number}", what)
 
     def _rows(self, query: Select[Any]) -> list[dict[str, Any]]:
@@ -260,6 +264,23 @@ def _gone_long_enough(wanted: Retention) -> ColumnElement[bool]:
     return and_(gone, or_(not_(failed), job.c.deleted_at < wanted.failed_gone_before))
 
 
+def _of_record(found: Archive) -> dict[str, object]:
+    """Return the columns of `archive` that repeat what the record says; positions apart."""
+    return {
+        "number": found.number,
+        "digest": found.digest,
+        "made_at": found.made_at,
+        "file": found.file.name,
+        "jobs": len(found.jobs),
+        "events": found.events,
+    }
+
+
+def _copied(job_of_it: dict[str, Any]) -> tuple[object, ...]:
+    """Return what a row of `archived_stream` repeats of a job of the record; its stream apart."""
+    return tuple(job_of_it[name] for name in _COPIED)
+
+
 def _row(item: ArchivedJob) -> dict[str, Any]:
     """Return a job as a row of `archived_stream`, as JSON."""
     told = {name: value for name, value in asdict(item).items() if name not in _NOT_IN_ROWS}
@@ -273,3 +294,5 @@ def _row(item: ArchivedJob) -> dict[str, Any]:
 
 
 _NOT_IN_ROWS = frozenset({"stream", "first", "last", "phase"})
+
+_COPIED = tuple(column.name for column in archived_stream.c if column.name not in _KEY_OF_ROW)

@@ -1,11 +1,15 @@
 """Bundles of other ledgers, kept beside this one's log to be read like its own jobs."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from sqlalchemy import Engine, select, text
 
 from adapters.postgres.errors import ledger_errors
 from adapters.postgres.tables import imported_job
+from core.errors import BrokenChain
+from core.forensics.bundle import Bundle, read
+from core.forensics.dossier import Dossier, reader_of
 from core.jobs.identity import JobIdentity
 from core.values.instants import Instant
 
@@ -16,6 +20,7 @@ _KEEP = text("SELECT keep_import_v1(:stream, :cluster, :namespace, :name, :uid, 
 class ImportedJob:
     """A job that was imported."""
 
+    stream_id: UUID
     cluster: str
     namespace: str
     name: str
@@ -23,6 +28,25 @@ class ImportedJob:
     events: int
     imported_at: Instant
     document: str
+
+    def bundle(self) -> Bundle:
+        """Return what was imported.
+
+        Raises `BrokenChain` if it was changed since, or is not what the other columns say.
+        """
+        bundle = read(self.document.splitlines(keepends=True))
+        place = f"imported job {self.namespace}/{self.name}"
+        evidence = reader_of(bundle.evidence)
+        told = Dossier(events=bundle.events, evidence=evidence, origin=place).identity
+        for name in ("stream_id", "cluster", "namespace", "name", "uid"):
+            here, there = getattr(self, name), getattr(told, name)
+            if here != there:
+                raise BrokenChain(place, f"its row says {name} {here}, and its bundle {there}")
+        version = bundle.events[-1].record.version
+        if self.events != version:
+            what = f"its row says {self.events} events, and its bundle {version}"
+            raise BrokenChain(place, what)
+        return bundle
 
 
 class Imports:
@@ -49,8 +73,9 @@ class Imports:
     def find(self, name: str, namespace: str = "") -> ImportedJob | None:
         """Return the imported job of a name or UID, that which was imported last."""
         called = (imported_job.c.name == name) | (imported_job.c.uid == name)
-        columns = [column for column in imported_job.c if column.name != "stream_id"]
-        query = select(*columns).where(called).order_by(imported_job.c.imported_at.desc()).limit(1)
+        query = (
+            select(imported_job).where(called).order_by(imported_job.c.imported_at.desc()).limit(1)
+        )
         if namespace:
             query = query.where(imported_job.c.namespace == namespace)
         with ledger_errors(self._engine.url), self._engine.connect() as connection:

@@ -14,12 +14,15 @@ from sqlalchemy.exc import DBAPIError
 
 from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
 from adapters.postgres.errors import ledger_errors
+from adapters.postgres.orphans import in_no_stream
+from adapters.postgres.report_dimensions import mend_dimensions, wrong_dimensions
 from adapters.postgres.report_projector import folded_from
 from adapters.postgres.report_rows import as_columns, events_of, fill_twins, read_checkpoint
+from adapters.postgres.report_tables import FACTS
 from adapters.postgres.tables import event, metadata
 from adapters.postgres.tables import stream as heads
 from core.errors import LedgerUnavailable
-from core.projections.differences import WHOLE_ROW, Difference, differences
+from core.projections.differences import Difference, differences
 from core.projections.reporting.fold import TABLES, Folded, Rows, Rules, rows_of
 from core.values.ids import StreamId
 
@@ -33,9 +36,9 @@ TRIES_MAX = 5
 """How often the log is caught up with before the tables may turn back a little."""
 
 _LOCK = text("SELECT pg_try_advisory_lock(1246708300, 9)")
-_ORPHANS = text(
-    "SELECT j.stream_id FROM report_job j WHERE NOT EXISTS"
-    " (SELECT FROM stream s WHERE s.stream_id = j.stream_id) ORDER BY 1"
+_AHEAD = text(
+    "SELECT c.position, h.position AS head FROM report_checkpoint c CROSS JOIN log_head h"
+    " WHERE c.position > h.position"
 )
 _SWAP = text("SELECT swap_reports_v1(:upto, :recorded_at, :turn_back)")
 
@@ -51,10 +54,12 @@ def rebuild_reports(
     rules: Rules,
     told: Told = lambda _done, _all: None,
     processes: int = 1,
+    owner: Engine | None = None,
 ) -> int:
     """Put newly computed rows in place of all rows of the reporting tables; return how many jobs.
 
     Many jobs are shared by several processes: folding is Python, which keeps one core busy.
+    Dimensions that were changed are put right by `owner`; the service's role may only add some.
 
     Raises:
         LedgerUnavailable: another rebuild is under way, or a reader held the tables for too long.
@@ -68,6 +73,8 @@ def rebuild_reports(
             streams = connection.execute(select(heads.c.stream_id)).scalars().all()
             _fill_all(engine, connection, streams, upto, rules, told, processes)
             _swap(connection, upto, rules)
+            if owner is not None and any(wrong_dimensions(engine, rules)):
+                mend_dimensions(owner, rules)
             return len(streams)
         finally:
             connection.invalidate()  # with the session the lock goes, whatever happened
@@ -89,19 +96,33 @@ def check_reports(
             yield from _differences(connection, share, rules)
         told(min(at + SHARE_JOBS, len(streams)), len(streams))
     yield from _orphans(engine)
+    yield from wrong_dimensions(engine, rules)
+    yield from _ahead(engine)
 
 
 def _orphans(engine: Engine) -> Iterator[Difference]:
-    """Yield the jobs that are reported and are not in the log."""
+    """Yield, of each table, the streams that have facts in it and are not in the log."""
+    for table in FACTS:
+        query = text(
+            f"SELECT DISTINCT f.stream_id FROM {table} f WHERE NOT EXISTS"  # noqa: S608  # a name of ours
+            " (SELECT FROM stream s WHERE s.stream_id = f.stream_id) ORDER BY 1"
+        )
+        with ledger_errors(engine.url), engine.connect() as connection:
+            streams = connection.execute(query).scalars().all()
+        yield from in_no_stream(table, streams)
+
+
+def _ahead(engine: Engine) -> Iterator[Difference]:
+    """Yield a checkpoint beyond the end of the log: the next events would never be reported."""
     with ledger_errors(engine.url), engine.connect() as connection:
-        left = connection.execute(_ORPHANS).scalars().all()
-    for stream in left:
+        row = connection.execute(_AHEAD).one_or_none()
+    if row is not None:
         yield Difference(
-            table="report_job",
-            key=str(stream),
-            column=WHOLE_ROW,
-            found="present",
-            expected="absent",
+            table="report_checkpoint",
+            key="true",
+            column="position",
+            found=str(row.position),
+            expected=f"at most {row.head}",
         )
 
 

@@ -5,7 +5,7 @@ file).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,12 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy import Connection
 
 from adapters.postgres.engine import EngineOptions, open_engine
 from adapters.postgres.errors import describe, ledger_errors
-from core.errors import LedgerMisconfigured
+from core.errors import JobledgerError, LedgerMisconfigured
 
 WORKS_FROM = "0009"
 """Programs that need this revision, or a later one, work on the newest schema too.
@@ -32,6 +33,16 @@ _SAID = re.compile(r"(\w+) or a later one")
 
 _MIGRATION_SECONDS = 0
 """Statement timeout of migrations: none; an index on a large log takes its time."""
+
+
+class NoSuchRevision(JobledgerError):
+    """There is no way to the revision that was named."""
+
+    def __init__(self, revision: str, known: Sequence[str], why: str) -> None:
+        self.revision, self.known = revision, known
+        super().__init__(
+            f"no way to revision {revision!r}: {why}; there are base, {', '.join(known)}, head"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +82,15 @@ def config() -> Config:
 def upgrade(url: str, revision: str = "head") -> None:
     """Bring the database up to `revision`; nothing happens if it is there.
 
-    Raises `LedgerMisconfigured` if the user may not do that, or the schema is newer.
+    Raises `LedgerMisconfigured` if the user may not do that, or the schema is newer, and
+    `NoSuchRevision`.
     """
     found = status(url)
     if found.newer:
         raise _newer(url, found)
     with _migrating(url) as (alembic, connection):
-        command.upgrade(alembic, revision)
+        with _on_the_way_to(revision):
+            command.upgrade(alembic, revision)
         if found.pending:
             with connection.begin():
                 said = works_with(WORKS_FROM)
@@ -90,19 +103,39 @@ def works_with(revision: str) -> str:
 
 
 def downgrade(url: str, revision: str) -> None:
-    """Take the database back to `revision` (`base` removes the ledger and all it holds)."""
-    with _migrating(url) as (alembic, _):
+    """Take the database back to `revision` (`base` removes the ledger and all it holds).
+
+    Raises `LedgerMisconfigured` if the user may not do that, or the schema is newer, and
+    `NoSuchRevision`.
+    """
+    found = status(url)
+    if found.newer:
+        raise _newer(url, found)
+    with _migrating(url) as (alembic, _), _on_the_way_to(revision):
         command.downgrade(alembic, revision)
+
+
+@contextmanager
+def _on_the_way_to(revision: str) -> Iterator[None]:
+    try:
+        yield
+    except CommandError as error:
+        why = str(error).partition("\n")[0].rstrip(".")
+        raise NoSuchRevision(revision, _known(), why) from error
+
+
+def _known() -> list[str]:
+    """Return the revisions that this program knows, from the oldest on."""
+    scripts = ScriptDirectory.from_config(config()).walk_revisions()
+    return [script.revision for script in scripts][::-1]
 
 
 def status(url: str) -> SchemaStatus:
     """Return how the schema stands; changes nothing."""
-    scripts = ScriptDirectory.from_config(config())
     with _migrating(url) as (_, connection):
         current = MigrationContext.configure(connection).get_current_revision()
         told = None if current is None else connection.exec_driver_sql(_TOLD).scalar_one()
-    known = [script.revision for script in scripts.walk_revisions()]
-    known.reverse()  # they are walked from the newest to the oldest
+    known = _known()
     newer = current is not None and current not in known
     done = 0 if current is None or newer else known.index(current) + 1
     said = _SAID.search(told or "")

@@ -18,6 +18,7 @@ from uuid import UUID
 import psycopg
 from sqlalchemy import Connection, Engine, Row, Select, func, select, text
 
+from adapters.postgres.answer_limit import unhurried
 from adapters.postgres.codec import stored_event
 from adapters.postgres.engine import EngineOptions, open_engine
 from adapters.postgres.errors import ledger_errors
@@ -149,8 +150,8 @@ def verify(engine: Engine, progress: Progress, extent: Extent = WHOLE) -> Verify
         connection = pooled.execution_options(isolation_level="REPEATABLE READ")
         with connection.begin():
             connection.execute(text("SET TRANSACTION READ ONLY"))
-            connection.execute(text("SET LOCAL statement_timeout = 0"))
-            return _Walk(connection, progress, extent).run()
+            with unhurried(connection):
+                return _Walk(connection, progress, extent).run()
 
 
 @dataclass(slots=True)
@@ -262,6 +263,17 @@ class _Walk:
             )
             place = extent.first + min(expected, total) + self._archived
             self._add(_in_no_stream(FaultKind.LOG_HEAD, place, what))
+        self._check_end(head)
+
+    def _check_end(self, head: int) -> None:
+        """Find that the log ends before what was asked for: it may have been cut off there.
+
+        The position after the last one may be the first: nothing was appended since.
+        """
+        wanted = self._extent.last if self._extent.last != _LAST else self._extent.first - 1
+        if wanted > head:
+            what = f"the log ends with position {head} and should reach {wanted} at least"
+            self._add(_in_no_stream(FaultKind.LOG_HEAD, head + 1, what))
 
     def _add(self, fault: Fault) -> None:
         self._faults.setdefault(fault.kind, fault)

@@ -27,7 +27,9 @@ $ psql "$(jobledger db url)"
 Put your own period in place of the dates. Periods are half-open (`>=` the first, `<` the last), and
 they stand on the column that has an index: so an answer takes less than a second however long the
 log is. What the commands count is said in [Reports](../reference/reports.md). To try it on the
-sample data: `python -m docs.cookbook.load` puts it into an empty ledger.
+sample data: `python -m docs.cookbook.load` puts it into an empty ledger. The sample is for
+questions, not for proofs: the names of its RayClusters are invented, so `jobledger replay`, which
+decides everything anew, finds on it that no job is decided as it was.
 """
 
 

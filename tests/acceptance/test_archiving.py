@@ -50,8 +50,9 @@ def test_jobs_are_shown_archived_verified_and_brought_back(
     assert "as its record says" in filled.jobledger("archive", "verify", "--to", "archives").out
     assert file in filled.jobledger("archive", "list", "ml/done").out
 
-    told = filled.jobledger("history", "done", code=ExitCode.NOT_FOUND)
-    assert f"jobledger import {file} --job ml/done" in told.err
+    for command in ("get", "history"):
+        told = filled.jobledger(command, "done", code=ExitCode.NOT_FOUND)
+        assert f"jobledger import {file} --job ml/done" in told.err
     path = str(tmp_path / "archives" / file)
     assert "1 imported" in filled.jobledger("import", path, "--job", "ml/done").out
     assert "Complete" in filled.jobledger("history", "done").out

@@ -8,7 +8,7 @@ import pytest
 
 from adapters.cli.exit_codes import ExitCode
 from tests.support import rayjob_stories as stories
-from tests.support.ledgers import app_engine, postgres_ledger
+from tests.support.ledgers import app_engine, postgres_ledger, tampering
 from tests.support.processes import Terminal
 from tests.support.recorded import append_lives
 
@@ -70,6 +70,35 @@ def test_an_imported_job_is_found_by_its_name_in_another_ledger(
     first = filled.jobledger("export", "failed").out
     assert events_of(again) == events_of(first)
     elsewhere.jobledger("replay", "another", code=ExitCode.NOT_FOUND)
+
+
+CHANGES = (
+    "stream_id = gen_random_uuid()",
+    "cluster = 'x'",
+    "namespace = 'x'",
+    "name = 'x', uid = 'failed'",
+    "uid = 'x'",
+    "events = events + 1",
+    "document = replace(document, 'ValueError: 42', 'ValueError: 43')",
+)
+
+
+def test_a_changed_row_of_an_imported_job_is_found_when_it_is_read(
+    filled: Terminal, terminal: Terminal, database_url: str
+) -> None:
+    filled.jobledger("export", "failed", "--to", "failed.bundle")
+    elsewhere = terminal.with_environment(DATABASE_URL=database_url)
+    elsewhere.jobledger("db", "upgrade")
+    elsewhere.jobledger("import", "failed.bundle")
+    with tampering(database_url) as superuser:
+        superuser.execute("CREATE TABLE kept AS SELECT * FROM imported_job")
+        for change in CHANGES:
+            assert superuser.execute(f"UPDATE imported_job SET {change}".encode()).rowcount == 1
+            ended = elsewhere.jobledger("history", "failed", code=ExitCode.FOUND_WRONG)
+            assert "bundle" in ended.err, change
+            superuser.execute("DELETE FROM imported_job")
+            superuser.execute("INSERT INTO imported_job SELECT * FROM kept")
+    elsewhere.jobledger("history", "failed")
 
 
 def test_a_changed_bundle_is_told_in_one_line(filled: Terminal, tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ import json
 
 import psycopg
 import pytest
+from sqlalchemy import make_url
 
 from adapters.cli.exit_codes import ExitCode
+from adapters.postgres.engine import APP_ROLE
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.postgres import plain_url
@@ -44,3 +46,13 @@ def test_a_difference_is_told_with_its_column(terminal: Terminal, ledger_url: st
     (found,) = json.loads(at.jobledger(*asked, code=ExitCode.FOUND_WRONG).out)
     told = (found["table"], found["column"], found["found"], found["expected"])
     assert told == ("report_job", "outcome", "failed", "succeeded")
+    with psycopg.connect(plain_url(ledger_url)) as connection:
+        connection.execute("UPDATE report_dimension SET queue = 'x'")
+    assert len(json.loads(at.jobledger(*asked, code=ExitCode.FOUND_WRONG).out)) == 2
+    as_service = make_url(ledger_url).update_query_dict({"options": f"-c role={APP_ROLE}"})
+    service = at.with_environment(DATABASE_URL=as_service.render_as_string(hide_password=False))
+    left = service.jobledger("rebuild", "--reports", code=ExitCode.FOUND_WRONG)
+    assert "report_dimension" in left.out
+    assert "run this as the user of `jobledger db upgrade`" in left.err
+    assert at.jobledger("rebuild", "--reports").err == ""
+    at.jobledger(*asked)

@@ -93,6 +93,25 @@ def test_a_part_of_the_log_is_verified(filled: Terminal, ledger_url: str) -> Non
     assert "link at position 5" in told.out
 
 
+def test_a_part_that_the_log_does_not_have_is_not_verified(filled: Terminal) -> None:
+    beyond = filled.jobledger("verify", "--from", "7000", code=ExitCode.FOUND_WRONG).out
+    assert "and should reach 6999 at least" in beyond
+    assert "verified" not in beyond
+    refused = filled.jobledger("verify", "--from", "3", "--to", "2", code=ExitCode.USAGE)
+    assert "--from 3 is after --to 2" in refused.err
+
+
+def test_nothing_but_the_answer_is_said(filled: Terminal, ledger_url: str) -> None:
+    filled.jobledger("seal", "add")
+    sound = filled.jobledger("verify")
+    assert (sound.err, "held against" in sound.out) == ("", True)
+    with tampering(ledger_url) as superuser:
+        superuser.execute("UPDATE seal SET document = '{}' WHERE number = 1")
+    broken = filled.jobledger("verify", code=ExitCode.FOUND_WRONG)
+    assert "seal at position" in broken.out
+    assert "no seals" not in broken.out
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -96,6 +96,9 @@ def test_every_command_setting_and_exit_code_is_in_the_reference() -> None:
         assert f"## {name}\n" in page("cli.md")
     for name, field in Settings.model_fields.items():
         assert environment(name, field) in page("settings.md")
+    options = [option for command in commands().values() for option in command.params]
+    for option in options:
+        assert not option.envvar or f"`{option.envvar}`" in page("settings.md")
     for code in ExitCode:
         assert f"| {code.value} | {code.name} | " in page("exit-codes.md")
 

@@ -77,11 +77,18 @@ def zone_named(name: str) -> tzinfo:
 
 
 def period(since: str, until: str, zone: tzinfo) -> tuple[Instant, Instant]:
-    """Return the half-open period that is meant; end with a message if it has no length."""
+    """Return the half-open period that is meant; end with a message if it has no length.
+
+    Also if the calendar, which has the years 1 to 9999, does not reach to its ends in the zone.
+    """
     last = instant(until, zone) if until else SystemClock().now()
-    first = instant(since, zone) if since else last - PERIOD
+    try:
+        first = instant(since, zone) if since else last - PERIOD
+        shown = [at.astimezone(zone).isoformat(timespec="seconds") for at in (first, last)]
+    except OverflowError:
+        asked = f"--since {since or '7d before the end'} --until {until or 'now'}"
+        fail(f"{asked} in {zone} is beyond the years 1 to 9999", ExitCode.USAGE)
     if first >= last:
-        shown = (at.astimezone(zone).isoformat(timespec="seconds") for at in (first, last))
         fail("--since {} is not before --until {}".format(*shown), ExitCode.USAGE)
     return first, last
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from adapters.cli.options import LIMIT_MAX
+
 Name = Annotated[str, typer.Argument(help="Which report. Without it: a list of them.")]
 Listed = Annotated[bool, typer.Option("--list", help="List the reports.")]
 Described = Annotated[
@@ -59,7 +61,9 @@ LongerThan = Annotated[
 ]
 Limit = Annotated[
     int | None,
-    typer.Option(help="At most so many rows.", show_default="20; by time 1,000", min=1),
+    typer.Option(
+        help="At most so many rows.", show_default="20; by time 1,000", min=1, max=LIMIT_MAX
+    ),
 ]
 To = Annotated[
     Path | None, typer.Option("--to", help="File to write the result to, instead of the output.")

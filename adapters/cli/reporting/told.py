@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from adapters.cli.exit_codes import ExitCode
-from adapters.cli.output import console, errors, fail
+from adapters.cli.output import console, errors, fail, uncut
 from adapters.cli.reporting.bars import bars
 from adapters.cli.reporting.machine_forms import as_csv, as_json, as_parquet
 from adapters.cli.reporting.options import ReportForm
@@ -22,7 +22,7 @@ def tell(answer: Answer, form: ReportForm, to: Path | None, *, charted: bool | N
     if form is ReportForm.TABLE:
         if not console.encoding.lower().startswith("utf") and hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="replace")
-        show(answer, console, charted=console.is_terminal if charted is None else charted)
+        show(answer, uncut(), charted=console.is_terminal if charted is None else charted)
         return
     content = _content(answer, form)
     if to is not None:

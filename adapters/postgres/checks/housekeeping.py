@@ -99,8 +99,15 @@ def archives(found: Condition) -> Iterator[Finding]:
 
 
 def reports(found: Condition) -> Iterator[Finding]:
-    """Yield reporting tables that are behind."""
+    """Yield reporting tables that are behind, or say to be further than the log."""
     lag = found.last_position - found.reported_to
+    if lag < 0:
+        what = (
+            f"the reporting tables say to be at event {found.reported_to}, and the log ends with "
+            f"{found.last_position}: what comes next would never be reported"
+        )
+        remedy = "`jobledger verify` says whether the log lost its end; then `rebuild --reports`"
+        yield error("reports", what, remedy)
     if lag > LAG_EVENTS_MAX:
         what = f"the reporting tables are {lag} events behind the log"
         remedy = "start the service, which keeps them up; its log says what stops it"

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from adapters.postgres.errors import describe, ledger_errors
 from adapters.postgres.report_v1.views import VERSION, quoted, schema_of_views
-from adapters.postgres.reporting.buckets import without_gaps
+from adapters.postgres.reporting.buckets import in_time_only, without_gaps
 from adapters.postgres.reporting.dimensions import BUCKETS, STANDARD, expression, key_column
 from adapters.postgres.reporting.report import Answer, Column, Question, Report, Row, Unit, Value
 from core.errors import LedgerMisconfigured, LedgerUnavailable
@@ -73,20 +73,22 @@ def statement(report: Report, question: Question) -> str:
     by = question.by
     expressions = {name: expression(name, report.dimensions, report.dated) for name in by}
     keys = "".join(f"{sql} AS key_{name}, " for name, sql in expressions.items())
-    listed = ", ".join(f"key_{name}" for name in by)
+    grouped = ", ".join(f"key_{name}" for name in by)
     conditions = [f" AND {STANDARD[name].sql} = :is_{name}" for name in question.filters]
     parts = {
         "{keys}": keys,
         "{filters}": "".join(conditions),
         "{names}": "".join(f'key_{name} AS "{name}", ' for name in by),
-        "{is_total}": f"(grouping({listed}) > 0)" if by else "true",
-        "{groups}": f"GROUP BY GROUPING SETS (({listed}), ())" if by else "",
+        "{is_total}": f"(grouping({grouped}) > 0)" if by else "true",
+        "{groups}": f"GROUP BY GROUPING SETS (({grouped}), ())" if by else "",
     }
     sql = report.sql
     for place, part in parts.items():
         sql = sql.replace(place, part)
+    is_listed = report.listed if by and not in_time_only(by) else ""
+    listed = f"WHERE is_total OR {is_listed} " if is_listed else ""
     order = ", ".join([*_order_by_time(by), report.order, *(f'"{name}"' for name in by)])
-    return f"SELECT * FROM ({sql}) answer ORDER BY is_total DESC, {order} LIMIT :rows"  # noqa: S608  # our own words; what was typed goes as parameters
+    return f"SELECT * FROM ({sql}) answer {listed}ORDER BY is_total DESC, {order} LIMIT :rows"  # noqa: S608  # our own words; what was typed goes as parameters
 
 
 def parameters(report: Report, question: Question) -> dict[str, object]:

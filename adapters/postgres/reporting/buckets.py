@@ -14,7 +14,7 @@ def without_gaps(rows: Sequence[Row], report: Report, question: Question) -> Seq
     Only if they are grouped by one piece of time and nothing else, and only as far as the limit
     allows. What counts or adds up is zero in them, everything else is unknown.
     """
-    if len(question.by) != 1 or question.by[0] not in BUCKETS:
+    if not in_time_only(question.by):
         return rows
     (bucket,) = question.by
     there: Mapping[Value, Row] = {row[bucket]: row for row in rows}
@@ -23,6 +23,11 @@ def without_gaps(rows: Sequence[Row], report: Report, question: Question) -> Seq
         return rows
     empty = {item.name: 0 if item.unit.is_additive else None for item in report.columns}
     return [there.get(start, {bucket: start, **empty}) for start in starts]
+
+
+def in_time_only(by: Sequence[str]) -> bool:
+    """Return whether rows are grouped by one piece of time and nothing else."""
+    return len(by) == 1 and by[0] in BUCKETS
 
 
 def pieces(bucket: str, question: Question) -> Sequence[Instant]:

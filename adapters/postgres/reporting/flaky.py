@@ -9,7 +9,8 @@ FLAKY = Report(
     rule="A run is one job object, dated by its end. A run is flaky if it succeeded after at least "
     "one failed attempt: the same specification failed and succeeded. Runs are taken together by "
     "family (the name without what tells runs apart), or as --by says: job, image, user. Only "
-    "what has at least one flaky run is listed. A run that failed for good is broken, not flaky.",
+    "what has at least one flaky run is listed, but every hour, day and week. A run that failed "
+    "for good is broken, not flaky.",
     columns=(
         Column("runs", Unit.COUNT, "Jobs that ended in success or failure", rank=2),
         Column("flaky_runs", Unit.COUNT, "Those that succeeded after a failed attempt", rank=0),
@@ -48,6 +49,6 @@ WITH fact AS (
     FROM fact {groups}
 )
 SELECT *, flaky_runs::float8 / nullif(runs, 0) AS flaky_share
-  FROM summed
- WHERE is_total OR flaky_runs > 0""",
+  FROM summed""",
+    listed="flaky_runs > 0",
 )

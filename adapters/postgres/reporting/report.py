@@ -111,6 +111,9 @@ class Report:
     chart: Chart
     keys: tuple[Column, ...] = ()
     """What names a row, where rows are single facts."""
+    listed: str = ""
+    """SQL of what a group must be to be a row; empty: every group is one. It is not asked of hours,
+    days and weeks alone, which have a row each: what they counted must not pass for nothing."""
     thresholds: tuple[Threshold, ...] = ()
     snapshot: bool = False
     """Whether it tells of the instant `until`; `since` then only bounds what it compares with."""

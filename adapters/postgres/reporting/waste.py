@@ -9,7 +9,8 @@ WASTE = Report(
     rule="Waste is the cluster-seconds of attempts that failed or were lost; attempts that "
     "succeeded, go on, or were suspended, stopped or deleted by somebody are none. An attempt is "
     "dated by its start, with all its cluster-seconds. The share is of all cluster-seconds of "
-    "attempts that were asked for, good ones included. Groups without waste are left out.",
+    "attempts that were asked for, good ones included. Groups without waste are "
+    "left out; hours, days and weeks without any are not.",
     columns=(
         Column("wasted_seconds", Unit.CLUSTER_SECONDS, "Waste", "wasted", rank=0),
         Column(
@@ -59,5 +60,6 @@ SELECT *,
        wasted_seconds
          / nullif(max(cluster_seconds) FILTER (WHERE is_total) OVER (), 0) AS wasted_share,
        failed_attempts::float8 / nullif(attempts, 0) AS failed_share
-  FROM (SELECT * FROM summed WHERE is_total OR failed_attempts > 0) wasted""",
+  FROM summed""",
+    listed="failed_attempts > 0",
 )

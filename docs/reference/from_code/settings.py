@@ -6,7 +6,8 @@ from pydantic import AliasChoices, SecretStr
 from pydantic.fields import FieldInfo
 
 from adapters.settings import Settings
-from docs.reference.from_code.attributes import attributes, cell
+from docs.reference.from_code.attributes import attributes, cell, one_line
+from docs.reference.from_code.cli import commands
 
 HEAD = """\
 # Settings
@@ -23,9 +24,14 @@ COMPUTED = {
 """Defaults that depend on the machine."""
 
 
+OF_COMMANDS = """
+Only single commands read these, in place of an option:
+"""
+
+
 def settings_page() -> str:
     """Return the page."""
-    return "\n".join((HEAD, *_rows()))
+    return "\n".join((HEAD, *_rows(), OF_COMMANDS, *_rows_of_commands())) + "\n"
 
 
 def _rows() -> Iterator[str]:
@@ -34,6 +40,21 @@ def _rows() -> Iterator[str]:
     words = {field.name: field.words for field in attributes(Settings)}
     for name, field in Settings.model_fields.items():
         yield f"| {environment(name, field)} | {_default(name, field)} | {cell(words[name])} |"
+
+
+def _rows_of_commands() -> Iterator[str]:
+    """Yield what options take from the environment that is no setting of all commands."""
+    known = ", ".join(environment(name, field) for name, field in Settings.model_fields.items())
+    found: dict[str, tuple[str, list[str]]] = {}
+    for command, made in commands().items():
+        for item in made.params:
+            if item.envvar and f"`{item.envvar}`" not in known:
+                words = cell(one_line(item.help))
+                found.setdefault(item.envvar, (words, []))[1].append(f"`{command} {item.opts[0]}`")
+    yield "| environment | option | meaning |"
+    yield "|---|---|---|"
+    for name, (words, options) in sorted(found.items()):
+        yield f"| `{name}` | {', '.join(options)} | {words} |"
 
 
 def environment(name: str, field: FieldInfo) -> str:

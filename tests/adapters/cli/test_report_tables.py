@@ -6,8 +6,10 @@ import pytest
 from rich.console import Console
 
 from adapters.cli.reporting.bars import bars
+from adapters.cli.reporting.options import ReportForm
 from adapters.cli.reporting.quantities import duration, quantity
 from adapters.cli.reporting.table import fitted
+from adapters.cli.reporting.told import tell
 from adapters.postgres.reporting.report import Answer, Row, Unit
 from tests.adapters.cli.answers import answer
 
@@ -107,3 +109,14 @@ def test_a_terminal_without_unicode_gets_plain_bars() -> None:
 def test_nothing_is_drawn_of_nothing() -> None:
     assert list(bars(of_waste(), 80, "utf-8")) == []
     assert list(bars(of_waste(wasted("a", 0.0)), 80, "utf-8")) == []
+
+
+def test_nothing_is_cut_or_left_out_where_no_terminal_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = of_waste(wasted(f"{IMAGE}-{'x' * 200}", 100.0))
+    tell(told, ReportForm.TABLE, None, charted=None)
+    said = capsys.readouterr().out
+    assert f"{IMAGE}-{'x' * 200} " in said
+    assert "left out" not in said
+    assert all(column.heading.upper() in said for column in told.report.columns)

@@ -8,10 +8,13 @@ import psycopg
 import pytest
 
 from adapters.forensics import signing
+from adapters.postgres.tables import metadata
 from adapters.postgres.verify import FaultKind
+from core.errors import BrokenChain
 from core.forensics.sealing import SealFault
 from tests.adapters.postgres.archive_site import Site, filled_site
 from tests.support import rayjob_stories as stories
+from tests.support.ledgers import tampering
 
 pytestmark = pytest.mark.postgres
 
@@ -105,6 +108,41 @@ def test_a_changed_record_is_found(site: Site, change: str) -> None:
     site.seal()
     site.tamper(change)
     assert SealFault.ARCHIVE in site.faults()
+
+
+@pytest.mark.parametrize("table", ["archive", "archived_stream"])
+def test_every_column_that_was_copied_from_a_record_is_held_against_it(
+    site: Site, table: str
+) -> None:
+    site.archive()
+    place = "archive" if table == "archived_stream" else "number"
+    own = {place, "stream_id", "document"}
+    for column in set(metadata.tables[table].columns.keys()) - own:
+        backup = f"CREATE TABLE kept AS SELECT * FROM {table}"
+        with tampering(site.url) as superuser:
+            superuser.execute(backup.encode())
+            superuser.execute(f"UPDATE {table} SET {column} = {OTHERS[column]}".encode())
+            with pytest.raises(BrokenChain, match=column if table == "archive" else table):
+                list(site.ledger.archives.records())
+            superuser.execute(f"DELETE FROM {table}".encode())
+            superuser.execute(f"INSERT INTO {table} SELECT * FROM kept".encode())
+            superuser.execute("DROP TABLE kept")
+    assert len(list(site.ledger.archives.records())) == 1, "nothing is wrong any more"
+
+
+OTHERS = {
+    "digest": "sha256('x')",
+    "chain": "sha256('x')",
+    "made_at": "made_at - interval '1 day'",
+    "created_at": "created_at - interval '1 day'",
+    "deleted_at": "deleted_at - interval '1 day'",
+    "jobs": "jobs + 1",
+    "events": "events + 1",
+    "version": "version + 1",
+    "positions": "'{[1,2]}'",
+    **dict.fromkeys(("file", "cluster", "kind", "namespace", "name", "uid"), "'another'"),
+}
+"""Another value for each column."""
 
 
 def test_a_changed_file_is_found(site: Site) -> None:

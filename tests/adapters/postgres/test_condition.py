@@ -55,6 +55,10 @@ def dead(found: Condition) -> Condition:
     return replace(found, tables=(*found.tables, table))
 
 
+def ahead(found: Condition) -> Condition:
+    return replace(found, reported_to=found.last_position + 1)
+
+
 def never_analyzed(found: Condition) -> Condition:
     table = TableCondition(
         table="job",
@@ -79,6 +83,7 @@ def never_analyzed(found: Condition) -> Condition:
         ("seals", lambda found: replace(found, last_position=2_000_000, reported_to=2_000_000)),
         ("archives", lambda found: replace(found, archived_still_here=1)),
         ("reports", lambda found: replace(found, last_position=20_000)),
+        ("reports", ahead),
     ],
 )
 def test_what_is_not_in_order_is_said_with_what_to_do(

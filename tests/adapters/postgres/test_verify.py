@@ -89,6 +89,23 @@ def test_a_part_of_the_log_can_be_walked(filled: Engine, first: int, last: int) 
     assert (report.events, report.faults) == (last - first + 1, ())
 
 
+@pytest.mark.parametrize(
+    ("extent", "wanted"),
+    [(Extent(first=14), 13), (Extent(last=13), 13), (Extent(first=5, last=20), 20)],
+)
+def test_a_part_that_the_log_does_not_reach_is_no_sound_part(
+    filled: Engine, extent: Extent, wanted: int
+) -> None:
+    """It may have been there, and cut off together with the head of the log."""
+    (fault,) = verify(filled, lambda *_: None, extent).faults
+    assert (fault.kind, fault.position) == (FaultKind.LOG_HEAD, EVENTS + 1)
+    assert fault.what == f"the log ends with position 12 and should reach {wanted} at least"
+
+
+def test_nothing_may_have_been_appended_since_the_last_position(filled: Engine) -> None:
+    assert verify(filled, lambda *_: None, Extent(first=EVENTS + 1)).faults == ()
+
+
 def test_a_fault_outside_the_part_is_not_looked_for(filled: Engine, ledger_url: str) -> None:
     tamper(ledger_url, "UPDATE event SET actor = 'x' WHERE position = 7")
     assert verify(filled, lambda *_: None, Extent(first=8)).fault is None

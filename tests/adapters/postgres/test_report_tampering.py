@@ -1,0 +1,84 @@
+"""Whatever is changed in the tables behind the reports is found, and a rebuild puts it right."""
+
+import pytest
+from sqlalchemy import Engine
+
+from adapters.postgres.engine import open_engine
+from adapters.postgres.report_rebuild import check_reports, rebuild_reports
+from adapters.postgres.report_tables import FACTS
+from bench.population.life import RULES
+from core.projections.differences import WHOLE_ROW, Difference
+from tests.support.lost_rows import NOBODY, leave_rows
+from tests.support.reported import admin, differences, project_all
+
+pytestmark = pytest.mark.postgres
+
+LEFT_OVER = "INSERT INTO report_dimension VALUES (7, 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')"
+
+
+def found(engine: Engine) -> list[tuple[str, str, str, str]]:
+    told = check_reports(engine, RULES)
+    return [(one.table, one.column, one.found, one.expected) for one in told]
+
+
+def rebuilt(engine: Engine, url: str) -> None:
+    owner = open_engine(url)
+    rebuild_reports(engine, RULES, owner=owner)
+    owner.dispose()
+
+
+def test_facts_of_no_job_are_found_in_every_table(unreported: Engine, reported_url: str) -> None:
+    project_all(unreported)
+    with admin(reported_url) as superuser:
+        filled = [
+            table
+            for table in FACTS
+            if superuser.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() != (0,)
+        ]
+        assert set(filled) >= {"report_job", "report_attempt", "report_phase", "report_failure"}
+        for table in filled:
+            leave_rows(superuser, table)
+    assert list(check_reports(unreported, RULES)) == [
+        Difference(
+            table=table, key=str(NOBODY), column=WHOLE_ROW, found="present", expected="absent"
+        )
+        for table in filled
+    ]
+    rebuilt(unreported, reported_url)
+    assert differences(unreported) == []
+
+
+def test_a_changed_dimension_is_found_and_put_right(unreported: Engine, reported_url: str) -> None:
+    project_all(unreported)
+    with admin(reported_url) as superuser:
+        one = "(SELECT dimension_id FROM report_job ORDER BY stream_id LIMIT 1)"
+        row = superuser.execute(f"SELECT queue FROM report_dimension WHERE dimension_id = {one}")
+        ((queue,),) = row.fetchall()
+        superuser.execute(f"UPDATE report_dimension SET queue = 'x' WHERE dimension_id = {one}")
+        superuser.execute(LEFT_OVER)
+        assert sorted(found(unreported)) == [
+            ("report_dimension", WHOLE_ROW, "present", "absent"),
+            ("report_dimension", "queue", "x", queue),
+        ]
+        rebuild_reports(unreported, RULES)
+        assert len(found(unreported)) == 2, "the service's role may not put it right"
+        rebuilt(unreported, reported_url)
+        assert found(unreported) == []
+        superuser.execute(f"DELETE FROM report_dimension WHERE dimension_id = {one}")
+        assert found(unreported) == [("report_dimension", WHOLE_ROW, "absent", "present")]
+        rebuilt(unreported, reported_url)
+        assert found(unreported) == []
+
+
+def test_a_checkpoint_beyond_the_log_is_found_and_put_right(
+    unreported: Engine, reported_url: str
+) -> None:
+    project_all(unreported)
+    with admin(reported_url) as superuser:
+        query = "UPDATE report_checkpoint SET position = position + 9 RETURNING position"
+        ((ahead,),) = superuser.execute(query).fetchall()
+    assert isinstance(ahead, int)
+    wrong = ("report_checkpoint", "position", str(ahead), f"at most {ahead - 9}")
+    assert found(unreported) == [wrong]
+    rebuilt(unreported, reported_url)
+    assert found(unreported) == []
