@@ -4,6 +4,7 @@ It does what a RayJob controller relies on (KubeRay's contract between the two) 
 rest: no autoscaling, no ingress, no authentication, no Redis.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -108,8 +109,6 @@ class RayClusterController:
             memory = self._memory.get(owner)
             if is_gone and memory is not None:
                 memory.doomed.discard(uid_of(manifest))
-                slot = _slot_of(manifest)
-                memory.incarnations[slot] = memory.incarnations.get(slot, 0) + 1
             self._loop.add((self, key_of(manifest)[0], text(reference, "name")))
 
     def _service(self, cluster: Manifest) -> Manifest | None:
@@ -137,6 +136,7 @@ class RayClusterController:
             (group.name, group.spec, 0 if wants_none else group.wanted)
             for group in worker_groups(cluster)
         ]
+        self._count(cluster, memory)
         live = self._live_pods(cluster, memory)
         for pod in live:
             if _is_over(pod):
@@ -164,18 +164,16 @@ class RayClusterController:
         free = (index for index in range(wanted + len(live)) if index not in taken)
         for _ in range(wanted - len(live)):
             index = next(free)
-            slot = Slot(
-                group=name,
-                index=index,
-                spec=spec,
-                incarnation=self._before(cluster, memory, (name, index)),
-            )
+            before = memory.incarnations.get((name, index), 0)
+            slot = Slot(group=name, index=index, spec=spec, incarnation=before)
             self._stores.pods.note(self._cluster.create(PODS, ray_pod(cluster, slot)))
+            memory.incarnations[name, index] = before + 1
 
-    def _before(self, cluster: Manifest, memory: _Memory, slot: tuple[str, int]) -> int:
-        """Return how many Pods of a slot there were, with those on their way out."""
-        shown = self._stores.pods.owned_by(uid_of(cluster))
-        return memory.incarnations.get(slot, 0) + sum(_slot_of(pod) == slot for pod in shown)
+    def _count(self, cluster: Manifest, memory: _Memory) -> None:
+        """Take note of Pods that were made before this controller was, or whose answer was lost."""
+        shown = Counter(_slot_of(pod) for pod in self._stores.pods.owned_by(uid_of(cluster)))
+        for slot, number in shown.items():
+            memory.incarnations[slot] = max(memory.incarnations.get(slot, 0), number)
 
     def _delete(self, pod: Manifest, memory: _Memory) -> None:
         memory.doomed.add(uid_of(pod))

@@ -140,8 +140,8 @@ def test_a_job_that_is_not_in_the_log_any_more_is_found(
         connection.execute(
             "DELETE FROM stream WHERE stream_id = (SELECT stream_id FROM stream LIMIT 1)"
         )
-    (found,) = differences(unreported)
-    assert found.table == "report_job"  # type: ignore[attr-defined] # its fields
+    found = differences(unreported)
+    assert "report_job" in {item.table for item in found}  # type: ignore[attr-defined] # its fields
     rebuild_reports(unreported, RULES)
     assert differences(unreported) == []
 
