@@ -1,14 +1,14 @@
 """The Ray job API of every head at once, as an HTTP proxy: what was submitted runs, then ends."""
 
-import json
 import threading
 import time
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 from bench.simulated_plane import FAILING_ATTEMPTS, Ledger
 from core.values.documents import Json
+from tests.support.json_handler import JsonHandler
 from tests.support.ray_job_info import told_info
 
 
@@ -19,8 +19,9 @@ class Heads:
         self.polls = 0
         heads = self
 
-        class Handler(_Handler):
-            def answer(self) -> tuple[int, Json]:
+        class Handler(JsonHandler):
+            def answer(self, body: bytes) -> tuple[int, object]:
+                del body
                 return heads.told(ledger, run_seconds, self.path)
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -50,26 +51,3 @@ class Heads:
         submission = parts.path.rstrip("/").rpartition("/")[2]
         begun = time.time() - (time.monotonic() - started)
         return HTTPStatus.OK, told_info(submission, begun, run_seconds, fails=failed)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def answer(self) -> tuple[int, Json]:
-        """Return status and body."""
-        raise NotImplementedError
-
-    def do_GET(self) -> None:  # the name is the library's
-        """Answer a question."""
-        code, document = self.answer()
-        body = json.dumps(document).encode()
-        self.send_response(code)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_POST = do_GET  # noqa: N815  # the name is the library's
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's
-        """Say nothing."""

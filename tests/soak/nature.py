@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 from core.errors import ClusterError, RequestInvalid
@@ -19,6 +19,7 @@ from core.ports.cluster import BATCH_JOBS, JOBSETS, RAYCLUSTERS, Cluster, Resour
 from core.rayjob.names import LABEL_ORIGIN_NAME
 from core.values.documents import Json, Manifest, child, items, text
 from core.values.instants import parse_rfc3339, rfc3339
+from tests.support.json_handler import JsonHandler
 from tests.support.ray_job_info import told_info
 
 LOOK_SECONDS = 1.0
@@ -44,8 +45,8 @@ class Heads:
         """How often somebody submitted what had been submitted before. It was refused."""
         heads = self
 
-        class Handler(_Handler):
-            def answer(self, body: bytes) -> tuple[int, Json]:
+        class Handler(JsonHandler):
+            def answer(self, body: bytes) -> tuple[int, object]:
                 return heads.told(self.command, self.path, body)
 
         self._server = _Server(("127.0.0.1", 0), Handler)
@@ -105,30 +106,6 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing: replicas are killed in the middle of a question."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def answer(self, body: bytes) -> tuple[int, Json]:
-        """Return status and body."""
-        raise NotImplementedError
-
-    def do_GET(self) -> None:
-        """Answer a question."""
-        length = int(self.headers.get("Content-Length") or 0)
-        code, document = self.answer(self.rfile.read(length))
-        body = json.dumps(document).encode()
-        self.send_response(code)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_POST = do_GET  # noqa: N815  # the name is the library's
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's
-        """Say nothing."""
 
 
 class Nature:

@@ -1,15 +1,15 @@
 """Ray heads that answer what a test says, as an HTTP proxy; of other heads nothing is to be had."""
 
-import json
 import threading
 import time
 from collections.abc import Mapping
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
+from tests.support.json_handler import JsonHandler
 from tests.support.ray_job_info import told_info
 
 LONG_AGO_SECONDS, RUNS_SECONDS, ENDED_SECONDS = 600.0, 86_400.0, 60.0
@@ -22,8 +22,9 @@ class ToldHeads:
         """Answer for these RayClusters: name -> RUNNING, SUCCEEDED or FAILED."""
         started = time.time() - LONG_AGO_SECONDS
 
-        class Handler(_Handler):
-            def answer(self) -> tuple[int, object]:
+        class Handler(JsonHandler):
+            def answer(self, body: bytes) -> tuple[int, object]:
+                del body
                 return _told(answers, started, self.path)
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -57,22 +58,3 @@ def _told(answers: Mapping[str, str], started: float, url: str) -> tuple[int, ob
     lasts = RUNS_SECONDS if status == "RUNNING" else LONG_AGO_SECONDS - ENDED_SECONDS
     submission = parts.path.rstrip("/").rpartition("/")[2]
     return HTTPStatus.OK, told_info(submission, started, lasts, fails=status == "FAILED")
-
-
-class _Handler(BaseHTTPRequestHandler):
-    def answer(self) -> tuple[int, object]:
-        """Return status and document."""
-        raise NotImplementedError
-
-    def do_GET(self) -> None:
-        """Answer a question."""
-        code, document = self.answer()
-        body = json.dumps(document).encode()
-        self.send_response(code)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
