@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from adapters.cli.exit_codes import ExitCode
+from adapters.cli.finding import named
 from adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
-from adapters.cli.output import Output, console, errors, marked, show
+from adapters.cli.output import Output, console, marked, show
 from adapters.cli.periods import instant
+from adapters.cli.progressing import progressing
 from adapters.cli.seal import SealsDir
 from adapters.forensic_wiring import archive_parts, seal_log
 from adapters.forensics.archive_files import check_file
@@ -77,7 +78,7 @@ def create(
         if dry_run:
             _tell_candidates(jobs, output)
             return
-        with opened.archives.alone(), Progress(console=errors, transient=True) as progress:
+        with opened.archives.alone(), progressing() as progress:
             seal_log(settings, opened.engine)
             tasks = {what: progress.add_task(what, total=None) for what in ("write", "remove")}
             parts = archive_parts(
@@ -101,7 +102,7 @@ def list_(
     """List the archive records, or where one job is."""
     with ledger(settings_from(database_url, data_dir)) as opened:
         if job:
-            space, _, name = job.rpartition("/")
+            space, name = named(job)
             rows: Sequence[Mapping[str, object]] = opened.archives.find(name, space)
             columns: Iterable[str] = ("namespace", "name", "kind", "version", "archive", "file")
         else:
@@ -131,7 +132,7 @@ def verify(
     found: list[dict[str, object]] = []
     with (
         ledger(settings_from(database_url, data_dir)) as opened,
-        Progress(console=errors, transient=True) as progress,
+        progressing() as progress,
     ):
         task = progress.add_task("archives", total=len(opened.archives.summary()))
         for record in opened.archives.records():

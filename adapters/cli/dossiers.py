@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from adapters.cli.exit_codes import ExitCode
-from adapters.cli.finding import choose, find_job, matches
+from adapters.cli.finding import choose, find_job, matches, named
 from adapters.cli.output import fail
 from adapters.forensics.bundle_files import read_file
 from adapters.ledger_wiring import Ledger, ledger
@@ -31,8 +31,9 @@ def is_file(job: str) -> bool:
     return found or job.endswith((".bundle", ".bundle.gz", ".jsonl", ".jsonl.gz"))
 
 
-def tell_archived(opened: Ledger, name: str, namespace: str) -> None:
+def tell_archived(opened: Ledger, job: str, namespace: str) -> None:
     """End with where a job is, if it has left the log for an archive."""
+    namespace, name = named(job, namespace)
     for row in opened.archives.find(name, namespace):
         told = f"job {name} is archived in {row['file']}; `jobledger import {row['file']} --job"
         fail(f"{told} {row['namespace']}/{row['name']}` brings it back", ExitCode.NOT_FOUND)
@@ -67,10 +68,10 @@ def from_ledger(opened: Ledger, job: str, namespace: str = "", cluster: str = ""
     """
     found = matches(opened.history, job, namespace, cluster)
     if not found:
-        space, _, name = job.rpartition("/")
-        imported = opened.imports.find(name or job, space or namespace)
+        space, name = named(job, namespace)
+        imported = opened.imports.find(name, space)
         if imported is None:
-            tell_archived(opened, name or job, space or namespace)
+            tell_archived(opened, job, namespace)
             find_job(opened.history, job, namespace, cluster)
             fail(f"no job {job}", ExitCode.NOT_FOUND)
         return of_bundle(imported.bundle(), f"imported at {imported.imported_at:%Y-%m-%d %H:%M:%S}")

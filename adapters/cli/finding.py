@@ -17,12 +17,17 @@ def find_job(history: History, name: str, namespace: str = "", cluster: str = ""
     """
     found = matches(history, name, namespace, cluster)
     if not found:
-        space, _, plain = name.rpartition("/")
-        where = f" in namespace {space or namespace}" if space or namespace else ""
-        shown = plain if space else name
+        space, shown = named(name, namespace)
+        where = f" in namespace {space}" if space else ""
         where += f" of cluster {cluster}" if cluster else ""
         fail(f"no job {shown}{where} in the ledger; `jobledger get` lists them", ExitCode.NOT_FOUND)
     return choose(found, name)
+
+
+def named(job: str, namespace: str = "") -> tuple[str, str]:
+    """Return the namespace (empty: any) and the name or UID that a JOB means."""
+    space, slash, name = job.partition("/")
+    return (space, name) if slash else (namespace, job)
 
 
 def matches(
@@ -32,9 +37,7 @@ def matches(
 
     Ends with a message if the name is empty.
     """
-    given = name
-    if "/" in name:
-        namespace, given = name.split("/", 1)
+    namespace, given = named(name, namespace)
     if not given.strip():
         fail(f"{name!r} names no job; say a name, namespace/name or UID", ExitCode.USAGE)
     by_name = JobFilter(cluster=cluster, namespace=namespace, name=given)

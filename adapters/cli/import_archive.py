@@ -6,6 +6,7 @@ from pathlib import Path
 
 from adapters.cli.dossiers import of_bundle
 from adapters.cli.exit_codes import ExitCode
+from adapters.cli.finding import named
 from adapters.cli.output import console, fail, marked
 from adapters.forensics.archive_files import bundles, seals
 from adapters.ledger_wiring import Ledger
@@ -39,11 +40,11 @@ def import_archive(file: Path, job: str, judge: Judge | None, opened: Ledger | N
 
 
 def _wanted(file: Path, job: str) -> Iterator[Bundle]:
-    space, _, name = job.rpartition("/")
+    space, name = named(job)
     for bundle in bundles(file):
         identity = of_bundle(bundle, str(file)).identity
-        named = not job or name in (identity.name, identity.uid)
-        if named and (not space or identity.namespace == space):
+        is_named = not job or name in (identity.name, identity.uid)
+        if is_named and (not space or identity.namespace == space):
             yield bundle
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from adapters.cli.dossiers import dossier, is_file
 from adapters.cli.exit_codes import ExitCode
@@ -19,7 +18,8 @@ from adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from adapters.cli.output import Output, console, errors, marked, show
+from adapters.cli.output import Output, console, marked, show
+from adapters.cli.progressing import progressing
 from adapters.forensics.bundle_files import read_file
 from adapters.ledger_wiring import Ledger, ledger
 from adapters.postgres.replaying import replay_all
@@ -64,7 +64,7 @@ def replay(
 
 
 def _everything(opened: Ledger, processes: int) -> dict[str, Replayed]:
-    with Progress(console=errors, transient=True) as progress:
+    with progressing() as progress:
         task = progress.add_task("jobs", total=None)
 
         def advance(done: int, total: int) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, text
 
 from adapters.postgres.errors import ledger_errors
 from adapters.postgres.owning import may_change
-from core.projections.differences import WHOLE_ROW, Difference
+from core.projections.differences import Difference, whole_row
 
 _KEYS: Mapping[str, str] = {
     "job": "t.stream_id::text",
@@ -38,10 +38,7 @@ def orphans(engine: Engine) -> list[Difference]:
 
 def in_no_stream(table: str, keys: Iterable[object]) -> list[Difference]:
     """Return what to say of rows that should not be there."""
-    return [
-        Difference(table=table, key=str(key), column=WHOLE_ROW, found="present", expected="absent")
-        for key in keys
-    ]
+    return [whole_row(table, str(key), is_there=True) for key in keys]
 
 
 def remove_orphans(engine: Engine) -> bool:

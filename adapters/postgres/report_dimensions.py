@@ -13,7 +13,7 @@ from adapters.postgres.owning import may_change
 from adapters.postgres.report_projector import folded_from
 from adapters.postgres.report_rows import events_of, read_checkpoint
 from adapters.postgres.tables import metadata
-from core.projections.differences import WHOLE_ROW, Difference, differences
+from core.projections.differences import Difference, differences, whole_row
 from core.projections.reporting.dimensions import dimension_id
 from core.projections.reporting.facts import Dimension
 from core.projections.reporting.fold import Folded, Rules, key_of, rows_of
@@ -35,9 +35,7 @@ def wrong_dimensions(engine: Engine, rules: Rules) -> Iterator[Difference]:
     snapshot = engine.execution_options(isolation_level="REPEATABLE READ")
     with ledger_errors(engine.url), snapshot.connect() as connection, connection.begin():
         for key in connection.execute(_MISSING).scalars().all():
-            yield Difference(
-                table=NAME, key=str(key), column=WHOLE_ROW, found="absent", expected="present"
-            )
+            yield whole_row(NAME, str(key), is_there=False)
         for key, found in _changed(connection).items():
             right = _right(connection, key, rules)
             place = NAME, str(key)

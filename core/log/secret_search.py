@@ -40,8 +40,7 @@ class SecretSearch:
         # Longest first: a form that two secrets share stands for the longer.
         for secret in sorted(set(secrets), key=lambda value: (-len(value), value)):
             if len(secret) >= _SHORTEST:
-                is_short = len(secret) <= _KEPT_LENGTH_MAX
-                for form in _forms(secret) if is_short else _forms.__wrapped__(secret):
+                for form in _forms(secret):
                     self._secret_of.setdefault(form, secret)
         self._edges = "\x00".join(form.text for form in self._secret_of)
         self.numeric = [form for form in self._secret_of if form.text.strip("-+.eE").isdigit()]
@@ -94,9 +93,17 @@ _KEPT_LENGTH_MAX = 4_096
 """Characters; the forms of a longer secret are made each time, lest they fill the memory."""
 
 
-@lru_cache(maxsize=_FORMS_KEPT)
 def _forms(secret: str) -> tuple[Form, ...]:
     """Return the forms of a secret that can be told from a marker."""
+    return _kept_forms(secret) if len(secret) <= _KEPT_LENGTH_MAX else _made_forms(secret)
+
+
+@lru_cache(maxsize=_FORMS_KEPT)
+def _kept_forms(secret: str) -> tuple[Form, ...]:
+    return _made_forms(secret)
+
+
+def _made_forms(secret: str) -> tuple[Form, ...]:
     return tuple(form for form in forms_of(secret) if form.text not in MARKER_WORD)
 
 

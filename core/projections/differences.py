@@ -22,6 +22,12 @@ class Difference:
     expected: str
 
 
+def whole_row(table: str, key: str, *, is_there: bool) -> Difference:
+    """Return that a row is there and should not be, or the other way round."""
+    found, expected = ("present", "absent") if is_there else ("absent", "present")
+    return Difference(table=table, key=key, column=WHOLE_ROW, found=found, expected=expected)
+
+
 def differences(
     found: Mapping[Key, Mapping[str, object]], expected: Mapping[Key, Mapping[str, object]]
 ) -> Iterator[Difference]:
@@ -29,11 +35,7 @@ def differences(
     for table, key in sorted(found.keys() | expected.keys()):
         is_row, should_row = found.get((table, key)), expected.get((table, key))
         if is_row is None or should_row is None:
-            is_there = "absent" if is_row is None else "present"
-            should_be_there = "absent" if should_row is None else "present"
-            yield Difference(
-                table=table, key=key, column=WHOLE_ROW, found=is_there, expected=should_be_there
-            )
+            yield whole_row(table, key, is_there=is_row is not None)
             continue
         for column, value in should_row.items():
             if is_row[column] != value:

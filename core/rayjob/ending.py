@@ -104,7 +104,7 @@ def fail(  # noqa: PLR0913  # what is optional is named
     assert state.attempt is not None, "only a job with an attempt can fail"
     assert state.manifest is not None, "an attempt has a manifest"
     seconds = state.manifest.spec.active_deadline_seconds
-    if reason != DEADLINE_EXCEEDED and is_past_deadline(state, since or _failed_at(state, at)):
+    if reason != DEADLINE_EXCEEDED and _is_past_deadline(state, since or _failed_at(state, at)):
         reason = DEADLINE_EXCEEDED
         message = deadline_message(state.attempt.started_at, seconds or 0)
         failure = None
@@ -129,7 +129,7 @@ def fail(  # noqa: PLR0913  # what is optional is named
     )
 
 
-def is_past_deadline(state: RayJobState, instant: Instant | None) -> bool:
+def _is_past_deadline(state: RayJobState, instant: Instant | None) -> bool:
     """Return whether the attempt's active deadline was over by then; None: at no known instant."""
     if state.attempt is None or state.manifest is None or instant is None:
         return False

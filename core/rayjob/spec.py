@@ -11,7 +11,8 @@ from enum import StrEnum
 
 from core.jobs.whose import MANAGED_BY_JOBLEDGER
 from core.rayjob.names import RAY_SUCCESS_WINS_ANNOTATION
-from core.values.documents import Json, Manifest, child, items, number, text
+from core.values.delays import SECONDS_MAX, delay_seconds
+from core.values.documents import Manifest, child, items, number, text
 
 
 class SubmissionMode(StrEnum):
@@ -24,9 +25,6 @@ class SubmissionMode(StrEnum):
     UNKNOWN = "unknown"
     """Any other text: upstream submits nothing then, and so do we."""
 
-
-SECONDS_MAX = 2**31 - 1
-"""Longest time that a field can hold: 68 years."""
 
 OURS = frozenset({"", "ray.io/kuberay-operator", MANAGED_BY_JOBLEDGER})
 """Values of spec.managedBy that leave the job to this controller."""
@@ -104,7 +102,7 @@ def read_spec(manifest: Manifest) -> RayJobSpec:
         backoff_limit=number(spec, "backoffLimit") or 0,
         active_deadline_seconds=_deadline(spec, "activeDeadlineSeconds"),
         pre_running_deadline_seconds=_deadline(spec, "preRunningDeadlineSeconds"),
-        ttl_seconds_after_finished=_delay(spec, "ttlSecondsAfterFinished"),
+        ttl_seconds_after_finished=delay_seconds(spec, "ttlSecondsAfterFinished"),
         shutdown_after_job_finishes=spec.get("shutdownAfterJobFinishes") is True,
         suspend=spec.get("suspend") is True,
         job_id=text(spec, "jobId"),
@@ -123,14 +121,9 @@ def _deadline(spec: Manifest, field: str) -> int | None:
     return found if found is not None and 0 < found <= SECONDS_MAX else None
 
 
-def _delay(document: Json, *path: str) -> int:
-    """Return so many seconds, within what an instant can be put off by."""
-    return min(max(number(document, *path) or 0, 0), SECONDS_MAX)
-
-
 def _deletion_rules(spec: Manifest) -> Iterator[DeletionRule]:
     """Yield the rules of deletionStrategy; the old policies count from the job's own delay."""
-    strategy, ttl = child(spec, "deletionStrategy"), _delay(spec, "ttlSecondsAfterFinished")
+    strategy, ttl = child(spec, "deletionStrategy"), delay_seconds(spec, "ttlSecondsAfterFinished")
     known = {policy.value: policy for policy in DeletionPolicy}
     for index, rule in enumerate(items(strategy, "deletionRules")):
         policy = known.get(text(rule, "policy"))
@@ -139,7 +132,7 @@ def _deletion_rules(spec: Manifest) -> Iterator[DeletionRule]:
                 policy=policy,
                 job_status=text(rule, "condition", "jobStatus"),
                 phase=text(rule, "condition", "jobDeploymentStatus"),
-                ttl_seconds=_delay(rule, "condition", "ttlSeconds"),
+                ttl_seconds=delay_seconds(rule, "condition", "ttlSeconds"),
                 source=f"deletionRules[{index}]",
             )
     for field, job_status in (("onSuccess", "SUCCEEDED"), ("onFailure", "FAILED")):

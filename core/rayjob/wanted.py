@@ -41,9 +41,8 @@ def _farewell(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEff
     if not manifest.finalizer:
         return
     attempt = state.attempt
-    cluster = state.cluster
-    gone = cluster is None or cluster.deleting or cluster.delete_asked
-    over = state.entrypoint.has_ended or (is_final(state) and gone)
+    gone = is_final(state) and is_achieved(state, DeletionPolicy.CLUSTER)
+    over = state.entrypoint.has_ended or gone
     running = attempt is not None and not (over or attempt.stop_tried or attempt.cleared)
     if attempt is not None and running and attempt.address and attempt.job_id:
         yield WantedEffect(

@@ -59,9 +59,9 @@ def merged(conditions: Conditions, contributed: Iterable[Condition]) -> Conditio
     """Return the list with what plugins contribute.
 
     A type belongs to the plugin that contributed it first; one that was found on the object, to
-    the first that contributes to it. Contributions of the controller's own
-    types, of another plugin's, and beyond what the API server takes are left out; room for the
-    controller's own is always kept. A condition that is not True is never added, only flipped.
+    the first that contributes to it. Contributions of the controller's own types, of another
+    plugin's, and beyond what the API server takes are left out; room for the controller's own is
+    always kept. A condition that is not True is never added, only flipped.
     """
     for new in contributed:
         before = found(conditions, new.type)

@@ -6,16 +6,13 @@ objects are built. Source: Trainer v2.3, trainjob_types.go; the defaults are tho
 
 from dataclasses import dataclass
 
-from core.values.documents import Manifest, child, number, text
+from core.values.delays import delay_seconds
+from core.values.documents import Manifest, child, text
 
 GROUP = "trainer.kubeflow.org"
 RUNTIME_KINDS = ("ClusterTrainingRuntime", "TrainingRuntime")
 MANAGED_BY_US = frozenset({"", "trainer.kubeflow.org/trainjob-controller"})
 """Values of spec.managedBy that leave the job to this controller."""
-
-
-SECONDS_MAX = 2**31 - 1
-"""A longer deadline is this one: 68 years."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +71,6 @@ def read_spec(manifest: Manifest) -> TrainJobSpec:
     return TrainJobSpec(
         runtime=read_runtime_ref(manifest),
         suspend=spec.get("suspend") is True,
-        active_deadline_seconds=min(
-            max(number(spec, "activeDeadlineSeconds") or 0, 0), SECONDS_MAX
-        ),
+        active_deadline_seconds=delay_seconds(spec, "activeDeadlineSeconds"),
         managed_by=text(spec, "managedBy"),
     )

@@ -60,10 +60,11 @@ class Store:
             if known is not None and _is_older(manifest, known):
                 return
             self._put(key, manifest)
-            if known is not None and uid_of(known) != uid_of(manifest):
-                self._bury(known)
-        if known is not None and uid_of(known) != uid_of(manifest):
-            self._pass_on(known, is_gone=True)
+            replaced = known if known is not None and uid_of(known) != uid_of(manifest) else None
+            if replaced is not None:
+                self._bury(replaced)
+        if replaced is not None:
+            self._pass_on(replaced, is_gone=True)
         self._pass_on(manifest, is_gone=False)
 
     def gone(self, manifest: Manifest, at: Instant) -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from core.rayjob.spec import SECONDS_MAX, read_spec
+from core.rayjob.spec import read_spec
+from core.values.delays import SECONDS_MAX
 from core.values.documents import Json
 
 NONE: Json = None

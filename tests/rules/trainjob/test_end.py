@@ -3,8 +3,9 @@
 from core.jobs.decisions import DecisionKind
 from core.trainjob.conditions import Condition
 from core.trainjob.observations import SeenTrainStatus
-from core.trainjob.spec import SECONDS_MAX, read_spec
+from core.trainjob.spec import read_spec
 from core.trainjob.status import status
+from core.values.delays import SECONDS_MAX
 from core.values.instants import LAST
 from tests.rules.trainjob.rows import Row, check, table
 from tests.support.trainjobs import (

@@ -1,0 +1,11 @@
+"""Seconds that a manifest asks for, within what an instant can be put off by."""
+
+from core.values.documents import Json, number
+
+SECONDS_MAX = 2**31 - 1
+"""A longer delay is this one: 68 years. CRDs have no maximum, dates have."""
+
+
+def delay_seconds(document: Json, *path: str) -> int:
+    """Return so many seconds; 0 for what is absent, negative or no whole number."""
+    return min(max(number(document, *path) or 0, 0), SECONDS_MAX)
