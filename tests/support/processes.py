@@ -206,9 +206,18 @@ class Controller:
         return self._log_file.read_text(errors="replace")
 
     def get(self, path: str) -> tuple[int, str]:
-        """Return status and text of one of its pages."""
+        """Return status and text of one of its pages.
+
+        Each on a connection of its own: one that was kept may be closed by the other side, which
+        finds it idle after a SIGCONT, just when the next request is on its way.
+        """
         answer = urllib3.request(
-            "GET", self.url + path, retries=False, timeout=HTTP_SECONDS, redirect=False
+            "GET",
+            self.url + path,
+            headers={"Connection": "close"},
+            retries=False,
+            timeout=HTTP_SECONDS,
+            redirect=False,
         )
         return answer.status, answer.data.decode()
 
