@@ -2,7 +2,8 @@
 
 Of each queue at most one task runs at a time, in the order of asking; a task that is to be tried
 again waits aside and lets the others pass. So a poisoned job holds up nobody, and no two tasks of a
-job write the same object at once.
+job write the same object at once. A queue that was begun goes on before the next is begun: of ten
+thousand new jobs the first has its status before the last has its finalizer.
 """
 
 import heapq
@@ -165,7 +166,7 @@ class Workers:
                 heapq.heappush(self._later, (at, next(self._ordinals), key, task))
                 self._changed.notify()
             if self._queues.get(key):
-                self._ready.append(key)
+                self._ready.appendleft(key)
                 self._changed.notify()
             else:
                 self._queues.pop(key, None)

@@ -51,6 +51,18 @@ def test_tasks_of_a_job_are_carried_out_in_the_order_of_asking() -> None:
     assert done == [str(number) for number in range(50)]
 
 
+def test_a_job_that_was_begun_goes_on_before_the_next_is_begun() -> None:
+    workers, done = Workers(SimulatedClock(NOON), 1), list[str]()
+    workers.open_gate()
+    for job, name in ((JOB, "one"), (OTHER, "other")):
+        workers.submit(job, noting(done, f"finalizer of {name}"), Lane.OWN)
+        workers.submit(job, noting(done, f"status of {name}"), Lane.OWN)
+    while workers.run_once():
+        pass
+    names = ("one", "other")
+    assert done == [f"{what} of {name}" for name in names for what in ("finalizer", "status")]
+
+
 def test_of_a_job_at_most_one_task_runs_at_once() -> None:
     streams = [a_stream(f"job {number}") for number in range(5)]
     running: Counter[StreamId] = Counter()
