@@ -7,7 +7,6 @@ and whoever waits learns that it is lost.
 """
 
 import itertools
-import os
 import socket
 import threading
 import time
@@ -72,32 +71,47 @@ class AnswerLimit:
             number = next(self._numbers)
             self._waits[number] = wait
             if not self._is_watching:
-                self._is_watching = True
-                threading.Thread(target=self._watch, name="answer-limit", daemon=True).start()
+                self._is_watching = self._start_watching()
         return number, wait
+
+    def _start_watching(self) -> bool:
+        """Return whether there is a thread that looks; if not, the next wait asks for one again."""
+        try:
+            threading.Thread(target=self._watch, name="answer-limit", daemon=True).start()
+        except RuntimeError:  # there are too many
+            return False
+        return True
 
     def _watch(self) -> None:
         """Look now and then, until nobody waits."""
         while True:
             time.sleep(self._seconds / _LOOKS)
             with self._lock:
+                self._is_watching = False  # should a look fail, the next wait starts another thread
                 if not self._waits:
-                    self._is_watching = False
                     return
                 now = time.monotonic()
                 for wait in self._waits.values():
                     if wait.until <= now and not wait.is_cut:
-                        wait.is_cut = True
-                        _cut(wait.file)
+                        _cut(wait)
+                self._is_watching = True
 
 
-def _cut(file: int) -> None:
-    """End a connection for whoever reads from it; the file itself is left to its owner."""
-    with socket.socket(fileno=os.dup(file)) as end:
+def _cut(wait: _Wait) -> None:
+    """End a connection for whoever reads from it; the file itself is left to its owner.
+
+    It takes no file of its own: there may be none left. Without success it is tried again at the
+    next look.
+    """
+    try:
+        end = socket.socket(fileno=wait.file)
         try:
+            wait.is_cut = True  # before its reader wakes up
             end.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            return  # it had ended already
+        finally:
+            end.detach()
+    except (OSError, ValueError):
+        return  # it had ended already
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Any
 
 from urllib3 import HTTPConnectionPool, PoolManager, ProxyManager
 from urllib3.connection import HTTPConnection
+from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
 SHORTEST_WAIT_SECONDS = 0.001
 """A socket reads a timeout of 0 as "do not wait", which is another error."""
@@ -23,6 +24,36 @@ in that very moment would be lost, so we are faster.
 """
 
 
+def seconds_left(ends: float) -> float:
+    """Return how long the next wait may be, in seconds; `ends` is on the monotonic clock.
+
+    Raises:
+        TimeoutError: the time is up.
+    """
+    left = ends - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("the time for the whole call is up")
+    return max(left, SHORTEST_WAIT_SECONDS)
+
+
+def connect(host: str, port: int, ends: float) -> socket.socket:
+    """Connect in time; each address of the name that is still to be tried has an equal share of it.
+
+    Raises:
+        OSError: no address takes a connection; `socket.gaierror`: the name has none.
+    """
+    found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
+    for place, (*_, address) in enumerate(found, start=1):
+        to_try = len(found) - place + 1
+        share = max(seconds_left(ends) / to_try, SHORTEST_WAIT_SECONDS)
+        try:
+            return socket.create_connection((str(address[0]), port), share)
+        except OSError:
+            if place == len(found):
+                raise
+    raise OSError("the name has no address")
+
+
 class DeadlineSocket(socket.socket):
     """A connected socket whose waits end at one instant."""
 
@@ -31,20 +62,13 @@ class DeadlineSocket(socket.socket):
 
     def recv_into(self, *arguments: Any, **options: Any) -> int:  # noqa: ANN401 -- as in the library
         """Receive, within what is left of the time."""
-        self._limit()
+        self.settimeout(seconds_left(self.ends))
         return super().recv_into(*arguments, **options)
 
     def sendall(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 -- as in the library
         """Send everything, within what is left of the time."""
-        self._limit()
+        self.settimeout(seconds_left(self.ends))
         super().sendall(*arguments, **options)
-
-    def _limit(self) -> None:
-        """Bound the next wait; raise if the time is up."""
-        left = self.ends - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("the time for the whole call is up")
-        self.settimeout(max(left, SHORTEST_WAIT_SECONDS))
 
 
 class DeadlineConnection(HTTPConnection):
@@ -70,6 +94,19 @@ class DeadlineConnection(HTTPConnection):
         connected = DeadlineSocket(fileno=self.sock.detach())
         connected.ends = self._ends
         self.sock = connected
+
+    def _new_conn(self) -> socket.socket:
+        """Connect, in the time of the whole call; errors are the library's."""
+        try:
+            made = connect(self._dns_host, self.port, self._ends)
+        except socket.gaierror as error:
+            raise NameResolutionError(self.host, self, error) from error
+        except TimeoutError as error:
+            raise ConnectTimeoutError(self, f"no connection to {self.host} in time") from error
+        except OSError as error:
+            raise NewConnectionError(self, f"no new connection: {error}") from error
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return made
 
 
 class _DeadlinePool(HTTPConnectionPool):

@@ -15,10 +15,12 @@ import resource
 import selectors
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
+from adapters.ray.deadline import connect, seconds_left
 from adapters.ray.proxies import environment_proxies, proxy_credentials, proxy_for
 from adapters.ray.transport import ADDRESS, TOKEN
 from adapters.ray.web_socket import CLOSE, PING, PONG, FrameSkipper, control_frame
@@ -28,8 +30,9 @@ from core.errors import RayApiUnreachable
 log = get_logger(__name__)
 
 OPEN_SECONDS = 2.0
-"""Longest time until the head has answered."""
+"""Longest time until the head of the answer is there, connecting included."""
 HEAD_BYTES_MAX = 16 * 1024
+"""Of the head of the answer; a longer one is none."""
 READ_BYTES = 1 << 16
 CLOSE_SECONDS = 5.0
 """Longest wait for the thread, which only ever waits for news."""
@@ -72,6 +75,7 @@ class LogStreams:
         self._new: list[_Stream] = []
         self._wake_reader, self._wake_writer = socket.socketpair()
         self._wake_reader.setblocking(False)  # noqa: FBT003 as the library has it
+        self._wake_writer.setblocking(False)  # noqa: FBT003 full, it need not be written to
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -84,10 +88,11 @@ class LogStreams:
                 raise RayApiUnreachable(f"no more than {self._max} log streams are kept open")
         connection, rest, is_socket = _open(self.proxies, address, submission_id, token)
         stream = _Stream(self, connection, told, FrameSkipper() if is_socket else None)
+        is_all = self._take(stream, rest)  # before the thread does, which may read at once
         if not self._look_out_for(stream):
             connection.close()
             raise RayApiUnreachable("the service stops: no more log streams are followed")
-        if rest and self._take(stream, rest):
+        if is_all:
             self._end(stream)
         self._wake()
         return stream
@@ -138,9 +143,19 @@ class LogStreams:
             for key, _ in self._selector.select():
                 if key.data is None:
                     self._look_after()
-                elif self._read(key.data):
-                    self._end(key.data)
+                else:
+                    self._serve(key.data)
         self._look_after()
+
+    def _serve(self, stream: _Stream) -> None:
+        """Read one stream; whatever goes wrong with it is its end, and nobody else's."""
+        try:
+            is_all = self._read(stream)
+        except Exception:
+            log.exception("log_stream_broken")
+            is_all = True
+        if is_all:
+            self._end(stream)
 
     def _look_after(self) -> None:
         """Take in streams that are new, let go of those that are over."""
@@ -153,7 +168,11 @@ class LogStreams:
             self._streams.difference_update(over)
         for stream in new:
             if not stream.is_over:
-                self._selector.register(stream.connection, selectors.EVENT_READ, stream)
+                try:
+                    self._selector.register(stream.connection, selectors.EVENT_READ, stream)
+                except Exception:  # the system may watch no more files
+                    log.exception("log_stream_broken")
+                    self._end(stream)
         for stream in over:
             self._forget(stream)
 
@@ -230,31 +249,37 @@ def _open(
         *lines,
     ]
     request = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
+    ends = time.monotonic() + OPEN_SECONDS
     try:
-        connection = socket.create_connection(target, OPEN_SECONDS)
+        connection = connect(*target, ends)
     except OSError as error:
         raise RayApiUnreachable(f"the Ray head at {address} cannot be followed") from error
     try:
-        return _answered(connection, request, address)
+        return _answered(connection, request, address, ends)
     except BaseException:
         connection.close()
         raise
 
 
 def _answered(
-    connection: socket.socket, request: bytes, address: str
+    connection: socket.socket, request: bytes, address: str, ends: float
 ) -> tuple[socket.socket, bytes, bool]:
+    """Ask, and read the head of the answer; all of it until `ends`, on the monotonic clock."""
     try:
+        connection.settimeout(seconds_left(ends))
         connection.sendall(request)
         data = b""
         while b"\r\n\r\n" not in data and len(data) < HEAD_BYTES_MAX:
+            connection.settimeout(seconds_left(ends))
             piece = connection.recv(READ_BYTES)
             if not piece:
                 break
             data += piece
     except OSError as error:
         raise RayApiUnreachable(f"the Ray head at {address} cannot be followed") from error
-    head, _, rest = data.partition(b"\r\n\r\n")
+    head, end, rest = data.partition(b"\r\n\r\n")
+    if not end or len(head) > HEAD_BYTES_MAX:
+        raise RayApiUnreachable(f"the Ray head at {address} lets no log be followed (no answer)")
     found = _STATUS.match(head)
     status = int(found[1]) if found is not None else 0
     is_plain = status == 200 and b"\r\ncontent-length:" not in head.lower()  # noqa: PLR2004 as HTTP has it

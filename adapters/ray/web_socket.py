@@ -1,6 +1,7 @@
 """What of the WebSocket protocol is needed to notice that a stream has ended.
 
-Payloads are passed over. Source: RFC 6455, section 5.
+Payloads are passed over, and no more is kept than a control frame that has begun: 138 bytes.
+Source: RFC 6455, section 5.
 """
 
 import os
@@ -8,6 +9,7 @@ import os
 CONTINUES, CLOSE, PING, PONG = 0x0, 0x8, 0x9, 0xA
 MASKED = 0x80
 SHORT_MAX, IN_TWO_BYTES, IN_EIGHT_BYTES = 125, 126, 127
+"""A control frame is short; a data frame's length may follow in more bytes."""
 
 
 class FrameSkipper:
@@ -19,36 +21,44 @@ class FrameSkipper:
         """Bytes of a payload that are still to come and to be passed over."""
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
-        """Return the control frames in `data`, each with its payload."""
+        """Return the control frames in `data`, each with its payload.
+
+        A control frame that is longer than any may be is told as a CLOSE: what comes after it is
+        not to be trusted.
+        """
         found: list[tuple[int, bytes]] = []
-        skipped = min(self._left, len(data))
-        self._left -= skipped
-        self._pending += data[skipped:]
-        while (head := _head_of(self._pending)) is not None:
+        data, begin = self._pending + data, min(self._left, len(data))
+        self._left -= begin
+        while (head := _head_of(data, begin)) is not None:
             opcode, start, length = head
+            if opcode >= CLOSE and length > SHORT_MAX:
+                found.append((CLOSE, b""))
+                begin = len(data)
+                break
             if opcode >= CLOSE:
-                if len(self._pending) < start + length:
-                    return found
-                found.append((opcode, self._pending[start : start + length]))
-            rest = self._pending[start:]
-            self._pending = rest[length:]
-            self._left = max(0, length - len(rest))
-            if self._left:
-                return found
+                if len(data) < start + length:
+                    break
+                found.append((opcode, data[start : start + length]))
+            begin = min(start + length, len(data))
+            self._left = start + length - begin
+        self._pending = data[begin:]
         return found
 
 
-def _head_of(data: bytes) -> tuple[int, int, int] | None:
-    """Return opcode, start and length of the payload of the first frame, once its head is there."""
-    if len(data) < 2:  # noqa: PLR2004 what every frame begins with
+def _head_of(data: bytes, begin: int) -> tuple[int, int, int] | None:
+    """Return opcode, start and length of the payload of the frame at `begin`, if its head is there.
+
+    `start` is a place in `data`.
+    """
+    if len(data) < begin + 2:
         return None
-    opcode, length, start = data[0] & 0x0F, data[1] & ~MASKED, 2
+    opcode, length, start = data[begin] & 0x0F, data[begin + 1] & ~MASKED, begin + 2
     if length > SHORT_MAX:
         more = 2 if length == IN_TWO_BYTES else 8
         if len(data) < start + more:
             return None
         length, start = int.from_bytes(data[start : start + more]), start + more
-    start += 4 if data[1] & MASKED else 0
+    start += 4 if data[begin + 1] & MASKED else 0
     return None if len(data) < start else (opcode, start, length)
 
 

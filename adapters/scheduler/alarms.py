@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 
 from apscheduler.executors.debug import DebugExecutor
-from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.jobstores.base import JobLookupError
-from apscheduler.jobstores.memory import MemoryJobStore
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
-from adapters.scheduler.job_store import DecisionJobStore
+from adapters.scheduler.duties import DutyStore, DutyThreads
+from adapters.scheduler.job_store import SLEEP_MAX, DecisionJobStore
+from adapters.telemetry.logging import get_logger
 from core.jobs.rows import DecisionRow
 from core.ports.alarms import OnDue
 from core.ports.clock import Clock
@@ -23,14 +23,23 @@ from core.ports.pending import PendingDecisions
 from core.values.ids import DecisionId
 from core.values.instants import Instant
 
+log = get_logger(__name__)
+
 SILENT_SECONDS_MAX = 90.0
 """An engine that has not looked at the ledger for this long counts as dead."""
 
-DUTY_THREADS = 5
+STOP_SECONDS_MAX = 5.0
+"""How long a stop waits for duties under way.
+
+It is followed by all else that has to be done within the grace of a Pod, thirty seconds.
+"""
 
 
 class _Engine(BackgroundScheduler):  # type: ignore[misc]  # apscheduler has no types
-    """APScheduler's engine, which may be stopped while it hands out."""
+    """APScheduler's engine, which may be stopped while it hands out, whatever the clock does."""
+
+    sleep_seconds_max = SLEEP_MAX.total_seconds()
+    """No longer than the shortest interval of a duty."""
 
     def remove_job(self, job_id: str, jobstore: str | None = None) -> None:
         """Let go of a job that was handed out.
@@ -41,13 +50,22 @@ class _Engine(BackgroundScheduler):  # type: ignore[misc]  # apscheduler has no 
         with contextlib.suppress(JobLookupError):
             super().remove_job(job_id, jobstore)
 
+    def _process_jobs(self) -> float:
+        """Carry out what is due; return for how many seconds to sleep.
+
+        How long is the difference of two readings of the machine's clock: too long by far, if that
+        is set back in between.
+        """
+        seconds: float | None = super()._process_jobs()
+        longest = self.sleep_seconds_max
+        return longest if seconds is None else min(seconds, longest)
+
 
 class SchedulerAlarms:
     """Implements `core.ports.alarms.Alarms` on APScheduler 3.
 
     Decisions are handed out in the scheduler's own thread (handing out is only a put into a
-    queue), duties run in a
-    small pool of their own, so a slow duty never makes a decision late.
+    queue), duties run in threads of their own, so a slow duty never makes a decision late.
     """
 
     def __init__(
@@ -57,13 +75,11 @@ class SchedulerAlarms:
         self._over = False
         self._on_due: OnDue | None = None
         self._store = DecisionJobStore(pending, clock, shards, self._tell)
+        self._threads = DutyThreads()
         self._scheduler = _Engine(
             timezone=UTC,
-            jobstores={"decisions": self._store, "duties": MemoryJobStore()},
-            executors={
-                "decisions": DebugExecutor(),
-                "duties": ThreadPoolExecutor(DUTY_THREADS),
-            },
+            jobstores={"decisions": self._store, "duties": DutyStore()},
+            executors={"decisions": DebugExecutor(), "duties": self._threads},
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
 
@@ -81,8 +97,10 @@ class SchedulerAlarms:
 
         The first time after one interval, or `at_once` when the engine starts.
         """
+        engine = self._scheduler
+        engine.sleep_seconds_max = min(engine.sleep_seconds_max, every.total_seconds())
         first = {"next_run_time": datetime.now(UTC)} if at_once else {}
-        self._scheduler.add_job(
+        engine.add_job(
             duty,
             IntervalTrigger(seconds=every.total_seconds(), timezone=UTC),
             id=name,
@@ -92,21 +110,31 @@ class SchedulerAlarms:
         )
 
     def wake(self, due_at: Instant | None = None) -> None:
-        """Look again, if sleeping on would miss a decision due then."""
+        """Look again, if sleeping on would miss a decision due then.
+
+        None: anything may have changed, so what was told in vain before waits no longer.
+        """
+        if due_at is None:
+            self._store.forget_waits()
+        self._wake(due_at)
+
+    def _wake(self, due_at: Instant | None) -> None:
         if self._scheduler.running and self._store.needs_wake(due_at):
             self._scheduler.wakeup()
 
     def done(self, decision: DecisionId) -> None:
         """Take note that a told decision has been dealt with."""
         if self._store.dealt_with(decision):
-            self.wake()
+            self._wake(None)
 
     def stop(self) -> None:
-        """End; waits for a duty under way."""
+        """End; waits for duties under way, for a while. One that takes longer is left behind."""
         with self._lock:
             self._over = True
             if self._scheduler.running:
-                self._scheduler.shutdown(wait=True)
+                self._scheduler.shutdown(wait=False)
+                if left := self._threads.wait(STOP_SECONDS_MAX):
+                    log.warning("duties_left_behind", duties=left)
 
     def is_alive(self) -> bool:
         """Return whether the scheduler's thread runs and has looked at the ledger lately."""

@@ -6,7 +6,8 @@ loses its thread to one exception of a store. This store therefore never raises,
 never removes: a
 decision stays due until the log says that it fired or was cancelled. Handed-out decisions are
 remembered so that they
-are not handed out twice at once; one that is not dealt with within a minute is handed out again.
+are not handed out twice at once; one that is not dealt with within a minute is handed out again,
+ever more seldom.
 """
 
 import threading
@@ -18,6 +19,7 @@ from apscheduler.job import Job
 from apscheduler.jobstores.base import BaseJobStore
 from apscheduler.triggers.date import DateTrigger
 
+from adapters.scheduler.handed_out import Account, HandedOut
 from adapters.telemetry.logging import get_logger
 from core.errors import LedgerError
 from core.jobs.rows import DecisionRow
@@ -30,9 +32,6 @@ log = get_logger(__name__)
 
 IN_FLIGHT_MAX = 256
 """How many decisions may be handed out and not yet dealt with."""
-
-HANDED_OUT_SECONDS_MAX = 60.0
-"""After this long a decision that was handed out counts as lost on the way."""
 
 SLEEP_MAX = timedelta(seconds=30)
 """Longest sleep, so that a stepped clock or a lost wake-up cannot hurt for long."""
@@ -62,7 +61,7 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
         self._shards = shards
         self._carry_out = carry_out
         self._lock = threading.Lock()
-        self._handed_out: dict[DecisionId, float] = {}
+        self._handed_out = HandedOut()
         self._armed_at: Instant | None = None
         """Nothing new is due before this instant; None while that is not known."""
         self._must_look = True
@@ -72,29 +71,29 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
     def get_due_jobs(self, now: datetime) -> list[Job]:
         """Return due decisions that are not handed out.
 
-        The earliest come first, as many as there is room for.
+        As many as there is room for: the earliest of those that were never handed out, then those
+        that were, in vain.
         """
         if self._sleeps_well():
             return []
         with self._lock:
             self._armed_at, self._must_look = None, False
-        besides = self._besides()
-        room = IN_FLIGHT_MAX - len(besides)
         self._looked = self._clock.monotonic()
+        account = self._handed_out.account(self._looked)
+        room = IN_FLIGHT_MAX - len(account.in_flight)
         if room <= 0:
             return []
         now_here = self._clock.now()
         try:
-            look = self._pending.look(now_here, self._shards(), room, besides)
+            look = self._look(now_here, room, account)
         except LedgerError as error:
             log.warning("decisions_not_read", error=str(error))
             return []
         except Exception:  # whatever it was: the engine goes on, and looks again
             log.exception("decisions_not_read")
             return []
+        self._handed_out.add([row.decision_id for row in look.due], self._looked)
         with self._lock:
-            for row in look.due:
-                self._handed_out[row.decision_id] = self._looked
             if len(look.due) < room:
                 self._armed_at = _armed(look, now_here)
         return [self._job(row, now) for row in look.due]
@@ -114,6 +113,16 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
             log.exception("decisions_not_read")
         return engine_now + ERROR_PAUSE
 
+    def _look(self, now: Instant, room: int, account: Account) -> Look:
+        shards, besides = self._shards(), account.in_flight | account.waiting
+        look = self._pending.look(now, shards, room, besides | account.again)
+        left = room - len(look.due)
+        if not account.again or not left:
+            return look
+        besides |= {row.decision_id for row in look.due}
+        others = self._pending.look(now, shards, left, besides)
+        return Look(due=[*look.due, *others.due], next_due_at=others.next_due_at)
+
     def _sleeps_well(self) -> bool:
         """Return whether it is known, without asking the ledger, that nothing new is due."""
         armed_at = self._armed_at
@@ -129,9 +138,10 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
         now = self._clock.now()
         armed_at = self._armed_at
         if armed_at is None:
-            besides = self._besides()
-            if len(besides) >= IN_FLIGHT_MAX:
+            account = self._handed_out.account(self._clock.monotonic())
+            if len(account.in_flight) >= IN_FLIGHT_MAX:
                 return SLEEP_MAX
+            besides = account.in_flight | account.waiting
             armed_at = _armed(self._pending.look(now, self._shards(), 0, besides), now)
             self._armed_at = armed_at
         return min(max(armed_at - now, timedelta()), SLEEP_MAX)
@@ -152,10 +162,11 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
 
     def dealt_with(self, decision_id: DecisionId) -> bool:
         """Forget that a decision was handed out; return whether there was no room before."""
-        with self._lock:
-            full = len(self._handed_out) >= IN_FLIGHT_MAX
-            self._handed_out.pop(decision_id, None)
-            return full
+        return self._handed_out.forget(decision_id) >= IN_FLIGHT_MAX
+
+    def forget_waits(self) -> None:
+        """Let nothing that was handed out in vain wait any longer than a minute."""
+        self._handed_out.forget_waits()
 
     def seconds_since_look(self) -> float:
         """Return how long ago the store was last asked for due decisions."""
@@ -189,14 +200,6 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
 
     def remove_all_jobs(self) -> None:
         """Do nothing: decisions are ended by events only."""
-
-    def _besides(self) -> frozenset[DecisionId]:
-        lost_before = self._clock.monotonic() - HANDED_OUT_SECONDS_MAX
-        with self._lock:
-            for decision_id, since in list(self._handed_out.items()):
-                if since < lost_before:
-                    del self._handed_out[decision_id]
-            return frozenset(self._handed_out)
 
     def _job(self, row: DecisionRow, now: datetime) -> Job:
         """Return the job of a decision.

@@ -4,9 +4,12 @@ Objects go while nobody is watching. But a watch may also lag behind the log (an
 created a RayCluster a moment ago), and a job must not fail because of that.
 """
 
+import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from adapters.service.slots import Slot, Slots
 from adapters.service.trainjob_watching import tell_belonging_gone, tell_trainjob_gone
 from adapters.service.watching import (
     ChildKind,
@@ -15,6 +18,7 @@ from adapters.service.watching import (
     tell_child_gone,
     tell_job_gone,
 )
+from adapters.service.workers import Workers
 from adapters.telemetry.logging import get_logger
 from core.errors import ClusterError
 from core.kinds import JobState
@@ -30,21 +34,95 @@ from core.ports.cluster import (
     Resource,
 )
 from core.rayjob.observations import JobIdentity
+from core.rayjob.phases import Phase
+from core.rayjob.state import RayJobState, standing
 from core.trainjob.state import TrainJobState
 from core.values.documents import text
-from core.values.ids import StreamId
+from core.values.ids import StreamId, shard_of
 from core.values.instants import Instant
 
 log = get_logger(__name__)
 
-PAUSE_SECONDS = 5.0
-"""Pause after a question that the API server did not answer."""
+PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 1.0, 30.0
+"""Pauses after a question that the API server did not answer: they double."""
 
 _RESOURCES: dict[ChildKind, Resource] = {
     "RayCluster": RAYCLUSTERS,
     "Job": BATCH_JOBS,
     "Pod": PODS,
 }
+
+
+_Key: TypeAlias = "tuple[StreamId, str]"
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What the API server is being asked about jobs: about one thing one question at a time.
+
+    A question is asked again until it is answered, or nobody wants to know any more, or the shard
+    of the job was lost: whoever gains that begins anew.
+    """
+
+    workers: Workers
+    epoch: Callable[[int], int | None]
+    """Returns the epoch under which a shard is held, or None."""
+    under_way: dict[_Key, "_Asking"] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def ask(
+        self,
+        stream: StreamId,
+        about: str,
+        question: Callable[[], bool],
+        is_wanted: Callable[[], bool],
+    ) -> None:
+        """Have a question asked, unless one about the same is under way.
+
+        `question` is called by the workers and returns whether it was answered.
+        """
+        with self.lock:
+            epoch = self.epoch(shard_of(stream))
+            asking = _Asking(self, (stream, about), epoch, question, is_wanted)
+            before = self.under_way.get(asking.key)
+            if before is not None and before.epoch == asking.epoch:
+                return
+            self.under_way[asking.key] = asking
+        self.workers.submit(stream, asking)
+
+    def over(self, asking: "_Asking") -> None:
+        """Take note that a question has ended."""
+        with self.lock:
+            if self.under_way.get(asking.key) is asking:
+                del self.under_way[asking.key]
+
+
+@dataclass(slots=True, eq=False)
+class _Asking:
+    """A question under way. Calling it is a task for the workers."""
+
+    questions: Questions
+    key: _Key
+    epoch: int | None
+    question: Callable[[], bool]
+    is_wanted: Callable[[], bool]
+    pause: float = PAUSE_FIRST_SECONDS
+
+    def __call__(self) -> float | None:
+        """Ask once; return the pause before the next time, or None if it is over."""
+        is_over = True
+        try:
+            is_over = self._is_lost() or self.question() or not self.is_wanted()
+        finally:  # also after a bug: it may be asked anew
+            if is_over:
+                self.questions.over(self)
+        if is_over:
+            return None
+        pause, self.pause = self.pause, min(self.pause * 2, PAUSE_MAX_SECONDS)
+        return pause
+
+    def _is_lost(self) -> bool:
+        return self.questions.epoch(shard_of(self.key[0])) != self.epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +136,7 @@ class Lookout:
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """An object that is not shown. Calling it is a task for the workers."""
+    """An object that is not shown. Calling it is a question."""
 
     lookout: Lookout
     resource: Resource
@@ -67,16 +145,32 @@ class Absence:
     uid: str
     tell: Callable[[Instant], None]
 
-    def __call__(self) -> float | None:
-        """Ask for the object, and tell if it is gone; return the pause before the next try."""
+    @property
+    def about(self) -> str:
+        """Return what is asked for; of a job that is never twice the same."""
+        return f"{self.resource.plural}/{self.name}/{self.uid}"
+
+    def __call__(self) -> bool:
+        """Ask for the object, and tell if it is gone; return whether there was an answer."""
         try:
             found = self.lookout.cluster.get(self.resource, self.namespace, self.name)
         except ClusterError as error:
             log.warning("absence_unclear", name=self.name, error=str(error))
-            return PAUSE_SECONDS
-        if found is None or text(found, "metadata", "uid") != self.uid:
+            return False
+        if found is None or (self.uid and text(found, "metadata", "uid") != self.uid):
             self.tell(self.lookout.clock.now())
-        return None
+        return True
+
+
+def seek(lookout: Lookout, questions: Questions, slots: Slots, slot: Slot) -> None:
+    """Have the API server asked for what a job's state names and the watches do not show."""
+    stream = slot.stream_id
+
+    def is_known() -> bool:
+        return slots.held(stream) is not None or slots.finished(stream) is not None
+
+    for absence in absences(lookout, stream, slot.view.state):
+        questions.ask(stream, absence.about, absence, is_known)
 
 
 def absences(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Absence]:
@@ -99,8 +193,23 @@ def absences(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Ab
     if state.head is not None:
         known.append(("Pod", state.head.name, state.head.uid))
     for kind, name, uid in known:
-        if uid and not around.live.has_child(kind, uid):
+        if _is_absent(around, identity, state, kind, name, uid):
             yield _of_child(lookout, stream, identity, kind, (name, uid))
+
+
+def _is_absent(
+    around: Surroundings,
+    identity: JobIdentity,
+    state: RayJobState,
+    kind: ChildKind,
+    name: str,
+    uid: str,
+) -> bool:
+    """Return whether a child is not shown; one that only a status named has no UID."""
+    if uid:
+        return not around.live.has_child(kind, uid)
+    in_use = kind == "RayCluster" and standing(state) in {Phase.WAITING, Phase.RUNNING}
+    return in_use and around.live.child_named(kind, identity.namespace, name) is None
 
 
 def _of_trainjob(

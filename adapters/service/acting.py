@@ -37,8 +37,8 @@ class World:
     ray: RayJobs
     live: LiveObjects
     door: Door
-    services: dict[str, str] = field(default_factory=dict)
-    """UID of a job -> UID of the Service that was made for it; at most `SERVICES_MAX` of them."""
+    services: dict[str, dict[str, Json]] = field(default_factory=dict)
+    """UID of a job -> its Service, `exactly` as it was last seen; at most `SERVICES_MAX`."""
 
 
 SERVICES_MAX = 5000

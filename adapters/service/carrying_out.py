@@ -28,6 +28,7 @@ from core.errors import (
 )
 from core.jobs.effects import EffectKind, OpenEffect, Outcome
 from core.jobs.observations import EffectEnded
+from core.jobs.troubles import is_new_trouble
 from core.kinds import JobState
 from core.log.redaction import Redactor
 from core.ports.clock import Clock
@@ -83,6 +84,8 @@ class Errand:
     effect: OpenEffect
     tries: int = 0
     told: str = field(default="")
+    """The trouble that was told last."""
+    times_told: int = 0
     is_dropped: bool = False
     """Set by the turn's thread once nobody waits for it any more."""
 
@@ -150,8 +153,8 @@ class Errand:
         if isinstance(error, _PERMANENT) or gave_up:
             self._tell(Outcome.FAILED, trouble)
             return None
-        if trouble != self.told:
-            self.told = trouble
+        if is_new_trouble(trouble, self.told, self.times_told):
+            self.told, self.times_told = trouble, self.times_told + 1
             self._tell(Outcome.FALTERED, trouble)
         return self._pause(error)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from adapters.service.absences import Lookout, absences
+from adapters.service.absences import Lookout, Questions, seek
 from adapters.service.confirmations import Confirmations
 from adapters.service.falling_due import FallingDue
 from adapters.service.giving_up import GivingUp
@@ -99,8 +99,8 @@ class Controller:
         self._worked_on: Mapping[int, int] = {}
         """Shards whose open jobs are loaded, with the epochs they were loaded under."""
         self._gates_open = False
-        self._trouble = ""
-        """Why the ledger could not be read outside of a turn; empty if it could."""
+        self._troubles: dict[str, str] = {}
+        """What could not be read from the ledger outside of a turn -> why; only while it cannot."""
         self._giving_up = GivingUp(
             parts.leases,
             parts.workers,
@@ -110,10 +110,11 @@ class Controller:
             parts.alarms.wake,
         )
         cluster = parts.handover.office.world.cluster
+        self._questions = Questions(parts.workers, parts.leases.epoch)
         self._on_due = FallingDue(
             parts.slots,
             parts.inbox,
-            parts.workers,
+            self._questions,
             parts.polls,
             cluster,
             parts.surroundings,
@@ -177,7 +178,7 @@ class Controller:
 
     def _ledger_troubles(self) -> list[str]:
         parts = self._parts
-        found = {self._trouble, parts.turn.trouble, parts.leases.trouble}
+        found = {*self._troubles.values(), parts.turn.trouble, parts.leases.trouble}
         if parts.leases.is_overdue():  # also said if a call never returns
             found.add("the leases were not renewed in time; nothing is done until they are")
         return sorted(found - {""})
@@ -219,9 +220,10 @@ class Controller:
             leases.succeed_predecessor()
         except LedgerError as error:
             # Once stopping, what came in is dropped: it will be seen again.
-            return self._wait_for_ledger(error, 1)
+            return self._wait_for_ledger("the last run", error, 1)
         leases.renew()
-        self._succeeded, self._trouble = True, ""
+        self._succeeded = True
+        self._troubles.pop("the last run", None)
         return True
 
     def _follow_leases(self) -> None:
@@ -233,6 +235,7 @@ class Controller:
         parts = self._parts
         held = parts.leases.held()
         if held == self._worked_on or self._stopping.is_set():
+            self._troubles.pop("jobs of shards", None)
             return
         kept = {key: epoch for key, epoch in self._worked_on.items() if held.get(key) == epoch}
         # A turn may have read jobs of any other before, under an epoch that has passed.
@@ -242,6 +245,7 @@ class Controller:
         self._worked_on = kept
         gained = frozenset(held) - frozenset(kept)
         if not gained:
+            self._troubles.pop("jobs of shards", None)
             return
         try:
             parts.slots.load(parts.history.open_streams(gained))
@@ -249,9 +253,10 @@ class Controller:
             if self._gates_open:
                 self._take_up(gained, held)
         except LedgerError as error:
-            self._wait_for_ledger(error, 0.5)
+            self._wait_for_ledger("jobs of shards", error, 0.5)
             return
-        self._worked_on, self._trouble = held, ""
+        self._worked_on = held
+        self._troubles.pop("jobs of shards", None)
         log.info("shards_gained", shards=len(gained), open_jobs=len(parts.slots))
 
     def _let_go(self, shards: frozenset[int]) -> None:
@@ -259,10 +264,10 @@ class Controller:
         self._parts.handover.abandon(shards)
         self._parts.slots.drop_shards(shards)
 
-    def _wait_for_ledger(self, error: LedgerError, seconds: float) -> bool:
+    def _wait_for_ledger(self, what: str, error: LedgerError, seconds: float) -> bool:
         """Wait, whatever the error: somebody may put it right. Return whether to stop."""
-        self._trouble = str(error)
-        log.warning("ledger_unavailable", error=self._trouble)
+        self._troubles[what] = str(error)
+        log.warning("ledger_unavailable", needed=what, error=str(error))
         return self._stopping.wait(seconds)
 
     def _open_gates(self) -> None:
@@ -274,9 +279,10 @@ class Controller:
         try:
             self._take_up(frozenset(self._worked_on), self._worked_on)
         except LedgerError as error:
-            self._wait_for_ledger(error, 0.5)
+            self._wait_for_ledger("open jobs", error, 0.5)
             return
-        self._gates_open, self._trouble = True, ""
+        self._gates_open = True
+        self._troubles.pop("open jobs", None)
         parts.workers.open_gate()
         parts.polls.open_gate()
         log.info("gates_opened", open_jobs=len(parts.slots))
@@ -330,7 +336,9 @@ class Controller:
             self._look_again([stream for stream in due if parts.slots.finished(stream) is not None])
         except LedgerError as error:
             publisher.give_back(due)
-            self._wait_for_ledger(error, 0.5)
+            self._wait_for_ledger("finished jobs", error, 0.5)
+        else:
+            self._troubles.pop("finished jobs", None)
 
     def _look_again(self, streams: list[StreamId]) -> None:
         """Read jobs that had ended, and do what is left to do; raises as slots."""
@@ -352,8 +360,7 @@ class Controller:
         if not parts.synced.has_listed(kind_of(slot.view.state).name):
             return
         lookout = Lookout(parts.handover.office.world.cluster, parts.surroundings, parts.clock)
-        for absence in absences(lookout, slot.stream_id, slot.view.state):
-            parts.workers.submit(slot.stream_id, absence)
+        seek(lookout, self._questions, parts.slots, slot)
 
     def _is_watched(self, identity: JobIdentity) -> bool:
         namespaces, door = self._parts.namespaces, self._parts.surroundings.door

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from adapters.service.absences import Questions
 from adapters.service.inbox import Inbox
 from adapters.service.jobset_looks import JobSetLook
 from adapters.service.polls import Polls
 from adapters.service.slots import Slots
 from adapters.service.watching import Surroundings
-from adapters.service.workers import Workers
 from core.jobs.decisions import LOOK_FIRST, DecisionKind
 from core.jobs.observations import DecisionDue
 from core.jobs.rows import DecisionRow
@@ -23,7 +23,7 @@ class FallingDue:
 
     slots: Slots
     inbox: Inbox
-    workers: Workers
+    questions: Questions
     polls: Polls
     cluster: Cluster
     around: Surroundings
@@ -40,11 +40,17 @@ class FallingDue:
 
             if isinstance(state, TrainJobState) and state.identity is not None:
                 look = JobSetLook(self.cluster, self.around, self.clock, state.identity, looked)
-                self.workers.submit(stream, look)
+                about = f"decision {row.decision_id}"
+                self.questions.ask(stream, about, look, lambda: self._is_pending(row))
                 return
             if self.polls.look(stream, looked):
                 return
         self._put(stream, row, looked=False)
+
+    def _is_pending(self, row: DecisionRow) -> bool:
+        state = self.slots.state(row.stream_id)
+        pending = state.decisions if state is not None else ()
+        return any(decision.decision_id == row.decision_id for decision in pending)
 
     def _put(self, stream: StreamId, row: DecisionRow, *, looked: bool) -> None:
         due = DecisionDue(

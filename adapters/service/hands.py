@@ -22,6 +22,8 @@ from core.jobs.whose import (
     is_named,
     why_recorded,
 )
+from core.rayjob.spec import OURS
+from core.trainjob.spec import MANAGED_BY_US
 from core.values.documents import Manifest, text
 from core.values.instants import Instant
 
@@ -79,7 +81,7 @@ class Hands:
 
     def at_start(self, kind: str, manifest: Manifest, now: Instant) -> Refusal | None:
         """Return why a job that is there at the start forbids to begin; None if it does not."""
-        if self.why_recorded(kind, manifest):
+        if self.why_recorded(kind, manifest) or _names_another(kind, manifest):
             return None
         other = other_controller(kind, manifest)
         forbidden = forbids_start(
@@ -99,7 +101,7 @@ class Hands:
         """
         if before is FIRST_SIGHT:
             refusal = self.at_start(kind, manifest, now)
-        elif self.why_recorded(kind, manifest):
+        elif self.why_recorded(kind, manifest) or _names_another(kind, manifest):
             return
         else:
             assert not isinstance(before, FirstSight), "there is one of them"
@@ -132,6 +134,15 @@ class Hands:
         """Return where this controller refuses to control."""
         with self._lock:
             return [self._refusals[key] for key in sorted(self._refusals)]
+
+
+def _names_another(kind: str, manifest: Manifest) -> bool:
+    """Return whether a job says that it is another controller's, as one that MultiKueue sends on.
+
+    Nothing is ever done about it here, so that others write its status is no reason to refuse.
+    """
+    managed_by = text(manifest, "spec", "managedBy")
+    return managed_by not in (OURS if kind == "RayJob" else MANAGED_BY_US)
 
 
 def _refusal(kind: str, manifest: Manifest, other: StatusWriter) -> Refusal:

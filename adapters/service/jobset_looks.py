@@ -17,13 +17,10 @@ from core.ports.cluster import JOBSETS, Cluster
 
 log = get_logger(__name__)
 
-PAUSE_SECONDS = 1.0
-"""Pause after a question that the API server did not answer; nothing could be deleted either."""
-
 
 @dataclass(frozen=True, slots=True)
 class JobSetLook:
-    """Asks for the JobSet, tells it, then goes on. Calling it is a task for the workers."""
+    """Asks for the JobSet, tells it, then goes on. Calling it is a question."""
 
     cluster: Cluster
     around: Surroundings
@@ -31,15 +28,18 @@ class JobSetLook:
     identity: JobIdentity
     then: Callable[[], None]
 
-    def __call__(self) -> float | None:
-        """Look once; return the pause before the next try, or None if it was answered."""
+    def __call__(self) -> bool:
+        """Look once; return whether there was an answer.
+
+        Where there is none, nothing could be deleted either.
+        """
         identity = self.identity
         try:
             found = self.cluster.get(JOBSETS, identity.namespace, identity.name)
         except ClusterError as error:
             log.warning("jobset_not_looked_at", name=identity.name, error=str(error))
-            return PAUSE_SECONDS
+            return False
         if found is not None:  # told as the watch would, so that it is not undone by older news
             BelongingListener(self.around, JOBSETS.kind).seen(found, self.clock.now())
         self.then()
-        return None
+        return True

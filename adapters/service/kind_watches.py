@@ -2,6 +2,8 @@
 
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
 
 from adapters.service.watched_kinds import WATCHED, WatchedKind, is_served, watched_for
 from adapters.service.watching import Surroundings
@@ -21,7 +23,10 @@ class SyncedKinds:
     def __init__(self, lists_per_kind: int, job_kind: str = "RayJob") -> None:
         self._lock = threading.Lock()
         self._lists_per_kind = lists_per_kind
-        self._left: dict[str, int] = {}
+        self._expected: dict[str, int] = {}
+        """Kind -> how many watches list it."""
+        self._listed: dict[str, set[int]] = {}
+        """Kind -> which of them have; a watch may list again before another has listed at all."""
         self.all = threading.Event()
         self.expect(WATCHED[job_kind])
 
@@ -29,25 +34,29 @@ class SyncedKinds:
         """Take note of kinds that are watched from now on."""
         with self._lock:
             for kind in kinds:
-                self._left[kind.name] = 1 if kind.is_cluster_wide else self._lists_per_kind
+                self._expected[kind.name] = 1 if kind.is_cluster_wide else self._lists_per_kind
+                self._listed[kind.name] = set()
             self.all.clear()
 
-    def note(self, kind: str) -> None:
-        """Take note of one complete list of a kind."""
+    def note(self, kind: str, watch: int = 0) -> None:
+        """Take note of one complete list of a kind, by which of its watches (one per namespace)."""
         with self._lock:
-            self._left[kind] -= 1
-            if all(left <= 0 for left in self._left.values()):
+            self._listed[kind].add(watch)
+            if all(self._is_listed(name) for name in self._expected):
                 self.all.set()
 
     def missing(self) -> list[str]:
         """Return the kinds that are not listed yet."""
         with self._lock:
-            return sorted(kind for kind, left in self._left.items() if left > 0)
+            return sorted(kind for kind in self._expected if not self._is_listed(kind))
 
     def has_listed(self, job_kind: str) -> bool:
         """Return whether all that is watched for a kind of job has been listed."""
         with self._lock:
-            return all(self._left.get(kind.name, 1) <= 0 for kind in WATCHED[job_kind])
+            return all(self._is_listed(kind.name) for kind in WATCHED[job_kind])
+
+    def _is_listed(self, kind: str) -> bool:
+        return kind in self._expected and len(self._listed[kind]) >= self._expected[kind]
 
 
 class KindWatches:
@@ -126,8 +135,10 @@ class KindWatches:
 
     def _watch(self, kinds: Iterable[WatchedKind]) -> None:
         for kind in kinds:
-            listener = kind.listener(self._around)
-            for namespace in ("",) if kind.is_cluster_wide else self._namespaces or ("",):
+            namespaces = ("",) if kind.is_cluster_wide else self._namespaces or ("",)
+            for number, namespace in enumerate(namespaces):
+                note = partial(self._synced.note, watch=number)
+                listener = kind.listener(replace(self._around, synced=note))
                 subscription = self._watches.watch(
                     kind.resource, listener, namespace=namespace, selector=kind.selector
                 )

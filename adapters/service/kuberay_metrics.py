@@ -3,6 +3,7 @@
 Source: KubeRay's rayjob metrics collector; names, labels and help texts are upstream's.
 """
 
+import threading
 from collections.abc import Iterator, Sequence
 
 from prometheus_client import CollectorRegistry, Gauge
@@ -10,7 +11,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from adapters.service.handover import Herald as Announce
-from adapters.service.live import LiveObjects
+from adapters.service.live import LiveJob, LiveObjects
 from core.catalogue import JobEvent
 from core.jobs.identity import JobIdentity
 from core.kinds import JobKind
@@ -23,13 +24,20 @@ LABELS = ("name", "namespace", "uid")
 
 
 class KubeRayMetrics(Collector):
-    """What upstream's operator would tell of the RayJobs that are there, whoever controls them."""
+    """What upstream's operator would tell of the RayJobs that are there, whoever controls them.
+
+    How long attempts took is told by the replica that saw them end, as long as the RayJob is there
+    and nobody else drives it; another replica that works on it by then has not seen it.
+    """
 
     def __init__(self, registry: CollectorRegistry, live: LiveObjects) -> None:
         self._live = live
-        self._begun: dict[str, Instant] = {}
-        self._failed: dict[str, int] = {}
-        self._ended: dict[str, list[tuple[str, ...]]] = {}
+        self._lock = threading.Lock()
+        self._begun: dict[str, tuple[int, Instant]] = {}
+        """UID -> the attempt that began last, and when."""
+        self._failed: dict[str, tuple[int, int]] = {}
+        """UID -> an attempt, and how many had failed before it."""
+        self._ended: dict[str, set[tuple[str, ...]]] = {}
         self._durations = Gauge(
             "kuberay_job_execution_duration_seconds",
             "Duration from when the RayJob CR’s JobDeploymentStatus transitions from Initializing "  # noqa: RUF001 upstream's text
@@ -37,29 +45,20 @@ class KubeRayMetrics(Collector):
             "Retrying state indicates that the CR previously failed and that spec.backoffLimit is "
             "enabled.",
             [*LABELS, "job_deployment_status", "retry_count"],
-            registry=registry,
+            registry=None,
         )
         registry.register(self)
 
     def announce(self, identity: JobIdentity, events: Sequence[object]) -> None:
         """Take note of what happened to a job, in order. Called from one thread."""
-        for event in events:
-            if isinstance(event, happened.AttemptStarted):
-                self._begun[identity.uid] = event.at
-            elif isinstance(event, happened.AttemptFailed):
-                self._failed.setdefault(identity.uid, self._shown_failures(identity.uid))
-            elif isinstance(event, happened.RetryGranted):
-                self._took(identity, event.at, "Retrying")
-                self._failed[identity.uid] = event.failed
-            elif isinstance(event, happened.JobFailed):
-                self._took(identity, event.at, "Failed")
-            elif isinstance(event, happened.JobCompleted):
-                self._took(identity, event.at, "Complete")
-            elif isinstance(event, happened.JobDeleted):
-                self._forget(identity.uid)
+        with self._lock:
+            for event in events:
+                self._take_note(identity, event)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield one series per RayJob that is there."""
+        """Yield one series per RayJob that is there, and those of the attempts that ended here."""
+        jobs = self._keep_only_what_is_there()
+        yield from self._durations.collect()
         info = GaugeMetricFamily(
             "kuberay_job_info", "Metadata information about RayJob custom resources", labels=LABELS
         )
@@ -68,7 +67,7 @@ class KubeRayMetrics(Collector):
             "The RayJob's current deployment status",
             labels=(*LABELS, "deployment_status"),
         )
-        for job in self._live.jobs():
+        for job in jobs:
             if job.kind == RAYJOBS.kind:
                 who = (job.identity.name, job.identity.namespace, job.identity.uid)
                 info.add_metric(who, 1)
@@ -76,14 +75,36 @@ class KubeRayMetrics(Collector):
         yield info
         yield status
 
-    def _took(self, identity: JobIdentity, at: Instant, phase: str) -> None:
-        begun = self._begun.pop(identity.uid, None) or self._shown_start(identity.uid)
+    def _take_note(self, identity: JobIdentity, event: object) -> None:
+        uid = identity.uid
+        if isinstance(event, happened.AttemptStarted):
+            self._begun[uid] = event.attempt, event.at
+        elif isinstance(event, happened.AttemptFailed):
+            self._failed[uid] = event.attempt, self._failures_before(uid, event.attempt)
+        elif isinstance(event, happened.RetryGranted):
+            self._took(identity, event.attempt, event.at, "Retrying")
+            self._failed[uid] = event.attempt + 1, event.failed
+        elif isinstance(event, happened.JobFailed):
+            self._took(identity, event.attempt, event.at, "Failed")
+        elif isinstance(event, happened.JobCompleted):
+            self._took(identity, event.attempt, event.at, "Complete")
+        elif isinstance(event, happened.JobDeleted):
+            self._forget(uid)
+
+    def _took(self, identity: JobIdentity, attempt: int, at: Instant, phase: str) -> None:
+        last, begun = self._begun.pop(identity.uid, (None, None))
+        if last != attempt:  # another process saw this one begin
+            begun = self._shown_start(identity.uid)
         if begun is None:
             return
-        failed = str(self._failed.get(identity.uid, self._shown_failures(identity.uid)))
+        failed = str(self._failures_before(identity.uid, attempt))
         labels = (identity.name, identity.namespace, identity.uid, phase, failed)
         self._durations.labels(*labels).set((at - begun).total_seconds())
-        self._ended.setdefault(identity.uid, []).append(labels)
+        self._ended.setdefault(identity.uid, set()).add(labels)
+
+    def _failures_before(self, uid: str, attempt: int) -> int:
+        counted_for, failed = self._failed.get(uid, (None, 0))
+        return failed if counted_for == attempt else self._shown_failures(uid)
 
     def _shown_failures(self, uid: str) -> int:
         """Return how often the job had failed before this process, as its status says."""
@@ -94,6 +115,18 @@ class KubeRayMetrics(Collector):
         """Return when an attempt began under another process, as its status says."""
         job = self._live.job(uid)
         return None if job is None else parse_rfc3339(text(job.manifest, "status", "startTime"))
+
+    def _keep_only_what_is_there(self) -> list[LiveJob]:
+        """Forget what is gone and what another controller drives; return the jobs that are there.
+
+        The end of either is announced to nobody, or to the replica that works on it by then.
+        """
+        with self._lock:
+            jobs = self._live.jobs()
+            kept = {job.identity.uid for job in jobs if not job.recorded}
+            for uid in {*self._begun, *self._failed, *self._ended} - kept:
+                self._forget(uid)
+        return jobs
 
     def _forget(self, uid: str) -> None:
         self._begun.pop(uid, None)

@@ -7,7 +7,7 @@ needed to tell them again. Safe to use from many threads.
 
 import threading
 import zlib
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -18,6 +18,17 @@ from core.rayjob.observations import JobIdentity
 from core.values.documents import Manifest
 
 _PACKING_LEVEL = 1
+
+GONE_MAX = 10_000
+"""So many objects that went last are remembered: far more than go while one answer is on its way.
+"""
+
+_ASKED_FOR = frozenset({"JobSet"})
+"""Kinds of children that are asked for besides being watched.
+
+Of the others nothing comes but by their watches, in order; and what is watched by its labels may be
+told as gone and come back.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,19 +150,40 @@ class _Children:
         return child
 
 
+class _Gone:
+    """The UIDs that were told as gone last; no object ever gets one of them again."""
+
+    def __init__(self) -> None:
+        self._uids: OrderedDict[str, None] = OrderedDict()
+
+    def note(self, uid: str) -> None:
+        self._uids[uid] = None
+        if len(self._uids) > GONE_MAX:
+            self._uids.popitem(last=False)
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._uids
+
+
 class LiveObjects:
-    """Every RayJob and every child that the watches have told of and not taken back."""
+    """Every RayJob and every child that the watches have told of and not taken back.
+
+    What was asked for may be answered after the watch has told that it went: then it is not kept.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._gone = _Gone()
         self._jobs: dict[str, LiveJob] = {}
         self._selecting: dict[tuple[str, str], set[str]] = {}
         self._children: defaultdict[str, _Children] = defaultdict(_Children)
         self._runtimes: dict[tuple[str, str, str], LiveRuntime] = {}
 
     def put_job(self, job: LiveJob) -> None:
-        """Keep a RayJob in place of its older form."""
+        """Keep a RayJob in place of its older form, unless it has gone."""
         with self._lock:
+            if job.identity.uid in self._gone:
+                return
             known = self._jobs.get(job.identity.uid)
             if known is not None and version_is_older(job.version, known.version):
                 job = replace(job, version=known.version)  # a write of our own was quicker
@@ -168,8 +200,9 @@ class LiveObjects:
                 self._jobs[uid] = replace(job, version=version)
 
     def drop_job(self, uid: str) -> LiveJob | None:
-        """Forget a RayJob and return it."""
+        """Forget a RayJob for good and return it."""
         with self._lock:
+            self._gone.note(uid)
             job = self._jobs.pop(uid, None)
             if job is not None and job.selected:
                 selected = (job.identity.namespace, job.selected)
@@ -194,13 +227,19 @@ class LiveObjects:
             return list(self._jobs.values())
 
     def put_child(self, kind: str, child: LiveChild) -> None:
-        """Keep a RayCluster (`RayCluster`), submitter (`Job`) or head's Pod (`Pod`)."""
+        """Keep a RayCluster (`RayCluster`), submitter (`Job`) or head's Pod (`Pod`).
+
+        One of a kind that is asked for is not kept if it has gone.
+        """
         with self._lock:
-            self._children[kind].put(child)
+            if child.uid not in self._gone:
+                self._children[kind].put(child)
 
     def drop_child(self, kind: str, uid: str) -> LiveChild | None:
         """Forget a child and return it."""
         with self._lock:
+            if kind in _ASKED_FOR:
+                self._gone.note(uid)
             return self._children[kind].drop(uid)
 
     def child(self, kind: str, uid: str) -> LiveChild | None:

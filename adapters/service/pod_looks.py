@@ -29,6 +29,9 @@ TROUBLE_CHARACTERS_MAX = 300
 PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 0.5, 5.0
 """Pauses between two looks for the same thing: they double."""
 
+TOLD_AGAIN_AFTER = 20
+"""After so many looks that found the same, it is told once more: the first may have been lost."""
+
 LABEL_JOB_NAME = "batch.kubernetes.io/job-name"
 """Label of the Pods of a batch Job. Source: Kubernetes, batch/v1, since 1.27."""
 
@@ -41,31 +44,40 @@ class PodLooks:
     """
 
     office: Office
-    under_way: set[StreamId] = field(default_factory=set)
+    looks: dict[StreamId, "_Look"] = field(default_factory=dict)
+    """The look of each job that is under way; another one of the same job ends itself."""
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def under_way(self) -> set[StreamId]:
+        """Return the jobs that are looked after."""
+        with self.lock:
+            return set(self.looks)
 
     def offer(self, stream: StreamId, state: RayJobState) -> Task | None:
         """Return a task that looks as long as the state calls for it; None, if one is under way."""
         with self.lock:
-            if wanted_look(state) is None or stream in self.under_way:
+            if wanted_look(state) is None or stream in self.looks:
                 return None
-            self.under_way.add(stream)
-            return _Look(self, stream)
+            look = self.looks[stream] = _Look(self, stream)
+            return look
 
     def forget(self, stream: StreamId) -> None:
         """Drop a job that another replica works on now."""
         with self.lock:
-            self.under_way.discard(stream)
+            self.looks.pop(stream, None)
 
-    def still_wanted(self, stream: StreamId) -> tuple[RayJobState, PodLook] | None:
+    def still_wanted(self, look: "_Look") -> tuple[RayJobState, PodLook] | None:
         """Return what is to be looked for; the task is over once it is nothing."""
         with self.lock:
-            state = self.office.slots.state(stream)
+            if self.looks.get(look.stream) is not look:
+                return None
+            state = self.office.slots.state(look.stream)
             purpose = wanted_look(state) if isinstance(state, RayJobState) else None
             if not isinstance(state, RayJobState) or purpose is None:
-                self.under_way.discard(stream)
+                del self.looks[look.stream]
                 return None
-            return (state, purpose) if stream in self.under_way else None
+            return state, purpose
 
 
 @dataclass(slots=True)
@@ -75,19 +87,41 @@ class _Look:
     looks: PodLooks
     stream: StreamId
     pause: float = PAUSE_FIRST_SECONDS
+    told: PodsSeen | None = None
+    """What was told last."""
+    told_in: RayJobState | None = None
+    """The state of the job then."""
+    same: int = 0
+    """How often the same has been found since."""
 
     def __call__(self) -> float | None:
         """Look once and tell; return the pause before the next look, or None if it is over."""
-        looks, wanted = self.looks, self.looks.still_wanted(self.stream)
+        looks, wanted = self.looks, self.looks.still_wanted(self)
         if wanted is None:
             return None
         state, purpose = wanted
         identity, live = state.identity, looks.office.world.live
         job = live.job(identity.uid) if identity is not None else None
         if job is not None:  # what is said of an object that is gone could not be redacted
-            looks.office.inbox.put(self.stream, self._seen(state, purpose, job.redactor))
+            seen = self._seen(state, purpose, job.redactor)
+            if self._is_news(state, seen):
+                looks.office.inbox.put(self.stream, seen)
         pause, self.pause = self.pause, min(self.pause * 2, PAUSE_MAX_SECONDS)
         return pause
+
+    def _is_news(self, state: RayJobState, seen: PodsSeen) -> bool:
+        """Return whether a finding is to be told.
+
+        Not the same again in the same state: while the ledger is away, the inbox does not fill
+        with it.
+        """
+        last = self.told if state is self.told_in else None
+        self.same += 1
+        is_same = last is not None and replace(seen, id=last.id, at=last.at) == last
+        if is_same and self.same < TOLD_AGAIN_AFTER:
+            return False
+        self.told, self.told_in, self.same = seen, state, 0
+        return True
 
     def _seen(self, state: RayJobState, purpose: PodLook, redactor: Redactor) -> PodsSeen:
         number = state.attempt.number if state.attempt is not None else 0

@@ -1,9 +1,9 @@
 """Asking the heads: a schedule in memory for every running attempt, and looks on demand.
 
 A poll is no decision: it needs no memory, a restart begins anew. What answers as before is only
-counted. A look is a
-poll that somebody waits for: the submitter has ended, or a decision that would end the attempt is
-due.
+counted, and so is silence that goes on: while the ledger is away the inbox does not fill with it.
+A look is a poll that somebody waits for: the submitter has ended, or a decision that would end the
+attempt is due.
 """
 
 import heapq
@@ -38,8 +38,8 @@ log = get_logger(__name__)
 TROUBLE_CHARACTERS_MAX = 300
 
 TOLD_AGAIN_AFTER = 20
-"""After so many answers that said the same, it is told once more: should the first have been lost
-on its way, the job would wait for ever."""
+"""After so many answers that said the same, or none of them came, it is told once more: should the
+first have been lost on its way, the job would wait for ever."""
 
 SPREAD_MAX = 3.0
 """The first question comes within a quarter of so many seconds, whatever the interval."""
@@ -56,8 +56,11 @@ class _Target:
     job_id: str
     due: float
     last: RayJobInfo | None = None
+    trouble: str = ""
+    """Why there was no such answer, as it was told last; empty if there was one, or if the state
+    has changed since: what meant nothing to the state before may mean something now."""
     same: int = 0
-    """How often the last answer has come again without having been told."""
+    """How often the last answer, or trouble, has come again without having been told."""
     in_flight: bool = False
     look: bool = False
     """Somebody waits for the next answer, even if it is the same as before."""
@@ -165,6 +168,7 @@ class Polls:
                     replaced.follower.stop()
                 self._targets[stream] = target
                 self._push(stream, target)
+            target.trouble = ""
             if attempt.look_wanted and not target.look:
                 target.look = True
                 self._hurry(stream, target)
@@ -283,19 +287,16 @@ class Polls:
                 if is_gone:
                     target.follower.stop()
         except RayJobNotFound:
-            target.last = None
             parts.metrics.polls.labels("not_found").inc()
-            self._tell_not_found(stream, target)
+            if self._is_news(target, "not found", looked=looked):
+                self._tell_not_found(stream, target)
         except RayApiError as error:
-            target.last = None
-            parts.metrics.polls.labels("unanswered").inc()
             trouble = redactor.text(str(error), TROUBLE_CHARACTERS_MAX)
-            self._tell_unanswered(stream, target, trouble)
+            self._unanswered(stream, target, trouble, looked=looked)
         except Exception as error:  # an adapter's bug, or an answer that nobody foresaw
             log.exception("poll_broken", stream=str(stream))
-            target.last = None
-            parts.metrics.polls.labels("unanswered").inc()
-            self._tell_unanswered(stream, target, f"an unusable answer ({type(error).__name__})")
+            trouble = f"an unusable answer ({type(error).__name__})"
+            self._unanswered(stream, target, trouble, looked=looked)
 
     def _answered(
         self,
@@ -313,8 +314,22 @@ class Polls:
             if target.same < TOLD_AGAIN_AFTER:
                 return
         seen = see_answer(stream, target.job_id, info, redactor, at)
-        target.last, target.same = info, 0
+        target.last, target.trouble, target.same = info, "", 0
         parts.inbox.put(stream, seen)
+
+    def _is_news(self, target: _Target, trouble: str, *, looked: bool) -> bool:
+        """Take note of why there was no answer; return whether it is to be told."""
+        target.last = None
+        target.same += 1
+        if trouble == target.trouble and not looked and target.same < TOLD_AGAIN_AFTER:
+            return False
+        target.trouble, target.same = trouble, 0
+        return True
+
+    def _unanswered(self, stream: StreamId, target: _Target, trouble: str, *, looked: bool) -> None:
+        self._parts.metrics.polls.labels("unanswered").inc()
+        if self._is_news(target, f"unanswered: {trouble}", looked=looked):
+            self._tell_unanswered(stream, target, trouble)
 
     def _tell_not_found(self, stream: StreamId, target: _Target) -> None:
         at = self._parts.clock.now()

@@ -7,6 +7,7 @@ from core.kinds import JobObservation
 from core.rayjob.observations import ClusterGone, ClusterSeen, ManifestGone, ManifestSeen
 from core.rayjob.phases import FINAL
 from core.trainjob.observations import JobSetSeen, TrainJobGone, TrainJobSeen
+from core.trainjob.phases import TERMINAL
 
 _REOPENING = (
     ManifestGone,
@@ -23,12 +24,21 @@ _REOPENING = (
 def may_reopen(finished: Finished, observation: JobObservation) -> bool:
     """Return whether a finished job has to be read, to see what an observation means to it."""
     if isinstance(observation, ManifestSeen | TrainJobSeen):
+        if observation.in_between and _shows_end(observation):
+            return False
         leaving = observation.deleting_at is not None
         changed = observation.generation > finished.generation or leaving != finished.leaving
         return changed or finished.recorded != bool(observation.recorded)
     if isinstance(observation, JobSetSeen):  # after the end none should be at work
         return observation.end is None and not observation.deleting
     return isinstance(observation, _REOPENING)
+
+
+def _shows_end(observation: ManifestSeen | TrainJobSeen) -> bool:
+    """Return whether the status that was seen is that of a job that has ended."""
+    if isinstance(observation, ManifestSeen):
+        return observation.status.phase in FINAL
+    return any(item.is_true and item.type in TERMINAL for item in observation.status.conditions)
 
 
 def is_settled(finished: Finished, job: LiveJob | None, live: LiveObjects) -> bool:

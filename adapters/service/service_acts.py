@@ -14,47 +14,73 @@ from core.values.documents import Json, Manifest, child, text
 
 
 def put_service(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
-    """Create the Service of the job's head, or let it lead to the attempt's RayCluster."""
+    """Create the Service of the job's head, or let it lead to the attempt's RayCluster.
+
+    Raises `ObjectChanged` where a look shows that it leads elsewhere than to an earlier attempt's
+    RayCluster: whoever holds the job now may have led it on meanwhile. Who tries again is asked
+    for the lease first, and then leads on just what was seen.
+    """
     del ray_job_id
     identity, name = job.identity, effect.wanted.name
-    derived = cluster_name(identity.name, identity.uid, effect.attempt)
-    adopted = text(job.manifest, "status", "rayClusterName")
-    is_derived = world.live.child_named("RayCluster", identity.namespace, derived) is not None
-    target = derived if is_derived else adopted or derived
+    target = _target(world, job, effect.attempt)
     wanted = build_head_service(job.manifest, target, world.door.installation)
     sent: Manifest = {"leads to": target}
-    if _is_update(effect) and (known := world.services.pop(identity.uid, "")):
-        patch: dict[str, Json] = {"metadata": {"uid": known}, "spec": _leading(wanted)}
+    if known := world.services.pop(identity.uid, None):
         with suppress(ObjectChanged, ObjectNotFound, RequestInvalid):  # it is not what it was
-            world.cluster.merge_patch(SERVICES, identity.namespace, name, patch)
-            return _led(world, job, known, sent)
+            return _led(world, job, _lead(world, identity.namespace, name, known, wanted), sent)
     found = world.cluster.get(SERVICES, identity.namespace, name) if _is_update(effect) else None
     if found is None:
         try:
-            made = world.cluster.create(SERVICES, wanted)
+            return _led(world, job, world.cluster.create(SERVICES, wanted), sent)
         except ObjectExists:
             found = world.cluster.get(SERVICES, identity.namespace, name)
             if found is None:
                 raise
-        else:
-            return _led(world, job, text(made, "metadata", "uid"), sent)
     if owner_uid(found) != identity.uid:
         raise SomebodyElses(f"Service {name} is there and does not belong to this RayJob")
-    uid = text(found, "metadata", "uid")
-    if leads_to(found) == target:
-        return Done(uid=uid, already=True)
-    world.cluster.merge_patch(
-        SERVICES, identity.namespace, name, {**exactly(found), "spec": _leading(wanted)}
-    )
-    return _led(world, job, uid, sent)
+    leads_there = leads_to(found)
+    if leads_there == target:
+        return Done(uid=text(found, "metadata", "uid"), already=True)
+    if leads_there not in _earlier(job, effect.attempt):
+        _remember(world, job, found)
+        raise ObjectChanged(f"Service {name} leads to {leads_there}")
+    led = _lead(world, identity.namespace, name, exactly(found), wanted)
+    return _led(world, job, led, sent)
 
 
-def _led(world: World, job: LiveJob, uid: str, sent: Manifest) -> Done:
+def _target(world: World, job: LiveJob, attempt: int) -> str:
+    """Return the name of the RayCluster of an attempt; a job may have come with one."""
+    identity = job.identity
+    derived = cluster_name(identity.name, identity.uid, attempt)
+    if world.live.child_named("RayCluster", identity.namespace, derived) is not None:
+        return derived
+    return text(job.manifest, "status", "rayClusterName") or derived
+
+
+def _earlier(job: LiveJob, attempt: int) -> set[str]:
+    """Return the names of the RayClusters of the attempts before."""
+    identity = job.identity
+    return {cluster_name(identity.name, identity.uid, number) for number in range(1, attempt)}
+
+
+def _lead(
+    world: World, namespace: str, name: str, known: dict[str, Json], wanted: Manifest
+) -> Manifest:
+    """Let this very version of a Service lead where it is wanted to lead."""
+    patch = {**known, "spec": _leading(wanted)}
+    return world.cluster.merge_patch(SERVICES, namespace, name, patch)
+
+
+def _led(world: World, job: LiveJob, service: Manifest, sent: Manifest) -> Done:
     """Remember a Service that leads where it is to lead."""
+    _remember(world, job, service)
+    return Done(uid=text(service, "metadata", "uid"), sent=sent)
+
+
+def _remember(world: World, job: LiveJob, service: Manifest) -> None:
     if len(world.services) >= SERVICES_MAX:
         world.services.clear()
-    world.services[job.identity.uid] = uid
-    return Done(uid=uid, sent=sent)
+    world.services[job.identity.uid] = exactly(service)
 
 
 def _is_update(effect: OpenEffect) -> bool:

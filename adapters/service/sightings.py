@@ -27,6 +27,7 @@ from core.rayjob.children import (
     mirrored_status,
     owner_uid,
     sidecar_end,
+    submission_of,
     submitter_end,
 )
 from core.rayjob.installation import UPSTREAMS, Installation
@@ -104,7 +105,11 @@ def secrets_of(manifest: Manifest) -> frozenset[str]:
 
 
 def see_manifest(
-    door: Door, identity: JobIdentity, manifest: Manifest, redactor: Redactor, at: Instant
+    door: Door,
+    identity: JobIdentity,
+    manifest: Manifest,
+    redactor: Redactor,
+    at: Instant,
 ) -> ManifestSeen:
     """Return the sighting of a RayJob."""
     metadata = child(manifest, "metadata")
@@ -237,6 +242,7 @@ def see_submitter(
         message=redactor.text(end.message, MESSAGE_CHARACTERS_MAX),
         deleting=text(metadata, "deletionTimestamp") != "",
         attempt=attempt_of(manifest),
+        job_id=submission_of(manifest),
     )
 
 

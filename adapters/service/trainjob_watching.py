@@ -18,6 +18,7 @@ from adapters.service.trainjob_sightings import (
 )
 from adapters.service.watching import (
     Surroundings,
+    after_another,
     last_writer,
     newest_writer,
     recorded_glance,
@@ -100,6 +101,9 @@ class TrainJobListener:
         if not around.concerns_us(identity.stream_id):
             return
         sighting = see_trainjob(around.door, identity, manifest, redactor, at)
+        if known is None and others is not None and not recorded:
+            told, sighting = after_another(sighting, others)
+            around.inbox.put(identity.stream_id, told)
         around.inbox.put(identity.stream_id, sighting)
         if known is None or known.runtime != job.runtime:
             tell_runtime(around, job, at)

@@ -6,7 +6,7 @@ A listener does no more than decode, redact and put into the inbox; it decides n
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -33,11 +33,18 @@ from core.rayjob.children import (
     head_pod_glance,
     owner_uid,
 )
-from core.rayjob.observations import ClusterGone, HeadPodGone, ManifestGone, SubmitterGone
+from core.rayjob.observations import (
+    ClusterGone,
+    HeadPodGone,
+    ManifestGone,
+    ManifestSeen,
+    SubmitterGone,
+)
 from core.rayjob.submitter_container import token_secret
+from core.trainjob.observations import TrainJobSeen
 from core.values.documents import Manifest, child, items, number, text
 from core.values.ids import StreamId, observation_id
-from core.values.instants import Instant
+from core.values.instants import Instant, rfc3339
 
 log = get_logger(__name__)
 
@@ -140,6 +147,9 @@ class JobListener:
         if not around.concerns_us(identity.stream_id):
             return
         sighting = see_manifest(around.door, identity, manifest, redactor, at)
+        if known is None and others is not None and not recorded:
+            told, sighting = after_another(sighting, others)
+            around.inbox.put(identity.stream_id, told)
         for problem in sighting.option_problems:
             name = f"{identity.namespace}/{identity.name}"
             log.warning("annotation_left_out", job=name, problem=problem)
@@ -162,6 +172,22 @@ class JobListener:
     def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
         """Tell every job of the gap."""
         tell_gap(self._around, "RayJob", since, until, reason)
+
+
+Sighting = TypeVar("Sighting", ManifestSeen, TrainJobSeen)
+
+
+def after_another(sighting: Sighting, other: StatusWriter) -> tuple[Sighting, Sighting]:
+    """Return the first sighting of a job that another controller drove while nobody was here.
+
+    First what that one did is recorded, then control is taken. What a start is told is news though
+    an earlier one may have been told the same.
+    """
+    stream, at = sighting.identity.stream_id, sighting.at.isoformat()
+    why = f"{other.manager or 'another controller'} wrote its status at {rfc3339(other.written_at)}"
+    mark = observation_id(stream, "driven by another", str(sighting.id), at)
+    told = replace(sighting, id=mark, recorded=why, in_between=True)
+    return told, replace(sighting, id=observation_id(stream, "taken back", str(sighting.id), at))
 
 
 def last_writer(known: LiveJob | None) -> LiveWriter:

@@ -1,7 +1,13 @@
 """Who decides about a job changes: this controller, or another whose doing is only recorded."""
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
 from core.jobs.events import ControlReleased, ControlTaken
 from core.values.instants import Instant
+
+State = TypeVar("State")
+Event = TypeVar("Event")
 
 
 def control_change(
@@ -18,3 +24,23 @@ def control_change(
     if since is not None and not told:
         return (ControlTaken(at=at, recorded_since=since, recorded_because=why),)
     return ()
+
+
+def facts_and_conclusions(
+    state: State,
+    facts: Iterable[Event],
+    evolve: Callable[[State, Event], State],
+    infer: Callable[[State], tuple[Event, ...]],
+) -> tuple[State, tuple[Event, ...]]:
+    """Return the state after facts and all events that led there.
+
+    Before control is taken everything is concluded that the other controller's last status tells:
+    the job goes on from where that one left it.
+    """
+    told: list[Event] = []
+    for fact in facts:
+        before = infer(state) if isinstance(fact, ControlTaken) else ()
+        for event in (*before, fact):
+            state = evolve(state, event)
+            told.append(event)
+    return state, tuple(told)

@@ -76,7 +76,10 @@ class AttemptRow:
     """When the cluster was ready and the attempt Running."""
     ended_at: Instant | None
     outcome: str
-    """Empty while it goes on; succeeded, stopped, failed, suspended or deleted."""
+    """Empty while it goes on; succeeded, stopped, failed, suspended, deleted, or unknown.
+
+    Unknown: another controller drove it, and how it ended was not seen.
+    """
     reason: str
     message: str
     job_status: str

@@ -20,7 +20,8 @@ class JobEnds(Protocol):
     ) -> Following:
         """Call `told` once, when the job seems to have ended, or can be followed no longer.
 
-        `told` is called from a thread of its own; it must return quickly and never raise.
+        `told` is called from a thread of its own, or from within `follow` if the log ends at once;
+        it must return quickly and never raise.
 
         Raises:
             RayApiError: it cannot be followed now.

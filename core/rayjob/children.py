@@ -61,6 +61,19 @@ def attempt_of(manifest: Manifest) -> int:
     return int(said) if plain else 0
 
 
+def submission_of(job: Manifest) -> str:
+    """Return which submission a batch Job hands in; empty if it does not say.
+
+    Source: KubeRay puts RAY_JOB_SUBMISSION_ID (status.jobId) at the end of its first container's
+    env; all submitters of a RayJob have one name, and say nothing else of their attempt.
+    """
+    for container in items(job, "spec", "template", "spec", "containers")[:1]:
+        for variable in reversed(items(container, "env")):
+            if text(variable, "name") == "RAY_JOB_SUBMISSION_ID":
+                return text(variable, "value")
+    return ""
+
+
 def dashboard_address(cluster: Manifest, domain: str = "cluster.local") -> str:
     """Return `host:port` of a RayCluster's dashboard; empty if it shows none to others.
 

@@ -9,6 +9,7 @@ One function per observation, then whatever follows by itself.
 from typing import assert_never
 
 from core.jobs import observations as shared
+from core.jobs.control_change import facts_and_conclusions
 from core.rayjob import observations as seen
 from core.rayjob.events import RayJobEvent
 from core.rayjob.evolve import evolve
@@ -41,8 +42,9 @@ def decide(state: RayJobState, observation: seen.RayJobObservation) -> tuple[Ray
     if not facts:
         return ()
     was_recorded = state.recorded is not None
-    for event in facts:
-        state = evolve(state, event)
+    state, facts = facts_and_conclusions(
+        state, facts, evolve, lambda now: infer(now, observation.at)
+    )
     if state.recorded is None:
         return *facts, *settle(state, observation.id, observation.at)
     # What was under way or pending when control was given up is dropped, once.

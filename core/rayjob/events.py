@@ -274,6 +274,7 @@ class JobSuspended:
 
     at: Instant
     attempt: int
+    """0: another controller suspended it, and no attempt was seen before."""
     inferred: bool = False
     """Whether another controller did it, and this follows from what it left."""
 

@@ -337,6 +337,8 @@ def _adopted_phase(state: RayJobState, status: SeenStatus) -> Phase:
     A job that shows Running and no address of its head would never be asked about; without names
     nothing of it could be found.
     """
+    if (end := end_beneath(status)) is not None:
+        return end
     phase = {phase.value: phase for phase in Phase}.get(status.phase, Phase.NEW)
     if phase in _ACTIVE and not _has_names(state, status):
         return Phase.NEW
@@ -344,6 +346,18 @@ def _adopted_phase(state: RayJobState, status: SeenStatus) -> Phase:
     if phase in _ACTIVE and (unnamed or not status.address):
         return Phase.INITIALIZING
     return phase
+
+
+def end_beneath(status: SeenStatus) -> Phase | None:
+    """Return how a job had ended whose end KubeRay has written over with ValidationFailed.
+
+    It validates in every phase. It sets endTime at the end only, and never takes it back.
+    """
+    if status.phase != Phase.VALIDATION_FAILED.value or status.ended_at is None:
+        return None
+    succeeded = status.job_status == JobStatus.SUCCEEDED.value and status.failed == 0
+    stopped = status.job_status == JobStatus.STOPPED.value
+    return Phase.COMPLETE if status.succeeded or succeeded or stopped else Phase.FAILED
 
 
 def _has_names(state: RayJobState, status: SeenStatus) -> bool:

@@ -49,10 +49,15 @@ def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # 
             return _entrypoint_missed(state, event)
         case events.StatusCheckFailed():
             since = state.entrypoint.silent_since or event.at
-            entrypoint = replace(state.entrypoint, silent_since=since, trouble=event.trouble)
+            entrypoint = replace(
+                state.entrypoint,
+                silent_since=since,
+                trouble=event.trouble,
+                troubles=state.entrypoint.troubles + 1,
+            )
             return _looked(state)._replace(entrypoint=entrypoint)
         case events.StatusCheckRecovered():
-            entrypoint = replace(state.entrypoint, silent_since=None, trouble="")
+            entrypoint = replace(state.entrypoint, silent_since=None, trouble="", troubles=0)
             return state._replace(entrypoint=entrypoint)
         case events.HeadPodObserved():
             return _head_observed(state, event)

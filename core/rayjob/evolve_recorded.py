@@ -25,7 +25,8 @@ def control_taken(state: RayJobState, event: ControlTaken) -> RayJobState:
 
     What Ray has said shows that the entrypoint was handed in; a retry that the other had begun is
     carried on at once. Losses that a job which goes on has survived are no reason to end it: the
-    other made anew what was lost. What is lost still, the next look or poll tells again.
+    other made anew what was lost. What is lost still, the next look or poll tells again; of a
+    RayCluster that was seen to go nobody would.
     """
     attempt, submitter, entrypoint = state.attempt, state.submitter, state.entrypoint
     if attempt is not None:
@@ -35,8 +36,8 @@ def control_taken(state: RayJobState, event: ControlTaken) -> RayJobState:
             retry_at=event.at if state.phase is Phase.RETRYING else attempt.retry_at,
         )
     if attempt is not None and standing(state) in {Phase.WAITING, Phase.RUNNING}:
-        attempt = _recovered(attempt)
-        entrypoint = replace(entrypoint, missed=False, silent_since=None, trouble="")
+        attempt = _recovered(attempt, is_cluster_known=state.cluster is not None)
+        entrypoint = replace(entrypoint, missed=False, silent_since=None, trouble="", troubles=0)
         if submitter is not None and submitter.outcome == "Vanished":
             submitter = None
     return state._replace(
@@ -44,8 +45,9 @@ def control_taken(state: RayJobState, event: ControlTaken) -> RayJobState:
     )
 
 
-def _recovered(attempt: Attempt) -> Attempt:
-    return replace(attempt, cluster_lost=False, head_lost=False, head_taken="", head_restarted="")
+def _recovered(attempt: Attempt, *, is_cluster_known: bool) -> Attempt:
+    lost = attempt.cluster_lost and not is_cluster_known
+    return replace(attempt, cluster_lost=lost, head_lost=False, head_taken="", head_restarted="")
 
 
 def others_status_observed(state: RayJobState, status: SeenStatus) -> RayJobState:

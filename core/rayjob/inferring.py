@@ -31,7 +31,7 @@ from core.rayjob.events import (
     SuspensionStarted,
     TransitionsMissed,
 )
-from core.rayjob.evolve import evolve
+from core.rayjob.evolve import end_beneath, evolve
 from core.rayjob.observations import SeenStatus
 from core.rayjob.phases import FINAL, JobStatus, Phase
 from core.rayjob.state import Attempt, RayJobState
@@ -46,6 +46,7 @@ UNKNOWN = "Unknown"
 _PHASES = {phase.value: phase for phase in Phase}
 _JOB_STATUSES = {status.value: status for status in JobStatus}
 _ACTIVE = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
+_BETWEEN = frozenset({Phase.NEW, Phase.SUSPENDED})
 _BEFORE_RUNNING = frozenset({Phase.INITIALIZING, Phase.WAITING})
 _OTHERS_SECOND = timedelta(seconds=1)
 """Instants in a status are whole seconds."""
@@ -60,7 +61,7 @@ def _next(state: RayJobState, at: Instant) -> Step:
     shown = state.recorded.shown if state.recorded is not None else None
     if shown is None or state.deleted_at is not None or state.phase in FINAL:
         return ()
-    target = _PHASES.get(shown.phase)
+    target = end_beneath(shown) or _PHASES.get(shown.phase)
     if target is None or _is_behind(state, shown, target):  # None: of a newer controller
         return ()
     for rule in RULES:
@@ -129,6 +130,26 @@ def _parting(state: RayJobState, shown: SeenStatus, target: Phase, at: Instant) 
     return (missed,)
 
 
+def _missed(state: RayJobState, shown: SeenStatus, target: Phase, at: Instant) -> Step:
+    """Attempts have failed while none was known to go on: how is not known, but they count."""
+    attempt = state.attempt
+    goes_on = attempt is not None and not attempt.cleared
+    if target is Phase.VALIDATION_FAILED or goes_on or state.phase not in _BETWEEN:
+        return ()
+    over = target in {Phase.RETRYING, Phase.FAILED} and shown.cluster_name != ""
+    if shown.failed - over <= state.failed:
+        return ()
+    missed = TransitionsMissed(
+        at=at,
+        attempt=attempt.number if attempt is not None else 0,
+        before=state.phase.value,
+        after=target.value,
+        failed_before=state.failed,
+        failed=shown.failed - over,
+    )
+    return (missed,)
+
+
 def _is_another(attempt: Attempt, shown: SeenStatus) -> bool:
     """Return whether a status tells of another attempt: of other names, or begun later."""
     if shown.cluster_name != attempt.cluster_name:
@@ -145,8 +166,9 @@ def _beginning(state: RayJobState, shown: SeenStatus, target: Phase, at: Instant
         if target is Phase.SUSPENDED:
             return ()
         return (JobResumed(at=at, inferred=True),)
-    if target is Phase.SUSPENDED and attempt is not None:  # whatever led there was missed
-        return (JobSuspended(at=at, attempt=attempt.number, inferred=True),)
+    if target is Phase.SUSPENDED:  # whatever led there was missed
+        number = attempt.number if attempt is not None else 0
+        return (JobSuspended(at=at, attempt=number, inferred=True),)
     if state.phase is not Phase.NEW or not shown.cluster_name:
         return ()
     before = attempt.number if attempt is not None else 0
@@ -274,5 +296,13 @@ def _failed(shown: SeenStatus, attempt: int, at: Instant) -> JobFailed:
     )
 
 
-RULES: tuple[Rule, ...] = (_validity, _parting, _beginning, _progress, _entrypoint, _ending)
+RULES: tuple[Rule, ...] = (
+    _validity,
+    _parting,
+    _missed,
+    _beginning,
+    _progress,
+    _entrypoint,
+    _ending,
+)
 """In the order in which the other controller must have acted."""

@@ -75,6 +75,9 @@ class ManifestSeen:
     """Annotations of ours that are left out, and why."""
     recorded: str = ""
     """Why the job is only recorded here; empty: it is controlled."""
+    in_between: bool = False
+    """It tells what another controller has done since this one stopped; of an unknown job it tells
+    nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +134,8 @@ class SubmitterSeen:
     deleting: bool
     attempt: int = 0
     """The attempt it was made for; 0: it does not say."""
+    job_id: str = ""
+    """The submission that it hands in; empty: it does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

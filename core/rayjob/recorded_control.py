@@ -4,6 +4,8 @@ from core.jobs.control_change import control_change
 from core.rayjob.events import OthersStatusObserved, RayJobEvent
 from core.rayjob.observations import ManifestSeen, SeenStatus
 from core.rayjob.state import RayJobState
+from core.rayjob.status import status
+from core.values.documents import text
 
 NO_STATUS = SeenStatus(phase="")
 
@@ -11,11 +13,28 @@ NO_STATUS = SeenStatus(phase="")
 def control_of(state: RayJobState, told: ManifestSeen) -> tuple[RayJobEvent, ...]:
     """Return who decides about the job from now on, and what others say of it; if that is news."""
     recorded = state.recorded
-    if state.deleted_at is not None:
+    if state.deleted_at is not None or _is_no_news(state, told):
         return ()
     since, why = (recorded.since, recorded.why) if recorded is not None else (None, "")
-    changed = control_change(since, why, told.recorded, told.at)
+    still = told.recorded if told.spec.is_ours else told.recorded or why
+    changed = control_change(since, why, still, told.at)
     before = recorded.shown if recorded is not None else None
-    if not told.recorded or told.status == (before or NO_STATUS):
+    is_lost = not still and told.status == NO_STATUS
+    if is_lost or told.status == (before or NO_STATUS):
         return changed
-    return *changed, OthersStatusObserved(at=told.at, status=told.status)
+    shown = OthersStatusObserved(at=told.at, status=told.status)
+    # What the other did last is known before control is taken: the job goes on from there.
+    return (*changed, shown) if still else (shown, *changed)
+
+
+def _is_no_news(state: RayJobState, told: ManifestSeen) -> bool:
+    """Return whether the job stays under control and shows nothing that another has done."""
+    if state.recorded is not None:
+        return False
+    own, others = status(state), told.status
+    is_as_known = (
+        others.phase == text(own, "jobDeploymentStatus")
+        and others.cluster_name == text(own, "rayClusterName")
+        and (others.succeeded, others.failed) == (state.succeeded, state.failed)
+    )
+    return not told.recorded or (told.in_between and is_as_known)

@@ -108,6 +108,9 @@ def on_submitter_seen(state: RayJobState, seen: SubmitterSeen) -> tuple[RayJobEv
         return _stray_submitter(state, seen)
     if attempt.cleared:
         return ()
+    named = seen.job_id and attempt.job_id and not seen.attempt
+    if named and seen.job_id != attempt.job_id:
+        return ()  # others' submitter of another attempt: its watch lags, or is ahead
     events: list[RayJobEvent] = []
     if known is None or known.uid != seen.uid or known.deleting != seen.deleting:
         events.append(

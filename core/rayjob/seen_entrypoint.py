@@ -5,6 +5,7 @@ something (the job had been
 seen or handed in before, or the submitter has ended) is it written down.
 """
 
+from core.jobs.troubles import is_new_trouble
 from core.rayjob.events import (
     EntrypointMissed,
     EntrypointObserved,
@@ -74,8 +75,7 @@ def on_poll_unanswered(state: RayJobState, seen: PollUnanswered) -> tuple[RayJob
     known, attempt = state.entrypoint, state.attempt
     if attempt is None or not wants_poll(state) or seen.job_id != attempt.job_id:
         return ()
-    told = known.silent_since is not None and known.trouble == seen.trouble
-    if told and not attempt.look_wanted:
+    if not is_new_trouble(seen.trouble, known.trouble, known.troubles) and not attempt.look_wanted:
         return ()
     return (StatusCheckFailed(at=seen.at, job_id=seen.job_id, trouble=seen.trouble),)
 

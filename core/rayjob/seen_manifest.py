@@ -23,7 +23,8 @@ def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEven
     if state.deleted_at is not None:
         return ()
     if known is None:
-        return _first_sight(seen) if seen.spec.is_ours or seen.recorded else ()
+        is_told = (seen.spec.is_ours or seen.recorded) and not seen.in_between
+        return _first_sight(seen) if is_told else ()
     if seen.generation < known.generation:
         return ()
     if seen.problem is not None and seen.problem.kind == INVALID_STATUS and state.attempt:

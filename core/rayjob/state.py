@@ -102,6 +102,9 @@ class Entrypoint:
     silent_since: Instant | None = None
     """Since when the head has left the status checks unanswered."""
     trouble: str = ""
+    """Why it has, as it was told last."""
+    troubles: int = 0
+    """How often that was told."""
 
     @property
     def has_ended(self) -> bool:

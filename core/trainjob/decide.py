@@ -7,6 +7,7 @@ nothing here acts.
 from typing import assert_never
 
 from core.jobs import observations as shared
+from core.jobs.control_change import facts_and_conclusions
 from core.trainjob import observations as seen
 from core.trainjob.events import TrainJobEvent
 from core.trainjob.evolve import evolve
@@ -38,8 +39,9 @@ def decide(
     if not facts:
         return ()
     was_recorded = state.recorded is not None
-    for event in facts:
-        state = evolve(state, event)
+    state, facts = facts_and_conclusions(
+        state, facts, evolve, lambda now: infer(now, observation.at)
+    )
     if state.recorded is None:
         return *facts, *settle(state, observation.id, observation.at)
     # What was under way or pending when control was given up is dropped, once.

@@ -52,10 +52,14 @@ def evolve_life(state: TrainJobState, event: events.TrainLifeEvent) -> TrainJobS
         case events.TrainJobResumed():
             return _set(state, SUSPENDED, False, RESUMED_REASON, RESUMED_MESSAGE, event.at)  # noqa: FBT003
         case events.TrainJobCompleted():
-            return _ended(state, COMPLETE, event)
+            ended = _ended(state, COMPLETE, event)
+            return ended._replace(succeeded=max(ended.succeeded, 1)) if event.inferred else ended
         case events.TrainJobFailed():
             ended = _ended(state, FAILED, event)
-            return ended._replace(doomed=event.reason == DEADLINE_EXCEEDED)
+            if event.inferred:  # its JobSet may have gone before
+                ended = ended._replace(failed=max(ended.failed, 1))
+            known = not event.inferred or ended.jobset is not None
+            return ended._replace(doomed=event.reason == DEADLINE_EXCEEDED and known)
         case events.TrainJobDeleted():
             return state._replace(deleted_at=event.at)
         case events.TrainJobDeletionStarted():

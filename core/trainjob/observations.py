@@ -54,6 +54,9 @@ class TrainJobSeen:
     """The redacted specification, labels and annotations."""
     recorded: str = ""
     """Why the job is only recorded here; empty: it is controlled."""
+    in_between: bool = False
+    """It tells what another controller has done since this one stopped; of an unknown job it tells
+    nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import assert_never
 from core.jobs import observations as shared
 from core.jobs.settling import settled
 from core.trainjob import observations as seen
-from core.trainjob.conditions import Condition, is_true
+from core.trainjob.conditions import Condition, found, is_true
 from core.trainjob.events import (
     JobSetVanished,
     TrainAttemptEnded,
@@ -88,8 +88,12 @@ def _next(state: TrainJobState, at: Instant) -> News:
     if (wish := by_type.get(SUSPENDED)) is not None:
         if wish.is_true and not is_true(state.conditions, SUSPENDED):
             return (TrainJobSuspended(at=_when(wish, at), inferred=True),)
-        if not wish.is_true and is_true(state.conditions, SUSPENDED):
-            return (TrainJobResumed(at=_when(wish, at), inferred=True),)
+        known = found(state.conditions, SUSPENDED)
+        since = _when(wish, at)
+        if not wish.is_true and known is not None and not known.is_true and since > known.since:
+            return (TrainJobSuspended(at=since, inferred=True),)  # and resumed, both unseen
+        if not wish.is_true and (known is None or known.is_true):
+            return (TrainJobResumed(at=since, inferred=True),)
     return _executions(state, at)
 
 

@@ -34,7 +34,8 @@ def on_trainjob_seen(state: TrainJobState, seen: TrainJobSeen) -> News:
     if state.deleted_at is not None:
         return ()
     if known is None:
-        return _first_sight(seen) if seen.spec.is_ours or seen.recorded else ()
+        is_told = (seen.spec.is_ours or seen.recorded) and not seen.in_between
+        return _first_sight(seen) if is_told else ()
     if seen.generation < known.generation:
         return ()
     return *_changes(seen, known), *control_of(state, seen)

@@ -211,6 +211,7 @@ def submitter(
     finished_at: float | None = None,
     reason: str = "",
     message: str = "",
+    job_id: str = "",
 ) -> SubmitterSeen:
     """Return a look at the submitter; it ended at `finished_at`, or 2 s before it was seen."""
     ended = after(at - 2 if finished_at is None else finished_at)
@@ -226,6 +227,7 @@ def submitter(
             reason=reason,
             message=message,
             deleting=deleting,
+            job_id=job_id,
         )
     )
 

@@ -19,7 +19,7 @@ from core.jobs import events as shared
 from core.log.chain import GENESIS, canonical, first_fault
 from core.log.recording import NamedEvent, Tail, Writer, record
 from core.projections.view import View, advance
-from core.rayjob.events import JobAdopted, RayJobEvent, TransitionsMissed
+from core.rayjob.events import JobAdopted, JobSuspended, RayJobEvent, TransitionsMissed
 from core.rayjob.observations import RayJobObservation
 from core.rayjob.phases import FOLLOWERS
 from core.rayjob.state import RayJobState
@@ -197,8 +197,10 @@ def check_laws(decider: RayJobDecider, history: Sequence[RayJobEvent], known: in
         check_projections(decider, history, known)
 
 
-_LEAPS = (JobAdopted, TransitionsMissed)
-"""Events that tell where a job stands, and not how it got there."""
+def _is_leap(event: RayJobEvent) -> bool:
+    """Return whether an event tells where a job stands, and not how it got there."""
+    unseen = isinstance(event, JobSuspended) and event.attempt == 0
+    return unseen or isinstance(event, JobAdopted | TransitionsMissed)
 
 
 def check_phases(decider: RayJobDecider, history: Iterable[RayJobEvent]) -> None:
@@ -206,7 +208,7 @@ def check_phases(decider: RayJobDecider, history: Iterable[RayJobEvent]) -> None
     state = decider.initial
     for event in history:
         after = decider.evolve(state, event)
-        stepped = after.phase is not state.phase and not isinstance(event, _LEAPS)
+        stepped = after.phase is not state.phase and not _is_leap(event)
         if stepped:
             step = f"{state.phase!r} -> {after.phase!r} by {type(event).__name__}"
             assert after.phase in FOLLOWERS[state.phase], step

@@ -1,22 +1,29 @@
 """The end of a log stream tells that a job may have ended; everything else tells nothing."""
 
 import contextlib
+import selectors
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-from adapters.ray.log_streams import LogStreams
+from adapters.ray import log_streams
+from adapters.ray.log_streams import HEAD_BYTES_MAX, LogStreams
 from adapters.ray.web_socket import CLOSE, PING, FrameSkipper, control_frame
 from core.errors import RayApiUnreachable
+from core.ports.job_ends import Following
+from tests.adapters.ray.scripted_head import Script, ScriptedHead
 from tests.support.waiting import wait_until
 
 LIMIT_SECONDS = 20
 SWITCHED = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
 TEXT = b"\x81\x05hello"
+MANY_NEWS = 10_000
+"""More than fit between two threads that do not listen."""
 
 
 class Head:
@@ -144,12 +151,136 @@ def test_who_asks_for_what_with_which_token(streams: LogStreams) -> None:
         b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
         b"SSH-2.0-OpenSSH\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nX: " + b"x" * HEAD_BYTES_MAX + b"\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nX: " + b"x" * (1 << 20),
     ],
+    ids=["404", "a whole answer", "another protocol", "a long head", "a head without end"],
 )
 def test_what_cannot_be_followed_is_said_at_once(streams: LogStreams, answer: bytes) -> None:
     with head_that_says(answer) as head, pytest.raises(RayApiUnreachable):
         streams.follow(head.address, "train-abcde", "", Ear())
     assert len(streams) == 0
+
+
+def test_an_answer_that_breaks_off_in_its_head_lets_nothing_be_followed(
+    streams: LogStreams,
+) -> None:
+    script = Script(b"HTTP/1.1 101 Switching Protocols\r\n")
+    with ScriptedHead(script) as head, pytest.raises(RayApiUnreachable):
+        streams.follow(head.address, "train-abcde", "", Ear())
+
+
+def test_a_head_that_trickles_holds_nobody_for_long(
+    streams: LogStreams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte comes soon enough, all of them do not."""
+    monkeypatch.setattr(log_streams, "OPEN_SECONDS", 0.3)
+    slow = Script(
+        b"HTTP/1.1 101 Switching Protocols\r\nX: " + b"x" * 100 + b"\r\n\r\n", trickle=True
+    )
+    with ScriptedHead(slow) as head, pytest.raises(RayApiUnreachable):
+        streams.follow(head.address, "train-abcde", "", Ear())
+    assert len(streams) == 0
+
+
+def test_a_goodbye_that_comes_with_the_answer_is_a_hint(streams: LogStreams) -> None:
+    ear = Ear()
+    with head_that_says(SWITCHED + b"\x88\x00") as head:
+        streams.follow(head.address, "train-abcde", "", ear)
+        ear.wait()
+        wait_until(lambda: len(streams) == 0, "nothing is kept", LIMIT_SECONDS)
+    assert ear.told == 1
+
+
+def test_a_control_frame_without_end_is_a_hint(streams: LogStreams) -> None:
+    ear = Ear()
+    with head_that_says(SWITCHED) as head:
+        streams.follow(head.address, "train-abcde", "", ear)
+        head.only().sendall(b"\x89\x7f" + (1 << 60).to_bytes(8))
+        ear.wait()
+
+
+class Broken(FrameSkipper):
+    """What nobody foresaw."""
+
+    def feed(self, data: bytes) -> list[tuple[int, bytes]]:
+        raise ZeroDivisionError(data)
+
+
+def test_what_goes_wrong_with_one_stream_is_no_concern_of_the_others(streams: LogStreams) -> None:
+    broken, good = Ear(), Ear()
+    with head_that_says(SWITCHED) as head, head_that_says(SWITCHED) as other:
+        following = streams.follow(head.address, "one", "", broken)
+        streams.follow(other.address, "two", "", good)
+        following.frames = Broken()
+        head.only().sendall(TEXT)
+        broken.wait()
+        assert good.told == 0
+        other.only().sendall(b"\x88\x00")
+        good.wait()
+    wait_until(lambda: len(streams) == 0, "nothing is kept", LIMIT_SECONDS)
+
+
+class Full(selectors.DefaultSelector):
+    """Has no room for the first stream."""
+
+    had_room = True
+
+    def register(
+        self,
+        fileobj: Any,  # noqa: ANN401 as in the library
+        events: int,
+        data: Any = None,  # noqa: ANN401 as in the library
+    ) -> selectors.SelectorKey:
+        if data is not None and self.had_room:
+            self.had_room = False
+            raise OSError("no space left")
+        return super().register(fileobj, events, data)
+
+
+def test_a_stream_that_cannot_be_watched_is_no_concern_of_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(selectors, "DefaultSelector", Full)
+    unwatched, good = Ear(), Ear()
+    streams = LogStreams(proxies={})
+    with head_that_says(SWITCHED) as head:
+        streams.follow(head.address, "one", "", unwatched)
+        unwatched.wait()
+        streams.follow(head.address, "two", "", good)
+        wait_until(lambda: len(head.connections) == 2, "both answered", LIMIT_SECONDS)
+        head.connections[1].sendall(b"\x88\x00")
+        good.wait()
+    streams.close()
+
+
+def stop_often(following: Following) -> None:
+    for _ in range(MANY_NEWS):
+        following.stop()
+
+
+def test_who_has_news_never_waits_for_the_thread() -> None:
+    """Else the thread, which has news too, would wait for itself."""
+    streams = LogStreams(proxies={})
+    is_held, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        is_held.set()
+        go_on.wait(LIMIT_SECONDS)
+
+    with head_that_says(SWITCHED) as head, head_that_says(SWITCHED) as other:
+        streams.follow(head.address, "one", "", hold)
+        following = streams.follow(other.address, "two", "", Ear())
+        head.only().sendall(b"\x88\x00")
+        assert is_held.wait(LIMIT_SECONDS)
+        news = threading.Thread(target=stop_often, args=(following,), daemon=True)
+        news.start()
+        news.join(LIMIT_SECONDS / 2)
+        is_waiting = news.is_alive()
+        go_on.set()
+        assert not is_waiting
+    wait_until(lambda: len(streams) == 0, "nothing is kept", LIMIT_SECONDS)
+    streams.close()  # which itself has news
 
 
 def test_a_head_that_is_not_there_cannot_be_followed(streams: LogStreams) -> None:
@@ -209,6 +340,13 @@ def test_frames_of_any_size_in_any_pieces_are_passed_over(size: int, piece: int)
     for start in range(0, len(data), piece):
         found += skipper.feed(data[start : start + piece])
     assert found == [(PING, b"hi"), (CLOSE, b"")]
+
+
+@pytest.mark.parametrize("opcode", [CLOSE, PING, 0xA, 0xB])
+@pytest.mark.parametrize("length", [b"\x7e\x00\x7e", b"\x7f" + (1 << 60).to_bytes(8)])
+def test_a_control_frame_that_is_too_long_is_a_goodbye(opcode: int, length: bytes) -> None:
+    frame = bytes([0x80 | opcode]) + length + b"x" * 1000
+    assert FrameSkipper().feed(TEXT + frame) == [(CLOSE, b"")]
 
 
 def test_what_a_client_says_is_masked() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from adapters.memory.clock import SimulatedClock
 from adapters.scheduler.alarms import SILENT_SECONDS_MAX, SchedulerAlarms
-from adapters.scheduler.job_store import HANDED_OUT_SECONDS_MAX, IN_FLIGHT_MAX
+from adapters.scheduler.handed_out import HANDED_OUT_SECONDS_MAX
+from adapters.scheduler.job_store import IN_FLIGHT_MAX
 from core.errors import LedgerUnavailable
 from core.jobs.rows import DecisionRow
 from tests.adapters.scheduler.due import ALL, Table, a_decision
@@ -45,6 +46,12 @@ class Desk:
             yield
         finally:
             self.alarms.stop()
+
+    def looked(self) -> list[str]:
+        """Return what the engine, not started, would hand out at a look now."""
+        self.alarms._store.needs_wake(None)  # noqa: SLF001 so that it looks
+        jobs = self.alarms._store.get_due_jobs(NOON)  # noqa: SLF001 as the engine does
+        return [job.args[0].cause for job in jobs]
 
     def looked_again(self) -> None:
         """Let the engine look, and wait until it has."""
@@ -91,6 +98,24 @@ def test_what_is_in_flight_is_not_told_again_before_a_minute_has_passed() -> Non
         desk.clock.advance(HANDED_OUT_SECONDS_MAX + 1)
         desk.alarms.wake()
         wait_until(lambda: desk.told == ["a", "a"], "the decision to be told again")
+
+
+def test_what_waits_is_told_once_anything_may_have_changed_and_not_because_others_are_done() -> (
+    None
+):
+    desk = Desk(a_decision("a"))
+    for waited in (0.0, HANDED_OUT_SECONDS_MAX + 1, HANDED_OUT_SECONDS_MAX + 1):
+        desk.clock.advance(waited)
+        desk.looked()
+    others = [a_decision(f"{number}") for number in range(IN_FLIGHT_MAX)]
+    for row in others:
+        desk.table.add(row)
+    assert len(desk.looked()) == IN_FLIGHT_MAX
+    desk.table.end(others[0].decision_id)
+    desk.alarms.done(others[0].decision_id)
+    assert desk.looked() == [], "there is room, and it waits"
+    desk.alarms.wake()
+    assert desk.looked() == ["a"]
 
 
 def test_a_later_decision_does_not_wake_the_engine() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from adapters.memory.clock import SimulatedClock
+from adapters.scheduler.handed_out import HANDED_OUT_SECONDS_MAX
 from adapters.scheduler.job_store import (
     ERROR_PAUSE,
-    HANDED_OUT_SECONDS_MAX,
     IN_FLIGHT_MAX,
     SLEEP_MAX,
     DecisionJobStore,
@@ -85,6 +85,40 @@ def test_no_more_are_handed_out_than_may_be_in_flight() -> None:
     assert desk.due() == [str(IN_FLIGHT_MAX)]
     desk.store.dealt_with(rows[1].decision_id)
     assert not desk.store.dealt_with(rows[2].decision_id), "there was room"
+
+
+def test_what_nobody_can_deal_with_leaves_room_for_others_however_many_there_are() -> None:
+    hopeless = [a_decision(f"{number}", number - 10_000) for number in range(3 * IN_FLIGHT_MAX)]
+    desk = Desk(*hopeless, a_decision("good", -1))
+    handed_out: list[str] = []
+    for _ in range(4):
+        handed_out += desk.due_at_a_look()
+        desk.clock.advance(HANDED_OUT_SECONDS_MAX + 1)
+    assert handed_out[: len(desk.table.rows)] == [*(row.cause for row in hopeless), "good"]
+
+
+def test_what_was_handed_out_in_vain_comes_after_what_was_not() -> None:
+    rows = [a_decision(f"{number}", number - 1000) for number in range(IN_FLIGHT_MAX)]
+    desk = Desk(*rows)
+    assert len(desk.due()) == IN_FLIGHT_MAX
+    desk.clock.advance(HANDED_OUT_SECONDS_MAX + 1)
+    desk.table.add(a_decision("new"))
+    again = desk.due_at_a_look()
+    assert (len(again), again[:2]) == (IN_FLIGHT_MAX, ["new", "0"])
+
+
+def test_while_it_waits_it_takes_no_room_and_the_engine_sleeps() -> None:
+    rows = [a_decision(f"{number}", number - 1000) for number in range(IN_FLIGHT_MAX)]
+    desk = Desk(*rows)
+    for _ in range(2):
+        assert len(desk.due_at_a_look()) == IN_FLIGHT_MAX
+        desk.clock.advance(HANDED_OUT_SECONDS_MAX + 1)
+    assert desk.due_at_a_look() == []
+    assert desk.pause() > SLEEP_MAX - ONE_SECOND
+    desk.table.add(a_decision("new"))
+    assert desk.due_at_a_look() == ["new"]
+    desk.clock.advance(HANDED_OUT_SECONDS_MAX)
+    assert len(desk.due_at_a_look()) == IN_FLIGHT_MAX - 1, "one of them is in flight"
 
 
 def test_the_engine_sleeps_until_the_next_decision_but_never_too_long() -> None:

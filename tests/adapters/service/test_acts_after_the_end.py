@@ -1,13 +1,15 @@
 """Acts besides those of an attempt: the head's Service, looking for a RayCluster, what goes."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from adapters.service.acting import Done, SomebodyElses
+from adapters.service.acting import Done, SomebodyElses, World
 from adapters.service.acts import act
 from adapters.service.live import LiveJob
-from core.errors import ObjectNotFound
+from core.errors import ClusterUnreachable, ObjectChanged, ObjectNotFound
 from core.jobs.effects import EffectKind, OpenEffect
 from core.ports.cluster import RAYCLUSTERS, RAYJOBS, SERVICES
 from core.rayjob.gang import POD_GROUPS
@@ -68,13 +70,15 @@ def test_the_service_leads_to_the_next_attempts_head_and_keeps_its_address(
     assert text(found, "spec", "clusterIP") == "10.0.0.7"
 
 
-@pytest.mark.parametrize("since", ["nothing", "deleted", "another's"])
+@pytest.mark.parametrize("since", ["nothing", "changed", "deleted", "another's"])
 def test_a_service_of_this_process_is_led_on_unseen_unless_it_is_another_since(since: str) -> None:
     bench = Bench()
     job = bench.job()
     world = bench.office().world
     act(world, job, attempt_of(bench, job, CREATE, 1), JOB_ID)
-    if since != "nothing":
+    if since == "changed":
+        bench.cluster.edit(SERVICES, "ml", SERVICE, status={"loadBalancer": {}})
+    elif since != "nothing":
         bench.cluster.delete(SERVICES, "ml", SERVICE)
     if since == "another's":
         make(bench, SERVICES, SERVICE, owner="of a RayCluster")
@@ -84,6 +88,95 @@ def test_a_service_of_this_process_is_led_on_unseen_unless_it_is_another_since(s
     done = act(world, job, attempt_of(bench, job, UPDATE, 2), JOB_ID)
     found = bench.cluster.get(SERVICES, "ml", SERVICE)
     assert (leads_to(found), done.uid) == (name_of(job, 2), uid_of(found or {}))
+
+
+@dataclass
+class Line:
+    """A line to the API server on which requests are lost to who sent them, and arrive late."""
+
+    cluster: Any
+    silent: str = ""
+    """The method whose requests are on their way."""
+    late: list[Callable[[], Manifest]] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 any method
+        method = getattr(self.cluster, name)
+        if name != self.silent:
+            return method
+
+        def held(*said: Any) -> Manifest:  # noqa: ANN401 any request
+            self.late.append(lambda: method(*said))
+            raise ClusterUnreachable("no answer in time")
+
+        return held
+
+
+def two_worlds(bench: Bench) -> tuple[Line, World, World]:
+    """Return a line, a replica behind it, and one with a good line."""
+    good = bench.office().world
+    line = Line(bench.cluster)
+    return line, World(line, good.ray, good.live, good.door), good
+
+
+def test_a_service_is_led_on_again_and_again_without_a_look() -> None:
+    bench = Bench()
+    job = bench.job()
+    line, world, _ = two_worlds(bench)
+    act(world, job, attempt_of(bench, job, CREATE, 1), JOB_ID)
+    line.silent = "get"
+    for attempt in (2, 3, 4):
+        act(world, job, attempt_of(bench, job, UPDATE, attempt), JOB_ID)
+    assert line.late == []
+    assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == name_of(job, 4)
+
+
+@pytest.mark.parametrize("meanwhile", ["another replica", "its sender"])
+def test_a_request_that_arrives_late_does_not_lead_a_service_back(meanwhile: str) -> None:
+    bench = Bench()
+    job = bench.job()
+    line, zombie, other = two_worlds(bench)
+    act(zombie, job, attempt_of(bench, job, CREATE, 1), JOB_ID)
+    line.silent = "merge_patch"
+    with pytest.raises(ClusterUnreachable):
+        act(zombie, job, attempt_of(bench, job, UPDATE, 2), JOB_ID)
+    line.silent = ""
+    world = other if meanwhile == "another replica" else zombie
+    act(world, job, attempt_of(bench, job, UPDATE, 2), JOB_ID)
+    act(world, job, attempt_of(bench, job, UPDATE, 3), JOB_ID)
+    with pytest.raises(ObjectChanged):
+        line.late[0]()
+    assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == name_of(job, 3)
+
+
+@pytest.mark.parametrize("knows", [True, False])
+@pytest.mark.parametrize("kind", [CREATE, UPDATE])
+def test_who_wakes_up_does_not_lead_a_service_back(kind: EffectKind, *, knows: bool) -> None:
+    """Not in the try in which it slept: the next is for the lease to forbid."""
+    bench = Bench()
+    job = bench.job()
+    _, zombie, successor = two_worlds(bench)
+    if knows:
+        act(zombie, job, attempt_of(bench, job, CREATE, 1), JOB_ID)
+    act(successor, job, attempt_of(bench, job, CREATE, 1), JOB_ID)
+    act(successor, job, attempt_of(bench, job, UPDATE, 3), JOB_ID)
+    with pytest.raises(ObjectChanged, match=f"leads to {name_of(job, 3)}"):
+        act(zombie, job, attempt_of(bench, job, kind, 2), JOB_ID)
+    assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == name_of(job, 3)
+
+
+def test_a_service_that_leads_elsewhere_is_led_back_at_the_next_try() -> None:
+    """As one that somebody has edited."""
+    bench = Bench()
+    job = bench.job()
+    world = bench.office().world
+    act(world, job, attempt_of(bench, job, CREATE, 1), JOB_ID)
+    elsewhere: dict[str, Any] = {"spec": {"selector": {"ray.io/cluster": "elsewhere"}}}
+    bench.cluster.merge_patch(SERVICES, "ml", SERVICE, elsewhere)
+    effect = attempt_of(bench, job, UPDATE, 2)
+    with pytest.raises(ObjectChanged):
+        act(world, job, effect, JOB_ID)
+    assert not act(world, job, effect, JOB_ID).already
+    assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == name_of(job, 2)
 
 
 def test_a_service_that_somebody_deleted_is_made_anew() -> None:

@@ -12,6 +12,7 @@ from adapters.service.carrying_out import (
     Errand,
 )
 from adapters.service.hands import FIRST_SIGHT, Hands
+from adapters.service.live import LiveObjects
 from core.errors import (
     ClusterUnreachable,
     ObjectExists,
@@ -184,13 +185,13 @@ def test_where_another_controller_was_met_nothing_is_sent_any_more() -> None:
 
 
 def test_without_the_object_nothing_is_sent_but_it_is_not_forgotten() -> None:
+    """The log knows the job; the watch has not told of it yet."""
     bench = Refusing()
-    errand = bench.an_errand()
-    manifest = bench.live.jobs()[0].manifest
-    bench.jobs.gone(manifest, bench.clock.now())
-    bench.said()
+    job = bench.job()
+    bench.live = LiveObjects()
+    errand = bench.errand(job, CREATE)
     assert errand() == PAUSE_MAX_SECONDS
-    bench.see(manifest)
+    bench.live.put_job(job)
     assert errand() is None
     assert len(bench.cluster.list(RAYCLUSTERS).items) == 1
 

@@ -76,6 +76,19 @@ def look(hands: Hands, cluster: _Listed) -> None:
     refuse_to_fight(cast("Cluster", cluster), hands, kinds, (), cast("Clock", _Noon()))
 
 
+@pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
+def test_what_another_cluster_works_on_says_nothing_of_this_ones_controllers(kind: str) -> None:
+    """Kueue copies the status of such a job from the cluster that it runs in, again and again."""
+    hands = Hands()
+    far, later = (
+        {**job(entry("kueue", at)), "spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}
+        for at in (EARLY, LATE)
+    )
+    assert hands.at_start(kind, far, NOON) is None
+    hands.note(kind, later, other_controller(kind, far), NOON)
+    assert hands.refusals() == []
+
+
 def test_a_start_is_refused_where_another_drives_a_job_and_it_is_said_what_to_do() -> None:
     with pytest.raises(OtherControllerAtWork) as refused:
         look(Hands(), _Listed(job(THEIRS)))
@@ -134,7 +147,9 @@ def test_what_was_taken_over_is_not_refused_for_what_was_written_before() -> Non
     listener.seen(job(THEIRS), NOON)
     listener.seen(job(OURS, version=2), NOON)
     listener.seen(job(THEIRS, version=3), NOON)
-    assert set(taken(inbox)) == {""}
+    first, *others = taken(inbox)
+    assert first == f"ray-operator wrote its status at {EARLY}", "so is what it did meanwhile"
+    assert set(others) == {""}
     assert hands.refusals() == []
     known = live.job("uid-1")
     assert known is not None

@@ -8,9 +8,17 @@ from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Inbox
 from adapters.service.kind_watches import KindWatches, SyncedKinds
 from adapters.service.live import LiveObjects
+from adapters.service.watched_kinds import WATCHED
 from adapters.service.watching import Surroundings
 from core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
-from core.ports.cluster import JOBSETS, POD_GROUPS, ObjectList, Resource
+from core.ports.cluster import (
+    JOBSETS,
+    POD_GROUPS,
+    ObjectList,
+    ObjectListener,
+    Resource,
+    Subscription,
+)
 from tests.support.records import NOON
 from tests.support.service_world import own_door
 from tests.support.stepped_cluster import SteppedCluster
@@ -24,6 +32,19 @@ class Server(SteppedCluster):
     def __init__(self) -> None:
         super().__init__(lambda: NOON)
         self.errors: dict[Resource, Exception] = {}
+        self.listeners: dict[str, list[ObjectListener]] = {}
+        """Namespace -> who is told of what is in it."""
+
+    def watch(
+        self,
+        resource: Resource,
+        listener: ObjectListener,
+        *,
+        namespace: str = "",
+        selector: str = "",
+    ) -> Subscription:
+        self.listeners.setdefault(namespace, []).append(listener)
+        return super().watch(resource, listener, namespace=namespace, selector=selector)
 
     def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
         if resource in self.errors:
@@ -113,3 +134,22 @@ def test_kinds_without_namespace_are_listed_once_whatever_is_watched() -> None:
     desk = Desk(("a", "b"))
     desk.ask()
     assert desk.synced.has_listed("TrainJob")
+
+
+def test_a_namespace_that_is_listed_twice_does_not_stand_for_another() -> None:
+    """Its watches may expire (410) before those of the other have listed at all."""
+    desk = Desk(("a", "b"))
+    desk.synced.expect(WATCHED["RayJob"])
+    for listener in desk.server.listeners["a"] * 2:
+        listener.synced(NOON)
+    assert desk.synced.missing() == sorted(kind.name for kind in WATCHED["RayJob"])
+    assert not desk.synced.all.is_set()
+    for listener in desk.server.listeners["b"]:
+        listener.synced(NOON)
+    assert desk.synced.missing() == []
+    assert desk.synced.all.is_set()
+
+
+def test_a_namespace_that_was_named_twice_is_listed_twice() -> None:
+    desk = Desk(("a", "a"))
+    assert desk.synced.has_listed("RayJob")

@@ -1,5 +1,7 @@
 """KubeRay's metrics of RayJobs, under its names."""
 
+from dataclasses import replace
+
 from prometheus_client import CollectorRegistry, generate_latest
 
 from adapters.service.kuberay_metrics import KubeRayMetrics
@@ -7,10 +9,11 @@ from core.jobs.failures import FailureClass
 from core.jobs.retry_options import Answer, RetryOptions, RetryRule
 from core.ports.cluster import RAYJOBS
 from core.rayjob.decider import RAYJOB
-from core.rayjob.events import JobCompleted
+from core.rayjob.events import AttemptStarted, JobCompleted
 from core.rayjob.phases import JobStatus
 from core.values.documents import Json
 from tests.adapters.service.parts import Bench, a_rayjob
+from tests.rules.rayjob.jobs import rayjob
 from tests.support.rayjob_builders import IDENTITY, manifest_gone, pods
 from tests.support.rayjob_stories import failed_attempts, failing, succeeded, working
 from tests.support.records import NOON
@@ -24,11 +27,21 @@ def lines(registry: CollectorRegistry) -> list[str]:
     return [line for line in told if not line.startswith("#")]
 
 
-def told_of(*story: object) -> list[str]:
-    bench, registry = Bench(), CollectorRegistry()
+def durations(registry: CollectorRegistry) -> list[str]:
+    return [line for line in lines(registry) if "duration" in line]
+
+
+def announced(bench: Bench, *story: object) -> CollectorRegistry:
+    """Let the watch tell of the RayJob, and announce what happened to it."""
+    registry = CollectorRegistry()
+    bench.see(rayjob())
     metrics = KubeRayMetrics(registry, bench.live)
     metrics.announce(IDENTITY, play(RAYJOB, story).history)  # type: ignore[arg-type]  # steps
-    return lines(registry)
+    return registry
+
+
+def told_of(*story: object) -> list[str]:
+    return durations(announced(Bench(), *story))
 
 
 def duration(phase: str, retries: int, seconds: float) -> str:
@@ -70,8 +83,39 @@ def test_failures_before_this_process_are_those_that_the_status_shows() -> None:
     assert 'retry_count="2"' in told
 
 
+def test_what_this_process_knows_of_an_earlier_attempt_is_not_taken_for_the_present_one() -> None:
+    """Another replica worked on the job in between."""
+    bench, registry = Bench(), CollectorRegistry()
+    metrics = KubeRayMetrics(registry, bench.live)
+    story = play(RAYJOB, failed_attempts(1, backoff_limit=9)).history
+    shown: Json = {"failed": 3, "startTime": "2026-11-21T11:59:00Z"}
+    bench.see({**rayjob(), "status": shown})
+    begun = AttemptStarted(at=NOON, attempt=2, cluster_name="x", job_id="y", generation=1)
+    metrics.announce(IDENTITY, [*story, begun])
+    metrics.announce(IDENTITY, [JobCompleted(at=NOON, attempt=4, job_status=JobStatus.SUCCEEDED)])
+    assert durations(registry)[-1] == duration("Complete", 3, 60.0)
+
+
 def test_of_a_job_that_is_gone_nothing_is_told() -> None:
     assert told_of(*succeeded(), manifest_gone()) == []
+
+
+def test_of_a_job_that_went_under_another_replica_nothing_is_told() -> None:
+    bench = Bench()
+    registry = announced(bench, *succeeded())
+    assert durations(registry) != []
+    bench.jobs.gone(rayjob(), NOON)
+    assert lines(registry) == []
+
+
+def test_how_long_attempts_took_is_not_told_of_a_job_that_another_controller_drives() -> None:
+    bench = Bench()
+    registry = announced(bench, *succeeded())
+    job = bench.live.job(IDENTITY.uid)
+    assert job is not None
+    bench.live.put_job(replace(job, recorded="another controller has written"))
+    assert durations(registry) == []
+    assert len(lines(registry)) == 2, "it is there all the same"
 
 
 def test_every_rayjob_that_is_there_is_told_with_its_phase() -> None:

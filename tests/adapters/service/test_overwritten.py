@@ -1,11 +1,12 @@
 """What others write over a status is written anew: at once, and ever more rarely in a fight."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
 from adapters.service.overwritten import CALM_SECONDS, PAUSE_MAX_SECONDS, Kept
+from core.errors import LedgerUnavailable
 from core.ports.cluster import RAYCLUSTERS, RAYJOBS
 from core.values.documents import Manifest, child, text
 from core.values.ids import StreamId
@@ -207,3 +208,31 @@ def test_the_copy_of_a_raycluster_that_went_while_nobody_watched_is_taken_back()
     )
     world.run(lambda: is_let_go(world, stream), "the job to be over")
     assert_whole(world, stream)
+
+
+def test_a_ledger_that_could_not_be_read_once_is_no_trouble_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, _ = over()
+    controller, slots = world.service.controller, world.service.slots
+    load, troubles = slots.load, list[list[str]]()
+
+    def fails_once(streams: Iterable[StreamId]) -> None:
+        wanted = list(streams)
+        if wanted and not troubles:
+            troubles.append([])
+            raise LedgerUnavailable("connection refused")
+        load(wanted)
+
+    def waits(seconds: float) -> bool:
+        world.clock.advance(seconds)
+        troubles.append(controller.waits_for())
+        return False
+
+    monkeypatch.setattr(slots, "load", fails_once)
+    monkeypatch.setattr(controller._parts.stopping, "wait", waits)  # noqa: SLF001 it must not sleep
+    ended = child(world.job("train"), "status")
+    world.cluster.edit(RAYJOBS, "ml", "train", status={**ended, "jobDeploymentStatus": "Running"})
+    world.run(lambda: child(world.job("train"), "status") == ended, "the status to be mended")
+    assert troubles == [[], ["the ledger is not available"]]
+    assert controller.waits_for() == []

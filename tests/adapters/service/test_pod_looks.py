@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 
 from adapters.service.live import LiveJob
-from adapters.service.pod_looks import PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS, PodLooks
+from adapters.service.pod_looks import (
+    PAUSE_FIRST_SECONDS,
+    PAUSE_MAX_SECONDS,
+    TOLD_AGAIN_AFTER,
+    PodLooks,
+)
 from adapters.service.workers import Task
 from core.errors import ClusterUnreachable, RequestForbidden
 from core.jobs.failures import FailureClass
@@ -126,6 +131,31 @@ def test_what_is_left_is_looked_at_less_and_less_often(bench: LookedAt) -> None:
     assert {told.purpose for told in bench.seen()} == {PodLook.CLEARING}
 
 
+def test_what_is_found_again_in_the_same_state_is_told_now_and_then(bench: LookedAt) -> None:
+    bench.waits(failing=False, wait_for_pods=True)
+    bench.pod("w", {"ray.io/cluster": CLUSTER})
+    look = bench.offer()
+    assert look is not None
+    for _ in range(2 * TOLD_AGAIN_AFTER):
+        bench.clock.advance(look() or 0)
+    assert len({told.id for told in bench.seen()}) == 2
+
+
+def test_what_is_found_is_told_if_it_is_something_else_or_the_state_has_changed(
+    bench: LookedAt,
+) -> None:
+    bench.waits(failing=False, wait_for_pods=True)
+    bench.pod("w", {"ray.io/cluster": CLUSTER})
+    look = bench.offer()
+    assert look is not None
+    look()
+    bench.waits(failing=False, wait_for_pods=True)
+    look()
+    bench.cluster.delete(PODS, bench.train.identity.namespace, "w")
+    look()
+    assert [told.total for told in bench.seen()] == [1, 1, 0]
+
+
 @pytest.mark.parametrize("error", [RequestForbidden, ClusterUnreachable])
 def test_pods_that_cannot_be_listed_are_told_with_the_reason_and_asked_for_again(
     bench: LookedAt, error: type[Exception], monkeypatch: pytest.MonkeyPatch
@@ -164,3 +194,16 @@ def test_a_job_of_another_replica_is_dropped(bench: LookedAt) -> None:
     bench.looks.forget(bench.train.identity.stream_id)
     assert look() is None
     assert bench.seen() == []
+
+
+def test_a_shard_that_comes_back_brings_one_look_and_the_old_one_ends(bench: LookedAt) -> None:
+    bench.waits()
+    old = bench.offer()
+    assert old is not None
+    bench.looks.forget(bench.train.identity.stream_id)
+    new = bench.offer()
+    assert new is not None
+    assert old() is None
+    assert new() == PAUSE_FIRST_SECONDS
+    assert len(bench.seen()) == 1
+    assert bench.offer() is None, "the new one is still under way"

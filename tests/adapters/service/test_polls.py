@@ -10,7 +10,7 @@ import pytest
 from adapters.memory.ray_jobs import MemoryRayJobs
 from adapters.service.live import LiveJob
 from adapters.service.polls import TOLD_AGAIN_AFTER, PollParts, Polls
-from core.errors import RayApiUnreachable
+from core.errors import RayApiUnreachable, RayJobNotFound
 from core.jobs.policy import Policy
 from core.ports.ray_jobs import RayJobInfo, Submission
 from core.rayjob.observations import PollAnswered, PollNotFound, PollUnanswered
@@ -194,20 +194,46 @@ def test_where_nobody_is_asked_a_look_is_refused(desk: Desk) -> None:
     assert not desk.polls.look(desk.stream, lambda: pytest.fail("nobody has looked"))
 
 
-def test_a_silent_head_is_told_each_time_without_secrets(desk: Desk) -> None:
+def test_a_silent_head_is_told_now_and_then_without_secrets(desk: Desk) -> None:
     desk.garbage = RayApiUnreachable(f"connection refused, token {SECRET}")
     desk.watch()
-    desk.ask()
-    desk.ask()
+    for _ in range(2 * TOLD_AGAIN_AFTER):
+        desk.ask()
     told = desk.said()
     assert [type(item) for item in told] == [PollUnanswered] * 2
     assert SECRET not in repr(told)
     assert len({item.id for item in told}) == 2
 
 
+def test_another_kind_of_silence_is_news(desk: Desk) -> None:
+    desk.watch()
+    for trouble in ("connection refused", "no route", "connection refused"):
+        desk.garbage = RayApiUnreachable(trouble)
+        desk.ask()
+    troubles = [item.trouble for item in desk.said() if isinstance(item, PollUnanswered)]
+    assert troubles == ["connection refused", "no route", "connection refused"]
+
+
+@pytest.mark.parametrize("garbage", [RayApiUnreachable("no"), RayJobNotFound("no"), ValueError()])
+def test_what_is_no_answer_is_told_again_if_somebody_looks_or_the_state_has_changed(
+    desk: Desk, garbage: Exception
+) -> None:
+    """What meant nothing to the state before may mean something now."""
+    desk.garbage = garbage
+    desk.watch()
+    told = [(desk.ask(), len(desk.said())) for _ in range(2)]
+    assert told == [(1, 1), (1, 0)]
+    assert desk.polls.look(desk.stream, lambda: None)
+    assert (desk.ask(0), len(desk.said())) == (1, 1)
+    desk.watch(submitted=True)
+    told = [(desk.ask(), len(desk.said())) for _ in range(2)]
+    assert told == [(1, 1), (1, 0)]
+
+
 def test_a_head_that_does_not_know_the_job_says_so(desk: Desk) -> None:
     desk.watch(job_id="unknown")
-    desk.ask()
+    for _ in range(TOLD_AGAIN_AFTER):
+        desk.ask()
     (told,) = desk.said()
     assert isinstance(told, PollNotFound)
 
@@ -228,14 +254,12 @@ def test_an_answer_that_nobody_foresaw_is_silence(
     assert desk.ask() == 1, "it goes on being asked"
 
 
-def test_after_silence_the_same_answer_is_news(desk: Desk) -> None:
+def test_after_silence_the_same_answer_is_news_and_after_that_the_same_silence(desk: Desk) -> None:
     desk.watch()
-    desk.ask()
-    desk.garbage = RayApiUnreachable("no answer")
-    desk.ask()
-    desk.garbage = None
-    desk.ask()
-    assert [type(item) for item in desk.said()] == [PollAnswered, PollUnanswered, PollAnswered]
+    for garbage in (None, RayApiUnreachable("no answer")) * 2:
+        desk.garbage = garbage
+        desk.ask()
+    assert [type(item) for item in desk.said()] == [PollAnswered, PollUnanswered] * 2
 
 
 def test_a_job_that_no_longer_runs_is_asked_no_more_and_whoever_waits_is_called(

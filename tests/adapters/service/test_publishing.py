@@ -1,10 +1,12 @@
 """Writing `.status`: in order, only differences, never a phase left out."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from adapters.service.live import pack
 from adapters.service.publishing import (
     ENDED_DELAY_SECONDS,
     PAUSE_FIRST_SECONDS,
@@ -133,9 +135,11 @@ def test_what_is_offered_again_while_it_is_written_is_not_written_twice(desk: De
 
 
 def test_after_a_start_nothing_is_written_that_the_object_shows_already(desk: Desk) -> None:
-    desk.cluster.edit(RAYJOBS, "ml", "train", status=a_status("Running", foreign="x"))
-    desk.jobs.gone({"metadata": {"uid": desk.a_job.identity.uid}}, desk.clock.now())
-    desk.see(desk.cluster.get(RAYJOBS, "ml", "train") or {})
+    shown = desk.cluster.edit(RAYJOBS, "ml", "train", status=a_status("Running", foreign="x"))
+    first_seen = replace(
+        desk.a_job, version=text(shown, "metadata", "resourceVersion"), packed=pack(shown)
+    )
+    desk.live.put_job(first_seen)
     desk.offer(a_status("Running"))
     desk.work()
     assert (desk.written(), desk.said()) == ([], [])

@@ -50,6 +50,14 @@ def test_at_a_start_only_what_may_have_changed_is_looked_at(
     assert is_settled(finished, job, LiveObjects()) is settled
 
 
+@pytest.mark.parametrize(("phase", "reopened"), [("Complete", False), ("Running", True)])
+def test_a_finished_job_is_read_if_another_has_written_that_it_goes_on(
+    phase: str, *, reopened: bool
+) -> None:
+    told = replace(manifest(status=SeenStatus(phase=phase), recorded="another's"), in_between=True)
+    assert may_reopen(DONE, told) is reopened
+
+
 @pytest.mark.parametrize(
     ("finished", "recorded", "reopened"),
     [(DONE, "", False), (RECORDED, "why", False), (RECORDED, "", True), (DONE, "why", True)],

@@ -10,6 +10,7 @@ from core.rayjob.children import (
     dashboard_address,
     mirrored_status,
     owner_uid,
+    submission_of,
     submitter_end,
 )
 from core.rayjob.manifests import build_cluster
@@ -160,3 +161,28 @@ def test_a_submitter_has_ended_by_its_first_final_condition(
     conditions: list[Any] | None, end: SubmitterEnd
 ) -> None:
     assert submitter_end({"status": {"conditions": conditions}}) == end
+
+
+def submitter_with(*variables: dict[str, Any]) -> dict[str, Any]:
+    containers = [{"name": "ray-job-submitter", "env": list(variables)}, {"name": "beside"}]
+    return {"spec": {"template": {"spec": {"containers": containers}}}}
+
+
+NAMED = {"name": "RAY_JOB_SUBMISSION_ID", "value": "train-x7k2p"}
+
+
+@pytest.mark.parametrize(
+    ("job", "submission"),
+    [
+        (submitter_with({"name": "HOME", "value": "/"}, NAMED), "train-x7k2p"),
+        (submitter_with({**NAMED, "value": "the user's"}, NAMED), "train-x7k2p"),
+        (submitter_with({"name": "RAY_JOB_SUBMISSION_ID", "valueFrom": {}}), ""),
+        (submitter_with(), ""),
+        ({"spec": {"template": {"spec": {"containers": "none"}}}}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_submitter_says_by_its_environment_what_it_hands_in(
+    job: dict[str, Any], submission: str
+) -> None:
+    assert submission_of(job) == submission

@@ -40,6 +40,16 @@ CAUSE = "the head does not answer: no route"
         then=(StatusCheckFailed(at=WHEN, job_id=submission_of(), trouble="502 Bad Gateway"),),
     ),
     Row(
+        rule="a text that differs in an id only is of the same kind",
+        given=(*working(), silence(40, trouble="request 1b9d6bcd failed")),
+        when=silence(43, trouble="request 9f1c0a3e failed"),
+    ),
+    Row(
+        rule="a head that finds new words for ever is not told of for ever",
+        given=(*working(), *(silence(40 + i, trouble=f"word {chr(97 + i)}") for i in range(10))),
+        when=silence(60, trouble="word z"),
+    ),
+    Row(
         rule="an answer ends the silence, even one that says what was known",
         given=(*working(), silence(40)),
         when=poll("RUNNING", 46, started_at=25),

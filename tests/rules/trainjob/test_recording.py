@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from core.forensics.replay import replay
+from core.jobs.effects import EffectKind
 from core.jobs.events import ControlTaken
-from core.kinds import status
+from core.kinds import is_open, status
 from core.log.chain import canonical
 from core.trainjob.conditions import Condition
 from core.trainjob.events import JobSetVanished
@@ -197,6 +198,104 @@ def test_a_jobset_that_goes_after_the_deadline_was_deleted_for_it(
     (gone,) = said((*RUNNING, failed, jobset_gone(61)), monkeypatch).news
     assert isinstance(gone, JobSetVanished)
     assert (gone.asked, gone.inferred) == (True, "DeadlineExceeded")
+
+
+@pytest.mark.parametrize(
+    ("story", "counts_shown"),
+    [
+        ((NEW, shown(61, condition("Complete", 60))), (1, 0)),
+        ((NEW, shown(61, condition("Failed", 60))), (0, 1)),
+        (
+            (
+                *SUSPENDED,
+                jobset(21, counts(suspended=1), generation=2, suspend=True),
+                shown(90, condition("Complete", 89)),
+            ),
+            (1, 0),
+        ),
+        ((NEW, shown(61, condition("Failed", 60, reason="DeadlineExceeded"))), (0, 1)),
+        (
+            (
+                *RUNNING,
+                jobset_gone(60),
+                shown(61, condition("Failed", 60, reason="DeadlineExceeded")),
+            ),
+            (0, 1),
+        ),
+    ],
+    ids=["complete", "failed", "complete after a gap", "deadline", "JobSet gone before"],
+)
+def test_an_end_of_which_no_execution_was_seen_is_counted_and_closes_the_stream(
+    story: Sequence[Step], counts_shown: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = said(story, monkeypatch).state
+    assert (state.succeeded, state.failed) == counts_shown
+    assert not is_open(state)
+
+
+def _suspend(at: float, *, holds: bool) -> Condition:
+    return condition("Suspended", at, holds=holds, reason="Suspended" if holds else "Resumed")
+
+
+@pytest.mark.parametrize(
+    ("seen", "resumed"),
+    [
+        ((), 3600),
+        ((shown(5, _suspend(1, holds=True)),), 3600),
+        (
+            (
+                shown(5, _suspend(1, holds=True)),
+                shown(3601, _suspend(3600, holds=False)),
+            ),
+            9000,
+        ),
+    ],
+    ids=["the suspension was not seen", "it was", "a second one was not"],
+)
+def test_a_deadline_is_counted_from_the_resumption_that_a_status_tells_of(
+    seen: Sequence[Step], resumed: float
+) -> None:
+    told = SeenTrainStatus(conditions=(_suspend(resumed, holds=False),))
+    last = shown(resumed + 5, *told.conditions)
+    mine = manifest(resumed + 100, status=told, active_deadline_seconds=600)
+    story = (NEW, *seen, last, jobset(resumed + 5), jobset(resumed + 10, counts(active=1)), mine)
+    (due,) = play(story).state.decisions
+    assert due.due_at == after(resumed + 600)
+
+
+@pytest.mark.parametrize(
+    ("left", "phase"),
+    [
+        (condition("Complete", 60), Phase.COMPLETE),
+        (condition("Failed", 60, reason="DeadlineExceeded"), Phase.FAILED),
+    ],
+    ids=["complete", "failed"],
+)
+@pytest.mark.parametrize("is_recorded", [True, False], ids=["recorded", "while nobody was here"])
+def test_an_end_that_another_controller_left_is_not_begun_anew_under_control(
+    left: Condition, phase: Phase, *, is_recorded: bool
+) -> None:
+    status_left = SeenTrainStatus(conditions=(left,))
+    mine = manifest(70, status=status_left)
+    between = replace(shown(70, left), in_between=True)
+    before = (*RUNNING, jobset_gone(65))
+    controlled = (manifest(), runtime(), applied(), jobset_gone(65), between)
+    state = play((*(before if is_recorded else controlled), mine)).state
+    assert (state.phase, state.recorded) == (phase, None)
+    assert not [
+        effect for effect in state.effects if effect.wanted.kind is EffectKind.APPLY_OBJECTS
+    ]
+
+
+def test_of_a_job_that_the_log_does_not_know_a_start_is_told_nothing_beforehand() -> None:
+    between = replace(shown(70, condition("Complete", 60)), in_between=True)
+    assert list(play((between,)).history) == []
+
+
+def test_a_recorded_job_that_another_cluster_works_on_is_not_taken() -> None:
+    theirs = "kueue.x-k8s.io/multikueue"
+    played = play((manifest(recorded=WHY, managed_by=theirs), manifest(30, managed_by=theirs)))
+    assert played.state.recorded is not None
 
 
 def test_control_that_is_given_up_drops_what_was_under_way_and_pending(
