@@ -36,6 +36,8 @@ _DATABASE = text("""
         (SELECT count(*) FROM archived_stream JOIN stream USING (stream_id)) AS archived_still_here,
         (SELECT coalesce(max(last_position), 0) FROM seal) AS sealed_to,
         (SELECT position FROM report_checkpoint) AS reported_to,
+        (SELECT e.recorded_at FROM event e, report_checkpoint c WHERE e.position > c.position
+            ORDER BY e.position LIMIT 1) AS unreported_since,
         (SELECT count(*) FROM job WHERE open) AS open_jobs
 """)
 
@@ -131,6 +133,8 @@ class Condition:
     sealed_to: int
     reported_to: int
     """Position up to which the reporting tables are."""
+    unreported_since: Instant | None
+    """When the oldest event that they lack was written down; None if they lack none."""
     open_jobs: int
     rights_lacking: tuple[str, ...]
     """What the service's role may not do and has to."""

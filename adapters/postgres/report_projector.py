@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, select, text
+from sqlalchemy.exc import DataError
 
 from adapters.postgres.codec import stored_event
 from adapters.postgres.errors import ledger_errors
 from adapters.postgres.report_rows import (
     events_of,
+    holdable,
     put_rows,
     read_checkpoint,
     report_lag,
@@ -43,7 +45,8 @@ TROUBLE_SECONDS = 5.0
 SHARE = 3
 """While it has to catch up it pauses so many times as long as it worked."""
 
-_LOCK = text("SELECT pg_try_advisory_lock(1246708300, 8)")
+_LOCK = text("SELECT pg_try_advisory_lock(1246708308, hashtext(CAST(current_schema() AS text)))")
+"""One for each schema: a database may hold several ledgers."""
 
 
 class _Held(NamedTuple):
@@ -75,26 +78,45 @@ class Projector:
         query = select(event).where(behind).order_by(event.c.position).limit(self._batch)
         batch = [stored_event(row) for row in connection.execute(query)]
         if not batch:
+            if checkpoint.head > checkpoint.position:  # what is between has left with an archive
+                put_rows(connection, checkpoint.position, checkpoint.head, None, [])
             return 0
         last = batch[-1]
         held = self._advanced(connection, batch, last.position)
+        try:
+            if not self._put(connection, checkpoint.position, last, held):
+                self._held.clear()
+                return len(batch)
+        except BaseException:
+            self._held.clear()  # whether they are in is not known: what is held may not be in
+            raise
+        self._written = last.position
+        self._hold(held)
+        return len(batch)
+
+    def _put(
+        self, connection: Connection, expected: int, last: StoredEvent, held: dict[StreamId, _Held]
+    ) -> bool:
+        """Write what is new of jobs; False if another projector went on.
+
+        Jobs that the tables cannot hold are left out, also of `held`: as a whole the next time too.
+        """
         changed = [
             now.rows.changed_since(before.rows if before is not None else None)
             for stream, now in held.items()
             for before in (self._held.get(stream),)
         ]
-        recorded_at = last.record.recorded_at
+        upto, recorded_at = last.position, last.record.recorded_at
         try:
-            moved = put_rows(connection, checkpoint.position, last.position, recorded_at, changed)
-        except BaseException:
-            self._held.clear()  # whether they are in is not known: what is held may not be in
-            raise
-        if not moved:
-            self._held.clear()
-            return len(batch)
-        self._written = last.position
-        self._hold(held)
-        return len(batch)
+            return put_rows(connection, expected, upto, recorded_at, changed)
+        except DataError:
+            fit = holdable(connection, changed)
+            if len(fit) == len(changed):
+                raise
+        for stream in set(held) - {one.stream_id for one in fit}:
+            del held[stream]
+            self._held.pop(stream, None)
+        return put_rows(connection, expected, upto, recorded_at, fit)
 
     def _advanced(
         self, connection: Connection, batch: Sequence[StoredEvent], upto: int

@@ -5,19 +5,28 @@ transaction swaps them. The projector goes on meanwhile; after the swap it goes 
 """
 
 import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from functools import partial
+from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, Engine, Row, select, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
 from adapters.postgres.errors import ledger_errors
 from adapters.postgres.orphans import in_no_stream
 from adapters.postgres.report_dimensions import mend_dimensions, wrong_dimensions
 from adapters.postgres.report_projector import folded_from
-from adapters.postgres.report_rows import as_columns, events_of, fill_twins, read_checkpoint
+from adapters.postgres.report_rows import (
+    as_columns,
+    events_of,
+    fill_twins,
+    holdable,
+    read_checkpoint,
+)
 from adapters.postgres.report_tables import FACTS
 from adapters.postgres.tables import event, metadata
 from adapters.postgres.tables import stream as heads
@@ -35,7 +44,20 @@ PROCESS_JOBS = 2_000
 TRIES_MAX = 5
 """How often the log is caught up with before the tables may turn back a little."""
 
-_LOCK = text("SELECT pg_try_advisory_lock(1246708300, 9)")
+PAUSES_SECONDS = (0.5, 1, 2, 4, 8, 15, *([30] * 10))
+"""How long each transaction that holds the tables is given: five and a half minutes in all."""
+
+_LOCK = text("SELECT pg_try_advisory_lock(1246708309, hashtext(CAST(current_schema() AS text)))")
+"""One for each schema: a database may hold several ledgers."""
+
+_HOLDERS = text(
+    "SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND granted"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND relation = ANY (CAST(CAST(:tables AS text[]) AS regclass[]))"
+    " AND pid <> pg_backend_pid() AND mode <> 'ShareUpdateExclusiveLock'"
+)
+"""Transactions that hold the tables. A vacuum has that mode: the server ends it for a swap."""
+
 _AHEAD = text(
     "SELECT c.position, h.position AS head FROM report_checkpoint c CROSS JOIN log_head h"
     " WHERE c.position > h.position"
@@ -44,6 +66,9 @@ _SWAP = text("SELECT swap_reports_v1(:upto, :recorded_at, :turn_back)")
 
 _LOCKED = frozenset({"55P03", "40P01"})
 """SQLSTATEs of a lock that did not come in time, and of a deadlock: a reader holds the tables."""
+
+_ByKey: TypeAlias = dict[tuple[str, str], dict[str, Any]]
+"""Table and primary key -> the columns of the row."""
 
 Told = Callable[[int, int], None]
 """Is told how many jobs are done, and of how many."""
@@ -71,8 +96,13 @@ def rebuild_reports(
             connection.execute(text("SELECT prepare_reports_v1()"))
             upto = _last_position(connection)  # first: a job that begins now is caught up with
             streams = connection.execute(select(heads.c.stream_id)).scalars().all()
-            _fill_all(engine, connection, streams, upto, rules, told, processes)
-            _swap(connection, upto, rules)
+            try:
+                _fill_all(engine, connection, streams, upto, rules, told, processes)
+                _swap(connection, upto, rules)
+            except Exception:
+                with suppress(SQLAlchemyError):  # the twins keep no room; the next rebuild has them
+                    connection.execute(text("SELECT prepare_reports_v1()"))
+                raise
             if owner is not None and any(wrong_dimensions(engine, rules)):
                 mend_dimensions(owner, rules)
             return len(streams)
@@ -93,7 +123,11 @@ def check_reports(
     for at in range(0, len(streams), SHARE_JOBS):
         share = streams[at : at + SHARE_JOBS]
         with ledger_errors(engine.url), snapshot.connect() as connection, connection.begin():
-            yield from _differences(connection, share, rules)
+            found, expected = _compared(connection, share, rules)
+        if any(differences(found, _by_key(expected))):
+            with ledger_errors(engine.url), engine.connect() as connection:
+                expected = holdable(connection, expected)
+        yield from differences(found, _by_key(expected))
         told(min(at + SHARE_JOBS, len(streams)), len(streams))
     yield from _orphans(engine)
     yield from wrong_dimensions(engine, rules)
@@ -169,24 +203,52 @@ def _fill(
 
 
 def _swap(connection: Connection, upto: int, rules: Rules) -> None:
-    """Catch up with what came meanwhile, and swap; the tables may turn back a little in the end."""
-    for remaining in reversed(range(TRIES_MAX)):
+    """Catch up with what came meanwhile, and swap; the tables may turn back a little in the end.
+
+    Whoever wants to read waits behind a swap that waits: so transactions that hold the tables for
+    long are waited for here. Raises `LedgerUnavailable` if that takes too long.
+    """
+    tries = 0
+    for pause in PAUSES_SECONDS:
+        if _is_held(connection, pause):
+            continue
+        tries += 1
         last = _last_position(connection)
         came = select(event.c.stream_id).distinct().where(event.c.position > upto)
         streams = connection.execute(came.where(event.c.position <= last)).scalars().all()
         _fill(connection, streams, last, rules, lambda _done, _all: None)
         upto = last
-        asked = {
-            "upto": upto,
-            "recorded_at": _recorded_at(connection, upto),
-            "turn_back": remaining == 0,
-        }
-        try:
-            if connection.execute(_SWAP, asked).scalar_one():
-                return
-        except DBAPIError as error:
-            if getattr(error.orig, "sqlstate", None) not in _LOCKED or remaining == 0:
-                raise
+        if _swapped(connection, upto, turn_back=tries >= TRIES_MAX):
+            return
+    raise LedgerUnavailable(
+        "a report or another transaction held the reporting tables for too long; they are as they "
+        "were: run this again when it has ended (pg_locks says which it is)"
+    )
+
+
+def _is_held(connection: Connection, pause: float) -> bool:
+    """Return whether a transaction holds the tables now and after a pause."""
+    before = _holders(connection)
+    if not before:
+        return False
+    time.sleep(pause)
+    return not before.isdisjoint(_holders(connection))
+
+
+def _holders(connection: Connection) -> frozenset[str]:
+    return frozenset(connection.execute(_HOLDERS, {"tables": list(FACTS)}).scalars())
+
+
+def _swapped(connection: Connection, upto: int, *, turn_back: bool) -> bool:
+    """Return whether the swap came about: neither a projector is ahead nor a reader in its way."""
+    recorded_at = _recorded_at(connection, upto)
+    asked = {"upto": upto, "recorded_at": recorded_at, "turn_back": turn_back}
+    try:
+        return bool(connection.execute(_SWAP, asked).scalar_one())
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) not in _LOCKED:
+            raise
+        return False
 
 
 def _last_position(connection: Connection) -> int:
@@ -208,21 +270,24 @@ def _folded(
             yield rows_of(folded)
 
 
-def _differences(
+def _compared(
     connection: Connection, streams: Sequence[StreamId], rules: Rules
-) -> Iterator[Difference]:
+) -> tuple[_ByKey, list[Rows]]:
+    """Return what is in the tables, and what should be."""
     upto = read_checkpoint(connection).position
-    expected = {
-        (table, _key(table, columns)): columns
-        for rows in _folded(connection, streams, upto, rules)
-        for table, columns in as_columns(rows)
-    }
+    expected = list(_folded(connection, streams, upto, rules))
     found = {
         (table, _key(table, row._mapping)): dict(row._mapping)  # noqa: SLF001 its documented name
         for table in TABLES
         for row in _stored(connection, table, streams)
     }
-    return differences(found, expected)
+    return found, expected
+
+
+def _by_key(rows: Iterable[Rows]) -> _ByKey:
+    return {
+        (table, _key(table, columns)): columns for one in rows for table, columns in as_columns(one)
+    }
 
 
 def _stored(

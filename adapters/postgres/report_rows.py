@@ -6,20 +6,32 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import ARRAY, Connection, Engine, Uuid, any_, literal, select, text
+from sqlalchemy.exc import DataError
 
 from adapters.postgres.codec import stored_event
 from adapters.postgres.errors import ledger_errors
 from adapters.postgres.tables import event
+from adapters.telemetry.logging import get_logger
 from core.log.envelope import StoredEvent
 from core.projections.reporting.fold import TABLES, Rows, key_of
 from core.values.ids import StreamId
 from core.values.instants import Instant
+
+log = get_logger(__name__)
 
 _PUT = text(
     "SELECT put_report_rows_v1(:expected, :upto, :recorded_at, CAST(:dimensions AS json),"
     " CAST(:facts AS json))"
 )
 _FILL = text("SELECT put_report_facts_v1('_next', CAST(:dimensions AS json), CAST(:facts AS json))")
+_ONE = "(SELECT count(*) FROM json_populate_recordset(NULL::{0}, CAST(:facts AS json) -> '{0}'))"
+_READ = text(f"SELECT {', '.join(_ONE.format(table) for table in TABLES)}")
+"""Has Postgres read every value of some facts, and changes nothing."""
+
+_CHECKPOINT = text(
+    "SELECT c.position, c.recorded_at, h.position AS head"
+    " FROM report_checkpoint c CROSS JOIN log_head h"
+)
 _LAG = text(
     "SELECT h.position AS last_position, c.position AS projected_position,"
     " CASE WHEN h.position <= c.position THEN 0 ELSE greatest(0, date_part('epoch', now() -"
@@ -36,6 +48,8 @@ class Checkpoint:
     position: int
     recorded_at: Instant | None
     """When the event there was written down; None in an empty log."""
+    head: int
+    """Position of the last event of the log; it may have left with an archive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +82,21 @@ def report_lag(engine: Engine) -> ReportLag:
 
 def read_checkpoint(connection: Connection) -> Checkpoint:
     """Return how far the reporting tables are."""
-    row = connection.execute(text("SELECT position, recorded_at FROM report_checkpoint")).one()
-    return Checkpoint(position=row.position, recorded_at=row.recorded_at)
+    row = connection.execute(_CHECKPOINT).one()
+    return Checkpoint(position=row.position, recorded_at=row.recorded_at, head=row.head)
 
 
 def put_rows(
-    connection: Connection, expected: int, upto: int, recorded_at: Instant, rows: Sequence[Rows]
+    connection: Connection,
+    expected: int,
+    upto: int,
+    recorded_at: Instant | None,
+    rows: Sequence[Rows],
 ) -> bool:
-    """Put rows and move the checkpoint in one transaction; False if it was elsewhere."""
+    """Put rows and move the checkpoint in one transaction; False if it was elsewhere.
+
+    Without `recorded_at` that of the checkpoint stays.
+    """
     answer: bool = connection.execute(
         _PUT,
         {
@@ -90,8 +111,35 @@ def put_rows(
 
 
 def fill_twins(connection: Connection, rows: Sequence[Rows]) -> None:
-    """Put rows into the twins that a rebuild fills."""
-    connection.execute(_FILL, {"dimensions": _dimensions(rows), "facts": _facts(rows)})
+    """Put rows into the twins that a rebuild fills, but those of jobs that the tables cannot hold.
+
+    The connection is in no transaction.
+    """
+    try:
+        connection.execute(_FILL, {"dimensions": _dimensions(rows), "facts": _facts(rows)})
+    except DataError:
+        held = holdable(connection, rows)
+        if len(held) == len(rows):
+            raise
+        connection.execute(_FILL, {"dimensions": _dimensions(held), "facts": _facts(held)})
+
+
+def holdable(connection: Connection, rows: Iterable[Rows]) -> list[Rows]:
+    """Return the rows of the jobs that the tables can hold; the log is told of each other job.
+
+    A value that is beyond its column's type is one that somebody's job made up: it must not keep
+    the facts of all others away. The connection is in no transaction.
+    """
+    held = []
+    for one in rows:
+        try:
+            connection.execute(_READ, {"facts": _facts([one])})
+        except DataError as error:
+            stream, problem = str(one.stream_id), str(error.orig).splitlines()[0]
+            log.warning("a job cannot be reported", stream=stream, error=problem)
+        else:
+            held.append(one)
+    return held
 
 
 def events_of(

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 from core.jobs.rows import AttemptRow
 from core.rayjob import events
+from core.rayjob.evolve import end_beneath
 from core.rayjob.observations import SeenStatus
 from core.rayjob.phases import FINAL, Phase
 from core.rayjob.state import Attempt
 from core.values.ids import StreamId
+from core.values.instants import Instant
 
 OUTCOME_BY_JOB_STATUS = {"SUCCEEDED": "succeeded", "STOPPED": "stopped"}
 
@@ -34,7 +36,7 @@ def begun(stream: StreamId, attempt: Attempt) -> AttemptRow:
 def project_attempt(row: AttemptRow, event: events.RayJobEvent) -> AttemptRow:  # noqa: C901, PLR0911 one return per event
     """Return the row after an event; the same row if the event does not concern it."""
     if isinstance(event, events.JobAdopted):
-        return _adopted(row, event.status)
+        return _adopted(row, event.status, event.at)
     if isinstance(event, events.AttemptReachedRunning):
         return replace(row, running_at=row.running_at or event.at)
     if isinstance(event, events.SubmissionNamed):
@@ -63,25 +65,33 @@ def project_attempt(row: AttemptRow, event: events.RayJobEvent) -> AttemptRow:  
             message=event.message,
             job_status=event.job_status.value,
         )
-    if isinstance(event, events.TransitionsMissed):
+    if isinstance(event, events.TransitionsMissed) and row.ended_at is None:
         return replace(row, ended_at=event.at, outcome="unknown")
     if isinstance(event, events.JobDeleted) and row.ended_at is None:
         return replace(row, ended_at=event.at, outcome="deleted")
     return row
 
 
-def _adopted(row: AttemptRow, status: SeenStatus) -> AttemptRow:
-    """Return the row of an attempt that others began; its end, if the job has come to one."""
+def _adopted(row: AttemptRow, status: SeenStatus, at: Instant) -> AttemptRow:
+    """Return the row of an attempt that others began; its end, if it has come to one.
+
+    Where the status does not say when it ended, that was at the latest when it was found.
+    """
+    ended_at, phase = status.ended_at or at, end_beneath(status) or status.phase
     row = replace(row, job_status=status.job_status)
-    if status.phase == Phase.RETRYING:
+    if phase == Phase.SUSPENDED:
+        return replace(row, ended_at=ended_at, outcome="suspended")
+    if phase == Phase.RETRYING:
         reason, message = status.reason, status.message
-        return replace(row, outcome="failed", reason=reason, message=message, retried=True)
-    if status.phase not in FINAL:
+        return replace(
+            row, ended_at=ended_at, outcome="failed", reason=reason, message=message, retried=True
+        )
+    if phase not in FINAL:
         return row
-    failed = status.phase == Phase.FAILED
+    failed = phase == Phase.FAILED
     return replace(
         row,
-        ended_at=status.ended_at,
+        ended_at=ended_at,
         outcome="failed" if failed else OUTCOME_BY_JOB_STATUS.get(status.job_status, "succeeded"),
         reason=status.reason,
         message=status.message,

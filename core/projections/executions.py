@@ -32,7 +32,7 @@ def _projected(
         if state.attempt is None:
             return None
         if row is None or row.number != state.attempt.number:
-            row = of_trainjob.begun(stream, state.attempt)
+            row = of_trainjob.begun(stream, state.attempt, state)
         return of_trainjob.project_attempt(row, cast("TrainJobEvent", event))
     if state.attempt is None:
         return None

@@ -4,12 +4,16 @@ from dataclasses import replace
 
 from core.jobs.rows import AttemptRow
 from core.trainjob import events
-from core.trainjob.state import TrainAttempt
+from core.trainjob.state import TrainAttempt, TrainJobState, is_active
 from core.values.ids import StreamId
 
 
-def begun(stream: StreamId, attempt: TrainAttempt) -> AttemptRow:
-    """Return the row of an execution that has just begun."""
+def begun(stream: StreamId, attempt: TrainAttempt, state: TrainJobState) -> AttemptRow:
+    """Return the row of an execution that has just begun.
+
+    It runs at once if the look that told of it has shown its Jobs at work.
+    """
+    at_work = state.jobset is not None and state.jobset.observed and is_active(state)
     return AttemptRow(
         stream_id=stream,
         number=attempt.number,
@@ -17,7 +21,7 @@ def begun(stream: StreamId, attempt: TrainAttempt) -> AttemptRow:
         ray_cluster_name="",
         ray_job_id="",
         started_at=attempt.started_at,
-        running_at=None,
+        running_at=attempt.started_at if at_work else None,
         ended_at=None,
         outcome="",
         reason="",

@@ -144,7 +144,7 @@ def test_no_colours_if_nobody_wants_them(told: Terminal) -> None:
         (("failurs",), "no report 'failurs'; did you mean failures?"),
         (("xyz",), "there are failures, retries, "),
         (("waste", "--by", "imag"), "no dimension of waste 'imag'; did you mean image?"),
-        (("stuck", "--by", "day"), "no dimension of stuck 'day'"),
+        (("stuck", "--by", "cluster"), "each row of stuck is one job: it cannot be grouped"),
         (("waste", "--within", "5m"), "--within is for slo, not for waste"),
         (("slo", "--longer-than", "5m"), "--longer-than is for stuck, not for slo"),
         (

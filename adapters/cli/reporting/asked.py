@@ -101,9 +101,15 @@ def dimensions(report: Report, by: Sequence[str]) -> tuple[str, ...]:
     if names == (NOTHING,):
         return ()
     known = (*report.dimensions, *(BUCKETS if report.dated else ()))
+    if not known:
+        message = f"each row of {report.name} is one job: it cannot be grouped; leave --by out"
+        fail(message, ExitCode.USAGE)
     for name in names:
         if name not in known:
             _unknown(f"dimension of {report.name}", name, known, f"or '{NOTHING}'")
+    if "job" in names and "cluster" not in names:  # a job's name is its own in one cluster alone
+        at = names.index("job")
+        return (*names[:at], "cluster", *names[at:])
     return names
 
 

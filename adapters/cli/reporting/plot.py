@@ -58,7 +58,14 @@ def plot(answer: Answer, path: Path) -> None:
             "pictures need matplotlib; install it with: pip install 'jobledger[report]'",
             ExitCode.MISCONFIGURED,
         )
-    with mpl.rc_context({"svg.hashsalt": "jobledger", "svg.fonttype": "none", "font.size": 9}):
+    with mpl.rc_context(
+        {
+            "svg.hashsalt": "jobledger",
+            "svg.fonttype": "none",
+            "font.size": 9,
+            "text.parse_math": False,  # a $ in a name is no formula
+        }
+    ):
         figure = Figure(figsize=(8, 4.2), dpi=110, layout="constrained")
         FigureCanvasAgg(figure)
         _draw(answer, figure)

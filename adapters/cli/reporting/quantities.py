@@ -1,4 +1,7 @@
-"""How the values of a report are written for people, by their unit."""
+"""How the values of a report are written for people, by their unit; machines get them as they are.
+
+Names are what somebody's job says: they may hold anything and be of any length.
+"""
 
 from datetime import datetime, tzinfo
 
@@ -6,6 +9,9 @@ from adapters.postgres.reporting.report import Column, Unit, Value
 
 NOTHING = "-"
 """Stands for a value that there is none of."""
+
+TEXT_MAX = 330
+"""Characters of a text that are shown: of namespace and name, or an image with its digest, all."""
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
@@ -23,7 +29,15 @@ def written(value: Value, column: Column, zone: tzinfo) -> str:
         return "yes" if value else "no"
     if isinstance(value, int | float) and column.unit.is_number:
         return quantity(value, column.unit)
-    return str(value) or "(none)"
+    return _printable(str(value)) or "(none)"
+
+
+def _printable(text: str) -> str:
+    """Return a text on one line that commands no terminal, its middle left out if it is long."""
+    if len(text) > TEXT_MAX:
+        half = TEXT_MAX // 2
+        text = f"{text[:half]}…{text[-half:]}"
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def quantity(value: float, unit: Unit) -> str:

@@ -14,6 +14,7 @@ from adapters.cli.reporting.machine_forms import as_csv, as_json, as_parquet
 from adapters.cli.reporting.options import ReportForm
 from adapters.cli.reporting.quantities import quantity
 from adapters.cli.reporting.table import fitted
+from adapters.postgres.reporting.buckets import lacks_gaps
 from adapters.postgres.reporting.report import Answer, Unit
 
 
@@ -110,6 +111,12 @@ def _notes(answer: Answer) -> Iterator[str]:
         yield "nothing of that kind in this period"
     if answer.more:
         yield f"only the first {answer.question.limit} rows; --limit shows more"
+    if answer.events and lacks_gaps(answer.question):
+        asked = answer.question
+        yield (
+            f"there are more than {asked.limit:,} {asked.by[0]}s in this period: those without "
+            "anything are left out; a higher --limit shows them"
+        )
     if 0 < answer.events_behind < answer.events:
         yield f"the latest {answer.events_behind:,} events of the log are not in it yet"
 

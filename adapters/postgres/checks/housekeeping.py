@@ -1,6 +1,7 @@
 """Whether the database is kept in order: partitions, vacuum, roles, seals, archives, reports."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from adapters.postgres.condition import Condition, TableCondition
 from core.forensics.findings import Check, Finding, error, note, warning
@@ -13,7 +14,8 @@ ANALYZE_ROWS_MIN = 10_000
 """A table with more rows should have been looked at by the planner once."""
 
 LAG_EVENTS_MAX = 10_000
-"""The reporting tables should not be further behind."""
+LAG_MAX = timedelta(minutes=1)
+"""The reporting tables should not be further behind, nor for longer."""
 
 UNSEALED_EVENTS_MAX = 1_000_000
 """More events should not be without a seal."""
@@ -108,8 +110,12 @@ def reports(found: Condition) -> Iterator[Finding]:
         )
         remedy = "`jobledger verify` says whether the log lost its end; then `rebuild --reports`"
         yield error("reports", what, remedy)
-    if lag > LAG_EVENTS_MAX:
+    since = found.unreported_since
+    waiting = found.now - since if since is not None else timedelta()
+    if lag > LAG_EVENTS_MAX or waiting > LAG_MAX:
         what = f"the reporting tables are {lag} events behind the log"
+        if since is not None:
+            what += f": the oldest was written down at {since:%Y-%m-%d %H:%M:%S} UTC"
         remedy = "start the service, which keeps them up; its log says what stops it"
         yield warning("reports", what, remedy)
 

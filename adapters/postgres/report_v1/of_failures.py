@@ -44,7 +44,7 @@ FAILURES = ReportView(
         ),
         field("message", TEXT, "The reason for people; redacted, at most 500 characters"),
         field("exit_code", INTEGER, "Exit code of the program", null="if it is not known"),
-        field("ran", BOOLEAN, "Whether the attempt got to run"),
+        field("ran", BOOLEAN, "Whether the attempt got to run, or may have unseen"),
         field("retried", BOOLEAN, "Whether another attempt was granted"),
         field("final", BOOLEAN, "Whether the job ended with it"),
         seconds(
@@ -76,7 +76,11 @@ RETRIES = ReportView(
         field("attempt", INTEGER, "The attempt that failed", "f.number"),
         NAME,
         *DIMENSIONS,
-        field("granted_at", INSTANT, "When the retry was granted"),
+        field(
+            "granted_at",
+            INSTANT,
+            "When the retry was granted; of a job that was found Retrying, as ended_at in attempts",
+        ),
         field("reason", TEXT, "Why the attempt failed, one word"),
         field("failure_class", TEXT, "See failures"),
         field("cause", TEXT, "See failures"),
@@ -112,6 +116,8 @@ RETRIES = ReportView(
     ),
 )
 
+NOT_SEEN = "before, and if that was not seen"
+
 START = ReportView(
     name="queue_and_start_latency",
     meaning="One attempt on its way from the wish to the run; what it did not come to is null",
@@ -125,12 +131,13 @@ START = ReportView(
         field(
             "waiting_since",
             INSTANT,
-            "Creation of the job if nothing ran before this attempt, else the last attempt's end",
+            "Creation of the job if nothing ran before this attempt, else the last attempt's end; "
+            "started_at if that was not seen",
         ),
         field("started_at", INSTANT, "When the attempt was started"),
-        field("cluster_created_at", INSTANT, "As in attempts", null="before"),
-        field("cluster_ready_at", INSTANT, "As in attempts", null="before"),
-        field("running_at", INSTANT, "When it ran", null="before"),
+        field("cluster_created_at", INSTANT, "As in attempts", null=NOT_SEEN),
+        field("cluster_ready_at", INSTANT, "As in attempts", null=NOT_SEEN),
+        field("running_at", INSTANT, "When it ran", null=NOT_SEEN),
         seconds(
             "seen_seconds",
             "From the creation of the job until the controller saw it",
@@ -149,31 +156,31 @@ START = ReportView(
             "cluster_create_seconds",
             "From the start until the RayCluster was there",
             between("f.started_at", "f.cluster_created_at"),
-            null="before",
+            null=NOT_SEEN,
         ),
         seconds(
             "cluster_ready_seconds",
             "From then until it was ready",
             between("f.cluster_created_at", "f.cluster_ready_at"),
-            null="before",
+            null=NOT_SEEN,
         ),
         seconds(
             "submit_seconds",
             "From then until the attempt ran",
             between("f.cluster_ready_at", "f.running_at"),
-            null="before",
+            null=NOT_SEEN,
         ),
         seconds(
             "start_seconds",
             "From the start until the attempt ran",
             between("f.started_at", "f.running_at"),
-            null="before",
+            null=NOT_SEEN,
         ),
         seconds(
             "total_seconds",
             "From waiting_since until the attempt ran",
             between("f.waiting_since", "f.running_at"),
-            null="before",
+            null=NOT_SEEN,
         ),
     ),
 )

@@ -18,8 +18,8 @@ from adapters.postgres.report_v1.model import (
 
 CLUSTER_SECONDS = (
     "How long its RayCluster was there, from its creation until it was gone; on a shared "
-    "RayCluster and of a TrainJob from start to end of the attempt; while that lasts, up to the "
-    "job's last event"
+    "RayCluster and of a TrainJob from start to end of the attempt; of one that was found under "
+    "way or over, from its start; while that lasts, up to the job's last event"
 )
 
 JOBS = ReportView(
@@ -49,13 +49,22 @@ JOBS = ReportView(
         field("created_at", INSTANT, "When the object was created in Kubernetes"),
         field("first_seen_at", INSTANT, "When the controller first saw it"),
         field("started_at", INSTANT, "When its first attempt started", null="before"),
-        field("running_at", INSTANT, "When an attempt first ran", null="before"),
+        field(
+            "running_at",
+            INSTANT,
+            "When an attempt first ran",
+            null="before, and if that was not seen",
+        ),
         field("ended_at", INSTANT, "When it reached Complete or Failed", null="before"),
         field("deleted_at", INSTANT, "When the object was seen to be gone", null="before"),
         field("last_event_at", INSTANT, "When its last event occurred"),
         field("attempts", INTEGER, "Attempts that were started"),
-        field("failed_attempts", INTEGER, "Attempts that ended in failure"),
-        field("retries", INTEGER, "Attempts that were granted after a failure"),
+        field(
+            "failed_attempts",
+            INTEGER,
+            "Attempts that ended in failure; also those that only a status tells of",
+        ),
+        field("retries", INTEGER, "Attempts that were granted after a failure, as far as seen"),
         field("events", INTEGER, "Events in its stream"),
         seconds(
             "duration_seconds",
@@ -67,7 +76,9 @@ JOBS = ReportView(
         seconds("running_seconds", "Time spent in Running, stays that are over", ""),
         seconds("cluster_seconds", f"Sum over its attempts. {CLUSTER_SECONDS}", ""),
         seconds(
-            "wasted_cluster_seconds", "The part of it by attempts that ended without success", ""
+            "wasted_cluster_seconds",
+            "The part of it by attempts that ended without success, outcome unknown left out",
+            "",
         ),
     ),
 )
@@ -90,16 +101,21 @@ ATTEMPTS = ReportView(
             "cluster_created_at",
             INSTANT,
             "When its own RayCluster was there",
-            null="before, on a shared RayCluster, and of a TrainJob",
+            null="before, if that was not seen, on a shared RayCluster, and of a TrainJob",
         ),
         field(
             "cluster_ready_at",
             INSTANT,
             "When the RayCluster was ready",
-            null="before, and of a TrainJob",
+            null="before, if that was not seen, and of a TrainJob",
         ),
-        field("running_at", INSTANT, "When it ran", null="before"),
-        field("ended_at", INSTANT, "When it ended", null="while it goes on"),
+        field("running_at", INSTANT, "When it ran", null="before, and if that was not seen"),
+        field(
+            "ended_at",
+            INSTANT,
+            "When it ended, or was found to have ended if nothing says when",
+            null="while it goes on",
+        ),
         field(
             "cluster_gone_at",
             INSTANT,
@@ -109,7 +125,8 @@ ATTEMPTS = ReportView(
         field(
             "outcome",
             TEXT,
-            "succeeded, stopped, failed, suspended, lost or deleted; empty while it goes on",
+            "succeeded, stopped, failed, suspended, lost, deleted, or unknown (another "
+            "controller's, whose end was not seen); empty while it goes on",
         ),
         field("reason", TEXT, "Why it ended, one word"),
         field("failure_class", TEXT, "If it failed: see failures; else empty"),
@@ -125,7 +142,7 @@ ATTEMPTS = ReportView(
             "run_seconds",
             "From when it ran to its end",
             between("f.running_at", "f.ended_at"),
-            null="while it goes on, and if it never ran",
+            null="while it goes on, and while running_at is",
         ),
         seconds("cluster_seconds", CLUSTER_SECONDS, ""),
     ),

@@ -17,15 +17,16 @@ from sqlalchemy.exc import DBAPIError
 
 from adapters.postgres.errors import describe, ledger_errors
 from adapters.postgres.report_v1.views import VERSION, quoted, schema_of_views
-from adapters.postgres.reporting.buckets import in_time_only, without_gaps
+from adapters.postgres.reporting.buckets import in_time_only, starts, without_gaps
 from adapters.postgres.reporting.dimensions import BUCKETS, STANDARD, expression, key_column
 from adapters.postgres.reporting.report import Answer, Column, Question, Report, Row, Unit, Value
 from core.errors import LedgerMisconfigured, LedgerUnavailable
+from core.values.instants import Instant
 
 _STATE = "SELECT last_position, lag_events FROM report_v1.controller_health"
 
-_NO_SUCH_ZONE = "22023"
-"""SQLSTATE of a parameter that makes no sense."""
+PIECES_MAX = 100_000
+"""Hours, days or weeks of one period; 100,000 hours are eleven years."""
 
 _CANCELLED = "57014"
 """SQLSTATE of a statement that took too long."""
@@ -35,16 +36,16 @@ def ask(engine: Engine, report: Report, question: Question) -> Answer:
     """Return what the report says.
 
     Raises:
-        LedgerMisconfigured: Postgres does not know the time zone.
+        LedgerMisconfigured: the period has too many hours, days or weeks.
         LedgerUnavailable: it took longer than the connection's statements may take.
         LedgerError: as reading does.
     """
     keys = report.keys or tuple(key_column(name, report.dimensions) for name in question.by)
+    values = parameters(report, question)
     with ledger_errors(engine.url), engine.connect() as connection:
-        _check_zone(connection, question)
         (state,) = run(connection, _STATE, {})
         try:
-            found = run(connection, statement(report, question), parameters(report, question))
+            found = run(connection, statement(report, question), values)
         except DBAPIError as error:
             if getattr(error.orig, "sqlstate", None) != _CANCELLED:
                 raise
@@ -92,15 +93,17 @@ def statement(report: Report, question: Question) -> str:
 
 
 def parameters(report: Report, question: Question) -> dict[str, object]:
-    """Return the parameters of `statement`."""
-    zone = {"zone": str(question.zone)} if set(question.by) & set(BUCKETS) else {}
+    """Return the parameters of `statement`.
+
+    Raises `LedgerMisconfigured` if the period has too many hours, days or weeks.
+    """
     return {
         "since": question.since,
         "until": question.until,
         "rows": question.limit + 2,  # one more than shown, and that over everything
         **{f"is_{name}": value for name, value in question.filters.items()},
         **{item.name: question.thresholds.get(item.name) for item in report.thresholds},
-        **zone,
+        **{f"{name}_starts": _starts(name, question) for name in question.by if name in BUCKETS},
     }
 
 
@@ -117,16 +120,13 @@ def _order_by_time(by: Sequence[str]) -> list[str]:
     return [f'"{name}"' for name in by if name in BUCKETS]
 
 
-def _check_zone(connection: Connection, question: Question) -> None:
-    try:
-        connection.execute(text("SELECT timezone(:zone, now())"), {"zone": str(question.zone)})
-    except DBAPIError as error:
-        if getattr(error.orig, "sqlstate", None) != _NO_SUCH_ZONE:
-            raise
-        where = describe(connection.engine.url)
+def _starts(bucket: str, question: Question) -> Sequence[Instant]:
+    found = starts(bucket, question, PIECES_MAX)
+    if len(found) > PIECES_MAX:
         raise LedgerMisconfigured(
-            f"{where} does not know the time zone {question.zone}; ask for another"
-        ) from error
+            f"the period has more than {PIECES_MAX:,} {bucket}s; ask about a shorter one"
+        )
+    return found
 
 
 def _row(found: Mapping[str, Any], columns: Sequence[Column]) -> Row:

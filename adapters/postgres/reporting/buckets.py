@@ -1,7 +1,11 @@
-"""Hours, days and weeks in which nothing happened are rows too: a gap in time must show."""
+"""When hours, days and weeks begin; those in which nothing happened are rows too.
+
+A gap in time must show. Postgres is handed the beginnings: its rules of time zones may be others.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
+from itertools import islice
 
 from adapters.postgres.reporting.dimensions import BUCKETS
 from adapters.postgres.reporting.report import Question, Report, Row, Value
@@ -19,7 +23,7 @@ def without_gaps(rows: Sequence[Row], report: Report, question: Question) -> Seq
     (bucket,) = question.by
     there: Mapping[Value, Row] = {row[bucket]: row for row in rows}
     starts = pieces(bucket, question)
-    if not starts or not set(there) <= set(starts):
+    if not starts:
         return rows
     empty = {item.name: 0 if item.unit.is_additive else None for item in report.columns}
     return [there.get(start, {bucket: start, **empty}) for start in starts]
@@ -30,33 +34,54 @@ def in_time_only(by: Sequence[str]) -> bool:
     return len(by) == 1 and by[0] in BUCKETS
 
 
+def lacks_gaps(question: Question) -> bool:
+    """Return whether rows for pieces without anything are left out, because they pass the limit."""
+    return in_time_only(question.by) and not pieces(question.by[0], question)
+
+
 def pieces(bucket: str, question: Question) -> Sequence[Instant]:
     """Return when each piece that the period touches begins; nothing, if they pass the limit."""
-    starts = list(_starts(bucket, question))
-    return starts if len(starts) <= question.limit else []
+    found = starts(bucket, question, question.limit)
+    return found if len(found) <= question.limit else []
 
 
-def _starts(bucket: str, question: Question) -> Iterator[Instant]:
-    start = _beginning(bucket, question.since.astimezone(question.zone))
-    for _ in range(question.limit + 1):
-        if start >= question.until:
-            return
+def starts(bucket: str, question: Question, most: int) -> Sequence[Instant]:
+    """Return when each piece that the period touches begins, in order; at most one over `most`."""
+    found = _hours(question) if bucket == "hour" else _days(question, 7 if bucket == "week" else 1)
+    return list(islice(found, most + 1))
+
+
+def _hours(question: Question) -> Iterator[Instant]:
+    """Yield the full hours by the clock on the wall: not of 60 minutes where it is put by 30."""
+    start = _full_hour(question.since, question)
+    while start < question.until:
         yield start
-        start = _next(bucket, start, question.zone)
+        soon = _full_hour(start + timedelta(hours=1), question)
+        start = soon if soon > start else _full_hour(start + timedelta(hours=2), question)
 
 
-def _beginning(bucket: str, at: datetime) -> Instant:
-    """Return when the hour, day or week of an instant began there."""
-    hour = at.replace(minute=0, second=0, microsecond=0)
-    if bucket == "hour":
-        return hour.astimezone(UTC)
-    day = hour.replace(hour=0, fold=0)
-    back = timedelta(days=day.weekday() if bucket == "week" else 0)
-    return (day - back).astimezone(UTC)  # by the clock on the wall: days are not always 24 hours
+def _full_hour(at: Instant, question: Question) -> Instant:
+    there = at.astimezone(question.zone).replace(minute=0, second=0, microsecond=0)
+    return there.astimezone(UTC)
 
 
-def _next(bucket: str, start: Instant, zone: tzinfo) -> Instant:
-    if bucket == "hour":
-        return _beginning(bucket, (start + timedelta(hours=1)).astimezone(zone))
-    days = timedelta(days=7 if bucket == "week" else 1)
-    return (start.astimezone(zone).replace(tzinfo=None) + days).replace(tzinfo=zone).astimezone(UTC)
+def _days(question: Question, length: int) -> Iterator[Instant]:
+    """Yield the beginnings of days, or of weeks: Mondays.
+
+    A day without midnight begins when the clock is put forward, one with two at the first. One that
+    is left out altogether has no beginning of its own.
+    """
+    zone = question.zone
+    day = question.since.astimezone(zone).date()
+    day -= timedelta(days=day.weekday() if length > 1 else 0)
+    before: Instant | None = None
+    try:
+        while True:
+            start = datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)
+            if start >= question.until:
+                return
+            if before is None or start > before:
+                yield start
+            before, day = start, day + timedelta(days=length)
+    except OverflowError:  # the calendar ends with the year 9999
+        return

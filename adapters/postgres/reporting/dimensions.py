@@ -16,7 +16,9 @@ STANDARD: Mapping[str, Dimension] = {
 }
 """What every fact has; `v` is the view that a report reads."""
 
-JOB = Dimension("v.namespace || '/' || v.name", "Namespace and name of the job")
+JOB = Dimension(
+    "v.namespace || '/' || v.name", "Namespace and name of the job; its cluster comes with it"
+)
 
 FAMILY = Dimension(
     r"v.namespace || '/' || regexp_replace(v.name, "
@@ -43,9 +45,10 @@ FILTERS = ("cluster", "namespace", "queue", "user", "image", "framework", "kind"
 
 
 def expression(name: str, dimensions: Mapping[str, Dimension], dated: str) -> str:
-    """Return the SQL of a dimension or of a piece of time."""
+    """Return the SQL of a dimension, or of a piece of time by when the pieces begin."""
     if name in BUCKETS:
-        return f"date_trunc('{name}', {dated}, :zone)"
+        starts = f"CAST(:{name}_starts AS timestamptz[])"
+        return f"({starts})[width_bucket({dated}, {starts})]"
     return dimensions[name].sql
 
 

@@ -8,11 +8,12 @@ START_LATENCY = Report(
     summary="How long attempts wait until they run: in the queue, for the cluster, for the submit.",
     rule="An attempt is dated by its start. Its latency goes from the wish to the run: from the "
     "creation of the job, or for a later attempt from the end of the one before, until it ran. "
-    "Queueing (suspended) is in it, and in queue_p95_seconds alone. Attempts that never ran have "
-    "no latency: they are in attempts and not in ran. Percentiles are over attempts, interpolated.",
+    "Queueing (suspended) is in it, and in queue_p95_seconds alone. Attempts that never ran, or of "
+    "which nobody saw since when, have no latency: they are in attempts and not in ran. "
+    "Percentiles are over attempts, interpolated.",
     columns=(
         Column("attempts", Unit.COUNT, "Attempts that were started", rank=5),
-        Column("ran", Unit.COUNT, "Those that ran", rank=0),
+        Column("ran", Unit.COUNT, "Those of which it is known when they ran", rank=0),
         Column("p50_seconds", Unit.SECONDS, "Median latency", "p50", rank=1),
         Column("p95_seconds", Unit.SECONDS, "95th percentile", "p95", rank=0),
         Column("p99_seconds", Unit.SECONDS, "99th percentile", "p99", rank=4),

@@ -13,6 +13,7 @@ STUCK = Report(
     "not judged. With --longer-than that duration is the limit for all states. How long is "
     "reckoned to --until; jobs that have ended or moved on since are not found.",
     columns=(
+        Column("cluster", Unit.TEXT, "Kubernetes cluster that it is in", rank=3),
         Column("kind", Unit.TEXT, "RayJob or TrainJob", rank=4),
         Column("phase", Unit.TEXT, "The state it is in", rank=1),
         Column("since_at", Unit.INSTANT, "Since when", "since", rank=2),
@@ -27,7 +28,7 @@ STUCK = Report(
     dimensions={},
     default_by=(),
     dated="",
-    order='stuck_seconds DESC, "job"',
+    order='stuck_seconds DESC, "job", "cluster"',
     keys=(Column("job", Unit.TEXT, "Namespace and name of the job", rank=0),),
     chart=Chart(columns=("stuck_seconds",), title="for how long in one state", style="magenta"),
     thresholds=(
@@ -48,13 +49,13 @@ WITH peer AS MATERIALIZED (
    GROUP BY p.kind, p.phase
   HAVING count(*) >= 20
 ), here AS (
-  SELECT v.namespace || '/' || v.name AS job, v.kind, v.phase, v.phase_since AS since_at,
+  SELECT v.namespace || '/' || v.name AS job, v.cluster, v.kind, v.phase, v.phase_since AS since_at,
          extract(epoch FROM CAST(:until AS timestamptz) - v.phase_since)::float8 AS stuck_seconds,
          v.attempts AS attempt, v.queue, v.user_name, v.reason
     FROM report_v1.jobs v
    WHERE v.open AND v.ended_at IS NULL AND v.phase_since < :until{filters}
 )
-SELECT here.job, here.kind, here.phase, here.since_at, here.stuck_seconds,
+SELECT here.job, here.cluster, here.kind, here.phase, here.since_at, here.stuck_seconds,
        coalesce(extract(epoch FROM CAST(:longer_than AS interval))::float8, peer.p99)
          AS limit_seconds,
        coalesce(peer.stays, 0) AS peers,

@@ -7,9 +7,9 @@ WASTE = Report(
     name="waste",
     summary="Cluster-seconds of attempts that failed, by class: what failures cost.",
     rule="Waste is the cluster-seconds of attempts that failed or were lost; attempts that "
-    "succeeded, go on, or were suspended, stopped or deleted by somebody are none. An attempt is "
-    "dated by its start, with all its cluster-seconds. The share is of all cluster-seconds of "
-    "attempts that were asked for, good ones included. Groups without waste are "
+    "succeeded, go on, were suspended, stopped or deleted by somebody, or ended unseen are none. "
+    "An attempt is dated by its start, with all its cluster-seconds. The share is of all "
+    "cluster-seconds of attempts that were asked for, good ones included. Groups without waste are "
     "left out; hours, days and weeks without any are not.",
     columns=(
         Column("wasted_seconds", Unit.CLUSTER_SECONDS, "Waste", "wasted", rank=0),

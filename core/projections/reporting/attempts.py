@@ -9,6 +9,7 @@ from core.jobs.effects import EffectKind
 from core.jobs.rows import AttemptRow
 from core.kinds import JobState
 from core.projections.reporting.facts import AttemptFact, PhaseFact, seconds_between
+from core.projections.reporting.found import Found, may_have_run
 from core.projections.reporting.phases import time_in
 from core.rayjob import events as rayjob
 from core.rayjob.state import RayJobState
@@ -31,21 +32,23 @@ def with_row(
     state: JobState,
     stays: tuple[PhaseFact, ...],
     first_seen_at: Instant,
+    found: Found,
 ) -> tuple[AttemptFact, ...]:
     """Return the attempts after the inline row of the current one came to be, or changed."""
     if row is None:
         return attempts
     if not attempts or attempts[-1].number != row.number:
-        attempts = (*attempts, _begun(attempts, row, state, stays, first_seen_at))
-    train = not isinstance(state, RayJobState)
+        attempts = (*attempts, _begun(attempts, row, state, stays, first_seen_at, found))
     last = attempts[-1]
+    # Of a RayJob the grant is told by itself, unless it was there when the job was found.
+    at_once = not isinstance(state, RayJobState) or row.number == found.attempt
     told = last._replace(
         running_at=row.running_at,
         ended_at=row.ended_at,
         outcome=row.outcome,
         reason=row.reason,
         retried=row.retried,
-        granted_at=row.ended_at if train and row.retried else last.granted_at,
+        granted_at=row.ended_at if at_once and row.retried else last.granted_at,
     )
     return attempts if told == last else (*attempts[:-1], told)
 
@@ -76,11 +79,13 @@ def with_event(attempts: tuple[AttemptFact, ...], event: JobEvent) -> tuple[Atte
     return attempts
 
 
-def priced(attempts: tuple[AttemptFact, ...], until: Instant) -> tuple[AttemptFact, ...]:
+def priced(
+    attempts: tuple[AttemptFact, ...], until: Instant, found: Found
+) -> tuple[AttemptFact, ...]:
     """Return the attempts with what they cost up to an instant; equal ones stay the same object."""
     return tuple(
         one
-        if one.cluster_seconds == (cost := _cost(one, until))
+        if one.cluster_seconds == (cost := _cost(one, until, found))
         else one._replace(cluster_seconds=cost)
         for one in attempts
     )
@@ -106,10 +111,22 @@ def _of_cluster(event: JobEvent) -> tuple[str, bool, bool, bool]:
     return "", False, False, False
 
 
-def _cost(one: AttemptFact, until: Instant) -> float:
+def _cost(one: AttemptFact, until: Instant, found: Found) -> float:
+    if one.number == found.attempt and not one.cluster_shared:
+        return _cost_of_found(one, until)
     if one.cluster_name and not one.cluster_shared:
         return seconds_between(one.cluster_created_at, one.cluster_gone_at or until)
     return seconds_between(one.started_at, one.ended_at or until)
+
+
+def _cost_of_found(one: AttemptFact, until: Instant) -> float:
+    """Its RayCluster was there from its start on; one that nobody saw, to its end at the most."""
+    if one.outcome == "suspended" and not one.cluster_name:
+        return 0.0  # how long it went on is not known
+    seen = one.cluster_created_at is not None
+    return seconds_between(
+        one.started_at, one.cluster_gone_at or (until if seen else one.ended_at or until)
+    )
 
 
 def _changed(
@@ -127,12 +144,16 @@ def _begun(
     state: JobState,
     stays: tuple[PhaseFact, ...],
     first_seen_at: Instant,
+    found: Found,
 ) -> AttemptFact:
     identity = state.identity
     assert identity is not None, "a stream begins with who the job is"
     since = identity.created_at
-    if any(one.running_at is not None for one in attempts):
-        since = attempts[-1].ended_at or row.started_at
+    before = attempts[-1].number if attempts else 0
+    if row.number != before + 1:
+        since = row.started_at  # of those between nothing is known
+    elif attempts and (attempts[0].number > 1 or any(may_have_run(one, found) for one in attempts)):
+        since = min(attempts[-1].ended_at or row.started_at, row.started_at)
     shared_cluster = False
     if isinstance(state, RayJobState) and state.attempt is not None:
         shared_cluster = state.attempt.selected

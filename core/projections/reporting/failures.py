@@ -1,13 +1,20 @@
 """The failures of a job: of its attempts, and its own where it had none."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from core.catalogue import JobEvent
 from core.jobs.failures import FailureClass
+from core.kinds import JobState
 from core.projections.reporting.facts import MESSAGE_CHARACTERS_MAX, AttemptFact, FailureFact
 from core.rayjob import events as rayjob
+from core.rayjob.failure_class import by_reason
+from core.rayjob.state import RayJobState
 from core.trainjob import events as trainjob
+from core.values.instants import Instant
+
+EXIT_CODE_MIN, EXIT_CODE_MAX = -(2**31), 2**31 - 1
+"""What the column holds; the head of a user's job may say anything."""
 
 
 class Causes(Protocol):
@@ -37,38 +44,74 @@ class NoCauses:
 
 
 def with_event(
-    failures: tuple[FailureFact, ...], event: JobEvent, attempts: tuple[AttemptFact, ...]
+    failures: tuple[FailureFact, ...],
+    event: JobEvent,
+    attempts: tuple[AttemptFact, ...],
+    ran: Collection[int],
 ) -> tuple[FailureFact, ...]:
-    """Return the failures after an event; `attempts` are those after it."""
+    """Return the failures after an event; `attempts` are those after it, `ran` those that ran."""
     if isinstance(event, rayjob.AttemptFailed):
-        return _added(failures, event, event.reason, attempts, event.attempt)
+        return _added(failures, event, event.reason, ran, event.attempt)
     if isinstance(event, rayjob.RetryGranted | rayjob.RetryRefused):
         return _last_changed(
             failures,
             event.attempt,
             failure_class=event.failure.value,
-            exit_code=event.exit_code,
+            exit_code=_column_exit_code(event.exit_code),
             retried=isinstance(event, rayjob.RetryGranted),
         )
     if isinstance(event, trainjob.TrainAttemptEnded) and event.outcome in ("failed", "lost"):
-        found = _added(failures, event, event.reason, attempts, event.attempt)
+        found = _added(failures, event, event.reason, ran, event.attempt)
         return _last_changed(found, event.attempt, retried=attempts[-1].retried)
     if isinstance(event, rayjob.JobFailed):
-        return _ended(failures, event, attempts, event.attempt)
+        return _ended(failures, event, ran, event.attempt)
     if isinstance(event, trainjob.TrainJobFailed):
-        return _ended(failures, event, attempts, attempts[-1].number if attempts else 0)
+        return _ended(failures, event, ran, attempts[-1].number if attempts else 0)
     return failures
+
+
+def _column_exit_code(code: int | None) -> int | None:
+    """Return an exit code, or None if the column has no room for it; a head may say any number."""
+    return code if code is not None and EXIT_CODE_MIN <= code <= EXIT_CODE_MAX else None
+
+
+def found_failed(
+    state: JobState, at: Instant, attempts: tuple[AttemptFact, ...]
+) -> tuple[FailureFact, ...]:
+    """Return the failures of a job that was found at `at`: the one that its status tells of.
+
+    Nobody saw whether it ran, so it is not said that it did not.
+    """
+    phase = state.phase.value
+    if phase not in {"Failed", "Retrying"}:
+        return ()
+    ended_at = attempts[-1].ended_at if attempts else state.ended_at
+    failure = by_reason(state.reason) if isinstance(state, RayJobState) else FailureClass.OTHER
+    fact = FailureFact(
+        number=1,
+        attempt=attempts[-1].number if attempts else 0,
+        failed_at=ended_at or at,
+        reason=state.reason,
+        failure_class=failure.value,
+        cause="",
+        message=state.message[:MESSAGE_CHARACTERS_MAX],
+        exit_code=None,
+        ran=True,
+        retried=phase == "Retrying",
+        final=phase == "Failed",
+    )
+    return (fact,)
 
 
 def _ended(
     failures: tuple[FailureFact, ...],
     event: rayjob.JobFailed | trainjob.TrainJobFailed,
-    attempts: tuple[AttemptFact, ...],
+    ran: Collection[int],
     attempt: int,
 ) -> tuple[FailureFact, ...]:
     """Return the failures after the job ended with one: the last, or one of its own."""
     if not failures or failures[-1].attempt != attempt:
-        failures = _added(failures, event, event.reason, attempts, attempt)
+        failures = _added(failures, event, event.reason, ran, attempt)
     return _last_changed(failures, attempt, final=True)
 
 
@@ -79,10 +122,9 @@ def _added(
     | rayjob.JobFailed
     | trainjob.TrainJobFailed,
     reason: str,
-    attempts: tuple[AttemptFact, ...],
+    ran: Collection[int],
     attempt: int,
 ) -> tuple[FailureFact, ...]:
-    ran = any(one.number == attempt and one.running_at is not None for one in attempts)
     fact = FailureFact(
         number=len(failures) + 1,
         attempt=attempt,
@@ -92,7 +134,7 @@ def _added(
         cause="",
         message=event.message[:MESSAGE_CHARACTERS_MAX],
         exit_code=None,
-        ran=ran,
+        ran=attempt in ran,
         retried=False,
         final=False,
     )

@@ -29,6 +29,16 @@ from core.projections.reporting.facts import (
     PhaseFact,
 )
 from core.projections.reporting.failures import Causes, NoCauses
+from core.projections.reporting.found import (
+    ADOPTIONS,
+    NOT_FOUND,
+    UNKNOWN,
+    Found,
+    first_run,
+    found_after,
+    may_have_run,
+    without_guesses,
+)
 from core.projections.reporting.phases import NEW, enter, leave, time_in
 from core.projections.reporting.user_labels import USER_LABELS
 from core.rayjob import events as rayjob
@@ -81,7 +91,9 @@ class Folded(NamedTuple):
     signs: tuple[object, ...] = ()
     """Signs of why the current attempt may fail."""
     stays: tuple[PhaseFact, ...] = ()
+    found: Found = NOT_FOUND
     attempts: tuple[AttemptFact, ...] = ()
+    """As they were seen, first looks included; see `core.projections.reporting.found`."""
     failures: tuple[FailureFact, ...] = ()
     decisions: tuple[DecisionFact, ...] = ()
     gaps: tuple[GapFact, ...] = ()
@@ -118,9 +130,14 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
     stays = enter(before.stays, state.phase.value or NEW, number, event.at)
     if isinstance(event, _GONE):
         stays = leave(stays, event.at)
-    attempts = of_attempts.with_row(before.attempts, row, state, stays, first_seen_at)
+    found = found_after(before.found, state, event)
+    attempts = of_attempts.with_row(before.attempts, row, state, stays, first_seen_at, found)
     attempts = of_attempts.with_event(attempts, event)
-    failures = of_failures.with_event(before.failures, event, attempts)
+    if isinstance(event, ADOPTIONS):
+        failures = of_failures.found_failed(state, event.at, attempts)
+    else:
+        ran = {one.number for one in attempts if may_have_run(one, found)}
+        failures = of_failures.with_event(before.failures, event, attempts, ran)
     signs = _signs(before, record, event, rules)
     if failures is not before.failures or len(signs) != len(before.signs):
         attempts, failures = _explained(attempts, failures, signs, rules)
@@ -136,6 +153,7 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
         causation=record.causation_id,
         signs=signs,
         stays=stays,
+        found=found,
         attempts=attempts,
         failures=failures,
         decisions=work.with_decision(before.decisions, event, record.recorded_at),
@@ -148,7 +166,9 @@ def rows_of(folded: Folded) -> Rows:
     """Return all facts of a job, as the columns of the tables have them."""
     identity = folded.state.identity
     assert identity is not None, "a stream begins with who the job is"
-    attempts = of_attempts.priced(folded.attempts, folded.last_event_at)
+    found = folded.found
+    attempts = of_attempts.priced(folded.attempts, folded.last_event_at, found)
+    attempts = without_guesses(attempts, folded.state, found)
     said = folded.dimension
     facts: dict[str, Sequence[Fact]] = {
         "report_job": (_job(folded, attempts),),
@@ -218,7 +238,7 @@ def _job(folded: Folded, attempts: Sequence[AttemptFact]) -> JobFact:
     state, identity = folded.state, folded.state.identity
     assert identity is not None, "a stream begins with who the job is"
     stay = folded.stays[-1]
-    wasted = ("", of_attempts.SUCCEEDED)
+    not_wasted = ("", of_attempts.SUCCEEDED, UNKNOWN)
     return JobFact(
         name=identity.name,
         uid=identity.uid,
@@ -230,19 +250,19 @@ def _job(folded: Folded, attempts: Sequence[AttemptFact]) -> JobFact:
         created_at=identity.created_at,
         first_seen_at=folded.first_seen_at,
         started_at=attempts[0].started_at if attempts else None,
-        running_at=next((one.running_at for one in attempts if one.running_at is not None), None),
+        running_at=first_run(attempts, folded.found),
         ended_at=state.ended_at,
         deleted_at=state.deleted_at,
         last_event_at=folded.last_event_at,
         attempts=len(attempts),
         failed_attempts=state.failed,
-        retries=state.retries,
+        retries=max(state.retries, sum(one.retried for one in attempts)),
         events=folded.version,
         suspended_seconds=time_in(folded.stays, of_attempts.QUEUED),
         running_seconds=time_in(folded.stays, frozenset({"Running"})),
         cluster_seconds=sum(one.cluster_seconds for one in attempts),
         wasted_cluster_seconds=sum(
-            one.cluster_seconds for one in attempts if one.outcome not in wasted
+            one.cluster_seconds for one in attempts if one.outcome not in not_wasted
         ),
     )
 

@@ -32,9 +32,10 @@ COLUMNS = {
     "cluster_p95_seconds submit_p95_seconds",
     "durations": "jobs p50_seconds p95_seconds p99_seconds max_seconds running_p50_seconds "
     "running_p95_seconds running_share",
-    "slo": "jobs judged good good_share met late failed retried open withdrawn",
+    "slo": "jobs judged good good_share met late failed retried open withdrawn unknown",
     "flaky": "runs flaky_runs flaky_share failed_runs failed_attempts wasted_seconds last_at",
-    "stuck": "kind phase since_at stuck_seconds limit_seconds peers attempt queue user reason",
+    "stuck": "cluster kind phase since_at stuck_seconds limit_seconds peers attempt queue user "
+    "reason",
     "busiest": "cluster_seconds share jobs attempts failed_attempts mean_seconds",
 }
 """Scripts rely on these: a name may be added, none may go or change its meaning."""
@@ -101,6 +102,14 @@ def test_csv_has_a_line_per_row_and_the_same_values() -> None:
     assert (rows[0]["failures"], rows[0]["share"]) == ("2", "0.5")
 
 
+def test_machines_get_names_as_they_are() -> None:
+    name = "\x1b[31m" + "x" * 5000
+    rows = [{**row, "reason": name} for row in of_failures().rows]
+    told = answer("failures", rows, by=("reason",))
+    assert [row["reason"] for row in csv.DictReader(io.StringIO(as_csv(told)))] == [name] * 2
+    assert [row["reason"] for row in json.loads(as_json(told))["rows"]] == [name] * 2
+
+
 def test_parquet_has_types_and_units() -> None:
     table = pq.read_table(io.BytesIO(as_parquet(of_failures())))
     assert table.num_rows == 2
@@ -120,6 +129,17 @@ def test_the_same_answer_gives_the_same_picture(tmp_path: Path, suffix: str) -> 
     assert first.read_bytes() == second.read_bytes()
     starts = {"png": b"\x89PNG", "svg": b"<?xml"}
     assert first.read_bytes().startswith(starts[suffix])
+
+
+@pytest.mark.parametrize("name", ["$\\foo{$ x", "$", "a\nb", "\x1b[31m"])
+def test_a_name_may_hold_anything_in_a_picture(tmp_path: Path, name: str) -> None:
+    plain, odd = of_failures().rows
+    rows = [plain, {**odd, "reason": name}]
+    plot(answer("failures", rows, by=("day", "reason")), tmp_path / "by-day.svg")
+    plot(answer("failures", rows, by=("reason",)), tmp_path / "bars.svg")
+    shown = name.replace("\n", "\ufffd").replace("\x1b", "\ufffd")
+    drawn = [(tmp_path / f"{one}.svg").read_text(encoding="utf-8") for one in ("by-day", "bars")]
+    assert [shown in picture for picture in drawn] == [True, True]
 
 
 def test_a_picture_of_nothing_says_so(tmp_path: Path) -> None:

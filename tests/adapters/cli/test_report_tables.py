@@ -11,7 +11,7 @@ from adapters.cli.reporting.quantities import duration, quantity
 from adapters.cli.reporting.table import fitted
 from adapters.cli.reporting.told import tell
 from adapters.postgres.reporting.report import Answer, Row, Unit
-from tests.adapters.cli.answers import answer
+from tests.adapters.cli.answers import SINCE, answer
 
 IMAGE = "registry.example.com/a-team/with/a-very-long-path/llama-train:2026-11-03"
 
@@ -109,6 +109,41 @@ def test_a_terminal_without_unicode_gets_plain_bars() -> None:
 def test_nothing_is_drawn_of_nothing() -> None:
     assert list(bars(of_waste(), 80, "utf-8")) == []
     assert list(bars(of_waste(wasted("a", 0.0)), 80, "utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["\x1b[31mred", "two\nlines", "back\u202ewards", "a\x1fb", "par\u2029agraph", "\x9b2J"]
+)
+def test_a_name_commands_no_terminal_and_splits_no_row(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    tell(of_waste(wasted(name, 100.0)), ReportForm.TABLE, None, charted=True)
+    said = capsys.readouterr().out
+    assert name not in said
+    shown = "".join(char if char.isprintable() else "\ufffd" for char in name)
+    assert said.count(shown) == 2, "in the table and in the chart"
+    assert all(line.isprintable() for line in said.split("\n"))
+
+
+def test_a_name_without_end_is_shortened(capsys: pytest.CaptureFixture[str]) -> None:
+    tell(of_waste(wasted("a" + "x" * 5000 + "z", 100.0)), ReportForm.TABLE, None, charted=False)
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) < 500
+    assert "axxx" in said
+    assert "xxxz" in said
+
+
+def test_it_is_said_if_hours_without_anything_are_left_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows: list[Row] = [{**wasted("", 100.0), "hour": SINCE}]
+    for form in (ReportForm.TABLE, ReportForm.CSV):
+        tell(answer("waste", rows, by=("hour",), days=1), form, None, charted=False)
+        said = capsys.readouterr()
+        note = "more than 20 hours in this period: those without anything are left out"
+        assert note in (said.out if form is ReportForm.TABLE else said.err)
+    tell(answer("waste", rows, by=("day",)), ReportForm.TABLE, None, charted=False)
+    assert "left out" not in capsys.readouterr().out
 
 
 def test_nothing_is_cut_or_left_out_where_no_terminal_is(

@@ -14,7 +14,8 @@ from adapters.postgres.engine import open_engine
 from adapters.postgres.partitions import Partitions
 from core.forensics.findings import Finding, Severity
 from tests.support.ledgers import app_engine, postgres_ledger, tampering
-from tests.support.records import StreamWriter, a_stream
+from tests.support.records import NOON, StreamWriter, a_stream
+from tests.support.reported import project_all
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.postgres
@@ -28,6 +29,7 @@ def owner(ledger_url: str) -> Iterator[Engine]:
     ledger.take_all_shards()
     ledger.store.append([StreamWriter(a_stream()).next()])
     Partitions(made).ensure_around(condition(made).now)
+    project_all(made)
     yield made
     made.dispose()
 
@@ -45,6 +47,15 @@ def test_a_kept_database_gives_no_warning(owner: Engine) -> None:
     assert [item for item in findings(found) if item.severity > Severity.NOTE] == []
 
 
+def test_since_when_the_reports_lack_an_event_is_known(owner: Engine, ledger_url: str) -> None:
+    assert condition(owner).unreported_since is None
+    with tampering(ledger_url) as superuser:
+        superuser.execute("UPDATE report_checkpoint SET position = 0")
+    since = condition(owner).unreported_since
+    assert since is not None
+    assert NOON < since < NOON + timedelta(minutes=1), "when its only event was written down"
+
+
 def test_the_service_sees_the_same(owner: Engine, ledger_url: str) -> None:
     with app_engine(ledger_url) as service:
         assert condition(service).last_position == condition(owner).last_position
@@ -57,6 +68,11 @@ def dead(found: Condition) -> Condition:
 
 def ahead(found: Condition) -> Condition:
     return replace(found, reported_to=found.last_position + 1)
+
+
+def late(found: Condition) -> Condition:
+    since = found.now - timedelta(minutes=2)
+    return replace(found, last_position=found.reported_to + 1, unreported_since=since)
 
 
 def never_analyzed(found: Condition) -> Condition:
@@ -84,6 +100,7 @@ def never_analyzed(found: Condition) -> Condition:
         ("archives", lambda found: replace(found, archived_still_here=1)),
         ("reports", lambda found: replace(found, last_position=20_000)),
         ("reports", ahead),
+        ("reports", late),
     ],
 )
 def test_what_is_not_in_order_is_said_with_what_to_do(

@@ -228,8 +228,8 @@ def test_stuck_is_what_stands_longer_than_its_peers(sample_engine: Engine) -> No
         ]
         limit = percentile(peers, 0.99) if len(peers) >= 20 else None
         if limit is not None and (END - one["phase_since"]).total_seconds() > limit:
-            expected.add(f"{one['namespace']}/{one['name']}")
-    assert {row["job"] for row in told.rows} == expected != set()
+            expected.add((one["cluster"], f"{one['namespace']}/{one['name']}"))
+    assert {(row["cluster"], row["job"]) for row in told.rows} == expected != set()
     day = answered(sample_engine, "stuck", longer_than=timedelta(days=1))
     assert {row["job"] for row in day.rows} == {
         f"{one['namespace']}/{one['name']}"
@@ -356,13 +356,36 @@ def test_an_empty_ledger_answers_with_nothing(engine: Engine) -> None:
         assert (list(told.rows), told.events, told.more) == ([], 0, False), name
 
 
-def test_a_zone_that_postgres_does_not_know_is_named(sample_engine: Engine) -> None:
-    class Atlantis(ZoneInfo):
-        def __str__(self) -> str:
-            return "Sea/Atlantis"
+@pytest.mark.parametrize(
+    ("zone", "since", "days"),
+    [
+        ("CET", datetime(2026, 10, 23, tzinfo=UTC), 10),
+        ("America/Santiago", datetime(2026, 9, 4, tzinfo=UTC), 62),
+    ],
+    ids=["an abbreviation without summer in Postgres", "its 6 September begins at 01:00"],
+)
+def test_pieces_of_time_begin_where_the_zone_says_and_nowhere_else(
+    sample_engine: Engine, zone: str, since: datetime, days: int
+) -> None:
+    there, until = ZoneInfo(zone), since + timedelta(days=days)
+    for bucket, pieces in (("day", days), ("hour", 24 * days)):
+        cut = answered(
+            sample_engine, "busiest", bucket, since=since, until=until, zone=there, limit=9_999
+        )
+        assert len(cut.rows) in {pieces, pieces + 1}, bucket
+        started = (one["started_at"] for one in facts(sample_engine, "report_v1.attempts"))
+        counted = Counter(_local(at, bucket, there) for at in started if since <= at < until)
+        said = {_local(row[bucket], bucket, there): row["attempts"] for row in cut.rows}
+        assert {piece: count for piece, count in said.items() if count} == counted, bucket
 
-    with pytest.raises(LedgerMisconfigured, match="does not know the time zone Sea/Atlantis"):
-        answered(sample_engine, "waste", "class", zone=Atlantis("UTC"))
+
+def _local(at: Any, bucket: str, zone: tzinfo) -> str:  # noqa: ANN401 a cell
+    return f"{at.astimezone(zone):{'%F' if bucket == 'day' else '%F %H %z'}}"
+
+
+def test_a_period_of_too_many_hours_is_refused(sample_engine: Engine) -> None:
+    with pytest.raises(LedgerMisconfigured, match="more than 100,000 hours; ask about a shorter"):
+        answered(sample_engine, "waste", "hour", since=datetime(1970, 1, 1, tzinfo=UTC))
 
 
 def test_a_question_that_takes_too_long_is_given_up(sample_url: str) -> None:

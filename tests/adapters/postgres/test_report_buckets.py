@@ -1,11 +1,11 @@
 """Hours, days and weeks without anything are rows too, also where a day has 25 hours."""
 
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from adapters.postgres.reporting.buckets import without_gaps
+from adapters.postgres.reporting.buckets import lacks_gaps, without_gaps
 from adapters.postgres.reporting.catalogue import REPORTS
 from adapters.postgres.reporting.report import Question, Row, Value
 
@@ -42,6 +42,48 @@ def test_the_day_that_summer_time_ends_has_25_hours() -> None:
     assert hours == [day(24, 22) + timedelta(hours=number) for number in range(25)]
 
 
+@pytest.mark.parametrize(
+    ("zone", "first", "hours"),
+    [
+        ("America/Santiago", date(2026, 9, 5), [0, 1, 0, 0]),
+        ("Africa/Cairo", date(2026, 4, 23), [0, 1, 0, 0]),
+        ("Asia/Beirut", date(2026, 3, 28), [0, 1, 0, 0]),
+        ("America/Havana", date(2026, 10, 31), [0, 0, 0, 0]),  # two midnights on 1 November
+    ],
+)
+def test_days_after_one_without_midnight_begin_at_midnight(
+    zone: str, first: date, hours: list[int]
+) -> None:
+    there = ZoneInfo(zone)
+    since = datetime(first.year, first.month, first.day, tzinfo=there)
+    days = filled("day", since, since + timedelta(days=4), there)
+    begun = [at.astimezone(there) for at in days if isinstance(at, datetime)]
+    assert [at.hour for at in begun] == hours
+    assert [at.date() for at in begun] == [first + timedelta(days=n) for n in range(4)]
+    assert [at.fold for at in begun] == [0] * 4
+
+
+def test_a_day_that_is_left_out_is_no_day() -> None:
+    """Samoa went from 29 to 31 December 2011."""
+    apia = ZoneInfo("Pacific/Apia")
+    since, until = datetime(2011, 12, 29, tzinfo=apia), datetime(2012, 1, 1, tzinfo=apia)
+    assert len(filled("day", since, until, apia)) == 2
+
+
+def test_hours_go_on_where_the_clock_is_put_back_by_half_an_hour() -> None:
+    howe = ZoneInfo("Australia/Lord_Howe")
+    since, until = datetime(2026, 4, 5, tzinfo=howe), datetime(2026, 4, 5, 4, tzinfo=howe)
+    told = [
+        at.astimezone(howe) for at in filled("hour", since, until, howe) if isinstance(at, datetime)
+    ]
+    assert [(at.hour, at.minute) for at in told] == [(0, 0), (1, 0), (2, 0), (3, 0)]
+
+
+def test_the_calendar_ends() -> None:
+    last = datetime(9999, 12, 31, 23, tzinfo=UTC)
+    assert filled("day", last, last + timedelta(minutes=59), UTC) == [last.replace(hour=0)]
+
+
 def test_a_period_that_begins_within_a_piece_of_time_begins_with_that_piece() -> None:
     assert filled("day", day(1, 13), day(2, 1), UTC) == [day(1), day(2)]
     assert filled("day", day(1, 13), day(2, 0), UTC) == [day(1)], "the end is not in it"
@@ -57,3 +99,5 @@ def test_weeks_begin_on_monday_and_zones_may_be_off_by_minutes() -> None:
 def test_more_pieces_than_may_be_shown_are_not_made_up(limit: int) -> None:
     shown = filled("day", day(1), day(5), UTC, {"day": day(2)}, limit=limit)
     assert len(shown) == (4 if limit == 4 else 1)
+    asked = Question(since=day(1), until=day(5), by=("day",), limit=limit)
+    assert lacks_gaps(asked) is (limit == 3)

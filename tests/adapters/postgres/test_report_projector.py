@@ -110,6 +110,42 @@ def test_a_job_that_cannot_be_read_holds_up_no_other(unreported: Engine, reporte
     assert jobs == all_of_them - 1
 
 
+@pytest.mark.parametrize("batch", [7, 10_000])
+def test_a_job_that_the_tables_cannot_hold_holds_up_no_other(
+    unreported: Engine, reported_url: str, batch: int
+) -> None:
+    with admin(reported_url) as connection:
+        connection.execute("SET session_replication_role = replica")  # past the triggers
+        connection.execute(
+            "UPDATE event SET data = jsonb_set(data, '{generation}', '9223372036854775808')"
+            " WHERE type = 'AttemptStarted' AND stream_id = (SELECT min(stream_id::text)::uuid"
+            " FROM event WHERE type = 'AttemptStarted')"
+        )
+    batches = project_all(unreported, batch)
+    assert report_lag(unreported).events == 0
+    assert batches == -(-report_lag(unreported).last_position // batch)
+    held = "SELECT count(*) FROM report_job"
+    there = "SELECT count(*) FROM stream"
+    rebuild_reports(unreported, RULES)
+    with unreported.connect() as connection:
+        jobs = connection.execute(text(held)).scalar_one()
+        assert jobs == connection.execute(text(there)).scalar_one() - 1
+    assert differences(unreported) == []
+
+
+def test_the_reports_are_not_behind_because_the_last_events_were_archived(
+    unreported: Engine, reported_url: str
+) -> None:
+    with admin(reported_url) as connection:
+        connection.execute("SET session_replication_role = replica")
+        connection.execute(
+            "DELETE FROM event WHERE stream_id = (SELECT stream_id FROM event"
+            " ORDER BY position DESC LIMIT 1)"
+        )
+    project_all(unreported, 100)
+    assert report_lag(unreported).events == 0
+
+
 def test_an_event_of_a_newer_version_stops_the_tables(
     unreported: Engine, reported_url: str
 ) -> None:

@@ -1,6 +1,5 @@
 """Reports rebuilt while they are read: the old rows until the new are complete, then those."""
 
-import threading
 from typing import LiteralString
 from unittest.mock import patch
 
@@ -8,10 +7,11 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, Engine
 
-from adapters.postgres import report_rebuild
-from adapters.postgres.report_projector import Projector
+from adapters.postgres import report_projector, report_rebuild
+from adapters.postgres.report_projector import Projector, ReportService
 from adapters.postgres.report_rebuild import rebuild_reports
 from adapters.postgres.report_rows import report_lag
+from adapters.postgres.report_tables import FACTS
 from adapters.postgres.report_v1.views import VERSION
 from bench.population.life import RULES
 from core.errors import LedgerUnavailable
@@ -184,19 +184,59 @@ def test_only_one_rebuild_at_a_time(unreported: Engine) -> None:
 def test_a_reader_that_holds_the_tables_is_waited_for(
     unreported: Engine, reported_url: str
 ) -> None:
-    """Its transaction goes on over the old rows, and the new ones come after its end."""
+    """It goes on over the old rows, and so do others; the new ones come after its end."""
     project_all(unreported)
     query = f"SELECT count(*) FROM {VERSION}.jobs"
-    with psycopg.connect(plain_url(reported_url)) as reader:
+    pauses = []
+    with psycopg.connect(plain_url(reported_url)) as reader, admin(reported_url) as other:
         before = reader.execute(query).fetchone()
-        thread = threading.Thread(target=rebuild_reports, args=(unreported, RULES))
-        thread.start()
-        with admin(reported_url) as watcher:
-            wait_until(lambda: _waits_for_a_lock(watcher), "the swap waits for the reader")
-        assert reader.execute(query).fetchone() == before
-        reader.rollback()
-        thread.join(60)
+
+        def pause(seconds: float) -> None:
+            pauses.append(seconds)
+            assert other.execute(query).fetchone() == before
+            assert not _waits_for_a_lock(other)
+            if len(pauses) == 3:
+                assert reader.execute(query).fetchone() == before
+                reader.rollback()
+
+        with patch("time.sleep", pause):
+            rebuild_reports(unreported, RULES)
+    assert pauses == list(report_rebuild.PAUSES_SECONDS[:3])
     assert differences(unreported) == []
+
+
+def test_a_reader_that_never_ends_is_named_and_nothing_is_left_behind(
+    unreported: Engine, reported_url: str
+) -> None:
+    project_all(unreported)
+    with psycopg.connect(plain_url(reported_url)) as reader, admin(reported_url) as other:
+        reader.execute(f"SELECT count(*) FROM {VERSION}.jobs")
+        held = patch("time.sleep", lambda _: None)
+        with held, pytest.raises(LedgerUnavailable, match="held the reporting tables for too long"):
+            rebuild_reports(unreported, RULES)
+        for table in FACTS:
+            left = psycopg.sql.SQL("SELECT count(*) FROM {}")
+            twin = psycopg.sql.Identifier(f"{table}_next")
+            assert other.execute(left.format(twin)).fetchone() == (0,)
+    assert differences(unreported) == []
+    rebuild_reports(unreported, RULES)
+
+
+def test_a_rebuild_of_another_schema_is_in_nobodys_way(
+    unreported: Engine, reported_url: str
+) -> None:
+    with admin(reported_url) as other:
+        other.execute("CREATE SCHEMA elsewhere")
+        other.execute("SET search_path = elsewhere")
+        for lock in (report_projector._LOCK, report_rebuild._LOCK):  # noqa: SLF001 what they take
+            assert other.execute(str(lock).encode()).fetchone() == (True,)
+        rebuild_reports(unreported, RULES)
+        service = ReportService(unreported, RULES)
+        service.start()
+        try:
+            wait_until(lambda: report_lag(unreported).events == 0, "the tables are up to date")
+        finally:
+            service.stop()
 
 
 def _waits_for_a_lock(connection: psycopg.Connection[tuple[object, ...]]) -> bool:

@@ -198,6 +198,16 @@ def test_a_failure_that_was_retried_and_one_that_was_the_end() -> None:
     assert (found[0]["exit_code"], found[0]["reason"]) == (1, "AppFailed")
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [(-(2**31), -(2**31)), (2**31 - 1, 2**31 - 1), (2**31, None), (3221225786, None)],
+)
+def test_an_exit_code_that_no_column_holds_is_not_known(said: int, kept: int | None) -> None:
+    last = poll("FAILED", 40, started_at=25, ended_at=39, exit_code=said)
+    (found,) = facts((*working(backoff_limit=0), last, submitter("Complete", 42)), "failure")
+    assert found["exit_code"] == kept
+
+
 def test_time_suspended_before_an_attempt_is_queueing() -> None:
     again = manifest(200, generation=3, finalizer=True)
     story = (*suspended(), again)

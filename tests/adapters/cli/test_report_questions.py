@@ -1,0 +1,32 @@
+"""What `--by` of a report makes of the names that were typed."""
+
+import pytest
+import typer
+
+from adapters.cli.exit_codes import ExitCode
+from adapters.cli.reporting.asked import dimensions
+from adapters.postgres.reporting.catalogue import REPORTS
+
+
+@pytest.mark.parametrize(
+    ("typed", "by"),
+    [
+        (["job"], ("cluster", "job")),
+        (["day,job"], ("day", "cluster", "job")),
+        (["job", "cluster"], ("job", "cluster")),
+        (["user"], ("user",)),
+        (["nothing"], ()),
+        ([], ("namespace", "user")),
+    ],
+)
+def test_jobs_of_one_name_in_two_clusters_are_two(typed: list[str], by: tuple[str, ...]) -> None:
+    assert dimensions(REPORTS["busiest"], typed) == by
+
+
+def test_what_cannot_be_grouped_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as ended:
+        dimensions(REPORTS["stuck"], ["cluster"])
+    assert ended.value.exit_code == ExitCode.USAGE
+    said = "each row of stuck is one job: it cannot be grouped; leave --by out"
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert dimensions(REPORTS["stuck"], ["nothing"]) == ()
