@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from adapters.service.absences import Lookout, Questions, seek
+from adapters.service.absences import Lookout, seek
 from adapters.service.confirmations import Confirmations
 from adapters.service.falling_due import FallingDue
 from adapters.service.giving_up import GivingUp
@@ -23,6 +23,7 @@ from adapters.service.leasing import LeaseKeeper
 from adapters.service.letting_go import let_go_of_refused
 from adapters.service.live import LiveObjects
 from adapters.service.polls import Polls
+from adapters.service.questions import Questions
 from adapters.service.reopening import is_settled
 from adapters.service.retelling import retell_job
 from adapters.service.slots import Slot, Slots

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from adapters.service.absences import Questions
 from adapters.service.inbox import Inbox
 from adapters.service.jobset_looks import JobSetLook
 from adapters.service.polls import Polls
+from adapters.service.questions import Questions
 from adapters.service.slots import Slots
 from adapters.service.watching import Surroundings
 from core.jobs.decisions import LOOK_FIRST, DecisionKind

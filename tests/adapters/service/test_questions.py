@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from adapters.memory.clock import SimulatedClock
-from adapters.service.absences import PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS, Questions
+from adapters.service.questions import PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS, Questions
 from adapters.service.workers import Workers
 from core.errors import ClusterUnreachable, RequestForbidden
 from core.jobs.observations import DecisionDue
