@@ -105,11 +105,7 @@ def secrets_of(manifest: Manifest) -> frozenset[str]:
 
 
 def see_manifest(
-    door: Door,
-    identity: JobIdentity,
-    manifest: Manifest,
-    redactor: Redactor,
-    at: Instant,
+    door: Door, identity: JobIdentity, manifest: Manifest, redactor: Redactor, at: Instant
 ) -> ManifestSeen:
     """Return the sighting of a RayJob."""
     metadata = child(manifest, "metadata")

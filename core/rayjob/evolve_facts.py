@@ -57,8 +57,7 @@ def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # 
             )
             return _looked(state)._replace(entrypoint=entrypoint)
         case events.StatusCheckRecovered():
-            entrypoint = replace(state.entrypoint, silent_since=None, trouble="", troubles=0)
-            return state._replace(entrypoint=entrypoint)
+            return state._replace(entrypoint=state.entrypoint.heard())
         case events.HeadPodObserved():
             return _head_observed(state, event)
         case events.HeadPodVanished():

@@ -37,7 +37,7 @@ def control_taken(state: RayJobState, event: ControlTaken) -> RayJobState:
         )
     if attempt is not None and standing(state) in {Phase.WAITING, Phase.RUNNING}:
         attempt = _recovered(attempt, is_cluster_known=state.cluster is not None)
-        entrypoint = replace(entrypoint, missed=False, silent_since=None, trouble="", troubles=0)
+        entrypoint = replace(entrypoint.heard(), missed=False)
         if submitter is not None and submitter.outcome == "Vanished":
             submitter = None
     return state._replace(

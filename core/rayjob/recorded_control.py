@@ -29,12 +29,12 @@ def control_of(state: RayJobState, told: ManifestSeen) -> tuple[RayJobEvent, ...
 
 def _is_no_news(state: RayJobState, told: ManifestSeen) -> bool:
     """Return whether the job stays under control and shows nothing that another has done."""
-    if state.recorded is not None:
-        return False
+    if state.recorded is not None or not told.recorded:
+        return state.recorded is None
     own, others = status(state), told.status
-    is_as_known = (
-        others.phase == text(own, "jobDeploymentStatus")
+    return (
+        told.in_between
+        and others.phase == text(own, "jobDeploymentStatus")
         and others.cluster_name == text(own, "rayClusterName")
         and (others.succeeded, others.failed) == (state.succeeded, state.failed)
     )
-    return not told.recorded or (told.in_between and is_as_known)

@@ -106,6 +106,10 @@ class Entrypoint:
     troubles: int = 0
     """How often that was told."""
 
+    def heard(self) -> "Entrypoint":
+        """Return it as it is once its head is silent no more."""
+        return replace(self, silent_since=None, trouble="", troubles=0)
+
     @property
     def has_ended(self) -> bool:
         """Return whether Ray will not change its mind any more."""

@@ -27,10 +27,10 @@ def control_of(state: TrainJobState, told: TrainJobSeen) -> tuple[TrainJobEvent,
 
 def _is_no_news(state: TrainJobState, told: TrainJobSeen) -> bool:
     """Return whether the job stays under control and shows nothing that another has done."""
-    if state.recorded is not None:
-        return False
+    if state.recorded is not None or not told.recorded:
+        return state.recorded is None
     own, others = (
         {(item.type, item.is_true, item.reason) for item in conditions}
         for conditions in (state.conditions, told.status.conditions)
     )
-    return not told.recorded or (told.in_between and own == others)
+    return told.in_between and own == others
