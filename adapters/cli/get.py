@@ -7,7 +7,7 @@ import typer
 
 from adapters.cli.dossiers import tell_archived
 from adapters.cli.exit_codes import ExitCode
-from adapters.cli.finding import find_job, matches
+from adapters.cli.finding import choose, find_job, matches
 from adapters.cli.options import (
     LIMIT_MAX,
     ClusterOption,
@@ -96,6 +96,8 @@ def _phase(given: str) -> str:
 
 def _one(opened: Ledger, job: str, namespace: str, cluster: str) -> JobRow:
     """Return the job that is meant; end with where it is if it was archived."""
-    if not matches(opened.history, job, namespace, cluster):
+    found = matches(opened.history, job, namespace, cluster)
+    if not found:
         tell_archived(opened, job, namespace)
-    return find_job(opened.history, job, namespace, cluster)
+        return find_job(opened.history, job, namespace, cluster)
+    return choose(found, job)

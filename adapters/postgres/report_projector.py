@@ -11,13 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, select, text
-from sqlalchemy.exc import DataError
 
 from adapters.postgres.codec import stored_event
 from adapters.postgres.errors import ledger_errors
 from adapters.postgres.report_rows import (
     events_of,
-    holdable,
+    put_holdable,
     put_rows,
     read_checkpoint,
     report_lag,
@@ -107,16 +106,15 @@ class Projector:
             for before in (self._held.get(stream),)
         ]
         upto, recorded_at = last.position, last.record.recorded_at
-        try:
-            return put_rows(connection, expected, upto, recorded_at, changed)
-        except DataError:
-            fit = holdable(connection, changed)
-            if len(fit) == len(changed):
-                raise
+
+        def put(rows: Sequence[Rows]) -> bool:
+            return put_rows(connection, expected, upto, recorded_at, rows)
+
+        moved, fit = put_holdable(connection, changed, put)
         for stream in set(held) - {one.stream_id for one in fit}:
             del held[stream]
             self._held.pop(stream, None)
-        return put_rows(connection, expected, upto, recorded_at, fit)
+        return moved
 
     def _advanced(
         self, connection: Connection, batch: Sequence[StoredEvent], upto: int

@@ -1,8 +1,8 @@
 """Reading and writing the tables behind the reporting views: rows, checkpoint, lag."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from sqlalchemy import ARRAY, Connection, Engine, Uuid, any_, literal, select, text
@@ -18,6 +18,8 @@ from core.values.ids import StreamId
 from core.values.instants import Instant
 
 log = get_logger(__name__)
+
+Told = TypeVar("Told")
 
 _PUT = text(
     "SELECT put_report_rows_v1(:expected, :upto, :recorded_at, CAST(:dimensions AS json),"
@@ -115,13 +117,27 @@ def fill_twins(connection: Connection, rows: Sequence[Rows]) -> None:
 
     The connection is in no transaction.
     """
+
+    def fill(these: Sequence[Rows]) -> None:
+        connection.execute(_FILL, {"dimensions": _dimensions(these), "facts": _facts(these)})
+
+    put_holdable(connection, rows, fill)
+
+
+def put_holdable(
+    connection: Connection, rows: Sequence[Rows], put: Callable[[Sequence[Rows]], Told]
+) -> tuple[Told, Sequence[Rows]]:
+    """Put rows, but those of jobs that the tables cannot hold; return what `put` said, and these.
+
+    The connection is in no transaction.
+    """
     try:
-        connection.execute(_FILL, {"dimensions": _dimensions(rows), "facts": _facts(rows)})
+        return put(rows), rows
     except DataError:
-        held = holdable(connection, rows)
-        if len(held) == len(rows):
+        fit = holdable(connection, rows)
+        if len(fit) == len(rows):
             raise
-        connection.execute(_FILL, {"dimensions": _dimensions(held), "facts": _facts(held)})
+        return put(fit), fit
 
 
 def holdable(connection: Connection, rows: Iterable[Rows]) -> list[Rows]:
