@@ -8,8 +8,15 @@ somebody else's if not.
 
 from collections.abc import Callable, Mapping
 
-from adapters.service.acting import Done, SomebodyElses, SupersededEffect, World, exactly
-from adapters.service.live import LiveChild, LiveJob
+from adapters.service.acting import (
+    AttemptNames,
+    Done,
+    SomebodyElses,
+    SupersededEffect,
+    World,
+    exactly,
+)
+from adapters.service.live import LiveJob
 from adapters.service.runtime_env import parse_runtime_env
 from adapters.service.service_acts import put_service
 from adapters.service.tokens import read_token
@@ -30,8 +37,8 @@ from core.rayjob.submission import build_submission
 from core.values.documents import Json, Manifest, child, items, text
 
 
-def act(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
-    """Do it. `ray_job_id` is the submission id of the current attempt.
+def act(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
+    """Do it. `names` are those of the present attempt, as the state has them.
 
     Raises:
         SupersededEffect: the live specification is not the one it was decided on.
@@ -42,19 +49,19 @@ def act(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done
         now = digest(world.door.redaction_key, child(job.manifest, "spec"))
         if now != effect.digest:
             raise SupersededEffect("the specification has changed since")
-    return _ACTS[effect.wanted.kind](world, job, effect, ray_job_id)
+    return _ACTS[effect.wanted.kind](world, job, effect, names)
 
 
-def _add_finalizer(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
-    del effect, ray_job_id
+def _add_finalizer(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
+    del effect, names
     present = [str(item) for item in items(job.manifest, "metadata", "finalizers")]
     if FINALIZER in present:
         return Done(already=True)
     return _set_finalizers(world, job, [*present, FINALIZER])
 
 
-def _remove_finalizer(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
-    del effect, ray_job_id
+def _remove_finalizer(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
+    del effect, names
     present = [str(item) for item in items(job.manifest, "metadata", "finalizers")]
     if FINALIZER not in present and not _has_finalizer(world, job):
         return Done(already=True)
@@ -108,28 +115,29 @@ def _set_finalizers(world: World, job: LiveJob, finalizers: list[str]) -> Done:
     return Done()
 
 
-def _create_cluster(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
+def _create_cluster(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
     live = job.manifest
     runtime_env, _ = parse_runtime_env(text(live, "spec", "runtimeEnvYAML"))
     manifest = build_cluster(
         live,
         effect.wanted.name,
         effect.attempt,
-        job_id=ray_job_id,
+        job_id=names.job_id,
         runtime_env=runtime_env or None,
         installation=world.door.installation,
     )
     return _create(world, job, RAYCLUSTERS, manifest)
 
 
-def _create_submitter(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
+def _create_submitter(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
     runtime_env, _ = parse_runtime_env(text(job.manifest, "spec", "runtimeEnvYAML"))
-    selected = world.live.child_named("RayCluster", job.identity.namespace, job.selected)
+    name = names.cluster_of(job, effect.attempt)
     manifest = build_submitter(
         job.manifest,
-        cluster=_shared(selected, job, effect.wanted.address),
+        cluster=_shared(world, job, name) if names.selected else None,
+        cluster_name=name,
         address=effect.wanted.address,
-        job_id=ray_job_id,
+        job_id=names.job_id,
         runtime_env=runtime_env or None,
         attempt=effect.attempt,
         installation=world.door.installation,
@@ -137,12 +145,12 @@ def _create_submitter(world: World, job: LiveJob, effect: OpenEffect, ray_job_id
     return _create(world, job, BATCH_JOBS, manifest)
 
 
-def _shared(selected: LiveChild | None, job: LiveJob, address: str) -> Manifest | None:
-    """Return the selected RayCluster, unless a selector was added to a job that runs on its own."""
-    own = child(job.manifest, "spec", "rayClusterSpec")
-    if selected is None or (own and selected.address != address):
-        return None
-    return selected.manifest
+def _shared(world: World, job: LiveJob, name: str) -> Manifest:
+    """Return the RayCluster that the job selected when the attempt began; no edit changes it."""
+    found = world.live.child_named("RayCluster", job.identity.namespace, name)
+    if found is None:
+        raise ObjectNotFound(f"RayCluster {job.identity.namespace}/{name} is not there")
+    return found.manifest
 
 
 def _create(world: World, job: LiveJob, resource: Resource, manifest: Manifest) -> Done:
@@ -164,13 +172,13 @@ def _create(world: World, job: LiveJob, resource: Resource, manifest: Manifest) 
     return Done(uid=text(made, "metadata", "uid"), sent=sent)
 
 
-def _delete_cluster(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
-    del ray_job_id
+def _delete_cluster(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
+    del names
     return _delete(world, job, RAYCLUSTERS, effect)
 
 
-def _delete_submitter(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
-    del ray_job_id
+def _delete_submitter(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
+    del names
     return _delete(world, job, BATCH_JOBS, effect)
 
 
@@ -201,8 +209,8 @@ def _delete(world: World, job: LiveJob, resource: Resource, effect: OpenEffect) 
     return Done(uid=uid)
 
 
-def _submit_entrypoint(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
-    del ray_job_id
+def _submit_entrypoint(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
+    del names
     runtime_env, _ = parse_runtime_env(text(job.manifest, "spec", "runtimeEnvYAML"))
     submission = build_submission(job.manifest, effect.wanted.name, runtime_env)
     world.ray.submit(effect.wanted.address, submission, _token(world, job, effect))
@@ -216,8 +224,8 @@ def _submit_entrypoint(world: World, job: LiveJob, effect: OpenEffect, ray_job_i
     return Done(sent=sent if isinstance(sent, dict) else {})
 
 
-def _stop_entrypoint(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
-    del ray_job_id
+def _stop_entrypoint(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
+    del names
     token = _token(world, job, effect)
     try:
         stopped = world.ray.stop(effect.wanted.address, effect.wanted.name, token)
@@ -230,8 +238,8 @@ def _token(world: World, job: LiveJob, effect: OpenEffect) -> str:
     return read_token(world.cluster, world.live, job, effect.wanted.address)
 
 
-def _find_cluster(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
-    del ray_job_id
+def _find_cluster(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
+    del names
     namespace, name = job.identity.namespace, effect.wanted.name
     found = world.cluster.get(RAYCLUSTERS, namespace, name)
     if found is None:
@@ -240,9 +248,9 @@ def _find_cluster(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: st
     return Done(uid=text(found, "metadata", "uid"), already=True)
 
 
-def _put_pod_group(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
+def _put_pod_group(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
     """Let the PodGroup of the job say who is to be placed together; in the end, nobody."""
-    del ray_job_id
+    del names
     identity, name = job.identity, effect.wanted.name
     is_over = effect.wanted.kind is EffectKind.CLEAR_POD_GROUP
     wanted = build_pod_group(job.manifest, is_over=is_over)
@@ -264,8 +272,8 @@ def _put_pod_group(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: s
     return Done(uid=uid)
 
 
-def _suspend_workers(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
-    del ray_job_id
+def _suspend_workers(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
+    del names
     namespace, name = job.identity.namespace, effect.wanted.name
     found = world.cluster.get(RAYCLUSTERS, namespace, name)
     if found is None or owner_uid(found) != job.identity.uid:
@@ -280,8 +288,8 @@ def _suspend_workers(world: World, job: LiveJob, effect: OpenEffect, ray_job_id:
     return Done(uid=uid)
 
 
-def _delete_job(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
-    del effect, ray_job_id
+def _delete_job(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
+    del effect, names
     identity = job.identity
     try:
         world.cluster.delete(RAYJOBS, identity.namespace, identity.name, uid=identity.uid)
@@ -290,7 +298,7 @@ def _delete_job(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str)
     return Done(uid=identity.uid)
 
 
-_Act = Callable[[World, LiveJob, OpenEffect, str], Done]
+_Act = Callable[[World, LiveJob, OpenEffect, AttemptNames], Done]
 
 _ACTS: Mapping[EffectKind, _Act] = {
     EffectKind.ADD_FINALIZER: _add_finalizer,

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from adapters.service.acting import Done, SomebodyElses, SupersededEffect, World
+from adapters.service.acting import Done, SomebodyElses, SupersededEffect, World, names_of
 from adapters.service.acts import act
 from adapters.service.capturing import Capturer
 from adapters.service.inbox import Inbox
@@ -134,8 +134,7 @@ class Errand:
             self.office.evidence.before(self.stream, job, state, self.effect)
         if isinstance(state, TrainJobState):
             return act_trainjob(self.office.world, job, self.effect, state)
-        ray_job_id = state.attempt.job_id if state.attempt is not None else ""
-        return act(self.office.world, job, self.effect, ray_job_id)
+        return act(self.office.world, job, self.effect, names_of(state.attempt))
 
     def _judge_apply(self, failure: ApplyFailed, redactor: Redactor) -> float | None:
         """Tell that objects were not built or not applied; what passes at once is tried again."""

@@ -2,7 +2,14 @@
 
 from contextlib import suppress
 
-from adapters.service.acting import SERVICES_MAX, Done, SomebodyElses, World, exactly
+from adapters.service.acting import (
+    SERVICES_MAX,
+    AttemptNames,
+    Done,
+    SomebodyElses,
+    World,
+    exactly,
+)
 from adapters.service.live import LiveJob
 from core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RequestInvalid
 from core.jobs.effects import EffectKind, OpenEffect
@@ -13,16 +20,15 @@ from core.rayjob.names import cluster_name
 from core.values.documents import Json, Manifest, child, text
 
 
-def put_service(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str) -> Done:
+def put_service(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
     """Create the Service of the job's head, or let it lead to the attempt's RayCluster.
 
     Raises `ObjectChanged` where a look shows that it leads elsewhere than to an earlier attempt's
     RayCluster: whoever holds the job now may have led it on meanwhile. Who tries again is asked
     for the lease first, and then leads on just what was seen.
     """
-    del ray_job_id
     identity, name = job.identity, effect.wanted.name
-    target = _target(world, job, effect.attempt)
+    target = names.cluster_of(job, effect.attempt)
     wanted = build_head_service(job.manifest, target, world.door.installation)
     sent: Manifest = {"leads to": target}
     if known := world.services.pop(identity.uid, None):
@@ -46,15 +52,6 @@ def put_service(world: World, job: LiveJob, effect: OpenEffect, ray_job_id: str)
         raise ObjectChanged(f"Service {name} leads to {leads_there}")
     led = _lead(world, identity.namespace, name, exactly(found), wanted)
     return _led(world, job, led, sent)
-
-
-def _target(world: World, job: LiveJob, attempt: int) -> str:
-    """Return the name of the RayCluster of an attempt; a job may have come with one."""
-    identity = job.identity
-    derived = cluster_name(identity.name, identity.uid, attempt)
-    if world.live.child_named("RayCluster", identity.namespace, derived) is not None:
-        return derived
-    return text(job.manifest, "status", "rayClusterName") or derived
 
 
 def _earlier(job: LiveJob, attempt: int) -> set[str]:

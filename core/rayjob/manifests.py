@@ -108,6 +108,7 @@ def build_submitter(  # noqa: PLR0913 what upstream's operator knows of an attem
     job: Manifest,
     *,
     cluster: Manifest | None,
+    cluster_name: str,
     address: str,
     job_id: str,
     runtime_env: Manifest | None,
@@ -118,13 +119,14 @@ def build_submitter(  # noqa: PLR0913 what upstream's operator knows of an attem
 
     `cluster` is the live RayCluster: its head's image and its authentication decide. Without it
     the RayJob's own specification does; a job with a clusterSelector has none, so there it is
-    needed. `address` is the head's `host:port`.
+    needed. `cluster_name` is its name by the state: the status may not show it yet. `address` is
+    the head's `host:port`.
     """
     spec = child(job, "spec")
     around = Surroundings(
         address=address,
         job_id=job_id,
-        cluster_name=text(cluster, "metadata", "name") or text(job, "status", "rayClusterName"),
+        cluster_name=cluster_name,
         cluster_spec=child(spec, "rayClusterSpec") if cluster is None else child(cluster, "spec"),
         login_shell=installation.login_shell,
     )

@@ -1,15 +1,17 @@
 """KubeRay, the Job controller and the kubelet as far as a RayJob notices, one thing at a time."""
 
+import base64
 from dataclasses import dataclass, field
 
 from adapters.memory.ray_jobs import TERMINAL, MemoryRayJobs
 from core.errors import RayApiError
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS
+from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, SECRETS
 from core.ports.ray_jobs import Submission
 from core.rayjob.children import dashboard_address
 from core.values.documents import Manifest, items, text
 from core.values.instants import rfc3339
 from tests.support.records import NOON
+from tests.support.references import missing_references
 from tests.support.stepped_cluster import SteppedCluster
 
 
@@ -43,10 +45,22 @@ class DataPlane:
             if uid in self.heads or text(made, "metadata", "deletionTimestamp"):
                 continue
             self.heads[uid] = address
+            self._make_token(made)
             self.ray.start_head(address)
             self._set_status(RAYCLUSTERS.plural, made, {"state": "ready"})
             return True
         return False
+
+    def _make_token(self, made: Manifest) -> None:
+        """Make the Secret with the token of a RayCluster that asks for one, as KubeRay does."""
+        namespace, name = text(made, "metadata", "namespace"), text(made, "metadata", "name")
+        if text(made, "spec", "authOptions", "mode") != "token":
+            return
+        secret: Manifest = {
+            "metadata": {"namespace": namespace, "name": name},
+            "data": {"auth_token": base64.b64encode(b"a token of KubeRay").decode()},
+        }
+        self.cluster.create(SECRETS, secret)
 
     def _stop_head(self) -> bool:
         there = {text(made, "metadata", "uid") for made in self.cluster.peek(RAYCLUSTERS)}
@@ -62,6 +76,8 @@ class DataPlane:
             address, job_id = _target(job)
             if text(job, "metadata", "deletionTimestamp") or address not in self.heads.values():
                 continue
+            if missing_references(self.cluster, job):
+                continue  # its container is not started
             if (address, job_id) not in self.runs:
                 submission = Submission(
                     entrypoint="python train.py",

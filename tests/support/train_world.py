@@ -9,6 +9,7 @@ from core.catalogue import NAMES, read_event
 from core.ports.cluster import CLUSTER_TRAINING_RUNTIMES, CONFIGMAPS, JOBSETS, TRAINJOBS
 from core.values.documents import Manifest, child, items, text
 from core.values.ids import StreamId
+from tests.support.references import missing_references
 from tests.support.service_world import DOOR, ServiceWorld
 
 Document = dict[str, Any]
@@ -83,6 +84,8 @@ class JobSetPlane:
             return False
         counters = dict.fromkeys(("ready", "succeeded", "failed", "active", "suspended"), 0)
         new: Document = {"replicatedJobsStatus": [{"name": "node", **counters, **after}]}
+        if not suspended and (missing := missing_references(self.world.cluster, jobset)):
+            raise AssertionError(f"its Pods cannot start without {missing}")
         if done:
             new["conditions"] = [
                 {

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 from adapters.kube.client import KubernetesCluster
 from adapters.kube.connection import ConnectionSettings, connect
 from adapters.memory.ray_jobs import MemoryRayJobs
-from adapters.service.acting import Done, World
+from adapters.service.acting import AttemptNames, Done, World
 from adapters.service.acts import act
 from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Inbox
@@ -29,6 +29,7 @@ from tests.support.service_world import DOOR, own_door
 Document = dict[str, Any]
 
 JOB_ID = "train-abcde"
+NAMES = AttemptNames(number=1, job_id=JOB_ID)
 
 
 @dataclass
@@ -91,7 +92,7 @@ class Desk:
             digest=digest(DOOR.redaction_key, child(job.manifest, "spec")),
         )
         world = World(self.cluster, MemoryRayJobs(self.clock.now), self.live, own_door())
-        return act(world, job, effect, JOB_ID)
+        return act(world, job, effect, NAMES)
 
 
 def desk_in(server: ApiServer, api: Api) -> Desk:

@@ -102,6 +102,7 @@ def test_every_sample_of_upstream_gets_a_raycluster_and_a_submitter(desk: Desk, 
         submitter = build_submitter(
             job,
             cluster=shared if selected else None,
+            cluster_name="shared" if selected else "train-x2x2x",
             address=ADDRESS,
             job_id=JOB_ID,
             runtime_env=runtime_env,

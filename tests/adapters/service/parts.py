@@ -11,7 +11,7 @@ from adapters.memory.clock import SimulatedClock
 from adapters.memory.event_store import MemoryEventStore
 from adapters.memory.leases import MemoryLeases
 from adapters.memory.ray_jobs import MemoryRayJobs
-from adapters.service.acting import World
+from adapters.service.acting import AttemptNames, World
 from adapters.service.carrying_out import Errand, Office
 from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Inbox
@@ -36,6 +36,8 @@ from tests.support.stepped_cluster import SteppedCluster
 
 SECRET = "xK9-planted-vQ7-secret"
 JOB_ID = "train-abcde"
+NAMES = AttemptNames(number=1, job_id=JOB_ID)
+"""Of the attempt whose effects are carried out; its RayCluster's name is derived."""
 
 
 def a_rayjob(change: Change | None = None, /, **spec: Any) -> dict[str, Any]:  # noqa: ANN401 any JSON

@@ -12,7 +12,7 @@ from core.jobs.effects import EffectKind, OpenEffect
 from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Resource
 from core.rayjob.names import FINALIZER
 from core.values.documents import Manifest, child, items, text
-from tests.adapters.service.parts import JOB_ID, SECRET, Bench
+from tests.adapters.service.parts import JOB_ID, NAMES, SECRET, Bench
 from tests.rules.rayjob.jobs import HEAD_ENV
 
 ADDRESS = "train-head-svc.ml.svc.cluster.local:8265"
@@ -27,7 +27,7 @@ DELETIONS = [
 
 
 def do(bench: Bench, job: LiveJob, effect: OpenEffect) -> Done:
-    return act(bench.office().world, job, effect, JOB_ID)
+    return act(bench.office().world, job, effect, NAMES)
 
 
 def finalizers(bench: Bench) -> list[object]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adapters.service.acting import Done, SomebodyElses, World
+from adapters.service.acting import AttemptNames, Done, SomebodyElses, World
 from adapters.service.acts import act
 from adapters.service.live import LiveJob
 from core.errors import ClusterUnreachable, ObjectChanged, ObjectNotFound
@@ -15,7 +15,7 @@ from core.ports.cluster import RAYCLUSTERS, RAYJOBS, SERVICES
 from core.rayjob.gang import POD_GROUPS
 from core.rayjob.names import cluster_name
 from core.values.documents import Manifest, child, items, text
-from tests.adapters.service.parts import JOB_ID, Bench, a_rayjob
+from tests.adapters.service.parts import JOB_ID, NAMES, Bench, a_rayjob
 from tests.adapters.service.test_acts import make, uid_of
 from tests.rules.rayjob.jobs import CLUSTER_SPEC
 
@@ -24,7 +24,7 @@ CREATE, UPDATE = EffectKind.CREATE_SERVICE, EffectKind.UPDATE_SERVICE
 
 
 def do(bench: Bench, job: LiveJob, effect: OpenEffect) -> Done:
-    return act(bench.office().world, job, effect, JOB_ID)
+    return act(bench.office().world, job, effect, NAMES)
 
 
 def leads_to(service: Manifest | None) -> str:
@@ -75,7 +75,7 @@ def test_a_service_of_this_process_is_led_on_unseen_unless_it_is_another_since(s
     bench = Bench()
     job = bench.job()
     world = bench.office().world
-    act(world, job, attempt_of(bench, job, CREATE, 1), JOB_ID)
+    act(world, job, attempt_of(bench, job, CREATE, 1), NAMES)
     if since == "changed":
         bench.cluster.edit(SERVICES, "ml", SERVICE, status={"loadBalancer": {}})
     elif since != "nothing":
@@ -83,9 +83,9 @@ def test_a_service_of_this_process_is_led_on_unseen_unless_it_is_another_since(s
     if since == "another's":
         make(bench, SERVICES, SERVICE, owner="of a RayCluster")
         with pytest.raises(SomebodyElses):
-            act(world, job, attempt_of(bench, job, UPDATE, 2), JOB_ID)
+            act(world, job, attempt_of(bench, job, UPDATE, 2), NAMES)
         return
-    done = act(world, job, attempt_of(bench, job, UPDATE, 2), JOB_ID)
+    done = act(world, job, attempt_of(bench, job, UPDATE, 2), NAMES)
     found = bench.cluster.get(SERVICES, "ml", SERVICE)
     assert (leads_to(found), done.uid) == (name_of(job, 2), uid_of(found or {}))
 
@@ -122,10 +122,10 @@ def test_a_service_is_led_on_again_and_again_without_a_look() -> None:
     bench = Bench()
     job = bench.job()
     line, world, _ = two_worlds(bench)
-    act(world, job, attempt_of(bench, job, CREATE, 1), JOB_ID)
+    act(world, job, attempt_of(bench, job, CREATE, 1), NAMES)
     line.silent = "get"
     for attempt in (2, 3, 4):
-        act(world, job, attempt_of(bench, job, UPDATE, attempt), JOB_ID)
+        act(world, job, attempt_of(bench, job, UPDATE, attempt), NAMES)
     assert line.late == []
     assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == name_of(job, 4)
 
@@ -135,14 +135,14 @@ def test_a_request_that_arrives_late_does_not_lead_a_service_back(meanwhile: str
     bench = Bench()
     job = bench.job()
     line, zombie, other = two_worlds(bench)
-    act(zombie, job, attempt_of(bench, job, CREATE, 1), JOB_ID)
+    act(zombie, job, attempt_of(bench, job, CREATE, 1), NAMES)
     line.silent = "merge_patch"
     with pytest.raises(ClusterUnreachable):
-        act(zombie, job, attempt_of(bench, job, UPDATE, 2), JOB_ID)
+        act(zombie, job, attempt_of(bench, job, UPDATE, 2), NAMES)
     line.silent = ""
     world = other if meanwhile == "another replica" else zombie
-    act(world, job, attempt_of(bench, job, UPDATE, 2), JOB_ID)
-    act(world, job, attempt_of(bench, job, UPDATE, 3), JOB_ID)
+    act(world, job, attempt_of(bench, job, UPDATE, 2), NAMES)
+    act(world, job, attempt_of(bench, job, UPDATE, 3), NAMES)
     with pytest.raises(ObjectChanged):
         line.late[0]()
     assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == name_of(job, 3)
@@ -156,11 +156,11 @@ def test_who_wakes_up_does_not_lead_a_service_back(kind: EffectKind, *, knows: b
     job = bench.job()
     _, zombie, successor = two_worlds(bench)
     if knows:
-        act(zombie, job, attempt_of(bench, job, CREATE, 1), JOB_ID)
-    act(successor, job, attempt_of(bench, job, CREATE, 1), JOB_ID)
-    act(successor, job, attempt_of(bench, job, UPDATE, 3), JOB_ID)
+        act(zombie, job, attempt_of(bench, job, CREATE, 1), NAMES)
+    act(successor, job, attempt_of(bench, job, CREATE, 1), NAMES)
+    act(successor, job, attempt_of(bench, job, UPDATE, 3), NAMES)
     with pytest.raises(ObjectChanged, match=f"leads to {name_of(job, 3)}"):
-        act(zombie, job, attempt_of(bench, job, kind, 2), JOB_ID)
+        act(zombie, job, attempt_of(bench, job, kind, 2), NAMES)
     assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == name_of(job, 3)
 
 
@@ -169,13 +169,13 @@ def test_a_service_that_leads_elsewhere_is_led_back_at_the_next_try() -> None:
     bench = Bench()
     job = bench.job()
     world = bench.office().world
-    act(world, job, attempt_of(bench, job, CREATE, 1), JOB_ID)
+    act(world, job, attempt_of(bench, job, CREATE, 1), NAMES)
     elsewhere: dict[str, Any] = {"spec": {"selector": {"ray.io/cluster": "elsewhere"}}}
     bench.cluster.merge_patch(SERVICES, "ml", SERVICE, elsewhere)
     effect = attempt_of(bench, job, UPDATE, 2)
     with pytest.raises(ObjectChanged):
-        act(world, job, effect, JOB_ID)
-    assert not act(world, job, effect, JOB_ID).already
+        act(world, job, effect, NAMES)
+    assert not act(world, job, effect, NAMES).already
     assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == name_of(job, 2)
 
 
@@ -198,10 +198,12 @@ def test_a_service_of_somebody_else_is_left_alone(kind: EffectKind) -> None:
 
 
 def test_a_job_that_was_taken_over_has_its_service_lead_to_the_raycluster_it_came_with() -> None:
+    """By the state: what the object's status names may be older, or somebody else's."""
     bench = Bench()
     made = bench.cluster.create(RAYJOBS, a_rayjob())
-    job = bench.see({**made, "status": {"rayClusterName": "train-theirs"}})
-    do(bench, job, attempt_of(bench, job, CREATE, 1))
+    job = bench.see({**made, "status": {"rayClusterName": "train-of-the-status"}})
+    theirs = AttemptNames(number=1, cluster="train-theirs", job_id=JOB_ID)
+    act(bench.office().world, job, attempt_of(bench, job, CREATE, 1), theirs)
     assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == "train-theirs"
 
 

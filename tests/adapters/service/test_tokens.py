@@ -16,7 +16,7 @@ from core.ports.ray_jobs import RayJobInfo, Submission
 from core.rayjob.observations import PollUnanswered
 from core.rayjob.submitter_container import token_secret
 from core.values.documents import Json
-from tests.adapters.service.parts import JOB_ID, Bench
+from tests.adapters.service.parts import JOB_ID, NAMES, Bench
 from tests.adapters.service.test_polls import running
 from tests.rules.rayjob.jobs import CLUSTER_SPEC
 
@@ -119,7 +119,7 @@ def test_acts_show_it(guarded: Guarded, kind: EffectKind) -> None:
     guarded.make_secret()
     guarded.ray = guarded  # type: ignore[assignment]  # a part of the Ray job API
     effect = guarded.effect(job, kind, JOB_ID, address=ADDRESS)
-    act(guarded.office().world, job, effect, JOB_ID)
+    act(guarded.office().world, job, effect, NAMES)
     assert guarded.shown == [TOKEN]
 
 

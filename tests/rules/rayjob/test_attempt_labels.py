@@ -14,7 +14,13 @@ def made(job: dict[str, Any], attempt: int) -> list[Manifest]:
     """Return RayCluster and submitter of an attempt."""
     cluster = build_cluster(job, "train-abcde", attempt, job_id="train-vwxyz")
     submitter = build_submitter(
-        job, cluster=None, address="a:8265", job_id="j", runtime_env=None, attempt=attempt
+        job,
+        cluster=None,
+        cluster_name="c",
+        address="a:8265",
+        job_id="j",
+        runtime_env=None,
+        attempt=attempt,
     )
     return [cluster, submitter]
 

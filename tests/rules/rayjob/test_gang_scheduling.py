@@ -142,6 +142,7 @@ def made(scheduler: str, job: dict[str, Any]) -> tuple[Manifest, Manifest]:
     submitter = build_submitter(
         job,
         cluster=None,
+        cluster_name="train-x2x2x",
         address="head:8265",
         job_id="x",
         runtime_env=None,

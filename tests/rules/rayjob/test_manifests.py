@@ -43,9 +43,15 @@ def cluster(**spec: Any) -> dict[str, Any]:  # noqa: ANN401 any JSON
     return {"metadata": {"name": "train-x", "namespace": "ml"}, "spec": {**head, **spec}}
 
 
-def submitter(job: Manifest, live: Manifest | None = None) -> Any:  # noqa: ANN401 read at will
+def submitter(job: Manifest, live: Manifest | None = None, name: str = "train-x") -> Any:  # noqa: ANN401 read at will
     built = build_submitter(
-        job, cluster=live, address=ADDRESS, job_id="train-abcde", runtime_env=None, attempt=2
+        job,
+        cluster=live,
+        cluster_name=name,
+        address=ADDRESS,
+        job_id="train-abcde",
+        runtime_env=None,
+        attempt=2,
     )
     return json.loads(json.dumps(built))
 
@@ -260,10 +266,19 @@ def test_a_cluster_that_asks_for_a_token_gets_it(row: Auth) -> None:
     container = {"name": "mine", "env": row.env}
     job = selecting({"spec.submitterPodTemplate": {"spec": {"containers": [container]}}})
     live = cluster(authOptions=dict(row.options))
-    live["metadata"]["name"] = row.name
-    pod = submitter(job, live)["spec"]["template"]["spec"]
+    pod = submitter(job, live, row.name)["spec"]["template"]["spec"]
     assert pod["containers"][0]["env"] == [*row.env, *ENV, *row.added]
     assert "volumes" not in pod
+
+
+def test_the_token_of_a_cluster_of_its_own_is_called_as_the_state_calls_the_cluster() -> None:
+    """The status of the object does not show that name yet, or shows an earlier attempt's."""
+    asks = {"spec.rayClusterSpec.authOptions": {"mode": "token"}}
+    expected = submitter(rayjob())
+    expected["spec"]["template"]["spec"]["containers"][0]["env"] += [MODE, token("train-x2x2x")]
+    for shown in ({}, {"rayClusterName": "train-earlier"}):
+        job = {**rayjob(asks), "status": shown}
+        assert submitter(job, None, "train-x2x2x") == expected
 
 
 def test_a_cluster_that_asks_kubernetes_gets_the_token_of_the_service_account() -> None:

@@ -197,7 +197,13 @@ def _build_all(job: Mapping[str, Any]) -> None:
     """Build everything that can be built, and hold it against JSON's rules."""
     for cluster in (None, build_cluster(job, "c", 1, job_id="j", runtime_env={"a": 1})):
         built = build_submitter(
-            job, cluster=cluster, address="h:8265", job_id="j", runtime_env=None, attempt=1
+            job,
+            cluster=cluster,
+            cluster_name="c",
+            address="h:8265",
+            job_id="j",
+            runtime_env=None,
+            attempt=1,
         )
         json.dumps((built, cluster), allow_nan=True)
     build_submission(job, "j", None)
