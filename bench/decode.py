@@ -9,10 +9,11 @@ from typing import TypeVar
 
 from adapters.kube.decoding import ObjectDecoder
 from adapters.service.confirmations import Confirmations
+from adapters.service.declared_secrets import secrets_of
 from adapters.service.inbox import Inbox
 from adapters.service.live import LiveObjects, pack
 from adapters.service.runtime_env import parse_runtime_env
-from adapters.service.sightings import Door, secrets_of
+from adapters.service.sightings import Door
 from adapters.service.watching import JobListener, Surroundings
 from bench.figures import Report
 from bench.manifests import Document, rayjob

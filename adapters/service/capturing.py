@@ -8,9 +8,11 @@ own limit. Nothing is captured twice: what the log has already is not asked for 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from adapters.service.captured import Found, RawLog, kept_logs, told_by_ray
+from adapters.service.declared_secrets import secrets_of_pods
 from adapters.service.inbox import Inbox
 from adapters.service.live import LiveJob, LiveObjects
 from adapters.service.tokens import read_token
@@ -22,7 +24,6 @@ from core.jobs.evidence import (
     LOG_LINES_MAX,
     LOGS_MAX,
     TIME_MAX,
-    KeptLog,
     Missing,
     PodEvidence,
     RayEvidence,
@@ -42,7 +43,6 @@ from core.ports.cluster import PODS, Cluster
 from core.ports.evidence import EvidenceStore, PodWitness
 from core.ports.ray_jobs import RayJobs
 from core.rayjob.state import RayJobState
-from core.values.documents import Manifest
 from core.values.ids import StreamId, observation_id
 from core.values.instants import Instant
 
@@ -57,7 +57,6 @@ OCCASIONS_MAX = 2000
 EVENTS_ABOUT_PODS_MAX = 4
 """Pods about which Kubernetes Events are asked for, those in the greatest trouble."""
 
-LAST_LINES = 5
 WHY_CHARACTERS_MAX = 200
 
 BEFORE: Mapping[EffectKind, str] = {
@@ -199,19 +198,6 @@ def _scene(
     )
 
 
-@dataclass(slots=True)
-class _Found:
-    """What has come so far. Written by many threads, read once the time is over."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    is_over: bool = False
-    pods: tuple[PodEvidence, ...] = ()
-    logs: list[KeptLog] = field(default_factory=list)
-    events: list[Manifest] = field(default_factory=list)
-    ray: RayEvidence | None = None
-    missing: list[Missing] = field(default_factory=list)
-
-
 class _Capture:
     """One capture."""
 
@@ -219,7 +205,9 @@ class _Capture:
         self._parts = parts
         self._pool = pool
         self._scene = scene
-        self._found = _Found()
+        self._found = Found()
+        known = parts.live.job(scene.job.identity.uid)
+        self._redactor = known.redactor if known is not None else scene.job.redactor
         self._until = parts.clock.monotonic() + parts.limit.total_seconds()
 
     def made(self) -> EvidenceSeen:
@@ -256,10 +244,9 @@ class _Capture:
             self._miss(what, f"an internal error ({type(error).__name__})")
 
     def _miss(self, what: str, why: str) -> None:
-        told = Missing(what=what, why=self._scrub(why)[:WHY_CHARACTERS_MAX])
         with self._found.lock:
-            if not self._found.is_over and all(item.what != what for item in self._found.missing):
-                self._found.missing.append(told)
+            if not self._found.is_over:
+                self._found.missing.setdefault(what, why)
 
     def _first_questions(self) -> Iterator[tuple[str, Callable[[], None]]]:
         scene = self._scene
@@ -299,6 +286,7 @@ class _Capture:
         scene = self._scene
         selector = f"{SELECTORS[scene.kind]}={scene.name}"
         listed = self._parts.cluster.list(PODS, scene.job.identity.namespace, selector)
+        self._learn(secrets_of_pods(listed.items))
         kept = pods_kept(listed.items, self._scrub)
         with self._found.lock:
             if not self._found.is_over:
@@ -317,8 +305,8 @@ class _Capture:
         told = RayEvidence(
             job_id=scene.job_id,
             status=info.status,
-            message=self._scrub(info.message)[-LOG_BYTES_MAX:],
-            error_type=self._scrub(info.error_type),
+            message=info.message,
+            error_type=info.error_type,
             exit_code=info.exit_code,
         )
         with self._found.lock:
@@ -345,42 +333,43 @@ class _Capture:
         self._keep(pod.name, container, content)
 
     def _keep(self, source: str, container: str, content: str) -> None:
-        """Keep the end of a log, redacted; an empty one is told and not kept."""
         end, cut = log_end(content)
-        scrubbed = self._scene.job.redactor.text(end, LOG_BYTES_MAX, keep_end=True)
-        if not scrubbed.strip():
-            self._miss(f"log of {source}", "it is empty")
-            return
-        encoded = scrubbed.encode()
-        digest = self._parts.store.put(encoded, self._parts.clock.now())
-        kept = KeptLog(
-            source=source,
-            container=container,
-            digest_of_content=digest,
-            size=len(encoded),
-            cut=cut,
-            last_lines=tuple(scrubbed.splitlines()[-LAST_LINES:]),
-        )
         with self._found.lock:
             if not self._found.is_over:
-                self._found.logs.append(kept)
+                self._found.logs.append(RawLog(source, container, end, cut))
+
+    def _learn(self, secrets: frozenset[str]) -> None:
+        """Let the job's redactor know what its Pods declare, whoever put it there."""
+        uid = self._scene.job.identity.uid
+        job = self._parts.live.learn(uid, secrets)
+        redactor = self._redactor.knowing(self._scene.job.secrets | secrets)
+        self._redactor = job.redactor if job is not None else redactor
 
     def _scrub(self, content: str) -> str:
-        return self._scene.job.redactor.text(content, LOG_BYTES_MAX) if content else ""
+        return self._redactor.text(content, LOG_BYTES_MAX) if content else ""
 
     def _observation(self, began: float) -> EvidenceSeen:
+        """Return what came, redacted with all that is known by now."""
         scene, found = self._scene, self._found
         events: tuple[SeenKubernetesEvent, ...] = kubernetes_events_kept(found.events, self._scrub)
+        logs = sorted(
+            kept_logs(found, self._redactor, self._parts.store, self._parts.clock.now()),
+            key=lambda kept: (kept.source != "driver", kept.source),
+        )
+        missing = (
+            Missing(what=what, why=self._scrub(why)[:WHY_CHARACTERS_MAX])
+            for what, why in found.missing.items()
+        )
         return EvidenceSeen(
             id=observation_id(scene.stream, "evidence", scene.occasion),
             at=self._parts.clock.now(),
             attempt=scene.attempt,
             occasion=scene.occasion,
             pods=found.pods,
-            logs=tuple(sorted(found.logs, key=lambda kept: (kept.source != "driver", kept.source))),
+            logs=tuple(logs),
             kubernetes_events=events,
-            ray=found.ray,
-            missing=tuple(found.missing),
+            ray=told_by_ray(found.ray, self._redactor),
+            missing=tuple(missing),
             took_milliseconds=round((self._parts.clock.monotonic() - began) * 1000),
         )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from core.jobs.status_writers import StatusWriter
-from core.log.redaction import Redactor
+from core.log.redaction import Redactor, joined
 from core.rayjob.observations import JobIdentity
 from core.values.documents import Manifest
 
@@ -41,7 +41,8 @@ class LiveJob:
     glance: tuple[object, ...]
     """What tells without parsing whether anything that matters has changed."""
     secrets: frozenset[str]
-    """What the redactor knows: the secrets of this and of earlier forms of the object.
+    """What the redactor knows: the secrets of this and of earlier forms of the object, and those
+    of all that it runs from and that belongs to it.
 
     What runs may have been started from an earlier one.
     """
@@ -99,6 +100,10 @@ class LiveChild:
     """`host:port` of the dashboard of a RayCluster."""
     token_secret: str = ""
     """Secret with the token that the head of a RayCluster asks for."""
+    generation: int = 0
+    """metadata.generation, where the kind counts it."""
+    secrets: frozenset[str] = frozenset()
+    """The secrets that it declares."""
 
     @property
     def manifest(self) -> Manifest:
@@ -115,6 +120,8 @@ class LiveRuntime:
     digest: str
     """Keyed digest of what decides about a build."""
     packed: bytes
+    secrets: frozenset[str]
+    """The secrets that it declares."""
 
     @property
     def manifest(self) -> Manifest:
@@ -198,6 +205,17 @@ class LiveObjects:
             job = self._jobs.get(uid)
             if job is not None and version_is_older(job.version, version):
                 self._jobs[uid] = replace(job, version=version)
+
+    def learn(self, uid: str, secrets: frozenset[str]) -> LiveJob | None:
+        """Let the redactor of a job know more secrets; return the job as it then is."""
+        with self._lock:
+            job = self._jobs.get(uid)
+            if job is None or secrets <= job.secrets:
+                return job
+            known = joined(job.secrets, secrets)
+            job = replace(job, secrets=known, redactor=job.redactor.knowing(known))
+            self._jobs[uid] = job
+            return job
 
     def drop_job(self, uid: str) -> LiveJob | None:
         """Forget a RayJob for good and return it."""

@@ -14,7 +14,7 @@ import msgspec
 from adapters.service.hands import Hands
 from adapters.service.runtime_env import parse_runtime_env
 from core.jobs.policy import Policy
-from core.log.redaction import Redactor, digest, secrets_in
+from core.log.redaction import Redactor, digest
 from core.ports.ray_jobs import RayJobInfo
 from core.rayjob.children import (
     attempt_of,
@@ -96,12 +96,6 @@ def identify(cluster: str, manifest: Manifest) -> JobIdentity:
         uid=uid,
         created_at=created_at,
     )
-
-
-def secrets_of(manifest: Manifest) -> frozenset[str]:
-    """Return the secrets that an object holds."""
-    runtime_env, problem = parse_runtime_env(text(manifest, "spec", "runtimeEnvYAML"))
-    return secrets_in(manifest, None if problem else runtime_env)
 
 
 def see_manifest(

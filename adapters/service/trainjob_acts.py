@@ -6,11 +6,12 @@ snapshot and every plugin belong to building; the objects that are built belong 
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import yaml
 
 from adapters.service.acting import Done, SupersededEffect, World
+from adapters.service.declared_secrets import secrets_of, secrets_of_parts
 from adapters.service.live import LiveJob, LiveRuntime, pack
 from adapters.service.runtime_env import parse_runtime_env
 from adapters.service.ssh_keys import new_ssh_keys
@@ -144,10 +145,12 @@ def _scrubbed(work: _Work, cause: str) -> str:
 
 
 def _redactor(work: _Work, documents: Sequence[Manifest]) -> Redactor:
-    secrets = set(work.job.secrets)
-    for document in (*documents, *([work.live.manifest] if work.live is not None else [])):
-        secrets |= secrets_in(document, None)
-    return Redactor(work.world.door.redaction_key, secrets)
+    """Return what knows all that the job is built from; it knows so from now on."""
+    secrets = secrets_of_parts(work.world.live, work.job)
+    secrets |= work.live.secrets if work.live is not None else frozenset()
+    secrets = secrets.union(*(secrets_in(document, None) for document in documents))
+    known = work.world.live.learn(work.job.identity.uid, secrets)
+    return known.redactor if known is not None else work.job.redactor.knowing(secrets)
 
 
 def _runtime(work: _Work) -> Manifest:
@@ -197,12 +200,12 @@ def _asked_for(work: _Work, ref: RuntimeRef) -> LiveRuntime:
         version=text(found, "metadata", "resourceVersion"),
         digest=runtime_digest(work.world.door, found),
         packed=pack(found),
+        secrets=secrets_of(found),
     )
 
 
 def _applied(work: _Work, built: Sequence[BuiltObject], runtime: Manifest) -> Done:
-    documents = [runtime, *(item.manifest for item in built)]
-    redactor = _redactor(work, documents)
+    redactor = _redactor(work, [runtime, *(item.manifest for item in built)])
     names = [f"ConfigMap/{snapshot_name(work.job.identity.name)}"] if work.snapshot else []
     sent: dict[str, Json] = {}
     jobset: Manifest = {}
@@ -212,7 +215,10 @@ def _applied(work: _Work, built: Sequence[BuiltObject], runtime: Manifest) -> Do
             if present is not None:
                 jobset = present if item.resource == JOBSETS else jobset
                 continue
-            answer = work.apply(item.resource, _with_keys(item), building=False)
+            made = _with_keys(item)
+            if made is not item:
+                redactor = _redactor(work, [made.manifest])  # keys that were made this moment
+            answer = work.apply(item.resource, made.manifest, building=False)
             jobset = answer if item.resource == JOBSETS else jobset
             names.append(item.name)
             sent[item.name] = redactor.document(item.manifest)
@@ -278,14 +284,12 @@ def _check_owner(work: _Work, item: BuiltObject, found: Manifest) -> None:
         raise work.failed(f"{name}: it is being deleted", building=False, may_pass=True)
 
 
-def _with_keys(item: BuiltObject) -> Manifest:
+def _with_keys(item: BuiltObject) -> BuiltObject:
     if item.keys != "ssh":
-        return item.manifest
+        return item
     keys = new_ssh_keys()
-    return {
-        **item.manifest,
-        "data": {"ssh-privatekey": _base64(keys.private), "ssh-publickey": _base64(keys.public)},
-    }
+    data = {"ssh-privatekey": _base64(keys.private), "ssh-publickey": _base64(keys.public)}
+    return replace(item, manifest={**item.manifest, "data": data})
 
 
 def _base64(content: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
+from adapters.service.declared_secrets import secrets_of, secrets_of_child, secrets_of_parts
 from adapters.service.live import LiveChild, LiveJob, LiveRuntime, pack, version_is_older
 from adapters.service.sightings import identify
 from adapters.service.trainjob_sightings import (
@@ -98,9 +99,10 @@ class TrainJobListener:
             recorded=recorded,
         )
         around.live.put_job(job)
+        job = around.live.learn(identity.uid, secrets_of_parts(around.live, job)) or job
         if not around.concerns_us(identity.stream_id):
             return
-        sighting = see_trainjob(around.door, identity, manifest, redactor, at)
+        sighting = see_trainjob(around.door, identity, manifest, job.redactor, at)
         if known is None and others is not None and not recorded:
             told, sighting = after_another(sighting, others)
             around.inbox.put(identity.stream_id, told)
@@ -207,6 +209,7 @@ class RuntimeListener:
             version=text(manifest, "metadata", "resourceVersion"),
             digest=runtime_digest(around.door, manifest),
             packed=pack(manifest),
+            secrets=secrets_of(manifest),
         )
         with around.telling:
             known = around.live.runtime(key)
@@ -216,6 +219,7 @@ class RuntimeListener:
             if known is not None and known.digest == runtime.digest:
                 return
             for job in around.live.jobs_on(key):
+                around.live.learn(job.identity.uid, runtime.secrets)
                 tell_runtime(around, job, at)
 
     def gone(self, manifest: Manifest, at: Instant) -> None:
@@ -252,6 +256,7 @@ class BelongingListener:
     def seen(self, manifest: Manifest, at: Instant) -> None:
         """Take note of an object that a TrainJob owns; tell the job of its JobSet."""
         around, metadata = self._around, child(manifest, "metadata")
+        before = around.live.child(self._kind, text(metadata, "uid"))
         item = LiveChild(
             namespace=text(metadata, "namespace"),
             name=text(metadata, "name"),
@@ -259,6 +264,8 @@ class BelongingListener:
             version=text(metadata, "resourceVersion"),
             owner_uid=trainjob_owner(manifest),
             packed=pack(manifest),
+            generation=number(metadata, "generation") or 0,
+            secrets=secrets_of_child(self._kind, manifest, before),
         )
         if not item.owner_uid and not _may_be_in_the_way(self._kind, item.name):
             return
@@ -267,7 +274,7 @@ class BelongingListener:
             if known is not None and version_is_older(item.version, known.version):
                 return
             around.live.put_child(self._kind, item)
-            job = around.live.job(item.owner_uid)
+            job = around.live.learn(item.owner_uid, item.secrets)
             if self._kind == "JobSet" and job is not None:
                 seen = see_jobset(around.door, job, manifest, at)
                 around.inbox.put(job.identity.stream_id, seen)

@@ -11,13 +11,13 @@ from typing import Literal, TypeVar
 import msgspec
 
 from adapters.service.confirmations import Confirmations
+from adapters.service.declared_secrets import secrets_of, secrets_of_child, secrets_of_parts
 from adapters.service.hands import FIRST_SIGHT, LiveWriter
 from adapters.service.inbox import Inbox
 from adapters.service.live import LiveChild, LiveJob, LiveObjects, pack, version_is_older
 from adapters.service.sightings import (
     Door,
     identify,
-    secrets_of,
     see_cluster,
     see_head_pod,
     see_manifest,
@@ -144,9 +144,10 @@ class JobListener:
             recorded=recorded,
         )
         around.live.put_job(job)
+        job = around.live.learn(identity.uid, secrets_of_parts(around.live, job)) or job
         if not around.concerns_us(identity.stream_id):
             return
-        sighting = see_manifest(around.door, identity, manifest, redactor, at)
+        sighting = see_manifest(around.door, identity, manifest, job.redactor, at)
         if known is None and others is not None and not recorded:
             told, sighting = after_another(sighting, others)
             around.inbox.put(identity.stream_id, told)
@@ -307,6 +308,7 @@ class ChildListener:
         """Tell the jobs concerned of a child."""
         around, metadata = self._around, child(manifest, "metadata")
         owner_of, glance_at = _TAKERS[self._kind]
+        before = around.live.child(self._kind, text(metadata, "uid"))
         item = LiveChild(
             namespace=text(metadata, "namespace"),
             name=text(metadata, "name"),
@@ -314,6 +316,8 @@ class ChildListener:
             version=text(metadata, "resourceVersion"),
             owner_uid=owner_of(manifest),
             packed=pack(glance_at(manifest)),
+            generation=number(metadata, "generation") or 0,
+            secrets=secrets_of_child(self._kind, manifest, before),
         )
         if self._kind == "RayCluster":
             domain = around.door.installation.cluster_domain
@@ -332,7 +336,8 @@ class ChildListener:
             around.live.put_child(self._kind, item)
             if known is not None and known.packed == item.packed:
                 return  # nothing of what is looked at has changed
-            for job in around.live.jobs_of(self._kind, item):
+            for concerned in around.live.jobs_of(self._kind, item):
+                job = around.live.learn(concerned.identity.uid, item.secrets) or concerned
                 tell_child(around, self._kind, job, manifest, at)
                 if self._kind == "RayCluster" and known is None:
                     for pod in around.live.heads_of(item.uid):

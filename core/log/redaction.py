@@ -25,11 +25,11 @@ from core.log.secret_forms import Form
 from core.log.secret_places import visited
 from core.log.secret_search import MARKER_WORD, Occurrence, SecretSearch
 from core.log.secret_shapes import CUT, may_hold_rest_of_key, secret_spans
-from core.log.secret_values import secrets_in
+from core.log.secret_values import joined, secrets_in
 from core.log.storable import storable, storable_number, storable_text
 from core.values.documents import Json, Manifest, text
 
-__all__ = ["Redactor", "digest", "secrets_in"]
+__all__ = ["Redactor", "digest", "joined", "secrets_in"]
 
 _MARKER_HEX = 12
 _MARKER = re.compile(rf"{MARKER_WORD}[0-9a-f]{{{_MARKER_HEX}}}")
@@ -53,6 +53,10 @@ class Redactor:
     def __init__(self, key: bytes, secrets: Iterable[str]) -> None:
         self._key = key
         self._search = SecretSearch(storable_text(secret) for secret in secrets)
+
+    def knowing(self, secrets: Iterable[str]) -> "Redactor":
+        """Return a redactor under the same key that knows these secrets."""
+        return Redactor(self._key, secrets)
 
     def manifest(self, manifest: Manifest, runtime_env: Json) -> Manifest:
         """Return an object without its secrets.

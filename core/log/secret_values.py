@@ -17,6 +17,9 @@ _PERCENT_BYTE = re.compile(rb"%([0-9A-Fa-f]{2})")
 SECRETS_MAX = 1_000
 """So many secrets of one object are searched for elsewhere; where they stand, all are replaced."""
 
+KNOWN_MAX = 4 * SECRETS_MAX
+"""So many secrets of one job and all that belongs to it are searched for at once."""
+
 _IDENTITY = ("name", "namespace", "uid", "generateName")
 
 
@@ -37,6 +40,20 @@ def secrets_in(manifest: Manifest, runtime_env: Json) -> frozenset[str]:
     visited({"runtimeEnv": runtime_env}, found)
     found.look_for_shapes()
     return _searchable(found.sure, found.unsure - found.sure - _called(manifest))
+
+
+def joined(known: frozenset[str], more: frozenset[str]) -> frozenset[str]:
+    """Return what two objects hold: all that is new, and of the known ones what there is room for.
+
+    A job that is edited again and again must not make its redactor grow without end.
+    """
+    if more <= known:
+        return known
+    room = KNOWN_MAX - len(more)
+    older = known - more
+    if len(older) <= room:
+        return older | more
+    return more | frozenset(sorted(older, key=_by_length)[: max(0, room)])
 
 
 def _searchable(sure: set[str], unsure: set[str]) -> frozenset[str]:

@@ -1,0 +1,234 @@
+"""One redactor per job knows what all its parts declare, whichever of them was seen first."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from adapters.service.declared_secrets import KINDS_OF_PODS_MAX, secrets_of, secrets_of_pods
+from adapters.service.live import LiveJob
+from adapters.service.trainjob_watching import (
+    BelongingListener,
+    RuntimeListener,
+    TrainJobListener,
+)
+from core.log.redaction import joined
+from core.log.secret_values import KNOWN_MAX
+from core.ports.cluster import PODS
+from core.trainjob.names import SNAPSHOT_KEY, snapshot_name
+from core.values.documents import Json, Manifest
+from tests.adapters.service.parts import Bench
+from tests.adapters.service.test_capturing import Scene, scene
+from tests.rules.rayjob.jobs import selecting
+from tests.support.records import NOON
+from tests.support.train_world import a_trainjob
+
+__all__ = ["scene"]
+
+PLANTED = "xK9-planted-vQ7-elsewhere"
+ENV: Json = [{"name": "STORE_PASSWORD", "value": PLANTED}]
+POD: Json = {"spec": {"containers": [{"name": "main", "env": ENV}]}}
+
+
+def is_hidden(job: LiveJob | None) -> bool:
+    assert job is not None
+    return PLANTED not in job.redactor.text(f"cannot log in with {PLANTED}!", 1000)
+
+
+def shared_cluster(name: str = "shared", generation: int = 1) -> Manifest:
+    return {
+        "metadata": {
+            "uid": "shared-uid",
+            "name": name,
+            "namespace": "ml",
+            "resourceVersion": str(10 + generation),
+            "generation": generation,
+        },
+        "spec": {"headGroupSpec": {"template": POD}},
+        "status": {"state": "ready", "reason": f"FailedCreate: {PLANTED}"},
+    }
+
+
+def a_selecting_job(bench: Bench) -> LiveJob:
+    manifest = selecting({"spec.clusterSelector": {"ray.io/cluster": "shared"}})
+    manifest["metadata"] |= {"uid": "job-uid", "resourceVersion": "3"}
+    return bench.see(manifest)
+
+
+@pytest.mark.parametrize("first", ["the job", "the RayCluster"])
+def test_a_job_on_a_shared_raycluster_knows_its_secrets(first: str) -> None:
+    bench = Bench()
+    if first == "the RayCluster":
+        bench.clusters.seen(shared_cluster(), NOON)
+        job = a_selecting_job(bench)
+        bench.clusters.seen(shared_cluster(generation=2), NOON)
+    else:
+        job = a_selecting_job(bench)
+        bench.clusters.seen(shared_cluster(), NOON)
+    assert is_hidden(bench.live.job(job.identity.uid))
+    said = bench.said()
+    assert said
+    assert PLANTED not in msgspec.json.encode(said).decode()
+
+
+def test_what_a_raycluster_declares_is_looked_for_once_per_generation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench, looked = Bench(), []
+    real = secrets_of_pods.__globals__["secrets_in"]
+
+    def counted(manifest: Manifest, runtime_env: Json) -> frozenset[str]:
+        looked.append(manifest)
+        found: frozenset[str] = real(manifest, runtime_env)
+        return found
+
+    monkeypatch.setattr("adapters.service.declared_secrets.secrets_in", counted)
+    for version in ("11", "12", "13"):
+        shown: dict[str, Any] = json.loads(json.dumps(shared_cluster()))
+        shown["metadata"]["resourceVersion"] = version
+        bench.clusters.seen(shown, NOON)
+    bench.clusters.seen(shared_cluster(generation=9), NOON)
+    assert len(looked) == 2
+
+
+def trainjob() -> Manifest:
+    manifest = a_trainjob()
+    manifest["metadata"] |= {"uid": "train-uid", "resourceVersion": "3", "generation": 1}
+    return manifest
+
+
+RUNTIME: Manifest = {
+    "apiVersion": "trainer.kubeflow.org/v1alpha1",
+    "kind": "ClusterTrainingRuntime",
+    "metadata": {"name": "torch", "resourceVersion": "5"},
+    "spec": {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": POD}]}}},
+}
+OWNED: Manifest = {
+    "namespace": "ml",
+    "resourceVersion": "6",
+    "generation": 1,
+    "ownerReferences": [
+        {
+            "apiVersion": "trainer.kubeflow.org/v1alpha1",
+            "kind": "TrainJob",
+            "name": "train",
+            "uid": "train-uid",
+            "controller": True,
+        }
+    ],
+}
+JOBSET: Manifest = {
+    "metadata": {**OWNED, "name": "train", "uid": "jobset-uid"},
+    "spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": POD}}}]},
+}
+SNAPSHOT: Manifest = {
+    "kind": "ConfigMap",
+    "metadata": {**OWNED, "name": snapshot_name("train"), "uid": "snapshot-uid"},
+    "data": {SNAPSHOT_KEY: yaml.safe_dump(RUNTIME)},
+}
+BROKEN: Manifest = {**SNAPSHOT, "data": {SNAPSHOT_KEY: f"a: [\nstore_password: {PLANTED}\n"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        ("ClusterTrainingRuntime", RUNTIME),
+        ("ConfigMap", SNAPSHOT),
+        ("ConfigMap", BROKEN),
+        ("JobSet", JOBSET),
+    ],
+    ids=["its runtime", "the snapshot of it", "one that cannot be read", "its JobSet"],
+)
+@pytest.mark.parametrize("first", ["the job", "the part"])
+def test_a_trainjob_knows_the_secrets_of_what_it_runs_from(
+    kind: str, part: Manifest, first: str
+) -> None:
+    bench = Bench()
+    jobs = TrainJobListener(bench.around)
+    parts: RuntimeListener | BelongingListener = (
+        RuntimeListener(bench.around, kind)
+        if kind == "ClusterTrainingRuntime"
+        else BelongingListener(bench.around, kind)
+    )
+    for listener, manifest in (
+        [(jobs, trainjob()), (parts, part)]
+        if first == "the job"
+        else [(parts, part), (jobs, trainjob())]
+    ):
+        listener.seen(manifest, NOON)
+    assert is_hidden(bench.live.job("train-uid"))
+
+
+PLACES: tuple[tuple[str, Manifest], ...] = (
+    (
+        "a runtime patch of a TrainJob",
+        {"spec": {"runtimePatches": [{"trainingRuntimeSpec": {"template": {"spec": POD}}}]}},
+    ),
+    ("a pod template override", {"spec": {"podTemplateOverrides": [POD]}}),
+    ("the initializer of a dataset", {"spec": {"initializer": {"dataset": {"env": ENV}}}}),
+    ("the initializer of a model", {"spec": {"initializer": {"model": {"env": ENV}}}}),
+    ("the trainer", {"spec": {"trainer": {"env": ENV}}}),
+    ("the submitter's template", {"spec": {"submitterPodTemplate": POD}}),
+    (
+        "a group of workers",
+        {"spec": {"rayClusterSpec": {"workerGroupSpecs": [{"template": POD}]}}},
+    ),
+    (
+        "a sidecar",
+        {"spec": {"containers": [{"name": "main"}, {"name": "proxy", "env": ENV}]}},
+    ),
+    ("an init container", {"spec": {"initContainers": [{"env": ENV}]}}),
+    ("a runtimeEnv", {"spec": {"runtimeEnvYAML": f"env_vars: {{DB_PASSWORD: {PLANTED}}}"}}),
+    (
+        "the Secret of an MPI job",
+        {"kind": "Secret", "data": {"ssh-privatekey": PLANTED}},
+    ),
+)
+
+
+@pytest.mark.parametrize(("rule", "manifest"), PLACES, ids=[rule for rule, _ in PLACES])
+def test_every_place_of_a_job_declares(rule: str, manifest: Manifest) -> None:
+    assert PLANTED in secrets_of(manifest), rule
+
+
+def test_what_a_pod_was_given_on_its_way_is_hidden_in_logs_and_answers(scene: Scene) -> None:
+    """An admission webhook put it there: no object of the job names it. The log came first."""
+    labels: Manifest = {"ray.io/cluster": "train-x2x2x", "ray.io/node-type": "worker"}
+    pod: Manifest = {
+        "metadata": {"name": "worker-2", "namespace": "ml", "labels": labels},
+        "spec": {"containers": [{"name": "main", "env": ENV}]},
+    }
+    scene.bench.cluster.create(PODS, pod)
+    scene.witness.logs["worker-1"] = f"Traceback\n{PLANTED}\n"
+    scene.witness.events["RayCluster/train-x2x2x"] = [
+        {
+            "involvedObject": {"kind": "RayCluster", "name": "train-x2x2x"},
+            "type": "Warning",
+            "reason": "FailedCreate",
+            "message": f"refused: {PLANTED}",
+        }
+    ]
+    seen = scene.captured()
+    assert {kept.source for kept in seen.logs} >= {"worker-1"}
+    kept = msgspec.json.encode(seen).decode() + repr(scene.store.contents)
+    assert PLANTED not in kept
+    assert is_hidden(scene.bench.live.job(scene.job.identity.uid)), "from now on everywhere"
+
+
+def test_very_many_different_pods_are_not_all_looked_at() -> None:
+    pods: list[Manifest] = [
+        {"spec": {"containers": [{"env": [{"name": "A_PASSWORD", "value": f"hunter-{n:04}"}]}]}}
+        for n in range(KINDS_OF_PODS_MAX + 10)
+    ]
+    assert len(secrets_of_pods(pods)) == KINDS_OF_PODS_MAX
+
+
+def test_a_job_that_is_edited_again_and_again_knows_no_more_than_there_is_room_for() -> None:
+    known = frozenset(f"older-{number}" for number in range(KNOWN_MAX))
+    more = frozenset({"newest-secret"})
+    both = joined(known, more)
+    assert len(both) == KNOWN_MAX
+    assert both >= more
+    assert joined(both, more) is both
