@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from adapters.forensics.archiving import ArchiveParts, Progress
-from adapters.forensics.sealed import SealOptions, seal_new
+from adapters.forensics.sealed import WHAT_TO_DO, SealOptions, require_same, seal_new
 from adapters.forensics.signing import signer
 from adapters.http.api.application import Sources, api_routes, on_http_exception
 from adapters.http.api.guard import Guard, KnownToken, Reviewer, is_loopback
@@ -31,7 +31,7 @@ from adapters.service.live import LiveObjects
 from adapters.settings import Settings
 from adapters.telemetry.clock import SystemClock
 from adapters.telemetry.logging import get_logger
-from core.errors import JobledgerError, LedgerMisconfigured
+from core.errors import BrokenChain, JobledgerError, LedgerMisconfigured
 from core.forensics.seals import Seal
 from core.ports.ray_jobs import RayJobs
 
@@ -57,13 +57,35 @@ def seal_log(settings: Settings, engine: Engine) -> list[Seal]:
     return seal_new(PostgresSeals(engine), SystemClock().now, check, options)
 
 
-def seal_quietly(settings: Settings, engine: Engine) -> None:
-    """Seal what is new; what prevents it is a line in the log, and tried again later."""
-    try:
-        for seal in seal_log(settings, engine):
-            log.info("sealed", number=seal.number, last=seal.last, digest=seal.digest.hex())
-    except JobledgerError as error:
-        log.warning("not_sealed", error=str(error))
+class SealingDuty:
+    """Seals what is new from time to time; what prevents it is said, and tried again later.
+
+    It remembers the newest seal it has seen, so that one that is taken away while it runs shows,
+    even if whoever does it corrects everything that speaks of it.
+    """
+
+    def __init__(self, settings: Settings, engine: Engine, told: Callable[[int], None]) -> None:
+        """`told` gets 1 after a turn that found all seals as they were kept, and 0 otherwise."""
+        self._settings = settings
+        self._engine = engine
+        self._told = told
+        self._newest: Seal | None = None
+
+    def seal(self) -> None:
+        """Seal what is new."""
+        seals = PostgresSeals(self._engine)
+        try:
+            require_same(seals, self._newest)
+            for made in seal_log(self._settings, self._engine):
+                log.info("sealed", number=made.number, last=made.last, digest=made.digest.hex())
+            self._newest = seals.last_seal()
+        except BrokenChain as error:
+            self._told(0)
+            log.error("seals_broken", error=str(error), remedy=WHAT_TO_DO)  # noqa: TRY400  # a trace would say nothing
+        except JobledgerError as error:
+            log.warning("not_sealed", error=str(error))
+        else:
+            self._told(1)
 
 
 def analyze_quietly(engine: Engine) -> None:

@@ -320,8 +320,10 @@ def service(settings: Settings, opened: Ledger) -> Service:
     alarms.add_duty("analyze what has grown", analyze, ANALYZE_EVERY)
     if settings.seal_every_seconds:
         seal_every = timedelta(seconds=settings.seal_every_seconds)
-        seal = partial(forensic_wiring.seal_quietly, settings, opened.engine)
-        alarms.add_duty("seal the log", seal, seal_every)
+        sealing = forensic_wiring.SealingDuty(
+            settings, opened.engine, basis.metrics.seals_sound.set
+        )
+        alarms.add_duty("seal the log", sealing.seal, seal_every)
     told = (controller.is_alive, controller.waits_for)
     health = health_app(*told, basis.metrics.registry, controller.troubles)
     app = forensic_wiring.with_api_if_allowed(health, opened, settings, lambda: basis.cluster)

@@ -67,6 +67,14 @@ class ArchivedLog:
         """See `core.forensics.sealing.SealedLog.seals`."""
         return self._log.seals()
 
+    def kept_seal(self, number: int) -> Seal | None:
+        """See `core.forensics.sealing.SealedLog.kept_seal`."""
+        return self._log.kept_seal(number)
+
+    def fault_of_seals(self) -> str | None:
+        """See `core.forensics.sealing.SealedLog.fault_of_seals`."""
+        return self._log.fault_of_seals()
+
     def add_seal(self, made: Seal) -> bool:
         """See `core.forensics.sealing.SealedLog.add_seal`."""
         return self._log.add_seal(made)

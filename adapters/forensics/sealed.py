@@ -1,16 +1,23 @@
 """Sealing what is new, and holding the log against the seals, wherever they are kept."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.forensics.archive_files import keep_record, kept_records, record_path
-from adapters.forensics.seal_files import keep, kept, missing
+from adapters.forensics.seal_files import keep, kept, missing, path_of
 from core.errors import BrokenChain
 from core.forensics.archive_checks import broken_archives
 from core.forensics.sealing import Broken, Judge, SealedLog, SealFault, Signer, broken, seal_next
 from core.forensics.seals import EVENTS_MAX, Seal
 from core.values.instants import Instant
+
+WHAT_TO_DO = (
+    "run `jobledger verify --seals DIRECTORY`, which names what is wrong; find out who changed it; "
+    "docs/howto/prove-the-log.md says how a seal is put back"
+)
+"""For somebody who is told that seals are not as they were kept."""
 
 Check = Callable[[int, int], str | None]
 """Tells what is wrong with a range of positions, or None."""
@@ -43,29 +50,68 @@ def seal_new(
 ) -> list[Seal]:
     """Seal everything that is not sealed yet, after checking it; return the new seals.
 
+    A fault of an earlier seal is no reason to leave what is new unsealed: it is told afterwards.
+
     Raises:
-        BrokenChain: something is wrong with what would be sealed; it is not.
+        BrokenChain: something is wrong with what would be sealed, or with the newest seal, and it
+        is not sealed; or with an earlier seal, and what is new is.
         LedgerMisconfigured: the directory cannot be written.
     """
-    if options.directory is not None:
-        for seal in missing(options.directory, list(log.seals())):
-            keep(options.directory, seal)
-        _keep_missing_records(log, options.directory)
     made: list[Seal] = []
-    while True:
-        before = log.last_seal()
-        first = 1 if before is None else before.last + 1
-        last = min(log.last_position(), first + EVENTS_MAX - 1)
-        if last < first:
-            return made
-        if (fault := check(first, last)) is not None:
-            raise BrokenChain(f"positions {first} to {last} are not sealed", fault)
-        fresh = seal_next(log, now(), options.signer)
-        if fresh is None:  # another replica was quicker
-            return made
+    while (fresh := _seal_next(log, now, check, options)) is not None:
         made.append(fresh)
         if options.directory is not None:
             keep(options.directory, fresh)
+    if (fault := log.fault_of_seals()) is not None:
+        raise BrokenChain("the seals", f"{fault}. What is new was sealed all the same")
+    if options.directory is not None:
+        _keep_missing(log, options.directory)
+        _keep_missing_records(log, options.directory)
+    return made
+
+
+def _seal_next(
+    log: SealedLog, now: Callable[[], Instant], check: Check, options: SealOptions
+) -> Seal | None:
+    """Seal the next range; None if there is none, or another replica was quicker."""
+    before = log.last_seal()
+    number, first = (1, 1) if before is None else (before.number + 1, before.last + 1)
+    last = min(log.last_position(), first + EVENTS_MAX - 1)
+    if last < first:
+        return None
+    if (fault := check(first, last)) is not None:
+        raise BrokenChain(f"positions {first} to {last} are not sealed", fault)
+    if options.directory is not None:
+        _refuse_second(log, number, options.directory)
+    fresh = seal_next(log, now(), options.signer)
+    if fresh is None and log.kept_seal(number) is None:
+        raise BrokenChain(f"seal {number}", "it was not kept, and nobody else has kept one")
+    return fresh
+
+
+def require_same(log: SealedLog, seen: Seal | None) -> None:
+    """Raise `BrokenChain` if a seal that was seen before is gone, or is another one now."""
+    if seen is None:
+        return
+    now = log.kept_seal(seen.number)
+    if now is None:
+        raise BrokenChain(f"seal {seen.number}", "it was there a while ago, and is gone")
+    if now.digest != seen.digest:
+        raise BrokenChain(f"seal {seen.number}", "it was another one a while ago")
+
+
+def _refuse_second(log: SealedLog, number: int, directory: Path) -> None:
+    """Raise `BrokenChain` if a seal is kept in the directory that the database has lost."""
+    path = path_of(directory, number)
+    if path.exists() and log.kept_seal(number) is None:  # or another replica was quicker
+        raise BrokenChain(f"seal {number}", f"{path} keeps it, and it is gone from the database")
+
+
+def _keep_missing(log: SealedLog, directory: Path) -> None:
+    """Copy the seals that have no copy, and hold the newest against its own."""
+    seals = list(log.seals())
+    for seal in {*missing(directory, seals), *seals[-1:]}:
+        keep(directory, seal)
 
 
 def _keep_missing_records(log: SealedLog, directory: Path) -> None:
@@ -98,16 +144,20 @@ def check_seals(
         told.append(seal)
         progress(seal.last)
 
-    try:
-        inside = log.seals()
-        seals: Iterable[Seal] = inside if directory is None else kept(directory)
-        faults = list(broken(log, seals, judge, advance))
-        if directory is not None:
-            faults += _differing(log, list(told))
-        copies = kept_records(directory) if directory is not None else None
-        faults += broken_archives(log.archives(), told, judge, copies)
-    except BrokenChain as error:
-        faults = [_fault(str(error))]
+    inside = log.fault_of_seals()
+    upto = _newest_number(log)
+    faults: list[Broken] = []
+    with _noted(faults):
+        seals = log.seals() if directory is None else kept(directory)
+        faults.extend(broken(log, seals, judge, advance))
+    if directory is not None:
+        with _noted(faults):
+            faults.extend(_differing(log, list(told)))
+            faults.extend(_without_copy(upto, directory))
+    if inside is not None:
+        faults.append(_fault(inside))
+    copies = kept_records(directory) if directory is not None else None
+    faults.extend(broken_archives(log.archives(), told, judge, copies))
     name = getattr(judge, "name", "") if judge is not None else ""
     return SealReport(
         seals=len(told),
@@ -115,6 +165,35 @@ def check_seals(
         signed_by=name,
         faults=tuple(_first_of_each(faults)),
     )
+
+
+@contextmanager
+def _noted(faults: list[Broken]) -> Iterator[None]:
+    """Note a seal that cannot be read as a fault, beside those that were found before."""
+    try:
+        yield
+    except BrokenChain as error:
+        faults.append(_fault(str(error)))
+
+
+def _newest_number(log: SealedLog) -> int:
+    try:
+        last = log.last_seal()
+    except BrokenChain:  # `fault_of_seals` says so
+        return 0
+    return 0 if last is None else last.number
+
+
+def _without_copy(upto: int, directory: Path) -> Iterator[Broken]:
+    """Yield the first seal that is in the database and not in the directory.
+
+    Asked after all else: the copy of a seal that has just been made comes a moment after it.
+    """
+    for number in range(1, upto + 1):
+        if not path_of(directory, number).exists():
+            what = f"seal {number} is in the database, and {directory} has no copy of it"
+            yield _fault(f"{what}: `jobledger seal add --seals {directory}` makes one")
+            return
 
 
 def _differing(log: SealedLog, outside: list[Seal]) -> list[Broken]:

@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Engine, text
 
 from adapters.postgres.errors import ledger_errors
+from adapters.postgres.seals import PostgresSeals
 from core.values.instants import Instant
 
 MILLION = 1_000_000
@@ -62,7 +63,7 @@ SERVICE_FUNCTIONS = (
     "acquire_shards_v2",
     "release_shards_v1",
     "ensure_partitions_v1",
-    "add_seal_v1",
+    "add_seal_v2",
     "put_evidence_v1",
     "keep_import_v1",
     "put_report_rows_v1",
@@ -131,6 +132,8 @@ class Condition:
     archived_still_here: int
     """Jobs of which a record speaks and that are still in the log."""
     sealed_to: int
+    seals_fault: str | None
+    """What shows that a seal is gone, was put in or moved; None if nothing does."""
     reported_to: int
     """Position up to which the reporting tables are."""
     unreported_since: Instant | None
@@ -186,6 +189,7 @@ def condition(engine: Engine) -> Condition:
         rights = connection.execute(_RIGHTS, wanted).all() if found["app_role"] else []
     return Condition(
         **found,
+        seals_fault=PostgresSeals(engine).fault_of_seals(),
         rights_lacking=tuple(row.lacking for row in rights if row.lacking is not None),
         rights_beyond=tuple(row.beyond for row in rights if row.beyond is not None),
         oldest_open=None if oldest is None else dict(oldest),

@@ -4,13 +4,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Engine, Select, func, select, text
+from sqlalchemy import Engine, RowMapping, Select, func, select, text, true
 
 from adapters.postgres.archives import PostgresArchives
 from adapters.postgres.errors import ledger_errors
-from adapters.postgres.tables import event, log_head, seal
+from adapters.postgres.tables import event, log_head, seal, seal_head
+from core.errors import BrokenChain
 from core.forensics.archives import Archive
-from core.forensics.seals import Seal, StreamEnd, read, written
+from core.forensics.kept_seals import SealHead, SealRow, require_last, seal_of
+from core.forensics.seals import Seal, StreamEnd, written
 
 _BLOCK = 20_000
 """Positions that are read at a time."""
@@ -24,7 +26,27 @@ _ROWS = text("""
 """)
 """As `core.forensics.seals.pack`; a link of another length than 32 is none, and must not fit."""
 
-_ADD = text("SELECT add_seal_v1(:number, :first, :last, :document)")
+_ROW = select(
+    seal.c.number,
+    seal.c.first_position.label("first"),
+    seal.c.last_position.label("last"),
+    seal.c.document,
+)
+
+_STEPS = text("""
+    SELECT number, first_position, number_before, last_before FROM (
+        SELECT number, first_position, last_position,
+            lag(number, 1, 0::bigint) OVER w AS number_before,
+            lag(last_position, 1, 0::bigint) OVER w AS last_before
+        FROM seal WINDOW w AS (ORDER BY number)
+    ) AS steps
+    WHERE number <> number_before + 1 OR first_position <> last_before + 1
+        OR last_position < first_position
+    ORDER BY number LIMIT 1
+""")
+"""Seals that do not begin where the one before ends; reads no document."""
+
+_ADD = text("SELECT add_seal_v2(:number, :first, :last, :document)")
 
 
 class PostgresSeals:
@@ -55,20 +77,59 @@ class PostgresSeals:
 
     def last_seal(self) -> Seal | None:
         """See `core.forensics.sealing.SealedLog.last_seal`."""
-        found = self._one(select(seal.c.document).order_by(seal.c.number.desc()).limit(1))
-        return None if found is None else read(found)
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            # Both in one statement: another replica may be keeping the next seal.
+            newest = _ROW.order_by(seal.c.number.desc()).limit(1).subquery()
+            both = select(
+                seal_head.c.number.label("head"), seal_head.c.digest, newest
+            ).outerjoin_from(seal_head, newest, true())
+            row = connection.execute(both).mappings().one_or_none()
+        if row is None:
+            raise BrokenChain("the seals", "nothing says which was kept last: seal_head is empty")
+        last = None if row["number"] is None else _seal(row)
+        require_last(SealHead(number=row["head"], digest=row["digest"]), last)
+        return last
+
+    def kept_seal(self, number: int) -> Seal | None:
+        """See `core.forensics.sealing.SealedLog.kept_seal`."""
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            query = _ROW.where(seal.c.number == number)
+            row = connection.execute(query).mappings().one_or_none()
+        return None if row is None else _seal(row)
+
+    def fault_of_seals(self) -> str | None:
+        """See `core.forensics.sealing.SealedLog.fault_of_seals`."""
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            step = connection.execute(_STEPS).one_or_none()
+        if step is not None and step.number != step.number_before + 1:
+            return f"seal {step.number_before + 1} is gone: seal {step.number} is the next"
+        if step is not None:
+            return (
+                f"beside seal {step.number} stands position {step.first_position} as its first, "
+                f"and the one before ends with {step.last_before}"
+            )
+        try:
+            last = self.last_seal()
+        except BrokenChain as error:
+            return str(error)
+        end = self.last_position()
+        if last is not None and last.last > end:
+            return f"the log ends with position {end}, and seal {last.number} covers {last.last}"
+        return None
 
     def seals(self) -> Iterator[Seal]:
         """See `core.forensics.sealing.SealedLog.seals`."""
         number = 0
-        after = select(seal.c.number, seal.c.document).order_by(seal.c.number).limit(1)
+        after = _ROW.order_by(seal.c.number).limit(1)
         while True:
             with ledger_errors(self._engine.url), self._engine.connect() as connection:
-                row = connection.execute(after.where(seal.c.number > number)).one_or_none()
+                row = (
+                    connection.execute(after.where(seal.c.number > number)).mappings().one_or_none()
+                )
             if row is None:
                 return
-            number = row.number
-            yield read(row.document)
+            number = row["number"]
+            yield _seal(row)
 
     def seal_of(self, positions: Sequence[int]) -> Seal | None:
         """Return the newest seal that covers one of these positions, None if none does."""
@@ -77,8 +138,8 @@ class PostgresSeals:
             sealed_to = connection.execute(newest).scalar_one() or 0
             last = max((at for at in positions if at <= sealed_to), default=0)
             covers = (seal.c.first_position <= last) & (seal.c.last_position >= last)
-            found = connection.execute(select(seal.c.document).where(covers)).scalar_one_or_none()
-        return None if found is None else read(found)
+            row = connection.execute(_ROW.where(covers).limit(1)).mappings().one_or_none()
+        return None if row is None else _seal(row)
 
     def add_seal(self, made: Seal) -> bool:
         """See `core.forensics.sealing.SealedLog.add_seal`."""
@@ -110,3 +171,11 @@ class PostgresSeals:
     def _one(self, query: Select[Any]) -> Any:  # noqa: ANN401  # one value of any column
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
             return connection.execute(query).scalar_one_or_none()
+
+
+def _seal(row: RowMapping) -> Seal:
+    return seal_of(
+        SealRow(
+            number=row["number"], first=row["first"], last=row["last"], document=row["document"]
+        )
+    )

@@ -114,6 +114,22 @@ seal = Table(
     comment="What the log looked like when a range of positions was sealed; append only",
 )
 
+seal_head = Table(
+    "seal_head",
+    metadata,
+    Column(
+        "single",
+        Boolean,
+        nullable=False,
+        server_default=text("true"),
+        comment="Always true: there is one row",
+    ),
+    _column("number", BigInteger, "Number of the seal kept last, or 0"),
+    _column("digest", LargeBinary, "Its digest; zeros while none is"),
+    PrimaryKeyConstraint("single", name="seal_head_pkey"),
+    comment="Which seal was kept last; only ever moves on",
+)
+
 evidence = Table(
     "evidence",
     metadata,

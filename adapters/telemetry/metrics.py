@@ -72,6 +72,14 @@ class Metrics:
             registry=registry,
         )
 
+        self.seals_sound = Gauge(
+            "jobledger_seals_sound",
+            "0 if sealing last found a seal or the log not as it was kept, 1 if it found it sound, "
+            "or has not looked yet.",
+            registry=registry,
+        )
+        self.seals_sound.set(1)
+
     def tell_report_lag(self, events: int, seconds: float) -> None:
         """Note how far the reporting tables are behind the log."""
         self.report_lag_events.set(events)

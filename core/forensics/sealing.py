@@ -55,7 +55,15 @@ class SealedLog(Protocol):
         ...
 
     def last_seal(self) -> Seal | None:
-        """Return the newest seal; raise `BrokenChain` if it cannot be read."""
+        """Return the newest seal; raise `BrokenChain` if it is not the one that was kept last."""
+        ...
+
+    def kept_seal(self, number: int) -> Seal | None:
+        """Return one seal, None if it is not there; raise `BrokenChain` if it cannot be read."""
+        ...
+
+    def fault_of_seals(self) -> str | None:
+        """Return what shows that a seal is gone, was put in or moved, without reading them all."""
         ...
 
     def seals(self) -> Iterable[Seal]:

@@ -68,6 +68,7 @@ def test_a_running_service_seals_what_is_new_and_verify_asks_for_its_seals(site:
         assert controller.terminate() == 0
         assert '"sealed"' in controller.log
         assert "not_sealed" not in controller.log
+        assert "seals_broken" not in controller.log
     seals = site.value("SELECT count(*) FROM seal")
     assert len(list(elsewhere.iterdir())) == seals >= 2
     asked = ("verify", "--seals", str(elsewhere), "--key", f"{key}.pub")

@@ -82,7 +82,10 @@ def _is_bloated(table: TableCondition) -> bool:
 
 
 def seals(found: Condition) -> Iterator[Finding]:
-    """Yield what is wrong with how far the log is sealed."""
+    """Yield what is wrong with the seals, and with how far the log is sealed."""
+    if found.seals_fault is not None:
+        remedy = "`jobledger verify --seals DIRECTORY` says more; docs/howto/prove-the-log.md"
+        yield error("seals", found.seals_fault, remedy)
     unsealed = found.last_position - found.sealed_to
     if unsealed > UNSEALED_EVENTS_MAX:
         what = f"{unsealed} events are not sealed"
@@ -125,7 +128,11 @@ CHECKS: tuple[Check[Condition], ...] = (
     Check(name="rights", asks="May the service do what it has to, and no more?", run=rights),
     Check(name="partitions", asks="Have the coming months their partitions?", run=partitions),
     Check(name="vacuum", asks="Are dead rows cleared away, and tables analyzed?", run=vacuum),
-    Check(name="seals", asks="Is the log sealed up to lately?", run=seals),
+    Check(
+        name="seals",
+        asks="Is the log sealed up to lately, and is no seal gone, put in or moved?",
+        run=seals,
+    ),
     Check(name="archives", asks="Was every archive carried to its end?", run=archives),
     Check(name="reports", asks="Are the reporting tables up to date?", run=reports),
 )

@@ -2,90 +2,29 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
 import psycopg
 import pytest
-from sqlalchemy import Engine
 
 from adapters.forensics import signing
 from adapters.forensics.seal_files import kept, path_of
-from adapters.forensics.sealed import SealOptions, SealReport, check_seals, seal_new
-from adapters.postgres.seals import PostgresSeals
+from adapters.forensics.sealed import SealOptions, check_seals, seal_new
 from adapters.postgres.verify import Extent, verify
 from core.errors import BrokenChain
 from core.forensics import seals as seals_module
 from core.forensics.sealing import SealFault
 from core.forensics.seals import Seal, read, written
 from core.log.chain import link
-from tests.support.ledgers import Ledger, postgres_ledger, tampering
-from tests.support.records import NOON, StreamWriter, a_stream
+from tests.adapters.postgres.notary import ONE, TWO, Notary
+from tests.support.ledgers import tampering
+from tests.support.records import NOON, a_stream
 
 pytestmark = pytest.mark.postgres
 
-ONE, TWO, THREE = (a_stream(name) for name in ("one", "two", "three"))
 EVENTS = 12
-
-
-def nothing_wrong(first: int, last: int) -> str | None:
-    del first, last
-    return None
-
-
-@dataclass
-class Notary:
-    """A filled log, its seals, a key and a directory elsewhere."""
-
-    engine: Engine
-    url: str
-    directory: Path
-    key: Path
-    ledger: Ledger
-    writers: list[StreamWriter]
-
-    @property
-    def log(self) -> PostgresSeals:
-        return PostgresSeals(self.engine)
-
-    def append(self) -> None:
-        """Append two events to each stream."""
-        parts = [writer.next({"turn": 1}, {"turn": [1]}) for writer in self.writers]
-        self.ledger.store.append(parts)
-        for writer, part in zip(self.writers, parts, strict=True):
-            writer.wrote(part)
-
-    def seal(self) -> list[Seal]:
-        options = SealOptions(signer=signing.signer(self.key), directory=self.directory)
-        return seal_new(self.log, lambda: NOON, nothing_wrong, options)
-
-    def check(self) -> SealReport:
-        public = signing.judge(signing.public_path(self.key))
-        return check_seals(self.log, self.directory, public, lambda _: None)
-
-    def kinds(self) -> set[SealFault]:
-        return {fault.kind for fault in self.check().faults}
-
-    def tamper(self, statement: str, *values: object) -> None:
-        with tampering(self.url) as superuser:
-            changed = superuser.execute(statement, values)
-            assert changed.rowcount != 0, "the test changed nothing"
-
-
-@pytest.fixture
-def notary(engine: Engine, ledger_url: str, tmp_path: Path) -> Notary:
-    ledger = postgres_ledger(engine)
-    ledger.take_all_shards()
-    key = tmp_path / "seal.pem"
-    signing.make_keys(key)
-    writers = [StreamWriter(stream) for stream in (ONE, TWO, THREE)]
-    made = Notary(engine, ledger_url, tmp_path / "seals", key, ledger, writers)
-    made.append()
-    made.seal()
-    made.append()
-    made.seal()
-    return made
 
 
 def test_a_sealed_log_is_as_it_was_sealed(notary: Notary) -> None:
