@@ -1,54 +1,58 @@
-"""Keys of MPI jobs: on the curve, readable by OpenSSH and OpenSSL where they are installed."""
+"""Keys of MPI jobs: encoded as upstream encodes them, read by OpenSSH and OpenSSL."""
 
-import base64
 import shutil
 import subprocess
 from pathlib import Path
 
-from adapters.service.ssh_keys import (
-    GENERATOR,
-    ORDER,
-    SshKeys,
-    multiplied,
-    new_ssh_keys,
-    on_curve,
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_public_key
+
+from adapters.service.ssh_keys import encoded, new_ssh_keys
+
+WORDS = "EC PRIVATE KEY"
+PRIVATE_OF_ONE = f"""\
+-----BEGIN {WORDS}-----
+MIHcAgEBBEIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
+AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAGgBwYFK4EEACOhgYkDgYYABADGhY4G
+twQE6c2ePstmI5W0QpxkgTkFP7Uh+CivYGtNPbqhS1537+dZKP4dwSei/6jeM0iz
+wYVqQpv5fn4xwuW9ZgEYOSlqeJo7wARcil+0LH0b2Zj1RElXm0RoF6+9Fyc+ZiyX
+7nKZXvQmQMVQuQE/rQdhNTxwhqJywkCIvpR2n9FmUA==
+-----END {WORDS}-----
+"""
+"""The private key 1 (so its public one is the curve's generator), as Go's
+`pem.EncodeToMemory(x509.MarshalECPrivateKey(…))` printed it: that is what upstream calls."""
+
+PUBLIC_OF_ONE = (
+    "ecdsa-sha2-nistp521 AAAAE2VjZHNhLXNoYTItbmlzdHA1MjEAAAAIbmlzdHA1MjEAAACFBADGhY4GtwQE6c2ePstm"
+    "I5W0QpxkgTkFP7Uh+CivYGtNPbqhS1537+dZKP4dwSei/6jeM0izwYVqQpv5fn4xwuW9ZgEYOSlqeJo7wARcil+0LH0b"
+    "2Zj1RElXm0RoF6+9Fyc+ZiyX7nKZXvQmQMVQuQE/rQdhNTxwhqJywkCIvpR2n9FmUA==\n"
 )
+"""The same as Go's `ssh.MarshalAuthorizedKey` has it: a line, with its end."""
 
 
-def test_the_generator_is_on_the_curve_and_of_the_order() -> None:
-    assert on_curve(GENERATOR)
-    assert multiplied(GENERATOR, ORDER) is None
-    assert multiplied(GENERATOR, ORDER + 1) == GENERATOR
+def test_a_pair_is_encoded_byte_for_byte_as_upstream_encodes_it() -> None:
+    pair = encoded(ec.derive_private_key(1, ec.SECP521R1()))
+    assert pair.private == PRIVATE_OF_ONE
+    assert pair.public == PUBLIC_OF_ONE
 
 
-def test_multiples_are_on_the_curve_and_add_up() -> None:
-    assert on_curve(multiplied(GENERATOR, 123456789))
-    assert multiplied(multiplied(GENERATOR, 7), 11) == multiplied(GENERATOR, 77)
-
-
-def public_point(keys: SshKeys) -> tuple[int, int]:
-    """The point that the public line encodes."""
-    blob = base64.b64decode(keys.public.split()[1])
-    encoded = blob[-133:]
-    assert encoded[0] == 4, "uncompressed"
-    return int.from_bytes(encoded[1:67]), int.from_bytes(encoded[67:])
-
-
-def test_the_public_key_belongs_to_the_private_one() -> None:
-    keys = new_ssh_keys()
-    body = base64.b64decode("".join(keys.private.splitlines()[1:-1]))
-    at = body.index(b"\x04\x42") + 2
-    assert multiplied(GENERATOR, int.from_bytes(body[at : at + 66])) == public_point(keys)
+def test_the_public_key_belongs_to_the_private_one_on_p521() -> None:
+    pair = new_ssh_keys()
+    private = load_pem_private_key(pair.private.encode(), None)
+    assert isinstance(private, ec.EllipticCurvePrivateKey)
+    assert private.curve.name == "secp521r1"
+    assert private.public_key() == load_ssh_public_key(pair.public.encode())
 
 
 def test_two_pairs_differ_and_neither_is_shown() -> None:
     one, two = new_ssh_keys(), new_ssh_keys()
     assert one.private != two.private
+    assert one.public != two.public
     assert repr(one) == "SshKeys(…)"
 
 
 def test_openssh_and_openssl_read_them(tmp_path: Path) -> None:
-    """Each of the two is asked if it is installed; the arithmetic is tested above without them."""
+    """Each of the two is asked if it is installed."""
     keys, file = new_ssh_keys(), tmp_path / "id"
     file.touch(0o600)
     file.write_text(keys.private)
