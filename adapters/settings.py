@@ -13,6 +13,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from core.projections.reporting.user_labels import USER_LABELS
 
+OF_THE_SYSTEM = Path("/var/lib/jobledger")
+"""Where root's data are, and those of a user without a home (who has to be let in there)."""
+
 
 def default_data_dir() -> Path:
     """Return where a private Postgres and the redaction key are kept.
@@ -21,10 +24,15 @@ def default_data_dir() -> Path:
 
     A private Postgres never runs as root; it could not reach a directory under root's home.
     """
+    given = Path(os.environ.get("XDG_DATA_HOME", ""))
     if os.geteuid() == 0:
-        return Path("/var/lib/jobledger")
-    home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(home) / "jobledger"
+        return OF_THE_SYSTEM
+    if given.is_absolute():  # as the XDG specification has it: others are ignored
+        return given / "jobledger"
+    try:
+        return Path.home() / ".local" / "share" / "jobledger"
+    except RuntimeError:  # no HOME, and no entry in passwd, as with any number in a container
+        return OF_THE_SYSTEM
 
 
 class Settings(BaseSettings):

@@ -1,7 +1,6 @@
 """A Postgres for one run: private, durable, in a directory that goes when the run ends."""
 
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from adapters.postgres.embedded import EmbeddedPostgres
 from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
 from adapters.postgres.leases import PostgresLeases
 from adapters.postgres.schema_version import upgrade
+from adapters.postgres.server_user import temporary_directory
 from bench.figures import Report
 from bench.machine import cpu_seconds
 from core.values.ids import SHARDS
@@ -29,8 +29,7 @@ ACTOR = "bench/1"
 @contextmanager
 def open_directory() -> Iterator[Path]:
     """Give a directory that the server's user can enter; remove it afterwards."""
-    path = Path(tempfile.mkdtemp(prefix="jobledger-bench-")).resolve()
-    path.chmod(0o755)
+    path = temporary_directory("jobledger-bench-")
     try:
         yield path
     finally:

@@ -1,10 +1,12 @@
 """`jobledger sandbox`: a local Kubernetes-style API on which RayJobs really run, as processes."""
 
+import shlex
 import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from adapters.cli.exit_codes import ExitCode
 from adapters.cli.output import console, fail
@@ -27,18 +29,22 @@ def sandbox(
     """Serve the API, simulated controllers and a node until told to stop (SIGTERM, SIGINT)."""
     configure_logging("console", log_level)
     stop = StopSignals()
-    made = directory or Path(tempfile.mkdtemp(prefix="jobledger-sandbox-"))
+    made = (directory or Path(tempfile.mkdtemp(prefix="jobledger-sandbox-"))).absolute()
     try:
         running = start_sandbox(made, host, port)
     except OSError as error:
-        fail(f"--dir {made} cannot be used: {error.strerror or error}", ExitCode.MISCONFIGURED)
+        fail(
+            f"--dir {directory or made} cannot be used: {error.strerror or error}",
+            ExitCode.MISCONFIGURED,
+        )
     environment = made / "environment"
     environment.write_text(
-        f"KUBECONFIG={running.kubeconfig}\nHTTP_PROXY={running.data_plane.proxy_url}\n"
-        "NO_PROXY=127.0.0.1,localhost\n"
+        f"KUBECONFIG={shlex.quote(str(running.kubeconfig))}\n"
+        f"HTTP_PROXY={running.data_plane.proxy_url}\nNO_PROXY=127.0.0.1,localhost\n"
     )
     console.print(f"The sandbox serves {running.api.url}. In another terminal:", soft_wrap=True)
-    console.print(f"  set -a; . {environment}; set +a", soft_wrap=True, highlight=False)
+    sourced = Text(f"  set -a; . {shlex.quote(str(environment))}; set +a")
+    console.print(sourced, soft_wrap=True)
     console.print("  jobledger run", highlight=False)
     console.print("  kubectl apply -f ops/samples/retry.yaml; kubectl get rayjobs -w")
     stop.wait()

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from adapters.demo.trainings import EARLY, Trainings
 from adapters.demo.watching import LiveTable
 from adapters.ledger_wiring import database
 from adapters.postgres.schema_version import upgrade
+from adapters.postgres.server_user import temporary_directory
 from adapters.settings import Settings
 from adapters.wiring import Sandbox, kubernetes_cluster, kubernetes_watches, start_sandbox
 from core.errors import JobledgerError
@@ -50,7 +50,7 @@ class Stage:
 @contextmanager
 def stage(console: Console) -> Iterator[Stage]:
     """Yield the running stage; nothing of it is left afterwards."""
-    directory = _directory()
+    directory = temporary_directory("jobledger-demo-")
     try:
         settings = Settings(database_url=SecretStr(""), data_dir=directory / "data", cluster="demo")
         with database(settings) as url, _sandbox(directory / "sandbox") as sandbox:
@@ -79,13 +79,6 @@ def stage(console: Console) -> Iterator[Stage]:
                 controller.stop()
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-
-
-def _directory() -> Path:
-    """Return a new directory that a private Postgres can reach, also when root runs this."""
-    made = Path(tempfile.mkdtemp(prefix="jobledger-demo-"))
-    made.chmod(0o755)
-    return made
 
 
 @contextmanager

@@ -17,7 +17,12 @@ from pathlib import Path
 from adapters.postgres.binaries import Binaries
 from adapters.postgres.private_file import write_private
 from adapters.postgres.server_process import ENVIRONMENT
-from adapters.postgres.server_user import as_server_user, closed_directory, server_user
+from adapters.postgres.server_user import (
+    as_server_user,
+    closed_directory,
+    make_passable,
+    server_user,
+)
 from core.errors import LedgerMisconfigured
 
 INITDB_SECONDS = 120.0
@@ -51,10 +56,7 @@ class DataDirectory:
             )
         try:
             parent = self.path.parent
-            for missing in reversed([p for p in (parent, *parent.parents) if not p.exists()]):
-                missing.mkdir(exist_ok=True)
-                if os.geteuid() == 0:
-                    missing.chmod(0o755)  # whatever our umask: the server's user must pass
+            make_passable(parent)
             if not parent.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, "there is a file in its way")
         except OSError as error:

@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 from typing import Self
 
-from adapters.postgres.binaries import Binaries, find_binaries, reachable
+from adapters.postgres.binaries import Binaries, find_binaries
+from adapters.postgres.binaries_copy import reachable
 from adapters.postgres.data_directory import DataDirectory, last_lines
 from adapters.postgres.local_connection import LOOPBACK, ensure_database, try_login
 from adapters.postgres.pid_file import pid_in, says_ready

@@ -71,10 +71,9 @@ class SchemaStatus:
 def config() -> Config:
     """Return alembic's configuration, wherever the program is installed."""
     beside = Path(__file__).parent / "migrations"
+    place = beside if beside.is_dir() else _checkout() / "migrations"
     made = Config()
-    made.set_main_option(
-        "script_location", str(beside if beside.is_dir() else _checkout() / "migrations")
-    )
+    made.set_main_option("script_location", str(place).replace("%", "%%"))  # it interpolates
     made.set_main_option("path_separator", "os")
     return made
 

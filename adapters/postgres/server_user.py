@@ -7,11 +7,15 @@ machine (initdb needs one); nothing on the machine is changed to make that work.
 import os
 import pwd
 import sys
+import tempfile
 from pathlib import Path
 
 from core.errors import LedgerMisconfigured
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
+
+SYSTEM_TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 -- only to make directories of our own in
+"""Source: the Filesystem Hierarchy Standard; everybody may write there."""
 
 
 def server_user() -> int:
@@ -30,15 +34,12 @@ def server_user() -> int:
 
 def as_server_user(*command: str) -> list[str]:
     """Return the command that runs `command` as the server's user, until this process ends."""
-    return [
-        sys.executable,
-        "-I",
-        "-S",
-        str(LAUNCHER),
-        str(os.getpid()),
-        str(server_user()),
-        *command,
-    ]
+    return as_user(server_user(), *command)
+
+
+def as_user(user: int, *command: str) -> list[str]:
+    """Return the command that runs `command` as `user`, until this process ends."""
+    return [sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), str(user), *command]
 
 
 def closed_directory(path: Path, user: int) -> Path | None:
@@ -50,3 +51,35 @@ def closed_directory(path: Path, user: int) -> Path | None:
         if not found.st_mode >> shift & 0o1:
             return directory
     return None
+
+
+def make_passable(directory: Path) -> None:
+    """Make a directory and what is missing above it; root's open to the server's user.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    for missing in reversed([p for p in (directory, *directory.parents) if not p.exists()]):
+        missing.mkdir(exist_ok=True)
+        if os.geteuid() == 0:
+            missing.chmod(0o755)  # whatever our umask: the server's user must pass
+
+
+def temporary_directory(prefix: str) -> Path:
+    """Make a temporary directory that the server's user can enter, and return it.
+
+    That of the environment (TMPDIR) if that user gets there: libpam-tmpdir gives root a closed one.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    usual = Path(tempfile.gettempdir()).resolve()
+    user = server_user()
+    open_to_it = (place for place in (usual, *SYSTEM_TEMPORARY) if _enters(place, user))
+    made = Path(tempfile.mkdtemp(prefix=prefix, dir=next(open_to_it, usual)))
+    made.chmod(0o755)
+    return made
+
+
+def _enters(directory: Path, user: int) -> bool:
+    return directory.is_dir() and closed_directory(directory / "below", user) is None

@@ -1,24 +1,22 @@
 """The sample data in a Postgres of its own: what the page and the pictures are made on."""  # noqa: INP001 see recipe.py
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from sqlalchemy import Engine
 
 from adapters.postgres.embedded import EmbeddedPostgres
 from adapters.postgres.engine import REPORT_ROLE, EngineOptions, open_engine
 from adapters.postgres.schema_version import upgrade
+from adapters.postgres.server_user import temporary_directory
 from bench.sample import load_sample
 
 
 @contextmanager
 def sample() -> Iterator[Engine]:
     """Yield connections, with the rights of reports, to the sample data; nothing of it stays."""
-    directory = Path(tempfile.mkdtemp(prefix="jobledger-sample-")).resolve()
-    directory.chmod(0o755)  # the server's user enters it
+    directory = temporary_directory("jobledger-sample-")
     try:
         with EmbeddedPostgres(directory / "data", durable=False) as server:
             upgrade(server.url)

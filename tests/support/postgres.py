@@ -7,7 +7,6 @@ another. `tests/conftest.py` imports the fixtures.
 import itertools
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from psycopg import sql
 
 from adapters.postgres.embedded import EmbeddedPostgres
+from adapters.postgres.server_user import temporary_directory
 
 _NUMBERS = itertools.count(1)
 
@@ -24,8 +24,7 @@ _NUMBERS = itertools.count(1)
 @contextmanager
 def open_directory() -> Iterator[Path]:
     """Give a temporary directory that the server's user can enter (pytest's `tmp_path` is 0700)."""
-    path = Path(tempfile.mkdtemp(prefix="jobledger-postgres-")).resolve()
-    path.chmod(0o755)
+    path = temporary_directory("jobledger-postgres-")
     try:
         yield path
     finally:

@@ -17,7 +17,7 @@ Read from the environment; the commands' options come before it ([commands](cli.
 """
 
 COMPUTED = {
-    "data_dir": "`/var/lib/jobledger` for root, else `$XDG_DATA_HOME/jobledger` "
+    "data_dir": "`/var/lib/jobledger` for root or without a home, else `$XDG_DATA_HOME/jobledger` "
     "(`~/.local/share/jobledger`)",
     "replica": "the name of the host",
 }

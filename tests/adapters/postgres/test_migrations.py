@@ -1,6 +1,7 @@
 """The schema goes up, down and up again, and is what `tables.py` says."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from alembic import command
+from alembic.script import ScriptDirectory
 
 from adapters.postgres.schema_version import config, downgrade, require_current, status, upgrade
 from adapters.postgres.tables import metadata
@@ -225,3 +227,16 @@ def test_there_is_one_line_of_migrations() -> None:
         "0013",
         "0014",
     ]
+
+
+def test_the_migrations_are_found_below_a_folder_of_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = tmp_path / "it's 100% %(here)s ünï"
+    shutil.copytree(CHECKOUT / "migrations", checkout / "migrations")
+    monkeypatch.setattr("adapters.postgres.schema_version._checkout", lambda: checkout)
+    found = ScriptDirectory.from_config(config())
+    assert Path(found.dir) == checkout / "migrations"
+    assert (
+        found.get_current_head() == ScriptDirectory(str(CHECKOUT / "migrations")).get_current_head()
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.postgres.binaries import Binaries, find_binaries, reachable
+from adapters.postgres.binaries import find_binaries
 from adapters.postgres.embedded import EmbeddedPostgres
 from adapters.postgres.server_user import server_user
 from core.errors import LedgerMisconfigured
@@ -90,39 +90,6 @@ def test_a_server_that_somebody_else_started_is_not_touched(directory: Path) -> 
         with pytest.raises(LedgerMisconfigured, match="that jobledger did not start"):
             stranger.start()
         assert server.ensure_running() == server.url
-
-
-def fake_install(place: Path) -> Binaries:
-    """An installation of one program, in a folder closed to others."""
-    (place / "install" / "bin").mkdir(parents=True)
-    (place / "install" / "include").mkdir()
-    program = place / "install" / "bin" / "postgres"
-    program.write_text("#!/bin/sh\necho started\n")
-    program.chmod(0o700)
-    place.chmod(0o700)
-    return Binaries(place / "install" / "bin", "18.4")
-
-
-@ONLY_ROOT
-def test_binaries_below_a_closed_folder_are_copied_to_where_the_server_can_read_them(
-    directory: Path,
-) -> None:
-    original = fake_install(directory / "closed")
-    copy = reachable(original, server_user(), directory / "cache")
-    assert copy.directory == directory / "cache" / "postgres-18.4" / "bin"
-    said = subprocess.check_output([copy.command("postgres")], user=server_user(), text=True)
-    assert said == "started\n"
-    assert not (directory / "cache" / "postgres-18.4" / "include").exists()
-    assert reachable(original, server_user(), directory / "cache") == copy
-
-
-@ONLY_ROOT
-def test_binaries_that_cannot_be_reached_at_all_are_refused(directory: Path) -> None:
-    original = fake_install(directory / "closed")
-    with pytest.raises(LedgerMisconfigured, match=r"open one of the two \(chmod o\+x\)"):
-        reachable(original, server_user(), directory / "closed" / "cache")
-    with pytest.raises(LedgerMisconfigured, match="make one of the two accessible"):
-        reachable(original, server_user(), directory / "closed" / "install" / "bin" / "postgres")
 
 
 def test_the_wheels_python_interface_is_never_imported(directory: Path) -> None:
