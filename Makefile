@@ -9,7 +9,7 @@ RAY_STAMP := $(VENV)/.installed-ray
 SDK_STAMP := $(VENV)/sdk/.installed
 WORKERS ?= 2
 
-.PHONY: help demo test test-ray check format apiserver sdk bench soak lock install clean
+.PHONY: help demo test test-ray explore check format apiserver sdk bench soak lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -22,6 +22,9 @@ test: install ## All tests that this machine can run; skipped ones say what is m
 
 test-ray: install $(RAY_STAMP) ## The job API and whole RayJobs on real heads of the `ray` package
 	@$(BIN)/python -m tests.real_ray $(RAY_VENV)/bin $(ARGS)
+
+explore: install ## The properties with fresh seeds; says how to see again what it found
+	@$(BIN)/python -m tests.explore $(ARGS)
 
 check: install ## Format, lint, types, import contracts, house rules: fast, no servers
 	$(BIN)/ruff format --check .

@@ -1,20 +1,17 @@
-"""How hard the properties are tried: the same examples each time, unless more are asked for.
-
-`JOBLEDGER_EXAMPLES=5000 pytest tests/properties` looks further, at random.
-"""
+"""How hard the properties are tried: the same examples each time (`make explore`: fresh ones)."""
 
 import os
 
 from hypothesis import HealthCheck, settings
 
+from tests.explore import EXAMPLES_VARIABLE
+
 USUAL = 250
-EXAMPLES = int(os.environ.get("JOBLEDGER_EXAMPLES", USUAL))
+EXAMPLES = int(os.environ.get(EXAMPLES_VARIABLE, USUAL))
 
 effort = settings(
     max_examples=EXAMPLES,
     deadline=None,  # the machine is shared; the suite has a limit of its own
-    derandomize=EXAMPLES == USUAL,
-    database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
