@@ -6,10 +6,9 @@ from hypothesis import settings
 from tests.support.apiserver import api_server, jobset_server
 from tests.support.ledgers import empty_ledger, engine, ledger, ledger_template, ledger_url
 from tests.support.postgres import database_url, postgres_server
-from tests.support.reruns import pytest_collection_modifyitems, pytest_terminal_summary
 from tests.support.sample_ledger import sample_engine, sample_url
 
-settings.register_profile("the same examples each time", derandomize=True)
+settings.register_profile("the same examples each time", derandomize=True, database=None)
 settings.load_profile("the same examples each time")
 # failing rows, rules and stories explain themselves
 pytest.register_assert_rewrite(
@@ -31,8 +30,6 @@ __all__ = [
     "ledger_template",
     "ledger_url",
     "postgres_server",
-    "pytest_collection_modifyitems",
-    "pytest_terminal_summary",
     "sample_engine",
     "sample_url",
 ]
