@@ -102,6 +102,8 @@ class OpenEffect:
     wanted: WantedEffect
     digest: str
     """Keyed digest of the specification it was decided on."""
+    generation: int = 0
+    """Generation of that specification."""
     trouble: str = ""
     """The kind of failure met last; empty if none."""
 

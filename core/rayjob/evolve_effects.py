@@ -36,6 +36,7 @@ def effect_requested(state: RayJobState, event: EffectRequested) -> RayJobState:
         attempt=event.attempt,
         wanted=WantedEffect(kind=event.kind, name=event.name, uid=event.uid, address=event.address),
         digest=event.digest,
+        generation=event.generation,
     )
     state = state._replace(effects=(*state.effects, effect))
     return _settled(state) if event.kind in _SETTLING else state

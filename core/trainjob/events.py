@@ -90,6 +90,7 @@ class ObjectsApplied:
 
     at: Instant
     generation: int
+    """Of the specification that was built from, which may have changed since."""
     digest: str
     """Of the specification that was built from."""
     runtime: str

@@ -26,6 +26,7 @@ def effect_requested(state: TrainJobState, event: EffectRequested) -> TrainJobSt
         attempt=event.attempt,
         wanted=WantedEffect(kind=event.kind, name=event.name, uid=event.uid, address=event.address),
         digest=event.digest,
+        generation=event.generation,
     )
     return state._replace(effects=(*state.effects, effect))
 

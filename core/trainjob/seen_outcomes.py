@@ -36,17 +36,17 @@ def on_effect_ended(state: TrainJobState, ended: EffectEnded) -> News:
     if effect.wanted.kind is not EffectKind.APPLY_OBJECTS:
         return told
     if ended.outcome is Outcome.SUCCEEDED:
-        return *told, _applied(state, effect, ended)
+        return *told, _applied(effect, ended)
     if ended.outcome is Outcome.FAILED:
-        return *told, _refused(state, effect, ended)
+        return *told, _refused(effect, ended)
     return told
 
 
-def _applied(state: TrainJobState, effect: OpenEffect, ended: EffectEnded) -> ObjectsApplied:
+def _applied(effect: OpenEffect, ended: EffectEnded) -> ObjectsApplied:
     outcome = read_outcome(ended.details)
     return ObjectsApplied(
         at=ended.at,
-        generation=_generation(state),
+        generation=effect.generation,
         digest=effect.digest,
         runtime=outcome.runtime,
         jobset_uid=outcome.jobset_uid,
@@ -57,23 +57,17 @@ def _applied(state: TrainJobState, effect: OpenEffect, ended: EffectEnded) -> Ob
     )
 
 
-def _refused(
-    state: TrainJobState, effect: OpenEffect, ended: EffectEnded
-) -> JobsBuildFailed | JobsCreationFailed:
+def _refused(effect: OpenEffect, ended: EffectEnded) -> JobsBuildFailed | JobsCreationFailed:
     outcome: ApplyOutcome = read_outcome(ended.details)
     failure = JobsBuildFailed if outcome.failed_building else JobsCreationFailed
     return failure(
         at=ended.at,
-        generation=_generation(state),
+        generation=effect.generation,
         digest=effect.digest,
         runtime=outcome.runtime,
         cause=ended.trouble,
         may_pass=outcome.may_pass,
     )
-
-
-def _generation(state: TrainJobState) -> int:
-    return state.manifest.generation if state.manifest is not None else 0
 
 
 def on_decision_due(state: TrainJobState, due: DecisionDue) -> News:

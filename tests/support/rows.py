@@ -8,22 +8,26 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
 from uuid import UUID
 
 import pytest
 
-from core.catalogue import NAMES, SCHEMA_VERSION, read_event
+from core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event
 from core.decider import Decider
 from core.jobs import events as shared
+from core.kinds import JobState
 from core.log.chain import GENESIS, canonical, first_fault
 from core.log.recording import NamedEvent, Tail, Writer, record
 from core.projections.view import View, advance
 from core.rayjob.events import JobAdopted, JobSuspended, RayJobEvent, TransitionsMissed
 from core.rayjob.observations import RayJobObservation
 from core.rayjob.phases import FOLLOWERS
+from core.rayjob.phases import Phase as RayJobPhase
 from core.rayjob.state import RayJobState
 from core.rayjob.status import status
+from core.trainjob.events import TrainJobAdopted
+from core.trainjob.phases import FOLLOWERS as TRAIN_FOLLOWERS
 from core.values.documents import Json
 from core.values.ids import (
     DecisionId,
@@ -46,6 +50,10 @@ THIS_EFFECT = EffectId(UUID(int=0))
 
 THIS_DECISION = DecisionId(UUID(int=0))
 """In `then`: likewise for decisions."""
+
+State = TypeVar("State", bound=JobState)
+Event = TypeVar("Event", bound=JobEvent)
+Observation = TypeVar("Observation")
 
 RayJobDecider: TypeAlias = Decider[RayJobState, RayJobEvent, RayJobObservation]
 Reply: TypeAlias = Callable[[RayJobState], RayJobObservation]
@@ -157,9 +165,7 @@ def check_outlook(decider: RayJobDecider, row: Outlook) -> None:
     check_laws(decider, played.history, 0)
 
 
-def resolved(
-    event: RayJobEvent, before: RayJobState, cause: ObservationId, at: Instant
-) -> RayJobEvent:
+def resolved(event: Event, before: JobState, cause: ObservationId, at: Instant) -> Event:
     """Return an event of `then` with the instant and the ids that it leaves to the rules."""
     if event.at is WHEN:
         event = replace(event, at=at)
@@ -170,7 +176,7 @@ def resolved(
     return event
 
 
-def _with_effect(event: RayJobEvent, before: RayJobState, cause: ObservationId) -> RayJobEvent:
+def _with_effect(event: Event, before: JobState, cause: ObservationId) -> Event:
     if isinstance(event, shared.EffectRequested):
         return replace(event, effect_id=effect_id_of(cause, event.kind.value, event.name))
     kind, name = getattr(event, "kind", None), getattr(event, "name", None)
@@ -179,7 +185,7 @@ def _with_effect(event: RayJobEvent, before: RayJobState, cause: ObservationId) 
     return replace(event, effect_id=found[0])  # type: ignore[arg-type] # it has this field
 
 
-def _with_decision(event: RayJobEvent, before: RayJobState, cause: ObservationId) -> RayJobEvent:
+def _with_decision(event: Event, before: JobState, cause: ObservationId) -> Event:
     if isinstance(event, shared.DecisionScheduled):
         return replace(event, decision_id=decision_id_of(cause, event.kind.value, event.subject))
     kind = getattr(event, "kind", None)
@@ -188,7 +194,9 @@ def _with_decision(event: RayJobEvent, before: RayJobState, cause: ObservationId
     return replace(event, decision_id=found[0])  # type: ignore[arg-type] # it has this field
 
 
-def check_laws(decider: RayJobDecider, history: Sequence[RayJobEvent], known: int) -> None:
+def check_laws(
+    decider: Decider[State, Event, Observation], history: Sequence[Event], known: int
+) -> None:
     """Hold a history against what is true of every history; `known` events were there before."""
     check_phases(decider, history)
     stored = through_the_log(history)
@@ -197,13 +205,13 @@ def check_laws(decider: RayJobDecider, history: Sequence[RayJobEvent], known: in
         check_projections(decider, history, known)
 
 
-def _is_leap(event: RayJobEvent) -> bool:
+def _is_leap(event: JobEvent) -> bool:
     """Return whether an event tells where a job stands, and not how it got there."""
     unseen = isinstance(event, JobSuspended) and event.attempt == 0
-    return unseen or isinstance(event, JobAdopted | TransitionsMissed)
+    return unseen or isinstance(event, JobAdopted | TransitionsMissed | TrainJobAdopted)
 
 
-def check_phases(decider: RayJobDecider, history: Iterable[RayJobEvent]) -> None:
+def check_phases(decider: Decider[State, Event, Observation], history: Iterable[Event]) -> None:
     """Check that phases only step along `FOLLOWERS`; taking over may begin anywhere."""
     state = decider.initial
     for event in history:
@@ -211,25 +219,34 @@ def check_phases(decider: RayJobDecider, history: Iterable[RayJobEvent]) -> None
         stepped = after.phase is not state.phase and not _is_leap(event)
         if stepped:
             step = f"{state.phase!r} -> {after.phase!r} by {type(event).__name__}"
-            assert after.phase in FOLLOWERS[state.phase], step
+            assert after.phase in _followers(state), step
         state = after
 
 
-def through_the_log(history: Sequence[RayJobEvent]) -> list[RayJobEvent]:
+def _followers(state: JobState) -> Iterable[str]:
+    """Return the phases that may come next."""
+    phase = state.phase
+    return FOLLOWERS[phase] if isinstance(phase, RayJobPhase) else TRAIN_FOLLOWERS[phase]
+
+
+def through_the_log(history: Sequence[Event]) -> list[Event]:
     """Return the events as they come back: recorded, hashed, as JSON, read by the catalogue."""
+    events: Sequence[JobEvent] = history
     named = [
         NamedEvent(name=NAMES[type(e)], schema_version=SCHEMA_VERSION, at=e.at, event=e)
-        for e in history
+        for e in events
     ]
     tail = Tail(stream_id=STREAM, version=0, chain=GENESIS)
     writer = Writer(actor="jobledger-0", epoch=1, now=NOON)
     records, _ = record(tail, writer, observation_id(STREAM, "a row"), named)
     assert first_fault(GENESIS, records) is None
     read = [read_event(replace(item, data=json.loads(canonical(item.data)))) for item in records]
-    return cast("list[RayJobEvent]", read)
+    return cast("list[Event]", read)
 
 
-def check_projections(decider: RayJobDecider, history: Sequence[RayJobEvent], known: int) -> None:
+def check_projections(
+    decider: Decider[State, Event, Observation], history: Sequence[Event], known: int
+) -> None:
     """Check that a writer who goes on from `known` events gets what a rebuild from none gets."""
     whole, rows = advance(View(), history)
     assert whole.state == decider.fold(history)

@@ -5,18 +5,20 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from core.trainjob.events import TrainJobEvent
 from tests.support.records import NOON
+from tests.support.rows import resolved
 from tests.support.trainjobs import Played, Step, play
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What is None is not asked."""
+    """A rule: the last step of a story brings exactly these events. What is None is not asked."""
 
     rule: str
     story: Sequence[Step]
-    said: Sequence[str] | None = None
-    """Names of the events that the last step brought."""
+    then: Sequence[TrainJobEvent]
+    """All events that the last step brings, with every field."""
     conditions: Sequence[str] | None = None
     """As `Type=Status/Reason`, in the order shown."""
     phase: str | None = None
@@ -35,11 +37,13 @@ def table(*rows: Row) -> pytest.MarkDecorator:
 
 
 def check(row: Row) -> Played:
-    """Hold a row against the decider and its laws."""
+    """Hold a row against the decider: equality of all events, and the laws."""
+    before = play(row.story[:-1]).state
+    last = row.story[-1]
+    seen = last(before) if callable(last) else last
     played = play(row.story)
     state = played.state
-    if row.said is not None:
-        assert played.said == list(row.said)
+    assert list(played.news) == [resolved(one, before, seen.id, seen.at) for one in row.then]
     if row.conditions is not None:
         assert played.conditions == list(row.conditions)
     if row.phase is not None:

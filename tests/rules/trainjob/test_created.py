@@ -3,10 +3,15 @@
 import pytest
 
 from core.jobs.decisions import DecisionKind
+from core.trainjob.events import BelongingVanished, RuntimeObserved, TrainJobDiscovered
 from core.trainjob.policy import ConditionStyle, TrainPolicy
 from core.trainjob.spec import RuntimeRef
 from tests.rules.trainjob.rows import Row, check, table
+from tests.support import trainjob_events as told
+from tests.support.rows import WHEN
 from tests.support.trainjobs import (
+    IDENTITY,
+    after,
     applied,
     created,
     due,
@@ -37,7 +42,11 @@ RETRY = DecisionKind.EFFECT_RETRY
     Row(
         rule="a new job's objects are built and applied at once",
         story=[manifest()],
-        said=["TrainJobDiscovered", "TrainJobReceived", "EffectRequested"],
+        then=[
+            TrainJobDiscovered(at=WHEN, identity=IDENTITY),
+            told.received(manifest()),
+            told.requested(),
+        ],
         conditions=[],
         phase="",
         under_way=["apply_objects"],
@@ -45,12 +54,12 @@ RETRY = DecisionKind.EFFECT_RETRY
     Row(
         rule="a job that is managed elsewhere is not taken up",
         story=[manifest(managed_by="kueue.x-k8s.io/multikueue")],
-        said=[],
+        then=[],
     ),
     Row(
         rule="with all objects in place Created is True",
         story=created(),
-        said=["EffectSucceeded", "ObjectsApplied", "TrainAttemptStarted"],
+        then=[told.done(), told.in_place(), told.started()],
         conditions=[TRUE],
         phase="Created",
         under_way=[],
@@ -59,7 +68,7 @@ RETRY = DecisionKind.EFFECT_RETRY
     Row(
         rule="what fails while the objects are built is JobsBuildFailed, and waits for a change",
         story=[*seen(), not_built(1)],
-        said=["EffectFailed", "JobsBuildFailed"],
+        then=[told.refused(trouble="plugin torch: no"), told.not_built("plugin torch: no")],
         conditions=[BUILD],
         phase="JobsBuildFailed",
         under_way=[],
@@ -68,7 +77,16 @@ RETRY = DecisionKind.EFFECT_RETRY
     Row(
         rule="what fails when an object is applied is JobsCreationFailed; it is tried again",
         story=[*seen(), not_created(1)],
-        said=["EffectFailed", "JobsCreationFailed", "DecisionScheduled"],
+        then=[
+            told.refused(trouble="JobSet ml/train: exceeded quota"),
+            told.not_created("JobSet ml/train: exceeded quota"),
+            told.scheduled(
+                DecisionKind.EFFECT_RETRY,
+                after(11),
+                cause="apply_objects was refused: JobSet ml/train: exceeded quota",
+                subject="apply_objects/train",
+            ),
+        ],
         conditions=[CREATION],
         phase="JobsCreationFailed",
         under_way=[],
@@ -77,23 +95,48 @@ RETRY = DecisionKind.EFFECT_RETRY
     Row(
         rule="an object that would be refused again waits for a change",
         story=[*seen(), not_created(1, may_pass=False)],
+        then=[
+            told.refused(trouble="JobSet ml/train: exceeded quota"),
+            told.not_created("JobSet ml/train: exceeded quota", may_pass=False),
+        ],
         conditions=[CREATION],
         pending={},
     ),
     Row(
         rule="a build whose cause may pass is tried again too",
         story=[manifest(), not_built(1, "no runtime", runtime_digest="", may_pass=True)],
+        then=[
+            told.refused(trouble="no runtime"),
+            told.not_built("no runtime", runtime="", may_pass=True),
+            told.scheduled(
+                DecisionKind.EFFECT_RETRY,
+                after(11),
+                cause="apply_objects was refused: no runtime",
+                subject="apply_objects/train",
+            ),
+        ],
         conditions=[BUILD],
         pending={"effect_retry": 11},
     ),
     Row(
         rule="the pause before the next try doubles",
         story=[*seen(), not_created(1), due(RETRY), not_created(12), due(RETRY), not_created(33)],
+        then=[
+            told.refused(trouble="JobSet ml/train: exceeded quota"),
+            told.not_created("JobSet ml/train: exceeded quota"),
+            told.scheduled(
+                DecisionKind.EFFECT_RETRY,
+                after(73),
+                cause="apply_objects was refused: JobSet ml/train: exceeded quota",
+                subject="apply_objects/train",
+            ),
+        ],
         pending={"effect_retry": 73},
     ),
     Row(
         rule="after the pause it is tried again, and Created follows",
         story=[*seen(), not_created(1), due(RETRY), applied(12)],
+        then=[told.done(), told.in_place(), told.started()],
         conditions=[TRUE],
         phase="Created",
         pending={},
@@ -101,28 +144,32 @@ RETRY = DecisionKind.EFFECT_RETRY
     Row(
         rule="a trouble that passes at once is not told",
         story=[*seen(), faltered(1)],
-        said=["EffectFaltered"],
+        then=[told.stumbled()],
         conditions=[],
         under_way=["apply_objects"],
     ),
     Row(
         rule="a new generation is tried at once, whatever it waited for",
         story=[*seen(), not_built(1), manifest(5, generation=2)],
-        said=["TrainJobReceived", "EffectRequested"],
+        then=[told.received(manifest(5, generation=2)), told.requested(generation=2)],
         conditions=[BUILD],
         under_way=["apply_objects"],
     ),
     Row(
         rule="a new generation cancels the pause",
         story=[*seen(), not_created(1), manifest(5, generation=2)],
-        said=["TrainJobReceived", "EffectRequested", "DecisionCancelled"],
+        then=[
+            told.received(manifest(5, generation=2)),
+            told.requested(generation=2),
+            told.cancelled(DecisionKind.EFFECT_RETRY, cause="the job is JobsCreationFailed"),
+        ],
         under_way=["apply_objects"],
         pending={},
     ),
     Row(
         rule="an edit of the runtime is tried at once",
         story=[*seen(), not_built(1), runtime("runtime-2", 5)],
-        said=["RuntimeObserved", "EffectRequested"],
+        then=[RuntimeObserved(at=WHEN, digest="runtime-2"), told.requested()],
         under_way=["apply_objects"],
     ),
     Row(
@@ -132,14 +179,22 @@ RETRY = DecisionKind.EFFECT_RETRY
             not_built(1, "not found", runtime_digest="", may_pass=True),
             runtime("runtime-1", 5),
         ],
-        said=["RuntimeObserved", "EffectRequested", "DecisionCancelled"],
+        then=[
+            RuntimeObserved(at=WHEN, digest="runtime-1"),
+            told.requested(),
+            told.cancelled(DecisionKind.EFFECT_RETRY, cause="the job is JobsBuildFailed"),
+        ],
         under_way=["apply_objects"],
         pending={},
     ),
     Row(
         rule="a runtime that comes while the build fails for want of it is not missed",
         story=[manifest(), runtime("runtime-1", 1), not_built(2, "not found", runtime_digest="")],
-        said=["EffectFailed", "JobsBuildFailed", "EffectRequested"],
+        then=[
+            told.refused(trouble="not found"),
+            told.not_built("not found", runtime=""),
+            told.requested(),
+        ],
         under_way=["apply_objects"],
     ),
     Row(
@@ -150,37 +205,63 @@ RETRY = DecisionKind.EFFECT_RETRY
             not_built(2, "not found", runtime_digest="", may_pass=True),
             not_built(3, "not found", runtime_digest="", may_pass=True),
         ],
+        then=[
+            told.refused(trouble="not found"),
+            told.not_built("not found", runtime="", may_pass=True),
+            told.scheduled(
+                DecisionKind.EFFECT_RETRY,
+                after(13),
+                cause="apply_objects was refused: not found",
+                subject="apply_objects/train",
+            ),
+        ],
         under_way=[],
         pending={"effect_retry": 13},
     ),
     Row(
         rule="the deletion of the snapshot is tried at once",
         story=[*seen(), not_built(1, "invalid runtime snapshot: no key"), snapshot_gone(5)],
-        said=["BelongingVanished", "EffectRequested"],
+        then=[
+            BelongingVanished(at=WHEN, name="train-runtime-snapshot", uid="snapshot-1"),
+            told.requested(),
+        ],
         under_way=["apply_objects"],
     ),
     Row(
         rule="once everything was created an edit of the runtime changes nothing",
         story=[*created(), runtime("runtime-2", 5)],
-        said=[],
+        then=[],
     ),
     Row(
         rule="a snapshot that is deleted from a running job is made again",
         story=[*running(), snapshot_gone(30)],
-        said=["BelongingVanished", "EffectRequested"],
+        then=[
+            BelongingVanished(at=WHEN, name="train-runtime-snapshot", uid="snapshot-1"),
+            told.requested(attempt=1),
+        ],
         under_way=["apply_objects"],
     ),
     Row(
         rule="a JobSet that somebody deletes is made again",
         story=[*running(), jobset_gone(50)],
-        said=["JobSetVanished", "TrainAttemptEnded", "EffectRequested"],
+        then=[
+            told.vanished(),
+            told.ended(
+                "lost", reason="JobSetDeleted", message="the JobSet was deleted by somebody"
+            ),
+            told.requested(attempt=1),
+        ],
         under_way=["apply_objects"],
         conditions=[TRUE],
     ),
     Row(
         rule="a JobSet that was made again is a new attempt",
         story=[*running(), jobset_gone(50), applied(51, uid="jobset-2")],
-        said=["EffectSucceeded", "ObjectsApplied", "TrainAttemptStarted"],
+        then=[
+            told.done(uid="jobset-2"),
+            told.in_place(jobset_uid="jobset-2"),
+            told.started(2, cause="recreated", jobset_uid="jobset-2"),
+        ],
         facts={"retries": 1},
     ),
     Row(
@@ -192,6 +273,10 @@ RETRY = DecisionKind.EFFECT_RETRY
             manifest(10, generation=2),
             not_created(11, "JobSet ml/train: field is immutable", may_pass=False),
         ],
+        then=[
+            told.refused(trouble="JobSet ml/train: field is immutable"),
+            told.not_created("JobSet ml/train: field is immutable", generation=2, may_pass=False),
+        ],
         conditions=[CREATION, "Suspended=False/Resumed"],
         phase="JobsCreationFailed",
         pending={},
@@ -199,29 +284,42 @@ RETRY = DecisionKind.EFFECT_RETRY
     Row(
         rule="a specification that changes before anything was sent is decided anew",
         story=[*seen(), manifest(1, generation=2), superseded(2)],
-        said=["EffectSuperseded", "EffectRequested"],
+        then=[
+            told.dropped(cause="the specification has changed since", sent=False),
+            told.requested(generation=2),
+        ],
         under_way=["apply_objects"],
     ),
     Row(
         rule="an apply of an older specification is followed by one of the newer",
         story=[*seen(), manifest(1, generation=2), applied(2)],
+        then=[
+            told.done(),
+            told.in_place(),
+            told.started(generation=2),
+            told.requested(attempt=1, generation=2),
+        ],
         under_way=["apply_objects"],
         conditions=[TRUE],
     ),
     Row(
         rule="an edit of a running job is built and applied: a running JobSet is left alone there",
         story=[*running(), manifest(30, generation=2)],
-        said=["TrainJobReceived", "EffectRequested"],
+        then=[told.received(manifest(30, generation=2)), told.requested(attempt=1, generation=2)],
     ),
     Row(
         rule="a JobSet that is not the job's is none of its business",
         story=[*seen(), jobset(5, uid="other", owned=False)],
-        said=[],
+        then=[],
     ),
     Row(
         rule="an unknown kind of runtime is a failed build; nothing is tried",
         story=[manifest(runtime=UNKNOWN)],
-        said=["TrainJobDiscovered", "TrainJobReceived", "JobsBuildFailed"],
+        then=[
+            TrainJobDiscovered(at=WHEN, identity=IDENTITY),
+            told.received(manifest(runtime=UNKNOWN)),
+            told.not_built("unsupported runtime: Runtime.example.org", runtime=""),
+        ],
         conditions=[BUILD],
         under_way=[],
         pending={},
@@ -229,18 +327,29 @@ RETRY = DecisionKind.EFFECT_RETRY
     Row(
         rule="in the setting upstream an unknown kind of runtime is the end",
         story=[manifest(runtime=UNKNOWN, policy=UPSTREAM)],
+        then=[
+            TrainJobDiscovered(at=WHEN, identity=IDENTITY),
+            told.received(manifest(runtime=UNKNOWN, policy=UPSTREAM)),
+            told.failed(
+                "TrainingRuntimeNotSupported",
+                message="unsupported runtime: Runtime.example.org",
+                ended_at=after(0),
+            ),
+        ],
         conditions=["Failed=True/TrainingRuntimeNotSupported"],
         phase="Failed",
     ),
     Row(
         rule="in the setting upstream Created is not shown",
         story=[*seen(policy=UPSTREAM), applied(1)],
+        then=[told.done(), told.in_place(), told.started()],
         conditions=[],
         phase="Created",
     ),
     Row(
         rule="in the setting upstream a failed build is not shown either",
         story=[*seen(policy=UPSTREAM), not_built(1)],
+        then=[told.refused(trouble="plugin torch: no"), told.not_built("plugin torch: no")],
         conditions=[],
         phase="JobsBuildFailed",
     ),

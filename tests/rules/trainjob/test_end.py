@@ -1,15 +1,28 @@
 """How a TrainJob ends: copies of the JobSet's end, the deadline, deletion (2, 3.2, 3.5)."""
 
 from core.jobs.decisions import DecisionKind
+from core.jobs.effects import EffectKind
+from core.jobs.events import ObservationGapFound, StatusPublished
 from core.trainjob.conditions import Condition
+from core.trainjob.events import (
+    TrainJobAdopted,
+    TrainJobDeleted,
+    TrainJobDeletionStarted,
+    TrainJobDiscovered,
+    TrainJobResumed,
+)
 from core.trainjob.observations import SeenTrainStatus
 from core.trainjob.spec import read_spec
 from core.trainjob.status import status
 from core.values.delays import SECONDS_MAX
 from core.values.instants import LAST
 from tests.rules.trainjob.rows import Row, check, table
+from tests.support import trainjob_events as told
+from tests.support.rows import WHEN
 from tests.support.trainjobs import (
     COMPLETED_MESSAGE,
+    FAILED_MESSAGE,
+    IDENTITY,
     after,
     applied,
     completed,
@@ -38,6 +51,7 @@ from tests.support.trainjobs import (
 TRUE = "Created=True/JobsCreationSucceeded"
 COMPLETE = "Complete=True/AllJobsCompleted"
 DEADLINE = DecisionKind.ACTIVE_DEADLINE
+TOO_LATE = "TrainJob exceeded its active deadline"
 EXCEEDED = "Failed=True/DeadlineExceeded"
 ENDED = SeenTrainStatus(
     conditions=(
@@ -54,7 +68,11 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
     Row(
         rule="a JobSet that completed is the end",
         story=completed(),
-        said=["JobSetObserved", "TrainAttemptEnded", "TrainJobCompleted"],
+        then=[
+            told.observed(counts(succeeded=1), end=completed_end()),
+            told.ended("succeeded", reason="AllJobsCompleted", message=COMPLETED_MESSAGE),
+            told.complete(),
+        ],
         conditions=[TRUE, COMPLETE],
         phase="Complete",
         under_way=[],
@@ -64,7 +82,19 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
     Row(
         rule="a JobSet that failed is the end",
         story=[*running(), jobset(60, counts(failed=1), end=failed_end())],
-        said=["JobSetObserved", "TrainAttemptEnded", "TrainJobFailed"],
+        then=[
+            told.observed(counts(failed=1), end=failed_end()),
+            told.ended(
+                "failed",
+                reason="FailedJobs",
+                message=FAILED_MESSAGE,
+            ),
+            told.failed(
+                "FailedJobs",
+                message=FAILED_MESSAGE,
+                ended_at=after(60),
+            ),
+        ],
         conditions=[TRUE, "Failed=True/FailedJobs"],
         phase="Failed",
         facts={"failed": 1},
@@ -72,13 +102,14 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
     Row(
         rule="counters alone end nothing",
         story=[*running(), jobset(60, counts(succeeded=1))],
-        said=["JobSetObserved"],
+        then=[told.observed(counts(succeeded=1))],
         conditions=[TRUE],
         phase="Created",
     ),
     Row(
         rule="the first end wins",
         story=[*completed(), jobset(70, counts(failed=1), end=failed_end(70))],
+        then=[told.observed(counts(failed=1), end=failed_end(70))],
         conditions=[TRUE, COMPLETE],
         phase="Complete",
     ),
@@ -89,13 +120,13 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
             jobset(60, counts(failed=1, active=1), end=failed_end()),
             jobset(65, counts(failed=1), end=failed_end()),
         ],
-        said=["JobSetObserved"],
+        then=[told.observed(counts(failed=1), end=failed_end())],
         facts={"jobs": (counts(failed=1),)},
     ),
     Row(
         rule="a JobSet that goes after the end leaves everything as it is",
         story=[*completed(), jobset_gone(80)],
-        said=["JobSetVanished"],
+        then=[told.vanished()],
         conditions=[TRUE, COMPLETE],
         under_way=[],
         facts={"jobs": (counts(succeeded=1),)},
@@ -103,28 +134,38 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
     Row(
         rule="a snapshot that goes after the end is no news",
         story=[*completed(), snapshot_gone(80)],
-        said=[],
+        then=[],
     ),
     Row(
         rule="an edit after the end builds nothing",
         story=[*completed(), manifest(80, generation=2)],
-        said=["TrainJobReceived"],
+        then=[told.received(manifest(80, generation=2))],
         under_way=[],
     ),
     Row(
         rule="a JobSet that restarts ends one attempt and begins the next",
         story=[*running(), jobset(30, counts(active=1), restarts=1)],
-        said=["JobSetObserved", "TrainAttemptEnded", "TrainAttemptStarted"],
+        then=[
+            told.observed(counts(active=1), restarts=1),
+            told.ended(
+                "failed",
+                reason="JobSetRestarted",
+                message="the JobSet was restarted (1 times so far)",
+            ),
+            told.started(2, cause="restarted", restarts=1),
+        ],
         facts={"retries": 1, "failed": 1},
     ),
     Row(
         rule="the deadline counts from the creation of the object",
         story=running(active_deadline_seconds=100),
+        then=[told.observed(counts(ready=1, active=1))],
         pending={"active_deadline": 100},
     ),
     Row(
         rule="a suspended job has no deadline",
         story=created(suspend=True, active_deadline_seconds=100),
+        then=[told.done(), told.in_place(jobset_suspend=True)],
         pending={},
     ),
     Row(
@@ -133,17 +174,35 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
             *created(suspend=True, active_deadline_seconds=100),
             manifest(50, generation=2, active_deadline_seconds=100),
         ],
+        then=[
+            told.received(manifest(50, generation=2, active_deadline_seconds=100)),
+            TrainJobResumed(at=WHEN),
+            told.requested(generation=2),
+            told.scheduled(
+                DecisionKind.ACTIVE_DEADLINE, after(150), cause="activeDeadlineSeconds 100"
+            ),
+        ],
         pending={"active_deadline": 150},
     ),
     Row(
         rule="a deadline of 0 is none",
         story=running(active_deadline_seconds=0),
+        then=[told.observed(counts(ready=1, active=1))],
         pending={},
     ),
     Row(
         rule="a deadline that passes fails the job and deletes the JobSet",
         story=[*running(active_deadline_seconds=100), due(DEADLINE)],
-        said=["DecisionFired", "TrainAttemptEnded", "TrainJobFailed", "EffectRequested"],
+        then=[
+            told.fired(DecisionKind.ACTIVE_DEADLINE, after(100)),
+            told.ended("failed", reason="DeadlineExceeded", message=TOO_LATE),
+            told.failed(
+                "DeadlineExceeded",
+                message=TOO_LATE,
+                ended_at=after(100),
+            ),
+            told.requested(EffectKind.DELETE_JOBSET, attempt=1, uid="jobset-1"),
+        ],
         conditions=[TRUE, EXCEEDED],
         phase="Failed",
         under_way=["delete_jobset"],
@@ -151,6 +210,16 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
     Row(
         rule="a deadline passes though the objects were never created",
         story=[*seen(active_deadline_seconds=100), not_created(1), due(DEADLINE)],
+        then=[
+            told.fired(DecisionKind.ACTIVE_DEADLINE, after(100)),
+            told.failed(
+                "DeadlineExceeded",
+                message=TOO_LATE,
+                ended_at=after(100),
+            ),
+            told.requested(EffectKind.DELETE_JOBSET),
+            told.cancelled(DecisionKind.EFFECT_RETRY, cause="the job is Failed"),
+        ],
         conditions=["Created=False/JobsCreationFailed", EXCEEDED],
         under_way=["delete_jobset"],
         pending={},
@@ -158,12 +227,31 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
     Row(
         rule="an apply that is under way when the deadline passes is dropped, and looked for",
         story=[*seen(active_deadline_seconds=100), due(DEADLINE)],
+        then=[
+            told.fired(DecisionKind.ACTIVE_DEADLINE, after(100)),
+            told.failed(
+                "DeadlineExceeded",
+                message=TOO_LATE,
+                ended_at=after(100),
+            ),
+            told.dropped(cause="no longer wanted"),
+            told.requested(EffectKind.DELETE_JOBSET),
+        ],
         under_way=["delete_jobset"],
     ),
     Row(
         rule="a deletion that is refused is tried again until it is done",
         story=[*running(active_deadline_seconds=100), due(DEADLINE), delete_refused(101)],
-        said=["EffectFailed", "DecisionScheduled"],
+        then=[
+            told.refused(EffectKind.DELETE_JOBSET, trouble="jobsets is forbidden"),
+            told.scheduled(
+                DecisionKind.EFFECT_RETRY,
+                after(111),
+                cause="delete_jobset was refused: jobsets is forbidden",
+                attempt=1,
+                subject="delete_jobset/train",
+            ),
+        ],
         under_way=[],
         pending={"effect_retry": 111},
     ),
@@ -177,7 +265,7 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
             deleted(112),
             jobset_gone(113),
         ],
-        said=["JobSetVanished"],
+        then=[told.vanished(asked=True)],
         under_way=[],
         pending={},
         conditions=[TRUE, EXCEEDED],
@@ -189,6 +277,7 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
             due(DEADLINE),
             jobset(102, counts(failed=1), end=failed_end(102)),
         ],
+        then=[told.observed(counts(failed=1), end=failed_end(102))],
         conditions=[TRUE, EXCEEDED],
     ),
     Row(
@@ -197,38 +286,53 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
             *running(active_deadline_seconds=100),
             jobset(130, counts(succeeded=1), end=completed_end(90)),
         ],
-        said=["JobSetObserved", "TrainAttemptEnded", "TrainJobCompleted", "DecisionCancelled"],
+        then=[
+            told.observed(counts(succeeded=1), end=completed_end(90)),
+            told.ended("succeeded", reason="AllJobsCompleted", message=COMPLETED_MESSAGE),
+            told.complete(ended_at=after(90)),
+            told.cancelled(DecisionKind.ACTIVE_DEADLINE, cause="the job is Complete"),
+        ],
         conditions=[TRUE, COMPLETE],
         pending={},
     ),
     Row(
         rule="of an object that is being deleted nothing more is done",
         story=[*running(active_deadline_seconds=100), manifest(30, deleting=True)],
+        then=[
+            told.received(manifest(30, deleting=True), document=False),
+            TrainJobDeletionStarted(at=WHEN),
+            told.cancelled(DecisionKind.ACTIVE_DEADLINE, cause="the TrainJob is being deleted"),
+        ],
         under_way=[],
         pending={},
     ),
     Row(
         rule="with the object gone the story is over",
         story=[*running(), manifest_gone(90)],
-        said=["TrainJobDeleted"],
+        then=[TrainJobDeleted(at=WHEN)],
         under_way=[],
         pending={},
     ),
     Row(
         rule="after that nothing is news",
         story=[*running(), manifest_gone(90), jobset_gone(91)],
-        said=[],
+        then=[],
     ),
     Row(
         rule="a job that others have ended is left as it is",
         story=[manifest(status=ENDED)],
-        said=["TrainJobDiscovered", "TrainJobReceived", "TrainJobAdopted"],
+        then=[
+            TrainJobDiscovered(at=WHEN, identity=IDENTITY),
+            told.received(manifest(status=ENDED)),
+            TrainJobAdopted(at=WHEN, status=ENDED),
+        ],
         conditions=["Failed=True/FailedJobs"],
         under_way=[],
     ),
     Row(
         rule="a job that others have begun goes on; what they made is found by the apply",
         story=[manifest(status=RAN), runtime(), jobset(1, counts(active=1)), applied(2)],
+        then=[told.done(), told.in_place()],
         conditions=[TRUE],
         phase="Running",
         under_way=[],
@@ -236,12 +340,16 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
     Row(
         rule="a gap of a watch is told",
         story=[*running(), interrupted(25, 28)],
-        said=["ObservationGapFound"],
+        then=[
+            ObservationGapFound(
+                at=WHEN, source="JobSet", since=after(25), until=after(28), reason="410 Gone"
+            )
+        ],
     ),
     Row(
         rule="a status that was written is told once",
         story=[*running(), written(21)],
-        said=["StatusPublished"],
+        then=[StatusPublished(at=WHEN, phase="Created=True", resource_version="7", status_sha="5")],
     ),
 )
 def test_end(row: Row) -> None:
@@ -253,9 +361,7 @@ def test_reason_message_and_time_of_the_end_are_the_jobsets() -> None:
     assert message(played, "Complete") == COMPLETED_MESSAGE
     condition = played.state.conditions[-1]
     assert (condition.since, played.state.ended_at) == (after(60), after(60))
-    assert message(play([*running(), jobset(60, end=failed_end())]), "Failed") == (
-        "jobset failed due to one or more job failures (first failed job: train-node-0)"
-    )
+    assert message(play([*running(), jobset(60, end=failed_end())]), "Failed") == (FAILED_MESSAGE)
 
 
 def test_the_status_has_all_five_counters_in_the_jobsets_order() -> None:

@@ -8,15 +8,26 @@ import pytest
 
 from core.forensics.replay import replay
 from core.jobs.effects import EffectKind
-from core.jobs.events import ControlTaken
+from core.jobs.events import ControlReleased, ControlTaken
 from core.kinds import is_open, status
 from core.log.chain import canonical
 from core.trainjob.conditions import Condition
-from core.trainjob.events import JobSetVanished
+from core.trainjob.events import (
+    JobSetVanished,
+    OthersTrainStatusObserved,
+    TrainJobDeleted,
+    TrainJobDiscovered,
+    TrainJobEvent,
+    TrainJobResumed,
+    TrainJobSuspended,
+)
 from core.trainjob.observations import SeenTrainStatus, TrainJobSeen
 from core.trainjob.phases import Phase
 from tests.support import train_lives
+from tests.support import trainjob_events as told
+from tests.support.rows import WHEN, resolved
 from tests.support.trainjobs import (
+    IDENTITY,
     Played,
     Step,
     after,
@@ -68,6 +79,10 @@ def said(story: Sequence[Step], monkeypatch: pytest.MonkeyPatch) -> Played:
     return played
 
 
+def others(*conditions: Condition) -> OthersTrainStatusObserved:
+    return OthersTrainStatusObserved(at=WHEN, status=SeenTrainStatus(conditions=conditions))
+
+
 def names_of(events: Sequence[object]) -> list[str]:
     return [type(event).__name__ + "*" * bool(getattr(event, "inferred", "")) for event in events]
 
@@ -79,21 +94,25 @@ def names_of(events: Sequence[object]) -> list[str]:
             "a job that is not begun is only seen",
             (),
             NEW,
-            ["TrainJobDiscovered", "TrainJobReceived", "ControlReleased"],
+            [
+                TrainJobDiscovered(at=WHEN, identity=IDENTITY),
+                told.received(NEW),
+                ControlReleased(at=WHEN, why=WHY),
+            ],
             Phase.NEW,
         ),
         (
             "a JobSet that is not suspended is an execution",
             (NEW,),
             jobset(5),
-            ["JobSetObserved", "TrainAttemptStarted*"],
+            [told.observed(), told.started(inferred=True)],
             Phase.CREATED,
         ),
         (
             "its Jobs are facts as of any job",
             BEGUN,
             jobset(10, counts(active=1)),
-            ["JobSetObserved"],
+            [told.observed(counts(active=1))],
             Phase.RUNNING,
         ),
         ("nothing is built, so the runtime is no news", BEGUN, runtime("other"), [], Phase.CREATED),
@@ -102,77 +121,117 @@ def names_of(events: Sequence[object]) -> list[str]:
             "Suspended is told by the condition",
             RUNNING,
             shown(20, condition("Suspended", 20)),
-            ["OthersTrainStatusObserved", "TrainJobSuspended*"],
+            [others(condition("Suspended", 20)), TrainJobSuspended(at=WHEN, inferred=True)],
             Phase.SUSPENDED,
         ),
         (
             "a suspended JobSet ends the execution",
             SUSPENDED,
             jobset(21, counts(suspended=1), generation=2, suspend=True),
-            ["JobSetObserved", "TrainAttemptEnded*"],
+            [
+                told.observed(counts(suspended=1), generation=2, suspend=True),
+                told.ended("suspended", inferred=True),
+            ],
             Phase.SUSPENDED,
         ),
         (
             "Resumed",
             SUSPENDED,
             shown(30, condition("Suspended", 30, holds=False, reason="Resumed")),
-            ["OthersTrainStatusObserved", "TrainJobResumed*"],
+            [
+                others(condition("Suspended", 30, holds=False, reason="Resumed")),
+                TrainJobResumed(at=WHEN, inferred=True),
+            ],
             Phase.RUNNING,
         ),
         (
             "a restart is the end of one execution and the beginning of the next",
             RUNNING,
             jobset(30, counts(active=1), restarts=1),
-            ["JobSetObserved", "TrainAttemptEnded*", "TrainAttemptStarted*"],
+            [
+                told.observed(counts(active=1), restarts=1),
+                told.ended(
+                    "failed",
+                    reason="JobSetRestarted",
+                    message="the JobSet was restarted (1 times so far)",
+                    inferred=True,
+                ),
+                told.started(2, cause="restarted", restarts=1, inferred=True),
+            ],
             Phase.RUNNING,
         ),
         (
             "that the JobSet has ended is not yet the job's end",
             RUNNING,
             jobset(60, counts(succeeded=1), end=completed_end()),
-            ["JobSetObserved"],
+            [told.observed(counts(succeeded=1), end=completed_end())],
             Phase.CREATED,
         ),
         (
             "Complete",
             (*RUNNING, jobset(60, counts(succeeded=1), end=completed_end())),
             shown(61, condition("Complete", 60, reason="AllJobsCompleted")),
-            ["OthersTrainStatusObserved", "TrainAttemptEnded*", "TrainJobCompleted*"],
+            [
+                others(condition("Complete", 60, reason="AllJobsCompleted")),
+                told.ended(
+                    "succeeded", reason="AllJobsCompleted", message="said so", inferred=True
+                ),
+                told.complete(message="said so", inferred=True),
+            ],
             Phase.COMPLETE,
         ),
         (
             "Failed",
             (*RUNNING, jobset(60, counts(failed=1), end=failed_end())),
             shown(61, condition("Failed", 60, reason="FailedJobs")),
-            ["OthersTrainStatusObserved", "TrainAttemptEnded*", "TrainJobFailed*"],
+            [
+                others(condition("Failed", 60, reason="FailedJobs")),
+                told.ended("failed", reason="FailedJobs", message="said so", inferred=True),
+                told.failed("FailedJobs", message="said so", ended_at=after(60), inferred=True),
+            ],
             Phase.FAILED,
         ),
         (
             "a JobSet that is gone tells nothing yet",
             RUNNING,
             jobset_gone(60),
-            ["JobSetVanished"],
+            [told.vanished()],
             Phase.RUNNING,
         ),
         (
             "the deadline, which deletes the JobSet first",
             (*RUNNING, jobset_gone(60)),
             shown(61, condition("Failed", 60, reason="DeadlineExceeded")),
-            ["OthersTrainStatusObserved", "TrainAttemptEnded*", "TrainJobFailed*"],
+            [
+                others(condition("Failed", 60, reason="DeadlineExceeded")),
+                told.ended("failed", reason="DeadlineExceeded", message="said so", inferred=True),
+                told.failed(
+                    "DeadlineExceeded", message="said so", ended_at=after(60), inferred=True
+                ),
+            ],
             Phase.FAILED,
         ),
         (
             "another JobSet: the first execution was lost",
             (*RUNNING, jobset_gone(60)),
             jobset(70, uid="jobset-2"),
-            ["JobSetObserved", "TrainAttemptEnded*", "TrainAttemptStarted*"],
+            [
+                told.observed(uid="jobset-2"),
+                told.ended(
+                    "lost",
+                    reason="JobSetDeleted",
+                    message="the JobSet was deleted by somebody",
+                    inferred=True,
+                ),
+                told.started(2, cause="recreated", jobset_uid="jobset-2", inferred=True),
+            ],
             Phase.CREATED,
         ),
         (
             "the end of the object is the end of the stream",
             RUNNING,
             manifest_gone(50),
-            ["TrainJobDeleted"],
+            [TrainJobDeleted(at=WHEN)],
             Phase.RUNNING,
         ),
     ],
@@ -182,12 +241,14 @@ def test_what_another_controller_does_is_inferred(
     rule: str,
     given: Sequence[Step],
     when: Step,
-    then: list[str],
+    then: list[TrainJobEvent],
     phase: Phase,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    before = play(given).state
+    seen = when(before) if callable(when) else when
     played = said((*given, when), monkeypatch)
-    assert names_of(played.news) == then, rule
+    assert list(played.news) == [resolved(one, before, seen.id, seen.at) for one in then], rule
     assert played.state.phase is phase
 
 
@@ -255,9 +316,9 @@ def _suspend(at: float, *, holds: bool) -> Condition:
 def test_a_deadline_is_counted_from_the_resumption_that_a_status_tells_of(
     seen: Sequence[Step], resumed: float
 ) -> None:
-    told = SeenTrainStatus(conditions=(_suspend(resumed, holds=False),))
-    last = shown(resumed + 5, *told.conditions)
-    mine = manifest(resumed + 100, status=told, active_deadline_seconds=600)
+    left = SeenTrainStatus(conditions=(_suspend(resumed, holds=False),))
+    last = shown(resumed + 5, *left.conditions)
+    mine = manifest(resumed + 100, status=left, active_deadline_seconds=600)
     story = (NEW, *seen, last, jobset(resumed + 5), jobset(resumed + 10, counts(active=1)), mine)
     (due,) = play(story).state.decisions
     assert due.due_at == after(resumed + 600)

@@ -1,8 +1,12 @@
 """Suspend and resume: Suspended follows spec.suspend whatever Created says (2, 3.1, 3.4)."""
 
+from core.trainjob.events import TrainJobDiscovered, TrainJobResumed, TrainJobSuspended
 from core.trainjob.policy import ConditionStyle, TrainPolicy
 from tests.rules.trainjob.rows import Row, check, table
+from tests.support import trainjob_events as told
+from tests.support.rows import WHEN
 from tests.support.trainjobs import (
+    IDENTITY,
     applied,
     completed,
     counts,
@@ -10,6 +14,7 @@ from tests.support.trainjobs import (
     jobset,
     manifest,
     not_built,
+    play,
     running,
     runtime,
     seen,
@@ -25,7 +30,12 @@ UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
     Row(
         rule="a job that is born suspended is so at once, and its objects are made",
         story=[manifest(suspend=True)],
-        said=["TrainJobDiscovered", "TrainJobReceived", "TrainJobSuspended", "EffectRequested"],
+        then=[
+            TrainJobDiscovered(at=WHEN, identity=IDENTITY),
+            told.received(manifest(suspend=True)),
+            TrainJobSuspended(at=WHEN),
+            told.requested(),
+        ],
         conditions=[],
         phase="Suspended",
         under_way=["apply_objects"],
@@ -33,11 +43,13 @@ UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
     Row(
         rule="it says so together with what became of its objects",
         story=[*seen(suspend=True), not_built(1)],
+        then=[told.refused(trouble="plugin torch: no"), told.not_built("plugin torch: no")],
         conditions=["Created=False/JobsBuildFailed", SUSPENDED],
     ),
     Row(
         rule="Created stands before Suspended, though it came later",
         story=created(suspend=True),
+        then=[told.done(), told.in_place(jobset_suspend=True)],
         conditions=[TRUE, SUSPENDED],
         phase="Suspended",
         under_way=[],
@@ -45,18 +57,28 @@ UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
     Row(
         rule="a suspended job has no attempt",
         story=[*created(suspend=True), jobset(2, suspend=True)],
+        then=[],
         facts={"attempt": None},
         under_way=[],
     ),
     Row(
         rule="Suspended is set though the objects could not be built",
         story=[*seen(), not_built(1), manifest(5, generation=2, suspend=True)],
+        then=[
+            told.received(manifest(5, generation=2, suspend=True)),
+            TrainJobSuspended(at=WHEN),
+            told.requested(generation=2),
+        ],
         conditions=["Created=False/JobsBuildFailed", SUSPENDED],
     ),
     Row(
         rule="a resume says so at once and applies the JobSet again",
         story=[*created(suspend=True), jobset(2, suspend=True), manifest(10, generation=2)],
-        said=["TrainJobReceived", "TrainJobResumed", "EffectRequested"],
+        then=[
+            told.received(manifest(10, generation=2)),
+            TrainJobResumed(at=WHEN),
+            told.requested(generation=2),
+        ],
         conditions=[TRUE, RESUMED],
         phase="Created",
     ),
@@ -68,7 +90,11 @@ UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
             manifest(10, generation=2),
             applied(11, generation=2),
         ],
-        said=["EffectSucceeded", "ObjectsApplied", "TrainAttemptStarted"],
+        then=[
+            told.done(),
+            told.in_place(generation=2, jobset_generation=2),
+            told.started(generation=2),
+        ],
     ),
     Row(
         rule="a running job that is suspended ends its attempt once the JobSet is suspended",
@@ -77,7 +103,11 @@ UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
             manifest(30, generation=2, suspend=True),
             applied(31, generation=2, suspend=True),
         ],
-        said=["EffectSucceeded", "ObjectsApplied", "TrainAttemptEnded"],
+        then=[
+            told.done(),
+            told.in_place(generation=2, jobset_generation=2, jobset_suspend=True),
+            told.ended("suspended"),
+        ],
         conditions=[TRUE, SUSPENDED],
         phase="Suspended",
     ),
@@ -89,7 +119,7 @@ UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
             applied(31, generation=2, suspend=True),
             jobset(33, counts(suspended=1), generation=2, suspend=True),
         ],
-        said=["JobSetObserved"],
+        then=[told.observed(counts(suspended=1), generation=2, suspend=True)],
         facts={"jobs": (counts(suspended=1),)},
     ),
     Row(
@@ -100,7 +130,7 @@ UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
             applied(31, generation=2, suspend=True),
             jobset(32, counts(active=1, ready=1), generation=1),
         ],
-        said=[],
+        then=[],
     ),
     Row(
         rule="a resumed job is in its second attempt",
@@ -111,13 +141,21 @@ UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
             manifest(40, generation=3),
             applied(41, generation=3),
         ],
-        said=["EffectSucceeded", "ObjectsApplied", "TrainAttemptStarted"],
+        then=[
+            told.done(),
+            told.in_place(generation=3, jobset_generation=3),
+            told.started(2, cause="resumed", generation=3),
+        ],
         facts={"retries": 0},
     ),
     Row(
         rule="a JobSet that somebody suspends by hand is resumed",
         story=[*running(), jobset(30, counts(), generation=2, suspend=True)],
-        said=["JobSetObserved", "TrainAttemptEnded", "EffectRequested"],
+        then=[
+            told.observed(counts(), generation=2, suspend=True),
+            told.ended("suspended"),
+            told.requested(attempt=1),
+        ],
         under_way=["apply_objects"],
     ),
     Row(
@@ -127,18 +165,19 @@ UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
             jobset(2, suspend=True),
             jobset(5, suspend=True, generation=2),
         ],
+        then=[told.observed(generation=2, suspend=True), told.requested()],
         under_way=["apply_objects"],
     ),
     Row(
         rule="a JobSet that somebody edits while it runs is left alone",
         story=[*running(), jobset(30, counts(active=1, ready=1), generation=2)],
-        said=["JobSetObserved"],
+        then=[told.observed(counts(ready=1, active=1), generation=2)],
         under_way=[],
     ),
     Row(
         rule="a finished job that is suspended says so, and nothing else happens",
         story=[*completed(), manifest(70, generation=2, suspend=True)],
-        said=["TrainJobReceived", "TrainJobSuspended"],
+        then=[told.received(manifest(70, generation=2, suspend=True)), TrainJobSuspended(at=WHEN)],
         conditions=[TRUE, SUSPENDED, "Complete=True/AllJobsCompleted"],
         under_way=[],
         phase="Complete",
@@ -151,11 +190,17 @@ UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
             jobset(60, counts(succeeded=1), end=None),
             manifest(70, generation=2, suspend=True, policy=UPSTREAM),
         ],
+        then=[
+            told.received(manifest(70, generation=2, suspend=True, policy=UPSTREAM)),
+            TrainJobSuspended(at=WHEN),
+            told.requested(attempt=1, generation=2),
+        ],
         conditions=[SUSPENDED],
     ),
     Row(
         rule="a job that was never suspended shows nothing of it",
         story=running(),
+        then=[told.observed(counts(ready=1, active=1))],
         conditions=[TRUE],
         phase="Running",
     ),
@@ -171,12 +216,12 @@ def test_the_time_of_a_condition_is_that_of_its_last_flip() -> None:
         manifest(5, generation=2, suspend=True),
         manifest(10, generation=3),
     ]
-    played = check(Row(rule="", story=story))
+    played = play(story)
     times = {item.type: item.since for item in played.state.conditions}
     assert shown(10) == times["Suspended"].strftime("%Y-%m-%dT%H:%M:%SZ")
     assert shown(1) == times["Created"].strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def test_the_runtime_is_heard_of_once() -> None:
-    played = check(Row(rule="", story=[manifest(), runtime(), runtime(at=3)]))
+    played = play([manifest(), runtime(), runtime(at=3)])
     assert played.said == []
