@@ -9,7 +9,7 @@ RAY_STAMP := $(VENV)/.installed-ray
 SDK_STAMP := $(VENV)/sdk/.installed
 WORKERS ?= 2
 
-.PHONY: help demo test test-ray explore check format apiserver sdk bench soak lock install clean
+.PHONY: help demo test test-ray explore check format apiserver sdk bench soak mutate lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -42,6 +42,9 @@ soak: install $(BENCH_STAMP) ## An hour of churn under kills and restarts: fails
 
 bench: install $(BENCH_STAMP) ## The figures, as ratios in one run, with the settings printed
 	@$(BIN)/python -m bench $(ARGS)
+
+mutate: install ## Small mistakes in core/ that no test notices; ARGS="core/jobs --sample 100"
+	@$(BIN)/python -m tests.mutation $(ARGS)
 
 apiserver: install ## Build etcd, kube-apiserver, its controllers, kubectl, JobSet (once, twelve minutes)
 	@$(BIN)/python -m tests.apiserver.build

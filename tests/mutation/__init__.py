@@ -1,0 +1,1 @@
+"""Mutation testing of `core/`: small mistakes made on purpose; which does no test notice?"""
