@@ -30,7 +30,7 @@ from core.ports.cluster import (
     TRAINJOBS,
     Resource,
 )
-from core.values.documents import Manifest, child, text
+from core.values.documents import Json, Manifest, child, text
 
 KNOWN = {
     (resource.api_version, resource.kind): resource
@@ -124,7 +124,8 @@ def _apply_one(cluster: KubernetesCluster, manifest: Manifest, namespace: str) -
     if place:
         metadata["namespace"] = place
     try:
-        cluster.apply(resource, {**manifest, "metadata": metadata}, field_manager=FIELD_MANAGER)
+        named: dict[str, Json] = {**manifest, "metadata": metadata}
+        cluster.apply(resource, named, field_manager=FIELD_MANAGER, force=True)
     except (ClusterUnreachable, RequestThrottled):
         raise  # the others would fare no better
     except ClusterError as error:

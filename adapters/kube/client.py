@@ -104,14 +104,20 @@ class KubernetesCluster:
         )
 
     def apply(
-        self, resource: Resource, manifest: Manifest, *, field_manager: str, subresource: str = ""
+        self,
+        resource: Resource,
+        manifest: Manifest,
+        *,
+        field_manager: str,
+        subresource: str = "",
+        force: bool = False,
     ) -> Manifest:
         """Apply the manifest on the server; its fields become `field_manager`'s."""
         return self._object(
             Request(
                 method="PATCH",
                 path=paths.manifest_path(resource, manifest, subresource),
-                query=(("fieldManager", field_manager), ("force", "true")),
+                query=(("fieldManager", field_manager), ("force", "true" if force else "false")),
                 body=with_kind(resource, manifest),
                 content_type=APPLY_TYPE,
                 about=_about_manifest(resource, manifest, subresource),

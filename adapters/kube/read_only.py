@@ -37,10 +37,16 @@ class ReadOnlyCluster(KubernetesCluster):
         raise _refusal(resource)
 
     def apply(
-        self, resource: Resource, manifest: Manifest, *, field_manager: str, subresource: str = ""
+        self,
+        resource: Resource,
+        manifest: Manifest,
+        *,
+        field_manager: str,
+        subresource: str = "",
+        force: bool = False,
     ) -> Manifest:
         """Raise `RequestForbidden`."""
-        del manifest, field_manager, subresource
+        del manifest, field_manager, subresource, force
         raise _refusal(resource)
 
     def delete(

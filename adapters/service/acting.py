@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 
 from adapters.service.live import LiveJob, LiveObjects
 from adapters.service.sightings import Door
-from core.ports.cluster import Cluster
+from core.errors import ObjectExists
+from core.jobs.ownership import in_the_way, is_controlled_by
+from core.ports.cluster import Cluster, Resource
 from core.ports.ray_jobs import RayJobs
 from core.rayjob.names import cluster_name
 from core.rayjob.state import Attempt
@@ -62,6 +64,21 @@ class SupersededEffect(Exception):
 
 class SomebodyElses(Exception):
     """An object of that name is there and does not belong to the job."""
+
+
+def refuse_if_taken(resource: Resource, found: Manifest, job: LiveJob) -> None:
+    """Raise for an object that is in the way: it has the name and is not the job's own.
+
+    Raises:
+        SomebodyElses: it stays there until somebody does something.
+        ObjectExists: it is on its way out, so a try a little later may find the name free.
+    """
+    if is_controlled_by(found, job.identity.uid):
+        return
+    sentence = in_the_way(resource.kind, found, job.kind)
+    if text(found, "metadata", "deletionTimestamp"):
+        raise ObjectExists(sentence)
+    raise SomebodyElses(sentence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 An act returns what it found or brought about; it raises the errors of the ports, which
 `carrying_out` judges.
-Names are derived, so an object that is already there is ours if it carries the job's UID, and
-somebody else's if not.
+Names are derived, so an object may be there already: whose it is, `core.jobs.ownership` says.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,11 +10,12 @@ from collections.abc import Callable, Mapping
 from adapters.service.acting import (
     AttemptNames,
     Done,
-    SomebodyElses,
     SupersededEffect,
     World,
     exactly,
+    refuse_if_taken,
 )
+from adapters.service.deleting import delete_own
 from adapters.service.live import LiveJob
 from adapters.service.runtime_env import parse_runtime_env
 from adapters.service.service_acts import put_service
@@ -27,9 +27,10 @@ from core.errors import (
     RayJobNotFound,
 )
 from core.jobs.effects import BUILT_FROM_SPEC, EffectKind, OpenEffect
+from core.jobs.ownership import is_controlled_by
 from core.log.redaction import digest
 from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Resource
-from core.rayjob.children import attempt_of, owner_uid
+from core.rayjob.children import attempt_of
 from core.rayjob.gang import POD_GROUPS, build_pod_group
 from core.rayjob.manifests import build_cluster, build_submitter
 from core.rayjob.names import FINALIZER
@@ -161,11 +162,11 @@ def _create(world: World, job: LiveJob, resource: Resource, manifest: Manifest) 
     except ObjectExists:
         name = text(manifest, "metadata", "name")
         found = world.cluster.get(resource, job.identity.namespace, name)
-        if found is None or text(found, "metadata", "deletionTimestamp"):
+        if found is None:
+            raise  # it has just gone: later
+        refuse_if_taken(resource, found, job)
+        if text(found, "metadata", "deletionTimestamp"):
             raise  # it is on its way out: later
-        if owner_uid(found) != job.identity.uid:
-            message = f"{resource.kind} {name} is there and does not belong to this RayJob"
-            raise SomebodyElses(message) from None
         if attempt_of(found) not in (0, attempt_of(manifest)):
             raise  # it was made late for an attempt that is over, and will be deleted
         return Done(uid=text(found, "metadata", "uid"), already=True, sent=sent)
@@ -174,39 +175,12 @@ def _create(world: World, job: LiveJob, resource: Resource, manifest: Manifest) 
 
 def _delete_cluster(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
     del names
-    return _delete(world, job, RAYCLUSTERS, effect)
+    return delete_own(world, job, RAYCLUSTERS, effect.wanted)
 
 
 def _delete_submitter(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
     del names
-    return _delete(world, job, BATCH_JOBS, effect)
-
-
-def _delete(world: World, job: LiveJob, resource: Resource, effect: OpenEffect) -> Done:
-    """Delete the very object: never another of its name, nor one that the job does not own.
-
-    Where the watch does not know it as the job's own, the cluster is asked first. An object that
-    is somebody else's (the clusterSelector was taken out of a job that ran) counts as gone.
-    """
-    namespace, name, uid = job.identity.namespace, effect.wanted.name, effect.wanted.uid
-    known = world.live.child(resource.kind, uid) if uid else None
-    if known is None or known.owner_uid != job.identity.uid:
-        found = world.cluster.get(resource, namespace, name)
-        if found is None or owner_uid(found) != job.identity.uid:
-            return Done(uid=uid, gone=True, already=True)
-        there = text(found, "metadata", "uid")
-        if uid not in ("", there):
-            return Done(uid=uid, gone=True, already=True)
-        uid = there
-    try:
-        world.cluster.delete(resource, namespace, name, uid=uid)
-    except ObjectChanged:
-        # Taken for gone without a look, an object that some other conflict saved would be leaked.
-        found = world.cluster.get(resource, namespace, name)
-        if found is not None and text(found, "metadata", "uid") == uid:
-            raise
-        return Done(uid=uid, gone=True, already=True)
-    return Done(uid=uid)
+    return delete_own(world, job, BATCH_JOBS, effect.wanted)
 
 
 def _submit_entrypoint(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
@@ -260,8 +234,9 @@ def _put_pod_group(world: World, job: LiveJob, effect: OpenEffect, names: Attemp
             return Done(gone=True, already=True)
         made = world.cluster.create(POD_GROUPS, wanted)
         return Done(uid=text(made, "metadata", "uid"))
-    if owner_uid(found) != identity.uid:
-        raise SomebodyElses(f"PodGroup {name} is there and does not belong to this RayJob")
+    if is_over and not is_controlled_by(found, identity.uid):
+        return Done(gone=True, already=True)
+    refuse_if_taken(POD_GROUPS, found, job)
     uid, spec = text(found, "metadata", "uid"), child(wanted, "spec")
     if all(child(found, "spec").get(key) == value for key, value in spec.items()):
         return Done(uid=uid, already=True)
@@ -276,7 +251,7 @@ def _suspend_workers(world: World, job: LiveJob, effect: OpenEffect, names: Atte
     del names
     namespace, name = job.identity.namespace, effect.wanted.name
     found = world.cluster.get(RAYCLUSTERS, namespace, name)
-    if found is None or owner_uid(found) != job.identity.uid:
+    if found is None or not is_controlled_by(found, job.identity.uid):
         return Done(uid=effect.wanted.uid, gone=True, already=True)
     uid = text(found, "metadata", "uid")
     groups = [child(group) for group in items(found, "spec", "workerGroupSpecs")]

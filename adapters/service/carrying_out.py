@@ -14,7 +14,8 @@ from adapters.service.capturing import Capturer
 from adapters.service.inbox import Inbox
 from adapters.service.live import LiveJob
 from adapters.service.slots import Slots
-from adapters.service.trainjob_acts import CAUSE_CHARACTERS_MAX, ApplyFailed, act_trainjob
+from adapters.service.trainjob_acts import CAUSE_CHARACTERS_MAX, act_trainjob
+from adapters.service.trainjob_work import ApplyFailed
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
 from core.errors import (

@@ -324,7 +324,7 @@ class Publisher:
             "status": status,
         }
         answer = self.cluster.apply(
-            resource, manifest, field_manager=FIELD_MANAGER, subresource="status"
+            resource, manifest, field_manager=FIELD_MANAGER, subresource="status", force=True
         )
         shown = {
             key: value for key, value in child(answer, "status").items() if key in box.face.fields

@@ -6,15 +6,14 @@ from adapters.service.acting import (
     SERVICES_MAX,
     AttemptNames,
     Done,
-    SomebodyElses,
     World,
     exactly,
+    refuse_if_taken,
 )
 from adapters.service.live import LiveJob
 from core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RequestInvalid
 from core.jobs.effects import EffectKind, OpenEffect
 from core.ports.cluster import SERVICES
-from core.rayjob.children import owner_uid
 from core.rayjob.head_service import build_head_service, leads_to
 from core.rayjob.names import cluster_name
 from core.values.documents import Json, Manifest, child, text
@@ -42,8 +41,7 @@ def put_service(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNa
             found = world.cluster.get(SERVICES, identity.namespace, name)
             if found is None:
                 raise
-    if owner_uid(found) != identity.uid:
-        raise SomebodyElses(f"Service {name} is there and does not belong to this RayJob")
+    refuse_if_taken(SERVICES, found, job)
     leads_there = leads_to(found)
     if leads_there == target:
         return Done(uid=text(found, "metadata", "uid"), already=True)

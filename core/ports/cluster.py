@@ -103,11 +103,19 @@ class Cluster(Protocol):
         ...
 
     def apply(
-        self, resource: Resource, manifest: Manifest, *, field_manager: str, subresource: str = ""
+        self,
+        resource: Resource,
+        manifest: Manifest,
+        *,
+        field_manager: str,
+        subresource: str = "",
+        force: bool = False,
     ) -> Manifest:
-        """Server-side apply, forced: the fields in `manifest` become ours.
+        """Server-side apply: the fields in `manifest` become ours.
 
-        Preconditions are as in `merge_patch`.
+        Preconditions are as in `merge_patch`. If there is no such object it is made, whatever
+        resourceVersion was named; a UID that was named is a conflict then. Where another manager
+        has a field that would change, `force` takes it, and else this raises `ObjectChanged`.
         """
         ...
 

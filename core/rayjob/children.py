@@ -5,6 +5,8 @@ What is absent or of a wrong type counts as not said.
 
 from dataclasses import dataclass
 
+from core.jobs.ownership import controller_uid
+from core.ports.cluster import RAYCLUSTERS, RAYJOBS
 from core.rayjob.names import (
     ATTEMPT_ANNOTATION,
     DASHBOARD_PORT,
@@ -46,12 +48,7 @@ class SubmitterEnd:
 
 def owner_uid(manifest: Manifest) -> str:
     """Return the UID of the RayJob that controls an object; empty if none does."""
-    for owner in items(manifest, "metadata", "ownerReferences"):
-        is_rayjob = text(owner, "kind") == "RayJob"
-        is_rays = text(owner, "apiVersion").startswith("ray.io/")
-        if is_rayjob and is_rays and child(owner).get("controller") is True:
-            return text(owner, "uid")
-    return ""
+    return controller_uid(manifest, RAYJOBS.group, RAYJOBS.kind)
 
 
 def attempt_of(manifest: Manifest) -> int:
@@ -114,10 +111,7 @@ def mirrored_status(cluster: Manifest) -> Manifest:
 
 def cluster_owner_uid(pod: Manifest) -> str:
     """Return the UID of the RayCluster that controls a Pod; empty if none does."""
-    for owner in items(pod, "metadata", "ownerReferences"):
-        if text(owner, "kind") == "RayCluster" and child(owner).get("controller") is True:
-            return text(owner, "uid")
-    return ""
+    return controller_uid(pod, RAYCLUSTERS.group, RAYCLUSTERS.kind)
 
 
 def head_pod_glance(pod: Manifest) -> Manifest:

@@ -3,11 +3,12 @@
 Source: Trainer v2.3, pkg/runtime/core (KEP-2599).
 """
 
-from core.ports.cluster import CONFIGMAPS
+from core.jobs.ownership import controller_uid, is_controlled_by
+from core.ports.cluster import CONFIGMAPS, TRAINJOBS
 from core.trainjob.framework import BuildFailed
 from core.trainjob.names import SNAPSHOT_KEY, snapshot_name
 from core.trainjob.spec import RuntimeRef
-from core.values.documents import Json, Manifest, child, items, text
+from core.values.documents import Json, Manifest, child, text
 
 INVALID = "invalid runtime snapshot: "
 
@@ -62,7 +63,7 @@ def check_snapshot(snapshot: Manifest, job_uid: str, ref: RuntimeRef, read: Json
     Raises:
         BuildFailed: it is not sound. It is never mended: somebody has to delete it.
     """
-    if _owner(snapshot) != job_uid:
+    if not is_controlled_by(snapshot, job_uid):
         raise BuildFailed("", f"{INVALID}it is not controlled by this TrainJob")
     if SNAPSHOT_KEY not in child(snapshot, "data"):
         raise BuildFailed("", f"{INVALID}key {SNAPSHOT_KEY!r} is missing")
@@ -83,17 +84,6 @@ def check_snapshot(snapshot: Manifest, job_uid: str, ref: RuntimeRef, read: Json
     return runtime
 
 
-def _owner(manifest: Manifest) -> str:
-    for owner in items(manifest, "metadata", "ownerReferences"):
-        if child(owner).get("controller") is True:
-            return text(owner, "uid")
-    return ""
-
-
 def trainjob_owner(manifest: Manifest) -> str:
     """Return the UID of the TrainJob that controls an object; empty if none does."""
-    for owner in items(manifest, "metadata", "ownerReferences"):
-        ours = text(owner, "apiVersion").startswith("trainer.kubeflow.org/")
-        if ours and text(owner, "kind") == "TrainJob" and child(owner).get("controller") is True:
-            return text(owner, "uid")
-    return ""
+    return controller_uid(manifest, TRAINJOBS.group, TRAINJOBS.kind)

@@ -173,9 +173,44 @@ def test_an_apply_takes_the_fields_of_others_and_leaves_the_rest(
 ) -> None:
     cluster.create(CONFIGMAPS, config_map(world, "a", contested="theirs", kept="theirs"))
     applied = cluster.apply(
-        CONFIGMAPS, config_map(world, "a", contested="ours"), field_manager="us"
+        CONFIGMAPS, config_map(world, "a", contested="ours"), field_manager="us", force=True
     )
     assert child(applied, "data") == {"contested": "ours", "kept": "theirs"}
+
+
+def test_an_apply_at_a_version_that_no_object_has_only_creates(
+    world: ClusterWorld, cluster: Cluster
+) -> None:
+    """What the acts of TrainJobs rest on: the look and the act cannot be split."""
+    new = config_map(world, "a", key="1")
+    nowhere: Manifest = {**new, "metadata": {**child(new, "metadata"), "resourceVersion": "1"}}
+    made = cluster.apply(CONFIGMAPS, nowhere, field_manager="us")
+    for force in (False, True):
+        with pytest.raises(ObjectChanged):
+            cluster.apply(CONFIGMAPS, nowhere, field_manager="us", force=force)
+    assert version_of(cluster.get(CONFIGMAPS, world.namespace, "a") or {}) == version_of(made)
+
+
+def test_an_apply_holds_for_the_very_object_and_version_it_names(
+    world: ClusterWorld, cluster: Cluster
+) -> None:
+    first = cluster.create(CONFIGMAPS, config_map(world, "a", key="1"))
+    cluster.delete(CONFIGMAPS, world.namespace, "a")
+
+    def at(manifest: Manifest, *fields: str) -> Manifest:
+        named = {field: text(manifest, "metadata", field) for field in fields}
+        new = config_map(world, "a", key="2")
+        return {**new, "metadata": {**child(new, "metadata"), **named}}
+
+    with pytest.raises(ObjectChanged):
+        cluster.apply(CONFIGMAPS, at(first, "uid"), field_manager="us", force=True)
+    second = cluster.create(CONFIGMAPS, config_map(world, "a", key="1"))
+    for fields in (("uid",), ("resourceVersion",), ("uid", "resourceVersion")):
+        with pytest.raises(ObjectChanged):
+            cluster.apply(CONFIGMAPS, at(first, *fields), field_manager="us", force=True)
+    both = at(second, "uid", "resourceVersion")
+    applied = cluster.apply(CONFIGMAPS, both, field_manager="us", force=True)
+    assert child(applied, "data") == {"key": "2"}
 
 
 def test_an_apply_can_write_the_status(world: ClusterWorld, cluster: Cluster) -> None:
@@ -252,7 +287,10 @@ def test_a_list_can_be_of_a_namespace_or_of_some_labels(
 
 def test_who_wrote_what_is_recorded(world: ClusterWorld, cluster: Cluster) -> None:
     cluster.create(CONFIGMAPS, config_map(world, "a", contested="theirs", kept="theirs"))
-    cluster.apply(CONFIGMAPS, config_map(world, "a", contested="ours"), field_manager="us")
+    ours = config_map(world, "a", contested="ours")
+    with pytest.raises(ObjectChanged):
+        cluster.apply(CONFIGMAPS, ours, field_manager="us")
+    cluster.apply(CONFIGMAPS, ours, field_manager="us", force=True)
     found = cluster.get(CONFIGMAPS, world.namespace, "a")
     managers = [text(entry, "manager") for entry in items(found, "metadata", "managedFields")]
     assert sorted(managers) == ["jobledger", "us"]

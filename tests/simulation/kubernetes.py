@@ -55,7 +55,7 @@ class SimulatedApi(Cluster):
         self._notes: dict[str, Manifest] = {}
         """Kubernetes Events by their names."""
         self._applied: dict[Place, frozenset[str]] = {}
-        self._version = 0
+        self._version = 1  # as etcd begins: no object ever has that one
         self._made = 0
         self.told: list[Callable[[Change], None]] = []
         self.admit: Callable[[], Sequence[str]] = tuple
@@ -142,10 +142,16 @@ class SimulatedApi(Cluster):
         return after
 
     def apply(
-        self, resource: Resource, manifest: Manifest, *, field_manager: str, subresource: str = ""
+        self,
+        resource: Resource,
+        manifest: Manifest,
+        *,
+        field_manager: str,
+        subresource: str = "",
+        force: bool = False,
     ) -> Manifest:
         """See `core.ports.cluster.Cluster.apply`; what is not sent any more is taken back."""
-        del field_manager  # there is one
+        del field_manager, force  # there is one manager
         if subresource != "status":
             return self._apply_object(resource, manifest)
         place, known = self._known(resource, child(manifest, "metadata"), subresource)
@@ -168,8 +174,11 @@ class SimulatedApi(Cluster):
         given = child(manifest, "metadata")
         place = (resource.plural, text(given, "namespace"), text(given, "name"))
         known = self._objects.get(place)
+        if known is None and given.get("uid"):
+            raise ObjectChanged(f"{place[2]} is not there")
         if known is None:
             return self.create(resource, manifest)
+        self._known(resource, given)
         if owners_of(known) != owners_of(manifest):
             raise RequestInvalid("only one reference can have controller set to true")
         changed: Document = {**known, **manifest, "metadata": {**known["metadata"], **given}}

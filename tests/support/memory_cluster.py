@@ -38,7 +38,7 @@ class MemoryCluster(Cluster, Watches):
 
     def __init__(self) -> None:
         self._objects: dict[Place, Document] = {}
-        self._version = 0
+        self._version = 1  # as etcd begins: no object ever has that one
         self._lock = threading.RLock()
         self._watchers: list[_Watcher] = []
         self._removed: set[str] = set()
@@ -111,7 +111,13 @@ class MemoryCluster(Cluster, Watches):
             return self._store(place, merged, subresource or "patch")
 
     def apply(
-        self, resource: Resource, manifest: Manifest, *, field_manager: str, subresource: str = ""
+        self,
+        resource: Resource,
+        manifest: Manifest,
+        *,
+        field_manager: str,
+        subresource: str = "",
+        force: bool = False,
     ) -> Manifest:
         raise NotImplementedError
 

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, cast
 
-from core.errors import ObjectNotFound
+from core.errors import ObjectChanged, ObjectNotFound
 from core.ports.cluster import ObjectListener, Resource, Subscription
 from core.values.documents import Manifest, child
 from core.values.instants import Instant, rfc3339
@@ -36,11 +36,17 @@ class SteppedCluster(MemoryCluster):
         """Every status that an apply or a patch led to, no-ops included."""
 
     def apply(
-        self, resource: Resource, manifest: Manifest, *, field_manager: str, subresource: str = ""
+        self,
+        resource: Resource,
+        manifest: Manifest,
+        *,
+        field_manager: str,
+        subresource: str = "",
+        force: bool = False,
     ) -> Manifest:
         if subresource != "status":
             return self._apply_object(resource, manifest)
-        del field_manager  # there is one
+        del field_manager, force  # there is one manager
         metadata = child(manifest, "metadata")
         place = (resource, str(metadata["namespace"]), str(metadata["name"]))
         with self._lock:
@@ -66,8 +72,11 @@ class SteppedCluster(MemoryCluster):
         place = (resource, str(metadata["namespace"]), str(metadata["name"]))
         with self._lock:
             known = self._objects.get(place)
+            if known is None and metadata.get("uid"):
+                raise ObjectChanged(f"{place[2]} is not there")
             if known is None:
                 return self.create(resource, manifest)
+            known = self._known(place, metadata)
             changed: Document = {**copy.deepcopy(known), **copy.deepcopy(dict(manifest))}
             changed["metadata"] = {**known["metadata"], **metadata}
             if changed == known:

@@ -74,11 +74,19 @@ class Desk(Bench):
         return child(self.cluster.get(RAYJOBS, "ml", "train"), "status")
 
     def _maybe(
-        self, resource: Resource, manifest: Manifest, *, field_manager: str, subresource: str = ""
+        self,
+        resource: Resource,
+        manifest: Manifest,
+        *,
+        field_manager: str,
+        subresource: str = "",
+        force: bool = False,
     ) -> Manifest:
         if self.refusals:
             raise self.refusals.pop(0)
-        return self._apply(resource, manifest, field_manager=field_manager, subresource=subresource)
+        return self._apply(
+            resource, manifest, field_manager=field_manager, subresource=subresource, force=force
+        )
 
 
 @pytest.fixture

@@ -129,12 +129,18 @@ def test_a_snapshot_of_somebody_else_is_a_failed_build_until_it_is_deleted() -> 
     world.install_runtime()
     name = {"namespace": "ml", "name": "train-runtime-snapshot"}
     world.cluster.create(CONFIGMAPS, {"metadata": name, "data": {"runtime": "{}"}})
-    world.train()
+    stream = world.train()
     world.run(world.is_so("Created", "False"), "the failed build")
     (shown,) = items(world.trainjob, "status", "conditions")
     assert text(shown, "message") == (
-        "Failed to build Jobs: invalid runtime snapshot: it is not controlled by this TrainJob"
+        "Failed to build Jobs: invalid runtime snapshot: it is not controlled by this TrainJob: "
+        "ConfigMap ml/train-runtime-snapshot is in the way: nobody owns it. Delete it if nobody "
+        "needs it (kubectl delete configmap train-runtime-snapshot -n ml), or give this TrainJob "
+        "another name; this TrainJob goes on by itself once the name is free"
     )
+    world.cluster.delete(CONFIGMAPS, "ml", "train-runtime-snapshot")
+    world.run(lambda: is_let_go(world, stream), "the job to be over")
+    assert world.condition("Complete")[0] == "True"
 
 
 def refusing(world: TrainWorld, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
