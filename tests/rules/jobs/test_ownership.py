@@ -68,6 +68,7 @@ WAY_OUT = (
     "Delete it if nobody needs it (kubectl delete jobset train -n ml), or give this TrainJob "
     "another name; this TrainJob goes on by itself once the name is free"
 )
+ON_ITS_WAY_OUT = "It is being deleted; this TrainJob goes on once it is gone"
 LEFT_BEHIND = {"managedFields": [{"manager": "kubectl-edit"}, {"manager": "trainer"}]}
 BY_HAND = {"managedFields": [{"manager": "kubectl-create"}]}
 LEAVING = {"deletionTimestamp": "2026-11-21T12:00:00Z"}
@@ -89,8 +90,7 @@ WORDS = [
     ),
     (
         an_object(reference(kind="TrainJob", uid="older"), **LEAVING),
-        "it belongs to another TrainJob train. It is being deleted; "
-        "this TrainJob goes on once it is gone",
+        f"it belongs to another TrainJob train. {ON_ITS_WAY_OUT}",
     ),
 ]
 
