@@ -73,20 +73,10 @@ class Desk(Bench):
     def shown(self) -> Manifest:
         return child(self.cluster.get(RAYJOBS, "ml", "train"), "status")
 
-    def _maybe(
-        self,
-        resource: Resource,
-        manifest: Manifest,
-        *,
-        field_manager: str,
-        subresource: str = "",
-        force: bool = False,
-    ) -> Manifest:
+    def _maybe(self, resource: Resource, manifest: Manifest, **more: Any) -> Manifest:  # noqa: ANN401 as the port
         if self.refusals:
             raise self.refusals.pop(0)
-        return self._apply(
-            resource, manifest, field_manager=field_manager, subresource=subresource, force=force
-        )
+        return self._apply(resource, manifest, **more)
 
 
 @pytest.fixture
