@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from adapters.postgres.archives import PostgresArchives
 from adapters.postgres.embedded import EmbeddedPostgres
 from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
+from adapters.postgres.errors import ledger_errors
 from adapters.postgres.event_store import PostgresEventStore
 from adapters.postgres.evidence import PostgresEvidence
 from adapters.postgres.history import PostgresHistory
@@ -81,9 +82,16 @@ def ledger(settings: Settings, *, role: str = APP_ROLE) -> Iterator[Ledger]:
         require_current(url)
         engine = open_engine(url, EngineOptions(role=role, pool_size=settings.workers))
         try:
+            _require_role(engine)
             yield open_ledger(url, engine)
         finally:
             engine.dispose()
+
+
+def _require_role(engine: Engine) -> None:
+    """Raise `LedgerMisconfigured` if the user may not take its role on, before anything starts."""
+    with ledger_errors(engine.url), engine.connect():
+        pass
 
 
 @contextmanager

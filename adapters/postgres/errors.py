@@ -111,8 +111,19 @@ def _remedy(error: psycopg.Error, state: str) -> str:
     if state in _SCHEMA_STATES:
         return f"there is no ledger, or an old one; {_UPGRADE}"
     if state == "42501":
-        return "this user may not do that. " + (error.diag.message_hint or "Grant it the right.")
+        told = error.diag.message_hint or _what_to_grant(error.diag.message_primary or "")
+        return f"this user may not do that. {told}"
     return _REFUSED_STATES.get(state, "")
+
+
+def _what_to_grant(text: str) -> str:
+    """Return what is to be done about a right that is missing, by what Postgres says of it."""
+    if re.search("must be owner|permission denied for (schema|database)", text):
+        return "Run it as the owner of the tables, the user of `jobledger db upgrade`."
+    return (
+        "An administrator must run: GRANT jobledger_app TO <the user of DATABASE_URL>; "
+        "(jobledger_report is enough for `jobledger report` and the views)"
+    )
 
 
 def _without_state(error: psycopg.Error, text: str, where: str) -> LedgerError:

@@ -166,7 +166,16 @@ def require_current(url: str) -> None:
         )
 
 
+_OURS = re.compile(r"\d{4}")
+"""What revisions of ledgers look like."""
+
+
 def _newer(url: str, found: SchemaStatus) -> LedgerMisconfigured:
+    if not _OURS.fullmatch(found.current or ""):
+        return LedgerMisconfigured(
+            f"{describe(open_engine(url).url)} is no ledger: its schema {found.current!r} is "
+            "another program's; give the ledger a database of its own"
+        )
     return LedgerMisconfigured(
         f"{describe(open_engine(url).url)} has schema {found.current}, which is newer than this "
         f"program ({found.head}); upgrade jobledger"
