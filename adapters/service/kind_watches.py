@@ -8,8 +8,8 @@ from functools import partial
 from adapters.service.watched_kinds import WATCHED, WatchedKind, is_served, watched_for
 from adapters.service.watching import Surroundings
 from adapters.telemetry.logging import get_logger
-from core.errors import ClusterError
-from core.ports.cluster import Cluster, Subscription, Watches
+from core.errors import ClusterError, RequestForbidden
+from core.ports.cluster import Cluster, Resource, Subscription, Watches
 
 log = get_logger(__name__)
 
@@ -79,6 +79,8 @@ class KindWatches:
         self._first = job_kinds[0]
         self._unwatched = list(job_kinds[1:])
         """Kinds of job that are not watched: the API server does not know them (yet)."""
+        self._forbidden: set[Resource] = set()
+        """Kinds of which was said that they may not be listed."""
         self._subscriptions: list[Subscription] = []
         self._lock = threading.Lock()
         self.is_settled = not self._unwatched
@@ -127,11 +129,24 @@ class KindWatches:
         namespace = self._namespaces[0] if self._namespaces else "default"
         found = []
         for kind in watched_for(job_kind, self._around.door.plugins):
-            if is_served(self._cluster, kind.resource, "" if kind.is_cluster_wide else namespace):
+            place = "" if kind.is_cluster_wide else namespace
+            told = partial(self._tell_forbidden, job_kind)
+            if is_served(self._cluster, kind.resource, place, told):
                 found.append(kind)
             elif not kind.is_optional:
                 return []
         return found
+
+    def _tell_forbidden(self, job_kind: str, resource: Resource, error: RequestForbidden) -> None:
+        """Say once that a kind may not be listed; it is asked for again and again."""
+        if resource in self._forbidden:
+            return
+        self._forbidden.add(resource)
+        remedy = (
+            f"{job_kind}s are left alone until it may: give it the part of ops/rbac.yaml for them, "
+            f"or leave {job_kind} out of JOBLEDGER_JOB_KINDS"
+        )
+        log.warning("kind_forbidden", kind=resource.kind, error=str(error), remedy=remedy)
 
     def _watch(self, kinds: Iterable[WatchedKind]) -> None:
         for kind in kinds:

@@ -10,7 +10,6 @@ from adapters.service.trainjob_watching import (
     TrainJobListener,
 )
 from adapters.service.watching import ChildListener, JobListener, Surroundings
-from adapters.telemetry.logging import get_logger
 from core.errors import ObjectNotFound, RequestForbidden
 from core.ports.cluster import (
     BATCH_JOBS,
@@ -28,8 +27,6 @@ from core.ports.cluster import (
 )
 from core.rayjob.names import CREATED_BY, HEAD, LABEL_CREATED_BY, LABEL_NODE_TYPE
 from core.trainjob.framework import Plugin
-
-log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,13 +109,21 @@ def _belonging(around: Surroundings, kind: str) -> ObjectListener:
     return BelongingListener(around, kind)
 
 
-def is_served(cluster: Cluster, resource: Resource, namespace: str) -> bool:
-    """Return whether the API server knows a kind and lets it be listed; raises as the port."""
+def is_served(
+    cluster: Cluster,
+    resource: Resource,
+    namespace: str,
+    forbidden: Callable[[Resource, RequestForbidden], None],
+) -> bool:
+    """Return whether the API server knows a kind and lets it be listed; raises as the port.
+
+    `forbidden` is told if it does not let it be listed.
+    """
     try:
         cluster.list(resource, namespace=namespace, label_selector=_NOTHING)
     except ObjectNotFound:
         return False
     except RequestForbidden as error:
-        log.warning("kind_forbidden", kind=resource.kind, error=str(error))
+        forbidden(resource, error)
         return False
     return True

@@ -45,8 +45,13 @@ class InNamespace(Watches):
 
 
 @contextmanager
-def real_site(server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Site]:
-    """Give a namespace with a data plane, an empty ledger and a terminal that knows both."""
+def real_site(
+    server: ApiServer, terminal: Terminal, ledger_url: str, controller: str = "controller"
+) -> Iterator[Site]:
+    """Give a namespace with a data plane, an empty ledger and a terminal that knows both.
+
+    The service acts as the user `controller`.
+    """
     admin, user = server.api(), server.api("user")
     with (
         own_namespace(admin) as api,
@@ -56,7 +61,7 @@ def real_site(server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterato
             yield Site(
                 api=Api(user.url, user.pool, api.namespace, user.headers),
                 terminal=terminal.with_environment(
-                    KUBECONFIG=str(server.kubeconfig("controller")),
+                    KUBECONFIG=str(server.kubeconfig(controller)),
                     HTTP_PROXY=plane.proxy_url,
                     NO_PROXY="127.0.0.1,localhost",
                     DATABASE_URL=ledger_url,

@@ -22,10 +22,19 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 DISCOVERY_SECONDS = 120.0
 """Limit until the kinds are served: a busy machine takes its time for so many large schemas."""
 
-USERS = {"admin": "system:masters", "controller": "", "user": "", "read-only": "", "recorder": ""}
+USERS = {
+    "admin": "system:masters",
+    "controller": "",
+    "rayjobs-only": "",
+    "both-kinds": "",
+    "user": "",
+    "read-only": "",
+    "recorder": "",
+}
 """Users and their groups.
 
-`controller` may do what `ops/rbac.yaml` allows, `recorder` what `ops/rbac-recorder.yaml` does.
+`controller` may do what all parts of `ops/rbac.yaml` allow, `rayjobs-only` and `both-kinds` what
+the parts for these kinds do; `recorder` what `ops/rbac-recorder.yaml` does.
 """
 
 Document = dict[str, Any]
@@ -88,11 +97,13 @@ def _install(kubeconfig: Path, wanted: list[Document], kinds: set[str]) -> None:
     for definition in wanted:
         _create(api, DEFINITIONS, definition)
     for file in ("rbac.yaml", "rbac-recorder.yaml"):
-        _create(api, f"{RBAC}/clusterroles", _role_of(file))
+        for role in _roles_of(file):
+            _create(api, f"{RBAC}/clusterroles", role)
     _create(api, f"{RBAC}/clusterroles", _user_role())
     _create(api, f"{RBAC}/clusterroles", _reader_role())
-    for user, role in _ROLES.items():
-        _create(api, f"{RBAC}/clusterrolebindings", _binding(user, role))
+    for user, roles in _bound().items():
+        for name in roles:
+            _create(api, f"{RBAC}/clusterrolebindings", _binding(user, name))
     wait_until(
         lambda: kinds <= _discovered(api), "discovery tells of the definitions", DISCOVERY_SECONDS
     )
@@ -115,19 +126,21 @@ def _create(api: Api, path: str, document: Document) -> None:
     assert reply.code in (201, 409), reply.message
 
 
-_ROLES = {
-    "controller": "jobledger",
-    "recorder": "jobledger-recorder",
-    "user": "user",
-    "read-only": "reader",
-}
-"""User -> what it may do."""
+def _bound() -> dict[str, list[str]]:
+    """Return what each user may do: the names of ClusterRoles."""
+    return {
+        "controller": [role["metadata"]["name"] for role in _roles_of("rbac.yaml")],
+        "rayjobs-only": ["jobledger"],
+        "both-kinds": ["jobledger", "jobledger-trainjobs"],
+        "recorder": [role["metadata"]["name"] for role in _roles_of("rbac-recorder.yaml")],
+        "user": ["user"],
+        "read-only": ["reader"],
+    }
 
 
-def _role_of(file: str) -> Document:
+def _roles_of(file: str) -> list[Document]:
     documents = _parsed((ROOT / "ops" / file).read_text())
-    (role,) = (document for document in documents if document["kind"] == "ClusterRole")
-    return role
+    return [document for document in documents if document["kind"] == "ClusterRole"]
 
 
 def _user_role() -> Document:
@@ -164,7 +177,7 @@ def _binding(user: str, role: str) -> Document:
     return {
         "apiVersion": f"{group}/v1",
         "kind": "ClusterRoleBinding",
-        "metadata": {"name": f"tests-{user}"},
+        "metadata": {"name": f"tests-{user}-{role}"},
         "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
         "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
     }

@@ -55,8 +55,7 @@ def permissions(view: ClusterView) -> Iterator[Finding]:
         if severity is None or _may(view, right.group, right.resource, right.verb):
             continue
         what = f"may not {right.words}"
-        remedy = "kubectl apply -f ops/rbac.yaml, and run as its service account"
-        yield Finding(check="permissions", severity=severity, what=what, remedy=remedy)
+        yield Finding(check="permissions", severity=severity, what=what, remedy=right.remedy)
 
 
 def _may(view: ClusterView, group: str, resource: str, verb: str) -> bool:

@@ -1,4 +1,7 @@
-"""Which rights the controller needs: those of `ops/rbac.yaml`, as far as the settings need them."""
+"""Which rights the controller needs: those of `ops/rbac.yaml`, as far as the settings need them.
+
+The file comes in parts: a ClusterRole each, with a label that names the part.
+"""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -11,16 +14,25 @@ from core.values.documents import Json, child, items, text
 
 READING = frozenset({"get", "list", "watch"})
 
-TRAINING = frozenset({"trainer.kubeflow.org", "jobset.x-k8s.io", "scheduling.x-k8s.io"})
-EVIDENCE = frozenset({("", "pods/log", "get"), ("", "events", "list")})
 SHOWING = frozenset({("", "events", "create"), ("events.k8s.io", "events", "create")})
-REVIEWS = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
+
+LABEL = "jobledger.dev/part"
+
+WHERE_WANTED = {
+    "head-tokens": "RayJobs whose heads ask for a token",
+    "mpi-keys": "MPI TrainJobs",
+}
+"""Part -> whose jobs need it; it is bound in their namespaces, and nobody misses it elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Right:
     """One verb on one kind of object."""
 
+    part: str
+    """Part of `ops/rbac.yaml` that grants it."""
+    role: str
+    """ClusterRole of that part."""
     group: str
     resource: str
     """Plural, with its subresource after a slash."""
@@ -32,6 +44,24 @@ class Right:
         name, _, below = self.resource.partition("/")
         kind = f"{name}.{self.group}" if self.group else name
         return f"{self.verb} {kind}{f' --subresource={below}' if below else ''}"
+
+    @property
+    def remedy(self) -> str:
+        """Return how it is given to the service account of that file."""
+        account = "--serviceaccount=jobledger:jobledger"
+        if self.part in WHERE_WANTED:
+            return (
+                f"only for {WHERE_WANTED[self.part]}, in their namespaces: kubectl create "
+                f"rolebinding {self.role} -n NAMESPACE --clusterrole={self.role} {account}"
+            )
+        if self.part in BY_SETTING:
+            return (
+                f"kubectl create clusterrolebinding {self.role} --clusterrole={self.role} {account}"
+            )
+        return (
+            f"it is of the part {self.part}: kubectl apply -f ops/rbac.yaml, and run as its "
+            "service account"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,34 +75,48 @@ class Wants:
     volcano: bool = False
 
 
+BY_SETTING = frozenset({"api-tokens", "volcano"})
+"""Parts that are needed with a setting only."""
+
+
 def rights() -> Iterator[Right]:
     """Yield every right that `ops/rbac.yaml` grants, from an installed wheel or a checkout."""
     documents = yaml.safe_load_all(_file().read_text(encoding="utf-8"))
     for document in documents:
         if text(document, "kind") == "ClusterRole":
+            part = text(child(document, "metadata", "labels"), LABEL)
+            name = text(document, "metadata", "name")
             for rule in items(document, "rules"):
-                yield from _of_rule(rule)
+                yield from _of_rule(part, name, rule)
 
 
-def _of_rule(rule: Json) -> Iterator[Right]:
+def _of_rule(part: str, role: str, rule: Json) -> Iterator[Right]:
     told = child(rule)
     for group in items(told, "apiGroups"):
         for resource in items(told, "resources"):
             for verb in items(told, "verbs"):
-                yield Right(group=str(group), resource=str(resource), verb=str(verb))
+                yield Right(
+                    part=part, role=role, group=str(group), resource=str(resource), verb=str(verb)
+                )
 
 
 def how_bad(right: Right, wants: Wants) -> Severity | None:
     """Return how bad it is that a right is missing; None if it is not needed."""
-    if wants.only_records and right.verb not in READING:
+    if wants.only_records and (right.verb not in READING or right.resource == "secrets"):
         return None
-    if right.group in REVIEWS and not wants.reviews_tokens:
+    needed = {
+        "rayjobs": "RayJob" in wants.kinds,
+        "trainjobs": "TrainJob" in wants.kinds,
+        "head-tokens": "RayJob" in wants.kinds,
+        "mpi-keys": "TrainJob" in wants.kinds,
+        "api-tokens": wants.reviews_tokens,
+        "volcano": wants.volcano,
+    }
+    if not needed.get(right.part, True):
         return None
-    if right.group == "scheduling.volcano.sh" and not wants.volcano:
-        return None
-    if right.group in TRAINING and "TrainJob" not in wants.kinds:
-        return None
-    if (right.group, right.resource, right.verb) in EVIDENCE | SHOWING:
+    if right.part in WHERE_WANTED:
+        return Severity.NOTE
+    if right.part == "evidence" or (right.group, right.resource, right.verb) in SHOWING:
         return Severity.WARNING
     return Severity.ERROR
 

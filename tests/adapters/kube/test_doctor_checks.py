@@ -99,11 +99,16 @@ def test_a_cluster_that_serves_and_allows_everything_gives_no_finding(view: Clus
     assert findings(view) == []
 
 
-def test_every_right_of_the_role_is_asked_for_once() -> None:
+def right(part: str, group: str, resource: str, verb: str) -> Right:
+    role = "jobledger" if part == "rayjobs" else f"jobledger-{part}"
+    return Right(part=part, role=role, group=group, resource=resource, verb=verb)
+
+
+def test_every_right_of_a_part_is_asked_for_once() -> None:
     found = list(rights())
     assert len(found) == len(set(found)) > 60
-    assert Right(group="ray.io", resource="rayjobs/status", verb="patch") in found
-    assert Right(group="", resource="pods/log", verb="get").words == "get pods --subresource=log"
+    assert right("rayjobs", "ray.io", "rayjobs/status", "patch") in found
+    assert right("evidence", "", "pods/log", "get").words == "get pods --subresource=log"
 
 
 @pytest.mark.parametrize(
@@ -125,16 +130,68 @@ def test_a_missing_right_is_named(
 
 
 @pytest.mark.parametrize(
-    ("right", "wants"),
+    ("asked", "wants"),
     [
-        (Right(group="ray.io", resource="rayjobs", verb="patch"), Wants(only_records=True)),
-        (Right(group="authentication.k8s.io", resource="tokenreviews", verb="create"), Wants()),
-        (Right(group="scheduling.volcano.sh", resource="podgroups", verb="get"), Wants()),
-        (Right(group="jobset.x-k8s.io", resource="jobsets", verb="get"), Wants(kinds=("RayJob",))),
+        (right("rayjobs", "ray.io", "rayjobs", "patch"), Wants(only_records=True)),
+        (right("head-tokens", "", "secrets", "get"), Wants(only_records=True)),
+        (right("head-tokens", "", "secrets", "get"), Wants(kinds=("TrainJob",))),
+        (right("mpi-keys", "", "secrets", "create"), Wants(kinds=("RayJob",))),
+        (right("api-tokens", "authentication.k8s.io", "tokenreviews", "create"), Wants()),
+        (right("volcano", "scheduling.volcano.sh", "podgroups", "get"), Wants()),
+        (right("trainjobs", "jobset.x-k8s.io", "jobsets", "get"), Wants(kinds=("RayJob",))),
+        (right("rayjobs", "ray.io", "rayclusters", "create"), Wants(kinds=("TrainJob",))),
     ],
 )
-def test_what_the_settings_do_not_need_is_not_asked_for(right: Right, wants: Wants) -> None:
-    assert how_bad(right, wants) is None
+def test_what_the_settings_do_not_need_is_not_asked_for(asked: Right, wants: Wants) -> None:
+    assert how_bad(asked, wants) is None
+
+
+EVERYTHING = Wants(reviews_tokens=True, volcano=True)
+
+
+@pytest.mark.parametrize("asked", list(rights()), ids=lambda one: f"{one.part}: {one.words}")
+def test_every_right_is_missed_and_its_part_is_named(
+    guarded: Guarded, view: ClusterView, asked: Right
+) -> None:
+    guarded.denied.add((asked.verb, asked.resource.partition("/")[0]))
+    told = list(of_cluster.permissions(replace(view, wants=EVERYTHING)))
+    found = [item for item in told if item.what == f"may not {asked.words}"]
+    assert any(f"part {asked.part}:" in one.remedy or asked.role in one.remedy for one in found)
+
+
+def documents() -> list[dict[str, Any]]:
+    file = ROOT / "ops" / "rbac.yaml"
+    return list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+
+
+def test_secrets_are_not_cluster_wide_unless_somebody_binds_them() -> None:
+    roles = {one["metadata"]["name"]: one for one in documents() if one["kind"] == "ClusterRole"}
+    bound = [one["roleRef"]["name"] for one in documents() if one["kind"].endswith("Binding")]
+    assert bound == ["jobledger", "jobledger-trainjobs", "jobledger-evidence"]
+    for name in bound:
+        resources = [item for rule in roles[name]["rules"] for item in rule["resources"]]
+        assert "secrets" not in resources
+        assert "*" not in resources
+    assert {name for name in roles if name not in bound} == {
+        "jobledger-head-tokens",
+        "jobledger-mpi-keys",
+        "jobledger-api-tokens",
+        "jobledger-volcano",
+    }
+
+
+@pytest.mark.parametrize("file", ["rbac.yaml", "rbac-recorder.yaml"])
+def test_every_document_names_its_part(file: str) -> None:
+    for document in yaml.safe_load_all((ROOT / "ops" / file).read_text(encoding="utf-8")):
+        assert document["metadata"]["labels"].keys() == {"jobledger.dev/part"}
+
+
+def test_a_recorder_writes_nothing_and_reads_no_secret() -> None:
+    file = ROOT / "ops" / "rbac-recorder.yaml"
+    for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
+        for rule in document.get("rules", []):
+            assert set(rule["verbs"]) <= {"get", "list", "watch"}
+            assert "secrets" not in rule["resources"]
 
 
 @pytest.mark.parametrize("seconds", [-30, 30])

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from structlog.testing import capture_logs
 
 from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Inbox
@@ -14,6 +15,7 @@ from core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
 from core.ports.cluster import (
     JOBSETS,
     POD_GROUPS,
+    TRAINJOBS,
     ObjectList,
     ObjectListener,
     Resource,
@@ -102,6 +104,21 @@ def test_one_that_is_forbidden_is_as_one_that_is_not_served() -> None:
     desk.server.errors[JOBSETS] = RequestForbidden("jobsets is forbidden")
     desk.ask()
     assert desk.watches.is_settled
+
+
+def test_what_is_forbidden_is_said_once_and_taken_up_when_it_is_allowed() -> None:
+    desk = Desk()
+    desk.server.errors[TRAINJOBS] = RequestForbidden("trainjobs is forbidden")
+    with capture_logs() as lines:
+        for _ in range(3):
+            desk.ask()
+    (told,) = (line for line in lines if line["event"] == "kind_forbidden")
+    assert told["kind"] == "TrainJob"
+    assert "ops/rbac.yaml" in told["remedy"]
+    assert "JOBLEDGER_JOB_KINDS" in told["remedy"]
+    del desk.server.errors[TRAINJOBS]
+    desk.ask()
+    assert desk.synced.has_listed("TrainJob")
 
 
 @pytest.mark.parametrize("error", [ObjectNotFound("no"), RequestForbidden("no")])
