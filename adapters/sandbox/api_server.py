@@ -17,10 +17,15 @@ from adapters.sandbox.application import Application
 from adapters.sandbox.endpoint import CUT
 from adapters.sandbox.faults import Faults
 
-START_SECONDS: Final = 15.0
+START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 15.0
 GRACEFUL_SECONDS: Final = 1
 """How long answers that are under way may take when the server stops."""
+IDLE_SECONDS: Final = 90
+"""How long a connection is kept that nobody uses. Source: IdleTimeout of kube-apiserver.
+
+uvicorn's own 5 s end it just when a client that asks every 5 s is sending its next request.
+"""
 BACKLOG: Final = 1024
 """Connections that may wait to be accepted."""
 
@@ -74,6 +79,7 @@ class SandboxApi:
             log_level="critical",
             access_log=False,
             backlog=BACKLOG,
+            timeout_keep_alive=IDLE_SECONDS,
             timeout_graceful_shutdown=GRACEFUL_SECONDS,
         )
         server = self._server = _Server(config)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.values.documents import Manifest, text
 from core.values.instants import Instant
 
-TELLING_LIMIT_SECONDS = 20.0
+TELLING_LIMIT_SECONDS = 60.0
 """How long a test waits to be told something before it fails."""
 
 

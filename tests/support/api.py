@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 import urllib3
 import yaml
 
-WAIT_SECONDS: Final = 20.0
+WAIT_SECONDS: Final = 60.0
 """Limit of every wait in these tests."""
 PAUSE_SECONDS: Final = 0.02
 MERGE: Final = "application/merge-patch+json"

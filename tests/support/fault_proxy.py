@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import Protocol, Self
 
 CHUNK_BYTES = 65536
-CONNECT_SECONDS = 5.0
-JOIN_SECONDS = 20.0
+CONNECT_SECONDS = 30.0
+JOIN_SECONDS = 60.0
 """Limit for the threads to end; they end at once unless something is wrong here."""
 
 

@@ -9,7 +9,7 @@ from tests.support.api import JOBS, PODS, Api, Reply
 from tests.support.waiting import wait_until
 
 JOBSETS = "jobset.x-k8s.io/v1alpha2/jobsets"
-SECONDS = 60.0
+SECONDS = 120.0
 """Limit of every wait: Pods are processes of a busy machine."""
 
 Document = dict[str, Any]

@@ -13,16 +13,16 @@ from typing import Self, TypeAlias
 
 import urllib3
 
-COMMAND_SECONDS = 60.0
+COMMAND_SECONDS = 150.0
 """Limit of one command; most take one second."""
 
-START_SECONDS = 40.0
+START_SECONDS = 120.0
 """Limit until a started controller serves HTTP and is ready."""
 
-STOP_SECONDS = 40.0
+STOP_SECONDS = 90.0
 """Limit from SIGTERM to the end; the controller's own limits add up to less."""
 
-HTTP_SECONDS = 10.0
+HTTP_SECONDS = 30.0
 POLL_SECONDS = 0.02
 LOG_SHOWN_CHARACTERS = 12_000
 """As much of the end of a controller's log is shown with a failure."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-LIMIT_SECONDS = 30.0
+LIMIT_SECONDS = 90.0
 """Generous: the machine may be busy. A test that passes never waits this long."""
 
 POLL_SECONDS = 0.01

@@ -19,7 +19,7 @@ from tests.support.ledgers import memory_ledger
 from tests.support.recorded import append_lives
 from tests.support.records import NOON
 
-TIMEOUT_SECONDS = 20.0
+TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import json
 import socket
+from contextlib import closing
 
 import pytest
 
@@ -14,6 +15,7 @@ RUNNING = {"status": "RUNNING", "submission_id": "job", "message": "Job is curre
 KEPT_OPEN = Script(
     b'HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n{"status": "RUNNING"}', Then.SILENCE
 )
+FEW_SECONDS = 5.0
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -145,11 +147,13 @@ def test_a_head_that_hangs_or_trickles_holds_nobody_for_long(
     assert "did not answer in full within 0.3 s" in str(error)
 
 
-def test_the_time_of_a_call_is_anew_on_a_kept_connection(impatient: RayJobApi) -> None:
-    with ScriptedHead(KEPT_OPEN) as head:
-        assert impatient.info(head.address, "job").status == "RUNNING"
-        with pytest.raises(RayApiUnreachable, match=r"within 0\.3 s"):
-            impatient.info(head.address, "job")
+def test_the_time_of_a_call_is_anew_on_a_kept_connection() -> None:
+    """Time enough for the first answer, which comes, also on a machine that is busy."""
+    made = RayJobApi(call_seconds=FEW_SECONDS, log_seconds=FEW_SECONDS, proxies={})
+    with closing(made) as api, ScriptedHead(KEPT_OPEN) as head:
+        assert api.info(head.address, "job").status == "RUNNING"
+        with pytest.raises(RayApiUnreachable, match=r"within 5 s"):
+            api.info(head.address, "job")
         assert len(head.requests) == 1, "the second request went over the first connection"
 
 

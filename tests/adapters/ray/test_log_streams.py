@@ -18,7 +18,7 @@ from core.ports.job_ends import Following
 from tests.adapters.ray.scripted_head import Script, ScriptedHead
 from tests.support.waiting import wait_until
 
-LIMIT_SECONDS = 20
+LIMIT_SECONDS = 60
 SWITCHED = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
 TEXT = b"\x81\x05hello"
