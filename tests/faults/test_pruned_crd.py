@@ -76,6 +76,8 @@ def test_fields_that_an_older_crd_drops(
         witness.wait_for_phase("later", "Complete")
         again = status_writes(lines, "bad") - writes
         assert again <= 1, "after a start nobody knows what the API server keeps"
+        closed = "SELECT count(*) = 2 FROM job WHERE NOT open AND name IN ('good', 'later')"
+        site.wait_for_true("both have been shut down", closed)
         assert_nothing_broke(controller)
     (row,) = site.rows("SELECT phase, failed, succeeded, retries FROM job WHERE name = 'bad'")
     assert row == {"phase": "Failed", "failed": 1, "succeeded": 0, "retries": 0}
