@@ -12,6 +12,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from adapters.postgres.binaries import find_binaries
+from adapters.postgres.binaries_copy import trial
 from adapters.postgres.embedded import EmbeddedPostgres
 from adapters.postgres.server_process import servers_of
 from core.errors import LedgerUnavailable
@@ -104,6 +106,8 @@ def test_it_runs_as_an_ordinary_user_and_listens_on_loopback_only(data_directory
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_a_user_other_than_root_runs_the_server_as_itself(data_directory: Path) -> None:
+    if trial(find_binaries(None).directory, 65534) is not None:
+        pytest.skip("this checkout lies where no user but root gets to its Postgres")
     # The capability lets it read a Python below /root; nothing of ours looks at it.
     become_nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
     through = (*become_nobody, "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
