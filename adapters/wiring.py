@@ -41,11 +41,13 @@ from adapters.service.kept import count_kept_clusters
 from adapters.service.kind_watches import SyncedKinds
 from adapters.service.kuberay_metrics import KubeRayMetrics, announcing
 from adapters.service.leasing import LeaseKeeper
+from adapters.service.letting_go import where_met
 from adapters.service.live import LiveObjects
+from adapters.service.own_writes import OwnWrites
 from adapters.service.plugins import trainjob_plugins
 from adapters.service.policies import hands, installation, policy, train_policy
 from adapters.service.polls import PollParts, Polls
-from adapters.service.preflight import refuse_to_fight
+from adapters.service.preflight import look_for_others
 from adapters.service.publishing import Publisher
 from adapters.service.sharing import LOOKS_PER_LEASE, QUICK_LOOKS_PER_LEASE, Share
 from adapters.service.sightings import Door
@@ -98,7 +100,7 @@ class Service:
     http: HttpServer
     alarms: SchedulerAlarms
     look_first: Callable[[], None] = lambda: None
-    """Asks whether another controller is at work; raises `OtherControllerAtWork` if one is."""
+    """Asks whether another controller is at work; where one is, jobs are only recorded."""
     reports: ReportService | None = None
     """Carries on the tables behind the reporting views."""
 
@@ -239,6 +241,8 @@ def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
     herald = Herald(basis.cluster, basis.metrics, basis.actor)
     polls = _polls(basis)
     handover = _handover(basis, polls, alarms, herald)
+    writes = OwnWrites(basis.settings.cluster, basis.opened.store, handover.publisher.is_own)
+    basis.door.hands.is_own = writes.recognise
     job_kinds = basis.settings.job_kinds
     synced = SyncedKinds(max(1, len(basis.settings.namespaces)), job_kinds[0])
     turn = _turn(basis, handover)
@@ -324,11 +328,12 @@ def service(settings: Settings, opened: Ledger) -> Service:
             settings, opened.engine, basis.metrics.seals_sound.set
         )
         alarms.add_duty("seal the log", sealing.seal, seal_every)
+    notes = partial(where_met, basis.door.hands)
     told = (controller.is_alive, controller.waits_for)
-    health = health_app(*told, basis.metrics.registry, controller.troubles)
+    health = health_app(*told, basis.metrics.registry, controller.troubles, notes)
     app = forensic_wiring.with_api_if_allowed(health, opened, settings, lambda: basis.cluster)
     look_first = partial(
-        refuse_to_fight,
+        look_for_others,
         basis.cluster,
         basis.door.hands,
         settings.job_kinds,

@@ -13,6 +13,7 @@ from adapters.kube.connection import connect
 from adapters.kube.transport import Request, Transport
 from adapters.ledger_wiring import Ledger, ledger
 from adapters.postgres.checks.over_jobs import over_jobs
+from adapters.service.own_writes import OwnWrites
 from adapters.service.policies import hands
 from adapters.settings import Settings
 from adapters.telemetry.clock import SystemClock
@@ -73,6 +74,8 @@ def cluster_view(found: Patient) -> ClusterView:
     settings, transport = found.settings, found.transport
     assert transport is not None
     judge = hands(settings, lambda *_: None)
+    if found.opened is not None:
+        judge.is_own = OwnWrites(settings.cluster, found.opened.store).recognise
     return ClusterView(
         transport=transport,
         cluster=KubernetesCluster(transport),

@@ -14,12 +14,9 @@ from adapters.cli.control_options import (
     TakeOver,
     chosen_control,
 )
-from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import DatabaseUrl, DataDir, Kubeconfig, settings_from
-from adapters.cli.output import fail
 from adapters.cli.stopping import StopSignals
 from adapters.ledger_wiring import ledger
-from adapters.service.preflight import OtherControllerAtWork
 from adapters.settings import Settings
 from adapters.telemetry.logging import configure_logging, get_logger
 from adapters.wiring import service
@@ -87,10 +84,7 @@ def _serve(settings: Settings, ready_file: Path | None) -> None:
     stop = StopSignals()
     with ledger(settings) as opened:
         running = service(settings, opened)
-        try:
-            running.look_first()
-        except OtherControllerAtWork as error:
-            fail(str(error), ExitCode.MISCONFIGURED)
+        running.look_first()
         gc.collect()
         gc.freeze()
         gc.set_threshold(*GC_THRESHOLDS)

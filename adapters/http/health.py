@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 WaitsFor = Callable[[], list[str]]
 Troubles = Callable[[], list[str]]
+Notes = Callable[[], list[str]]
 
 
 def health_app(
@@ -17,11 +18,13 @@ def health_app(
     waits_for: WaitsFor,
     registry: CollectorRegistry,
     troubles: Troubles = list,
+    notes: Notes = list,
 ) -> Starlette:
     """Return the application.
 
     `/healthz` fails only if the process should be restarted; `/readyz` says what is missing, adds
-    the errors that were met, and heals by itself.
+    the errors that were met, and heals by itself. What concerns some jobs only is noted there, and
+    says nothing against the service.
     """
 
     def healthz(request: Request) -> Response:
@@ -35,6 +38,8 @@ def health_app(
         body: dict[str, object] = {"ready": not missing, "waits_for": missing}
         if missing and (errors := troubles()):
             body["errors"] = errors
+        if told := notes():
+            body["notes"] = told
         return JSONResponse(body, status_code=503 if missing else 200)
 
     def metrics(request: Request) -> Response:

@@ -144,6 +144,7 @@ def _keep_status_writers(found: dict[str, Any]) -> None:
             kept.append(
                 {
                     "manager": entry.get("manager"),
+                    "subresource": entry.get("subresource"),
                     "time": entry.get("time"),
                     "fieldsV1": owned,
                 }

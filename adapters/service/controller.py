@@ -20,7 +20,7 @@ from adapters.service.heralding import Herald
 from adapters.service.inbox import Inbox
 from adapters.service.kind_watches import KindWatches, SyncedKinds
 from adapters.service.leasing import LeaseKeeper
-from adapters.service.letting_go import let_go_of_refused
+from adapters.service.letting_go import is_met_everywhere, let_go_of_refused
 from adapters.service.live import LiveObjects
 from adapters.service.polls import Polls
 from adapters.service.questions import Questions
@@ -167,15 +167,13 @@ class Controller:
             reasons.append("the ledger is not available")
         if parts.watch_troubles():
             reasons.append("the API server is not available")
-        for refusal in parts.surroundings.door.hands.refusals():
-            where = f"{refusal.kind}s in {refusal.namespace}"
-            reasons.append(f"another controller is at work, so {where} are only recorded")
+        if is_met_everywhere(parts.surroundings.door.hands, parts.live):
+            reasons.append("another controller is at work on every job that goes on here")
         return reasons
 
     def troubles(self) -> list[str]:
         """Return the errors behind `waits_for`, as far as there are any."""
-        refused = [item.words for item in self._parts.surroundings.door.hands.refusals()]
-        return [*self._ledger_troubles(), *self._parts.watch_troubles(), *refused]
+        return [*self._ledger_troubles(), *self._parts.watch_troubles()]
 
     def _ledger_troubles(self) -> list[str]:
         parts = self._parts

@@ -1,8 +1,9 @@
 """In whose hands the jobs are: what the setting says, and where another controller was met.
 
-Asked at every sighting of a job, from the threads of the watches. While the service runs, a write
-of another controller to the status of a job that is controlled here ends that for all jobs of its
-kind in its namespace: they are recorded from then on, until the service is started anew.
+Asked at every sighting of a job, from the threads of the watches. A write of another controller to
+the status of a job that is to be controlled here ends that for all jobs of its kind in its
+namespace: they are recorded from then on, until the service is started anew. What is said of the
+writers counts only if the status is none that was written here.
 """
 
 import threading
@@ -16,6 +17,7 @@ from core.jobs.whose import (
     Control,
     Refusal,
     Whose,
+    ended_at,
     forbids_going_on,
     forbids_start,
     has_ended,
@@ -51,6 +53,8 @@ class Hands:
     ) -> None:
         """Take the setting, and whom to tell the kind and namespace of a refusal."""
         self.whose = whose if whose is not None else Whose()
+        self.is_own: Callable[[str, Manifest], bool] = lambda *_: False
+        """Whether the status that a job of a kind shows was written here; set once it is known."""
         self._take_over = take_over
         self._told = refused
         self._lock = threading.Lock()
@@ -79,37 +83,49 @@ class Hands:
         """
         return (kind, namespace) in self._refusals
 
+    def other(self, kind: str, manifest: Manifest, now: Instant) -> StatusWriter | None:
+        """Return the other controller that drove a job last; None if this one did, or nobody."""
+        found = other_controller(kind, manifest, now)
+        return None if found is None or self.is_own(kind, manifest) else found
+
     def at_start(self, kind: str, manifest: Manifest, now: Instant) -> Refusal | None:
-        """Return why a job that is there at the start forbids to begin; None if it does not."""
+        """Return why what a job shows at the start forbids control; None if it does not."""
+        return self._at_first(kind, manifest, self.other(kind, manifest, now), now)
+
+    def _at_first(
+        self, kind: str, manifest: Manifest, other: StatusWriter | None, now: Instant
+    ) -> Refusal | None:
         if self.why_recorded(kind, manifest) or _names_another(kind, manifest):
             return None
-        other = other_controller(kind, manifest)
         forbidden = forbids_start(
             other,
             has_ended=has_ended(kind, manifest),
             is_named=is_named(kind, text(manifest, "spec", "managedBy")),
             take_over=self._take_over,
             now=now,
+            ended_at=ended_at(kind, manifest),
         )
         return _refusal(kind, manifest, other) if forbidden and other is not None else None
 
-    def note(self, kind: str, manifest: Manifest, before: LiveWriter, now: Instant) -> None:
-        """Take note of who has written a job's status.
+    def note(
+        self, kind: str, manifest: Manifest, before: LiveWriter, now: Instant
+    ) -> StatusWriter | None:
+        """Take note of who has written a job's status; return the other controller that did.
 
         `before` is whom the job's last sighting told of; `FIRST_SIGHT` if this is its first, or
         the first since it was only recorded: then others wrote by right, also unseen in a gap.
         """
-        if before is FIRST_SIGHT:
-            refusal = self.at_start(kind, manifest, now)
+        other = self.other(kind, manifest, now)
+        if isinstance(before, FirstSight):
+            refusal = self._at_first(kind, manifest, other, now)
         elif self.why_recorded(kind, manifest) or _names_another(kind, manifest):
-            return
+            return other
         else:
-            assert not isinstance(before, FirstSight), "there is one of them"
-            other = other_controller(kind, manifest)
             at_work = other is not None and forbids_going_on(before, other)
             refusal = _refusal(kind, manifest, other) if other is not None and at_work else None
         if refusal is not None:
             self._refuse(refusal)
+        return other
 
     def _refuse(self, refusal: Refusal) -> None:
         with self._lock:

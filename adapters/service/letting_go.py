@@ -1,4 +1,4 @@
-"""Where another controller was met, the jobs are let go: looked at anew, they are only recorded.
+"""Where another controller was met: the jobs are let go, looked at anew and only recorded.
 
 What is kept of a job that is controlled says nothing of its status, which was this controller's
 own; so each is asked for once more.
@@ -6,12 +6,14 @@ own; so each is asked for once more.
 
 from dataclasses import dataclass
 
-from adapters.service.live import LiveJob
+from adapters.service.hands import Hands
+from adapters.service.live import LiveJob, LiveObjects
 from adapters.service.trainjob_watching import TrainJobListener
 from adapters.service.watching import JobListener, Surroundings
 from adapters.service.workers import Workers
 from adapters.telemetry.logging import get_logger
 from core.errors import ClusterError
+from core.jobs.whose import ENDED
 from core.ports.clock import Clock
 from core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster
 
@@ -54,3 +56,19 @@ def let_go_of_refused(
             here = (job.kind, job.identity.namespace) == (refusal.kind, refusal.namespace)
             if here and not job.recorded:
                 workers.submit(job.identity.stream_id, FreshLook(cluster, around, clock, job))
+
+
+def where_met(hands: Hands) -> list[str]:
+    """Return of which jobs another controller was met, each place with what showed it."""
+    return [
+        f"another controller is at work, so {one.kind}s in {one.namespace} are only recorded: "
+        f"{one.words}"
+        for one in hands.refusals()
+    ]
+
+
+def is_met_everywhere(hands: Hands, live: LiveObjects) -> bool:
+    """Return whether another controller was met, and no job that goes on is controlled here."""
+    if not hands.refusals():
+        return False
+    return all(job.recorded for job in live.jobs() if job.phase not in ENDED)

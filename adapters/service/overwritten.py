@@ -14,6 +14,8 @@ from core.values.documents import Manifest
 from core.values.ids import StreamId
 
 PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 1.0, 300.0
+OWN_MAX = 8
+"""So many statuses that were sent or kept last are recognised: the watch may still tell of them."""
 CALM_SECONDS = 600.0
 """After so long without another's write the next one is mended at once again."""
 
@@ -36,6 +38,8 @@ class Kept:
     _meant: bytes = b""
     """Digest of what was to be written then; a CRD may keep only a part of it."""
     _mark: bytes = b""
+    _own: tuple[bytes, ...] = ()
+    """Fingerprints of the statuses that were sent and kept last."""
     _seen: tuple[str, bytes] = ("", b"")
     """The newest version that others made, and its fingerprint."""
     _mended: int = 0
@@ -45,6 +49,19 @@ class Kept:
         """Take note of what was kept of a write, and of the canonical form of what was meant."""
         self.version, self._mark = version, fingerprint(status)
         self._meant = _digest(meant)
+        self._add(self._mark)
+
+    def sends(self, status: Manifest) -> None:
+        """Take note of a status on its way: the watch may tell of it before the answer does."""
+        self._add(fingerprint(status))
+
+    def _add(self, mark: bytes) -> None:
+        if mark not in self._own:
+            self._own = (*self._own, mark)[-OWN_MAX:]
+
+    def is_own(self, status: Manifest) -> bool:
+        """Return whether this is one of the statuses that were written here last."""
+        return fingerprint(status) in self._own
 
     def holds(self, meant: bytes) -> bool:
         """Return whether just this was written last, and nobody has changed what was kept of it."""
@@ -98,6 +115,11 @@ class Ends:
         is_unknown = kept.version == ""
         if (is_unknown or kept.is_overwritten()) and stream not in self._due:
             self._due[stream] = now + kept.pause(now)
+
+    def is_own(self, stream: StreamId, status: Manifest) -> bool:
+        """Return whether a status is one of those that were written here last."""
+        kept = self._kept.get(stream)
+        return kept is not None and kept.is_own(status)
 
     def take_due(self, now: float) -> list[StreamId]:
         """Take the jobs whose status is to be looked at now."""

@@ -21,21 +21,20 @@ from adapters.service.inbox import Inbox
 from adapters.service.leftovers import patch_of_leftovers
 from adapters.service.live import LiveJob, LiveObjects
 from adapters.service.overwritten import Ends, Kept
+from adapters.service.shown import shows
 from adapters.service.status_faces import FACES, StatusFace
 from adapters.service.workers import Task
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
 from core.errors import ClusterError, ObjectChanged, RequestInvalid, RequestThrottled
 from core.jobs.observations import StatusWritten
-from core.jobs.status_writers import OUR_MANAGER, other_controller
-from core.jobs.whose import forbids_start, has_ended
+from core.jobs.status_writers import OUR_MANAGER
 from core.log.chain import canonical, data_sha
 from core.ports.clock import Clock
 from core.ports.cluster import Cluster
 from core.rayjob.observations import JobIdentity
 from core.values.documents import Json, Manifest, child, text
 from core.values.ids import StreamId, observation_id
-from core.values.instants import Instant
 
 log = get_logger(__name__)
 
@@ -141,6 +140,12 @@ class Publisher:
                 return None
             box.task = next(self.numbers)
             return functools.partial(self._publish, stream, box.task)
+
+    def is_own(self, stream: StreamId, status: Manifest) -> bool:
+        """Return whether this run has written a status, or is just about to."""
+        with self.lock:
+            box = self.outboxes.get(stream)
+            return box.kept.is_own(status) if box else self.ends.is_own(stream, status)
 
     def take_overwritten(self) -> list[StreamId]:
         """Take the jobs without an outbox whose status is to be looked at, and may be now."""
@@ -258,7 +263,7 @@ class Publisher:
             return None
         is_known = not box.failures and not box.kept.is_overwritten()
         meant = canonical(status)
-        if not box.written and is_known and _shows(box.face, job, status, self.clock.now()):
+        if not box.written and is_known and shows(box.face, job, status, self.clock.now()):
             self._note_written(box, status)
             box.kept.note(job.version, status, meant)
             return None
@@ -301,6 +306,8 @@ class Publisher:
 
         Fields of other writers that should be empty are then cleared by a patch.
         """
+        with self.lock:
+            box.kept.sends(status)
         identity = box.identity
         metadata: dict[str, Json] = {
             "name": identity.name,
@@ -332,6 +339,8 @@ class Publisher:
         left = patch_of_leftovers(shown, status)
         if not left:
             return answer
+        with self.lock:
+            box.kept.sends(child(answer, "status"))
         version = text(answer, "metadata", "resourceVersion")
         self.live.note_version(identity.uid, version)
         patch: dict[str, Json] = {"metadata": {"resourceVersion": version}, "status": left}
@@ -380,19 +389,3 @@ def _without_progress(status: Manifest) -> dict[str, Json]:
 
 def _has_ended(status: Manifest) -> bool:
     return text(status, "jobStatus") not in ("", "PENDING", "RUNNING")
-
-
-def _shows(face: StatusFace, job: LiveJob, status: Manifest, now: Instant) -> bool:
-    """Return whether an object already shows a status: after a start most do.
-
-    Asked of the object as the watch last told it whole; later versions are not kept. What another
-    controller wrote last is written once more here, so that every later start sees who took over.
-    """
-    manifest = job.manifest
-    if text(manifest, "metadata", "resourceVersion") != job.version:
-        return False
-    other, ended = other_controller(job.kind, manifest), has_ended(job.kind, manifest)
-    if forbids_start(other, has_ended=ended, is_named=False, take_over=False, now=now):
-        return False
-    shown = child(manifest, "status")
-    return all(shown.get(name) == status.get(name) for name in face.fields)

@@ -25,7 +25,7 @@ from adapters.service.watching import (
     recorded_glance,
     tell_gap,
 )
-from core.jobs.status_writers import other_controller
+from core.jobs.status_writers import StatusWriter
 from core.log.redaction import Redactor, secrets_in
 from core.trainjob.names import SNAPSHOT_ENDING
 from core.trainjob.observations import BelongingGone, JobSetGone, TrainJobGone
@@ -49,21 +49,23 @@ class TrainJobListener:
             known = around.live.job(text(metadata, "uid"))
             version = text(metadata, "resourceVersion")
             # Also of a version that a write of ours has followed: that another wrote it is news.
-            around.door.hands.note("TrainJob", manifest, last_writer(known), at)
+            other = around.door.hands.note("TrainJob", manifest, last_writer(known), at)
             if known is not None and version_is_older(version, known.version):
                 return
-            self._take_in(known, manifest, at)
+            self._take_in(known, manifest, other, at)
             is_ours = not around.door.hands.why_recorded("TrainJob", manifest)
             if known is None or version == known.version or not is_ours:
                 return
             if around.concerns_us(stream := known.identity.stream_id):
                 around.changed(stream, version, child(manifest, "status"))
 
-    def _take_in(self, known: LiveJob | None, manifest: Manifest, at: Instant) -> None:
+    def _take_in(
+        self, known: LiveJob | None, manifest: Manifest, other: StatusWriter | None, at: Instant
+    ) -> None:
         around, metadata = self._around, child(manifest, "metadata")
         version = text(metadata, "resourceVersion")
         recorded = around.door.hands.why_recorded("TrainJob", manifest)
-        others = newest_writer(known, other_controller("TrainJob", manifest))
+        others = newest_writer(known, other)
         glance = (*_glance(metadata), *recorded_glance(recorded, manifest))
         ended = _ended(manifest)
         if known is not None and known.glance == glance:

@@ -25,7 +25,7 @@ from adapters.service.sightings import (
 )
 from adapters.telemetry.logging import get_logger
 from core.jobs.observations import WatchInterrupted
-from core.jobs.status_writers import StatusWriter, other_controller
+from core.jobs.status_writers import StatusWriter
 from core.log.redaction import Redactor
 from core.rayjob.children import (
     cluster_owner_uid,
@@ -90,21 +90,23 @@ class JobListener:
         known = around.live.job(text(metadata, "uid"))
         version = text(metadata, "resourceVersion")
         # Also of a version that a write of ours has followed: that another wrote it is news.
-        around.door.hands.note("RayJob", manifest, last_writer(known), at)
+        other = around.door.hands.note("RayJob", manifest, last_writer(known), at)
         if known is not None and version_is_older(version, known.version):
             return
-        self._take_in(known, manifest, at)
+        self._take_in(known, manifest, other, at)
         is_ours = not around.door.hands.why_recorded("RayJob", manifest)
         if known is None or version == known.version or not is_ours:
             return
         if around.concerns_us(stream := known.identity.stream_id):
             around.changed(stream, version, child(manifest, "status"))
 
-    def _take_in(self, known: LiveJob | None, manifest: Manifest, at: Instant) -> None:
+    def _take_in(
+        self, known: LiveJob | None, manifest: Manifest, other: StatusWriter | None, at: Instant
+    ) -> None:
         around, metadata = self._around, child(manifest, "metadata")
         version = text(metadata, "resourceVersion")
         recorded = around.door.hands.why_recorded("RayJob", manifest)
-        others = newest_writer(known, other_controller("RayJob", manifest))
+        others = newest_writer(known, other)
         glance = (*_glance(metadata), *recorded_glance(recorded, manifest))
         phase = text(manifest, "status", "jobDeploymentStatus")
         observed = number(manifest, "status", "observedGeneration") or 0

@@ -2,13 +2,19 @@
 
 Source: `metadata.managedFields`, API server field management. Each entry names a manager, an
 operation (Apply or Update), a subresource, when it last changed something, and which fields.
+
+Whoever may create or change an object can put any entry there, of any manager, date and
+subresource, and take any away: the API server keeps what it is sent (tried on 1.36). Only what the
+status itself holds takes a right on the subresource `status`. So an entry is a hint to a name: what
+it is said to have written must be there, and differ from what this controller wrote.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from core.values.documents import Manifest, child, items, text
-from core.values.instants import EPOCH, Instant, parse_rfc3339
+from core.values.instants import EPOCH, Instant, later, parse_rfc3339
 
 OUR_MANAGER = "jobledger"
 """The field manager of everything that is written here."""
@@ -24,6 +30,13 @@ DRIVING_FIELDS: Mapping[str, frozenset[str]] = {
 
 `trainerStatus` is none of it: the Pods of a TrainJob have it written.
 """
+
+
+AHEAD_MAX = timedelta(minutes=1)
+"""How far the API server's clock may be ahead of this one; a later date names no write."""
+
+STATUS = "status"
+"""The subresource under which controllers write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +59,20 @@ def status_writers(manifest: Manifest) -> tuple[StatusWriter, ...]:
     return tuple(found)
 
 
-def other_controller(kind: str, manifest: Manifest) -> StatusWriter | None:
-    """Return the controller that drove the job of that kind last, if it is not this one.
+def other_controller(kind: str, manifest: Manifest, now: Instant) -> StatusWriter | None:
+    """Return the controller that is said to have driven the job last, if it is not this one.
 
     None if nobody did, if people did by hand, or if this controller has written since. Who changes
     a field takes it from its owner, so of two in the same second the last one shows; where both own
-    such fields, as after the same value was applied, the write here counts as the later.
+    such fields, as after the same value was applied, the write here counts as the later. An entry
+    of the future counts for nothing, nor does one over fields that the status does not hold.
     """
-    drivers = [one for one in status_writers(manifest) if one.fields & DRIVING_FIELDS[kind]]
+    status, latest = child(manifest, "status"), later(now, AHEAD_MAX)
+    shown = {f"f:{name}" for name, value in status.items() if value not in ("", None, [])}
+    driving = DRIVING_FIELDS[kind] & shown
+    drivers = [
+        one for one in status_writers(manifest) if one.fields & driving and one.written_at <= latest
+    ]
     ours = [one.written_at for one in drivers if one.manager == OUR_MANAGER]
     for writer in drivers:
         if writer.manager == OUR_MANAGER or writer.manager.startswith(BY_HAND):
@@ -70,7 +89,7 @@ def is_written_here(manifest: Manifest) -> bool:
 def _writers(manifest: Manifest) -> Iterator[StatusWriter]:
     for entry in items(manifest, "metadata", "managedFields"):
         fields = child(entry, "fieldsV1")
-        if "f:status" in fields:
+        if "f:status" in fields and text(entry, "subresource") == STATUS:
             yield StatusWriter(
                 manager=text(entry, "manager"),
                 written_at=parse_rfc3339(text(entry, "time")) or EPOCH,

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from core.jobs.status_writers import StatusWriter
 from core.values.documents import Manifest, items, text
-from core.values.instants import Instant, rfc3339
+from core.values.instants import Instant, parse_rfc3339, rfc3339
 
 MANAGED_BY_JOBLEDGER = "jobledger.dev/controller"
 """Value of a RayJob's spec.managedBy that names this controller; KubeRay leaves such a job alone.
@@ -74,18 +74,32 @@ WHAT_TO_DO = (
 """What is said with every refusal."""
 
 
-_ENDS = frozenset({"Complete", "Failed"})
+ENDED = frozenset({"Complete", "Failed"})
 """The final phases of a RayJob; the final conditions of a TrainJob."""
 
 
 def has_ended(kind: str, manifest: Manifest) -> bool:
     """Return whether the status of a job shows that it has ended."""
     if kind == "RayJob":
-        return text(manifest, "status", "jobDeploymentStatus") in _ENDS
-    return any(
-        text(item, "type") in _ENDS and text(item, "status") == "True"
+        return text(manifest, "status", "jobDeploymentStatus") in ENDED
+    return bool(_ends_of_training(manifest))
+
+
+def ended_at(kind: str, manifest: Manifest) -> Instant | None:
+    """Return when a job ended, as its status has it; None if it does not say."""
+    if kind == "RayJob":
+        return parse_rfc3339(text(manifest, "status", "endTime"))
+    found = [parse_rfc3339(told) for told in _ends_of_training(manifest)]
+    return max((one for one in found if one is not None), default=None)
+
+
+def _ends_of_training(manifest: Manifest) -> list[str]:
+    """Return since when each final condition of a TrainJob is true."""
+    return [
+        text(item, "lastTransitionTime")
         for item in items(manifest, "status", "conditions")
-    )
+        if text(item, "type") in ENDED and text(item, "status") == "True"
+    ]
 
 
 def is_named(kind: str, managed_by: str) -> bool:
@@ -107,18 +121,26 @@ def why_recorded(whose: Whose, kind: str, namespace: str, managed_by: str) -> st
 
 
 def forbids_start(
-    other: StatusWriter | None, *, has_ended: bool, is_named: bool, take_over: bool, now: Instant
+    other: StatusWriter | None,
+    *,
+    has_ended: bool,
+    is_named: bool,
+    take_over: bool,
+    now: Instant,
+    ended_at: Instant | None = None,
 ) -> bool:
     """Return whether what a job shows at the start forbids to control the jobs of its namespace.
 
     A controller writes when something happens, so of a job that goes on a write of any age counts.
-    What has ended is written no more: only a recent write tells that its controller is at work. A
+    What has ended is written no more: only if it ended recently its controller is at work; the
+    date of the write, which the job's author can forge, counts only where the status has none. A
     job that names this controller was handed over by whoever wrote that. `take_over` says that the
     other controller is switched off: then nothing counts that was written before the start.
     """
     if other is None or take_over or is_named:
         return False
-    return not has_ended or now - other.written_at < RECENT
+    last = ended_at if ended_at is not None else other.written_at
+    return not has_ended or now - last < RECENT
 
 
 def forbids_going_on(before: StatusWriter | None, other: StatusWriter | None) -> bool:

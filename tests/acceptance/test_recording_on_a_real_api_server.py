@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from adapters.cli.exit_codes import ExitCode
 from tests.acceptance.other_controllers import KubeRay, Trainer, ago, condition
 from tests.acceptance.real_site import leave_nothing
 from tests.acceptance.site import Site
@@ -19,7 +18,7 @@ from tests.acceptance.trainjobs import RUNTIMES, torch_runtime, trainjob
 from tests.acceptance.witness import JOBSETS, RAYCLUSTERS, RAYJOBS, TRAINJOBS
 from tests.support.api import own_namespace, rayjob
 from tests.support.apiserver import ApiServer
-from tests.support.processes import Controller, Terminal
+from tests.support.processes import Controller, Terminal, killed_in_the_end
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
@@ -214,19 +213,30 @@ def assert_forensics_hold(beside: Beside, name: str) -> None:
     terminal.jobledger("verify")
 
 
-def test_a_start_beside_another_controller_is_refused(beside: Beside) -> None:
-    namespace = beside.site.api.namespace
+def test_a_start_beside_another_controller_only_records_what_that_one_drives(
+    beside: Beside,
+) -> None:
+    """The service starts; who looks whether it is ready reads that it drives nothing here."""
+    api, namespace = beside.site.api, beside.site.api.namespace
     begin(beside.kuberay, "theirs", 1)
-    terminal = beside.site.terminal.with_environment(
-        KUBECONFIG=str(beside.server.kubeconfig("controller"))
-    )
-    refused = terminal.jobledger(
-        "run", "--namespace", namespace, "--port", "0", code=ExitCode.MISCONFIGURED
-    ).err
-    assert f"the status of RayJob {namespace}/theirs was written by ray-operator" in refused
-    assert "--take-over" in refused
-    assert "--observe-only" in refused
-    assert "Traceback" not in refused
+    controller = beside.started("controller")
+    with killed_in_the_end(controller):
+        controller.start(until_ready=False)
+        assert api.create(RAYJOBS, rayjob("another")).code == 201  # Created
+        beside.site.wait_for_true(
+            "both are only recorded",
+            "SELECT count(*) = 2 FROM job WHERE recorded AND name IN ('theirs', 'another')",
+        )
+        wait_until(lambda: controller.get("/readyz")[0] == 503, "it says that it is not ready")
+        answer = controller.get("/readyz")[1]
+        assert "another controller is at work on every job that goes on here" in answer
+        assert f"the status of RayJob {namespace}/theirs was written by ray-operator" in answer
+        told = controller.log
+        assert "--take-over" in told
+        assert "--observe-only" in told
+        assert "Traceback" not in told
+    assert beside.site.value("SELECT count(*) FROM effect") == 0
+    assert beside.site.value("SELECT count(*) FROM event WHERE type = 'StatusPublished'") == 0
 
 
 def test_control_is_let_go_where_another_controller_turns_up(beside: Beside) -> None:

@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -104,6 +105,18 @@ def plain_environment(home: Path, bytecode: Path) -> dict[str, str]:
         "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
         "PYTHONPYCACHEPREFIX": str(bytecode),
     }
+
+
+@contextmanager
+def killed_in_the_end(controller: "Controller") -> Iterator["Controller"]:
+    """Let a controller be started by the body as it likes, and leave nothing running."""
+    try:
+        yield controller
+    except BaseException as error:
+        error.add_note(f"its log:\n{controller.log[-LOG_SHOWN_CHARACTERS:]}")
+        raise
+    finally:
+        controller.kill()
 
 
 class Controller:

@@ -140,7 +140,7 @@ def _pruned(definition: Manifest, resource: Resource) -> Iterator[str]:
 
 
 def other_controllers(view: ClusterView) -> Iterator[Finding]:
-    """Yield jobs whose status another controller writes: the service would refuse to start."""
+    """Yield jobs whose status another controller writes: their namespace is only recorded."""
     met: set[tuple[str, str]] = set()
     for kind, resource in (("RayJob", RAYJOBS), ("TrainJob", TRAINJOBS)):
         if kind not in view.wants.kinds:

@@ -47,6 +47,7 @@ def test_of_a_job_it_is_kept_who_wrote_which_field_of_its_status() -> None:
     (kept,) = items(found, "metadata", "managedFields")
     assert kept == {
         "manager": "ray-operator",
+        "subresource": "status",
         "time": "2026-11-22T03:00:05Z",
         "fieldsV1": {"f:status": {"f:failed": None, "f:rayClusterStatus": None}},
     }

@@ -173,10 +173,17 @@ def test_where_another_controller_was_met_nothing_is_sent_any_more() -> None:
     )
     theirs = {
         "manager": "ray-operator",
+        "subresource": "status",
         "time": rfc3339(NOON),
         "fieldsV1": {"f:status": {"f:jobDeploymentStatus": {}}},
     }
-    other = a_rayjob({"metadata.name": "other", "metadata.managedFields": [theirs]})
+    other = a_rayjob(
+        {
+            "metadata.name": "other",
+            "metadata.managedFields": [theirs],
+            "status": {"jobDeploymentStatus": "Running"},
+        }
+    )
     hands.note("RayJob", other, FIRST_SIGHT, NOON)
     assert hands.is_refused("RayJob", "ml")
     assert not hands.is_refused("RayJob", "elsewhere")

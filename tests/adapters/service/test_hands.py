@@ -9,7 +9,7 @@ from adapters.service.confirmations import Confirmations
 from adapters.service.hands import FIRST_SIGHT, Hands
 from adapters.service.inbox import Inbox
 from adapters.service.live import LiveObjects
-from adapters.service.preflight import OtherControllerAtWork, refuse_to_fight
+from adapters.service.preflight import look_for_others
 from adapters.service.sightings import Door
 from adapters.service.watching import JobListener, Surroundings
 from core.errors import ClusterUnreachable, ObjectNotFound
@@ -28,7 +28,7 @@ EARLY, LATE = rfc3339(NOON - timedelta(hours=3)), rfc3339(NOON)
 
 def entry(manager: str, time: str) -> dict[str, Any]:
     fields: dict[str, Any] = {"f:status": {"f:jobDeploymentStatus": {}, "f:conditions": {}}}
-    return {"manager": manager, "time": time, "fieldsV1": fields}
+    return {"manager": manager, "subresource": "status", "time": time, "fieldsV1": fields}
 
 
 def job(*writers: dict[str, Any], version: int = 1, phase: str = "Running") -> dict[str, Any]:
@@ -73,7 +73,7 @@ class _Noon:
 
 def look(hands: Hands, cluster: _Listed) -> None:
     kinds = ("RayJob", "TrainJob")
-    refuse_to_fight(cast("Cluster", cluster), hands, kinds, (), cast("Clock", _Noon()))
+    look_for_others(cast("Cluster", cluster), hands, kinds, (), cast("Clock", _Noon()))
 
 
 @pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
@@ -85,15 +85,34 @@ def test_what_another_cluster_works_on_says_nothing_of_this_ones_controllers(kin
         for at in (EARLY, LATE)
     )
     assert hands.at_start(kind, far, NOON) is None
-    hands.note(kind, later, other_controller(kind, far), NOON)
+    hands.note(kind, later, other_controller(kind, far, NOON), NOON)
     assert hands.refusals() == []
 
 
-def test_a_start_is_refused_where_another_drives_a_job_and_it_is_said_what_to_do() -> None:
-    with pytest.raises(OtherControllerAtWork) as refused:
-        look(Hands(), _Listed(job(THEIRS)))
-    assert "RayJob ml/train was written by ray-operator" in str(refused.value)
-    assert "--take-over" in str(refused.value)
+def test_a_namespace_is_only_recorded_where_another_drives_a_job_at_the_start() -> None:
+    """Every job of it from the first on; other namespaces and kinds are controlled."""
+    hands = Hands()
+    look(hands, _Listed(job(THEIRS)))
+    words = "the status of RayJob ml/train was written by ray-operator"
+    assert words in hands.why_recorded("RayJob", job())
+    elsewhere = {**job(), "metadata": {"name": "train", "namespace": "elsewhere"}}
+    assert hands.why_recorded("RayJob", elsewhere) == ""
+    assert hands.why_recorded("TrainJob", job()) == ""
+
+
+@pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
+@pytest.mark.parametrize("at", [EARLY, LATE, "2099-01-01T00:00:00Z"])
+def test_what_an_author_writes_of_the_writers_counts_for_nothing(kind: str, at: str) -> None:
+    """The status is the one that was written here, or there is none: at the start and later."""
+    ours = {**job(entry("ray-operator", at))}
+    ours["status"]["conditions"] = [{"type": "Created", "status": "True"}]
+    unwritten = {**ours, "status": {}}
+    hands = Hands()
+    hands.is_own = lambda _, shown: shown["status"] == ours["status"]
+    for forged in (ours, unwritten):
+        for before in (FIRST_SIGHT, None):
+            assert hands.note(kind, forged, before, NOON) is None
+    assert hands.refusals() == []
 
 
 @pytest.mark.parametrize(
@@ -109,8 +128,11 @@ def test_a_start_is_refused_where_another_drives_a_job_and_it_is_said_what_to_do
     ],
     ids=["ours", "nobody's", "ended long ago", "take over", "recorder", "not to control", "down"],
 )
-def test_a_start_goes_on_where_nobody_is_to_be_feared(hands: Hands, cluster: _Listed) -> None:
+def test_a_start_refuses_nothing_where_nobody_is_to_be_feared(
+    hands: Hands, cluster: _Listed
+) -> None:
     look(hands, cluster)
+    assert hands.refusals() == []
 
 
 def seen_by(hands: Hands) -> tuple[JobListener, Inbox, LiveObjects]:
@@ -185,5 +207,5 @@ def test_what_was_written_before_a_job_was_handed_over_is_no_reason_to_refuse() 
     handed_over["spec"]["managedBy"] = MANAGED_BY_JOBLEDGER
     hands.note("RayJob", handed_over, FIRST_SIGHT, NOON)  # the first since it was only recorded
     assert hands.refusals() == []
-    hands.note("RayJob", handed_over, other_controller("RayJob", job(THEIRS)), NOON)
+    hands.note("RayJob", handed_over, other_controller("RayJob", job(THEIRS), NOON), NOON)
     assert [item.manager for item in hands.refusals()] == ["ray-operator"]

@@ -15,12 +15,13 @@ from core.jobs.whose import (
     MANAGED_BY_JOBLEDGER,
     Control,
     Whose,
+    ended_at,
     forbids_going_on,
     forbids_start,
     has_ended,
     why_recorded,
 )
-from core.values.instants import parse_rfc3339
+from core.values.instants import Instant, parse_rfc3339
 from tests.support.records import NOON
 
 ALL = Whose()
@@ -56,6 +57,12 @@ def test_the_setting_says_which_jobs_are_controlled(
     assert bool(because) is bool(found)
 
 
+def instant(text: str) -> Instant:
+    found = parse_rfc3339(text)
+    assert found is not None
+    return found
+
+
 def written(manager: str, time: str, *fields: str) -> dict[str, Any]:
     return {
         "manager": manager,
@@ -71,6 +78,14 @@ def job(*entries: object, **status: object) -> dict[str, Any]:
 
 
 EARLY, LATER, LATEST = "2026-11-22T03:00:03Z", "2026-11-22T03:00:05Z", "2026-11-22T03:00:09Z"
+AFTER = instant("2026-11-22T03:00:10Z")
+SHOWN: dict[str, Any] = {
+    "jobDeploymentStatus": "Running",
+    "rayClusterStatus": {"state": "ready"},
+    "conditions": [{"type": "Created"}],
+    "jobsStatus": [{"name": "node"}],
+    "trainerStatus": {"progressPercentage": 5},
+}
 SPEC_ONLY = {"manager": "argo", "time": LATEST, "fieldsV1": {"f:spec": {}}}
 
 
@@ -125,8 +140,43 @@ SPEC_ONLY = {"manager": "argo", "time": LATEST, "fieldsV1": {"f:spec": {}}}
 def test_another_controller_is_known_by_its_last_write_to_what_only_controllers_write(
     kind: str, entries: list[object], manager: str | None
 ) -> None:
-    found = other_controller(kind, job(*entries))
+    found = other_controller(kind, job(*entries, **SHOWN), AFTER)
     assert (None if found is None else found.manager) == manager
+
+
+@pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
+@pytest.mark.parametrize(
+    ("entry", "status"),
+    [
+        ({"time": "2099-01-01T00:00:00Z"}, SHOWN),
+        ({"time": "2026-11-22T03:01:11Z"}, SHOWN),
+        ({"subresource": ""}, SHOWN),
+        ({"subresource": None}, SHOWN),
+        ({"subresource": "scale"}, SHOWN),
+        ({}, {}),
+        ({}, {"jobDeploymentStatus": "", "conditions": [], "jobsStatus": []}),
+        ({}, {"failed": 1, "trainerStatus": {"progressPercentage": 5}}),
+    ],
+    ids=[
+        "of the far future",
+        "of the future",
+        "of the object itself",
+        "of no subresource",
+        "of another subresource",
+        "over nothing",
+        "over what is empty",
+        "over other fields",
+    ],
+)
+def test_what_no_controller_can_have_written_names_none(
+    kind: str, entry: dict[str, Any], status: dict[str, Any]
+) -> None:
+    """An author of the object can put any entry there; only a status takes the right to one."""
+    fields = ("jobDeploymentStatus", "conditions", "jobsStatus")
+    forged = {**written("ray-operator", LATER, *fields), **entry}
+    assert other_controller(kind, job(forged, **status), AFTER) is None
+    honest = other_controller(kind, job(written("ray-operator", LATER, *fields), **SHOWN), AFTER)
+    assert honest is not None, "the same, written by one"
 
 
 def test_writers_are_told_the_last_one_first() -> None:
@@ -165,6 +215,23 @@ def test_at_the_start_a_job_that_goes_on_counts_for_ever_and_one_that_ended_for_
 
 
 @pytest.mark.parametrize(
+    ("minutes_ago", "forbidden"), [(9, True), (11, False), (60 * 24 * 365, False)]
+)
+def test_when_a_job_ended_its_status_says_and_no_date_of_a_write(
+    minutes_ago: float, forbidden: bool
+) -> None:
+    found = forbids_start(
+        other(0.1),
+        has_ended=True,
+        is_named=False,
+        take_over=False,
+        now=NOON,
+        ended_at=NOON - timedelta(minutes=minutes_ago),
+    )
+    assert found is forbidden
+
+
+@pytest.mark.parametrize(
     ("before", "now", "forbidden"),
     [
         (None, None, False),
@@ -189,4 +256,14 @@ def test_an_end_is_read_from_the_status() -> None:
     complete = {"type": "Complete", "status": "True"}
     assert has_ended("TrainJob", job(conditions=[complete]))
     assert not has_ended("TrainJob", job(conditions=[{**complete, "status": "False"}]))
-    assert parse_rfc3339(EARLY) is not None
+
+
+def test_when_a_job_ended_is_read_from_the_status() -> None:
+    assert ended_at("RayJob", job(endTime=LATER)) == instant(LATER)
+    assert ended_at("RayJob", job(jobDeploymentStatus="Complete")) is None
+    assert ended_at("RayJob", job(endTime="yesterday")) is None
+    complete = {"type": "Complete", "status": "True", "lastTransitionTime": LATER}
+    created = {"type": "Created", "status": "True", "lastTransitionTime": LATEST}
+    assert ended_at("TrainJob", job(conditions=[created, complete])) == instant(LATER)
+    assert ended_at("TrainJob", job(conditions=[created])) is None
+    assert ended_at("TrainJob", job(conditions=[{**complete, "lastTransitionTime": 7}])) is None

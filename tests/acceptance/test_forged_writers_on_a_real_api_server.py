@@ -1,0 +1,169 @@
+"""A tenant without any right on a status says in `managedFields` that another controller wrote it.
+
+On a real API server, which keeps whatever the author of an object puts there. Beside the tenant's
+jobs another's go on, in the same namespace.
+"""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.acceptance.real_site import leave_nothing
+from tests.acceptance.site import Site
+from tests.acceptance.trainjobs import RUNTIMES, trainjob
+from tests.acceptance.witness import RAYJOBS, TRAINJOBS
+from tests.support.api import Api, own_namespace, rayjob
+from tests.support.apiserver import ApiServer
+from tests.support.processes import Controller, Terminal
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
+
+Document = dict[str, Any]
+
+RUNTIME: Document = {
+    "apiVersion": "trainer.kubeflow.org/v1alpha1",
+    "kind": "TrainingRuntime",
+    "metadata": {"name": "plain", "labels": {"trainer.kubeflow.org/framework": "plainml"}},
+    "spec": {
+        "template": {
+            "spec": {
+                "replicatedJobs": [
+                    {
+                        "name": "node",
+                        "template": {
+                            "metadata": {
+                                "labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+                            },
+                            "spec": {
+                                "template": {
+                                    "spec": {"containers": [{"name": "node", "image": "python"}]}
+                                }
+                            },
+                        },
+                    }
+                ]
+            }
+        }
+    },
+}
+
+
+@pytest.fixture
+def site(api_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Site]:
+    admin, user = api_server.api(), api_server.api("user")
+    with own_namespace(admin) as api:
+        assert api.create(RUNTIMES, RUNTIME).code == 201  # Created
+        try:
+            yield Site(
+                api=Api(user.url, user.pool, api.namespace, user.headers),
+                terminal=terminal.with_environment(
+                    DATABASE_URL=ledger_url,
+                    JOBLEDGER_DATA_DIR=str(terminal.directory / "data"),
+                    KUBECONFIG=str(api_server.kubeconfig("controller")),
+                    JOBLEDGER_NAMESPACES=json.dumps([api.namespace]),
+                ),
+                database_url=ledger_url,
+                proxy_url="",
+            )
+        finally:
+            leave_nothing(api)
+    for client in (admin, user):
+        client.pool.clear()
+
+
+def forged(manager: str, at: str, *fields: str) -> list[Document]:
+    """Return entries that say who wrote the status: of its subresource and of the object."""
+    entry = {
+        "manager": manager,
+        "operation": "Update",
+        "time": at,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:status": {f"f:{field}": {} for field in fields}},
+    }
+    return [{**entry, "subresource": "status"}, entry]
+
+
+RAY = ("ray-operator", "jobDeploymentStatus", "jobId")
+TRAINER = ("trainer-controller-manager", "conditions", "jobsStatus")
+
+
+def submit(site: Site, resource: str, manifest: Document, at: str = "") -> None:
+    """Create a job; with a date, with entries of another controller."""
+    manager, *fields = RAY if resource == RAYJOBS else TRAINER
+    if at:
+        manifest["metadata"]["managedFields"] = forged(manager, at, *fields)
+    assert site.api.create(resource, manifest).code == 201  # Created
+
+
+def forge(site: Site, resource: str, name: str, at: str) -> None:
+    """Replace what is said of the writers of a job that is there."""
+    manager, *fields = RAY if resource == RAYJOBS else TRAINER
+    version = resource.rpartition("/")[0]
+
+    def is_written() -> bool:
+        found = dict(site.api.get(resource, name).body)
+        found["metadata"]["managedFields"] = [
+            {**entry, "apiVersion": version} for entry in forged(manager, at, *fields)
+        ]
+        reply = site.api.put(resource, found)
+        assert reply.code in (200, 409), reply
+        return reply.code == 200  # OK; else the controller wrote in between
+
+    wait_until(is_written, "the entries are written")
+    kept = site.api.get(resource, name).body["metadata"]["managedFields"]
+    assert manager in {entry["manager"] for entry in kept}, "the API server keeps them"
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def wait_until_driven(site: Site, *names: str) -> None:
+    """Return once each job has something of its own, and a status that says so."""
+    for name in names:
+        site.wait_for_true(
+            f"{name} is driven",
+            "SELECT EXISTS (SELECT FROM event e JOIN job j USING (stream_id) WHERE j.name = %s"
+            " AND e.type = 'StatusPublished') AND EXISTS (SELECT FROM effect f"
+            " JOIN job j USING (stream_id) WHERE j.name = %s AND f.state = 'succeeded')",
+            name,
+            name,
+        )
+
+
+def assert_nothing_is_let_go(site: Site, controller: Controller) -> None:
+    assert controller.get("/readyz")[0] == 200
+    assert "another controller" not in controller.get("/readyz")[1]
+    assert "control_refused" not in controller.log
+    assert not site.value("SELECT EXISTS (SELECT FROM event WHERE type = 'ControlReleased')")
+
+
+def test_forged_writers_refuse_nothing_while_running_or_at_the_next_start(site: Site) -> None:
+    """Exit code 4 at the start and a namespace that was only recorded were the answer before."""
+    tenants = ((RAYJOBS, "mine"), (TRAINJOBS, "fit"))
+    with site.controller() as controller:
+        submit(site, RAYJOBS, rayjob("mine"), "2099-01-01T00:00:00Z")
+        submit(site, TRAINJOBS, trainjob("fit", "true", runtime="plain"), now())
+        submit(site, RAYJOBS, rayjob("neighbour"))
+        wait_until_driven(site, "mine", "fit", "neighbour")
+        for resource, name in tenants:
+            forge(site, resource, name, now())
+        submit(site, RAYJOBS, rayjob("later"))
+        submit(site, TRAINJOBS, trainjob("later-fit", "true", runtime="plain"))
+        wait_until_driven(site, "later", "later-fit")
+        assert_nothing_is_let_go(site, controller)
+    for resource, name in tenants:
+        forge(site, resource, name, now())
+    with site.controller() as controller:  # it starts, and is ready
+        submit(site, RAYJOBS, rayjob("after"))
+        submit(site, TRAINJOBS, trainjob("after-fit", "true", runtime="plain"))
+        wait_until_driven(site, "after", "after-fit")
+        for resource, name in tenants:
+            forge(site, resource, name, now())
+        submit(site, RAYJOBS, rayjob("last"))
+        wait_until_driven(site, "last")
+        assert_nothing_is_let_go(site, controller)
