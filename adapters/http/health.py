@@ -24,15 +24,16 @@ def health_app(
 
     `/healthz` fails only if the process should be restarted; `/readyz` says what is missing, adds
     the errors that were met, and heals by itself. What concerns some jobs only is noted there, and
-    says nothing against the service.
+    says nothing against the service. Both are answered without a thread of those that the API's
+    requests wait for.
     """
 
-    def healthz(request: Request) -> Response:
+    async def healthz(request: Request) -> Response:
         del request
         alive = is_alive()
         return JSONResponse({"alive": alive}, status_code=200 if alive else 500)
 
-    def readyz(request: Request) -> Response:
+    async def readyz(request: Request) -> Response:
         del request
         missing = waits_for()
         body: dict[str, object] = {"ready": not missing, "waits_for": missing}

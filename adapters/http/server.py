@@ -6,6 +6,7 @@ import threading
 import uvicorn
 from starlette.types import ASGIApp
 
+from adapters.http.patience import HEAD_SECONDS, patient_protocol
 from core.errors import JobledgerError
 
 START_SECONDS_MAX = 10.0
@@ -32,13 +33,21 @@ class HttpServer:
         CannotServe: nobody can listen on that host and port.
     """
 
-    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
+    def __init__(
+        self, app: ASGIApp, host: str, port: int, head_seconds: float = HEAD_SECONDS
+    ) -> None:
         try:
             self._socket = socket.create_server((host, port))
         except OSError as error:
             raise CannotServe(host, port, error, ELSEWHERE) from error
         self.url = f"http://{host}:{self._socket.getsockname()[1]}"
-        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")
+        config = uvicorn.Config(
+            app,
+            http=patient_protocol(head_seconds),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+        )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
             target=self._server.run, args=([self._socket],), name="http", daemon=True

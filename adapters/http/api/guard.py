@@ -20,11 +20,23 @@ from adapters.http.api.application import PREFIX, problem
 TOKEN_CHARACTERS_MAX = 16_384
 
 
+RETRY_SECONDS = 5
+"""After so long a token that nobody knows may be tried again."""
+
+
+class TooManyTokens(Exception):  # named as a sentence, like the core's
+    """So many unknown tokens came that Kubernetes is not asked about another one now."""
+
+
 class Reviewer(Protocol):
     """Judges tokens. Safe to call from many threads."""
 
-    def may_read(self, token: str) -> bool | None:
-        """Return whether the bearer may read; None if the token is not valid at all."""
+    def may_read(self, token: str, address: str = "") -> bool | None:
+        """Return whether the bearer may read; None if the token is not valid at all.
+
+        Raises:
+            TooManyTokens: that address, or everybody, has sent too many unknown ones.
+        """
         ...
 
 
@@ -34,8 +46,9 @@ class KnownToken:
     def __init__(self, token: str) -> None:
         self._token = token.encode()
 
-    def may_read(self, token: str) -> bool | None:
+    def may_read(self, token: str, address: str = "") -> bool | None:
         """See `Reviewer.may_read`."""
+        del address
         return True if hmac.compare_digest(token.encode(), self._token) else None
 
 
@@ -61,11 +74,12 @@ class Guard:
         if scope["type"] != "http" or not scope["path"].startswith(PREFIX):
             await self._app(scope, receive, send)
             return
-        refusal = await self._refusal(Headers(scope=scope))
+        client = scope.get("client")
+        refusal = await self._refusal(Headers(scope=scope), client[0] if client else "")
         answer: Callable[[Scope, Receive, Send], Awaitable[None]] = refusal or self._app
         await answer(scope, receive, send)
 
-    async def _refusal(self, headers: Headers) -> Response | None:
+    async def _refusal(self, headers: Headers, address: str) -> Response | None:
         if self._reviewer is None:
             host = _host(headers.get("host", ""))
             if host is not None and is_loopback(host):
@@ -74,7 +88,12 @@ class Guard:
         token = _bearer(headers.get("authorization", ""))
         if token is None:
             return _unauthorized("send a bearer token")
-        allowed = await run_in_threadpool(self._reviewer.may_read, token)
+        try:
+            allowed = await run_in_threadpool(self._reviewer.may_read, token, address)
+        except TooManyTokens:
+            answer = problem(429, "busy", "too many unknown tokens were sent; try again later")
+            answer.headers["Retry-After"] = str(RETRY_SECONDS)
+            return answer
         if allowed is None:
             return _unauthorized("this token is not valid")
         return None if allowed else problem(403, "forbidden", "you may not read RayJobs")

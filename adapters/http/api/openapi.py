@@ -15,6 +15,7 @@ REFUSALS = {
     "401": "There is no bearer token, or it is not valid.",
     "403": "Whoever has the token may not read RayJobs.",
     "404": "There is no such thing.",
+    "429": "Too many tokens that nobody knows were sent.",
     "503": "Postgres cannot be reached now.",
 }
 

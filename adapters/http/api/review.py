@@ -1,10 +1,14 @@
 """Judging tokens by Kubernetes: TokenReview says whose it is, SubjectAccessReview what they may."""
 
-import hashlib
+import hmac
+import secrets
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from adapters.http.api.guard import TooManyTokens
+from adapters.http.api.pace import Pace
 from core.errors import ClusterError
 from core.ports.cluster import Resource
 from core.values.documents import Json, Manifest, child, items, text
@@ -18,6 +22,7 @@ REMEMBERED_SECONDS = 60.0
 """How long a judgement holds."""
 
 REMEMBERED_MAX = 1000
+"""So many judgements of each kind are kept."""
 
 
 class Creator(Protocol):
@@ -29,30 +34,52 @@ class Creator(Protocol):
 
 
 class KubernetesReviewer:
-    """Lets read who may `get` RayJobs in the whole cluster."""
+    """Lets read who may `get` RayJobs in the whole cluster.
+
+    No token is kept: judgements are found by a hash of it under a key of this process. Who was
+    refused pushes nobody out who was let in, and a token that was good is asked about again however
+    many others are.
+    """
 
     def __init__(self, cluster: Creator, monotonic: Callable[[], float]) -> None:
         self._cluster = cluster
         self._monotonic = monotonic
+        self._pace = Pace(monotonic)
+        self._key = secrets.token_bytes(32)
         self._lock = threading.Lock()
-        self._known: dict[bytes, tuple[float, bool | None]] = {}
+        self._let_in: OrderedDict[bytes, float] = OrderedDict()
+        self._refused: OrderedDict[bytes, tuple[float, bool | None]] = OrderedDict()
 
-    def may_read(self, token: str) -> bool | None:
+    def may_read(self, token: str, address: str = "") -> bool | None:
         """See `adapters.http.api.guard.Reviewer.may_read`; no answer of Kubernetes is a no."""
-        key, now = hashlib.sha256(token.encode()).digest(), self._monotonic()
+        key = hmac.digest(self._key, token.encode(), "sha256")
+        now = self._monotonic()
         with self._lock:
-            found = self._known.get(key)
-        if found is not None and found[0] > now:
-            return found[1]
+            until, refused = self._let_in.get(key), self._refused.get(key)
+        if until is not None and until > now:
+            return True
+        if refused is not None and refused[0] > now:
+            return refused[1]
+        if until is None and not self._pace.may_ask(address):
+            raise TooManyTokens
         try:
             judged = self._review(token)
         except ClusterError:
             return None
-        with self._lock:
-            if len(self._known) >= REMEMBERED_MAX:
-                self._known.clear()
-            self._known[key] = now + REMEMBERED_SECONDS, judged
+        self._remember(key, now + REMEMBERED_SECONDS, judged=judged)
         return judged
+
+    def _remember(self, key: bytes, until: float, *, judged: bool | None) -> None:
+        with self._lock:
+            self._let_in.pop(key, None)
+            self._refused.pop(key, None)
+            if judged:
+                self._let_in[key] = until
+            else:
+                self._refused[key] = until, judged
+            for kept in (self._let_in, self._refused):
+                if len(kept) > REMEMBERED_MAX:
+                    kept.popitem(last=False)
 
     def _review(self, token: str) -> bool | None:
         reviewed = self._cluster.create(TOKEN_REVIEWS, _review(TOKEN_REVIEWS, {"token": token}))
