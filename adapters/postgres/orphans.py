@@ -23,7 +23,7 @@ _KEYS: Mapping[str, str] = {
 _NOWHERE = "NOT EXISTS (SELECT FROM stream s WHERE s.stream_id = t.stream_id)"
 _NO_EVENT = "NOT EXISTS (SELECT FROM event e WHERE e.stream_id = t.stream_id)"
 
-_APPEND_LOCK = text("SELECT pg_advisory_xact_lock(1246708300, 1)")
+_APPEND_LOCK = text("LOCK TABLE append_lock IN EXCLUSIVE MODE")
 
 
 def orphans(engine: Engine) -> list[Difference]:

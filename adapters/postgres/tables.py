@@ -99,8 +99,29 @@ log_head = Table(
         comment="Always true: there is one row",
     ),
     _column("position", BigInteger, "Position of the last event; 0 for an empty log"),
+    Column(
+        "appends",
+        BigInteger,
+        nullable=False,
+        server_default=text("0"),
+        comment="How many appends there were since this is counted",
+    ),
     PrimaryKeyConstraint("single", name="log_head_pkey"),
     comment="Where the whole log ends",
+)
+
+append_lock = Table(
+    "append_lock",
+    metadata,
+    Column("held", Boolean, comment="Nothing"),
+    comment="Its lock is held while the log, leases or rows of jobs are written",
+)
+
+upkeep_lock = Table(
+    "upkeep_lock",
+    metadata,
+    Column("held", Boolean, comment="Nothing"),
+    comment="Its lock is held while partitions are made or a seal is kept",
 )
 
 seal = Table(

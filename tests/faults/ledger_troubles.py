@@ -16,6 +16,7 @@ from sqlalchemy import URL, make_url
 
 from adapters.postgres.embedded import EmbeddedPostgres
 from tests.faults.lines import Lines
+from tests.support.ledgers import APPEND_LOCK
 from tests.support.postgres import plain_url
 
 CLERK, PASSWORD = "clerk", "a password of the tests"
@@ -137,8 +138,8 @@ def half_open(ledger: Ledger) -> Iterator[None]:
 @contextmanager
 def append_lock_taken(ledger: Ledger) -> Iterator[None]:
     """Another session holds the lock on which appends and changes of leases wait."""
-    with psycopg.connect(plain_url(ledger.url), autocommit=True) as connection:
-        connection.execute("SELECT pg_advisory_lock(1246708300, 1)")
+    with psycopg.connect(plain_url(ledger.url)) as connection:
+        connection.execute(APPEND_LOCK)
         yield
 
 

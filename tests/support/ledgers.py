@@ -34,6 +34,15 @@ from core.values.instants import Instant
 from tests.support.postgres import fresh_database, plain_url
 from tests.support.records import NOON
 
+APPEND_LOCK = "LOCK TABLE append_lock IN EXCLUSIVE MODE"
+"""What every append waits for; in a transaction of a user who may."""
+
+WAITING = """
+    SELECT count(*) FROM pg_locks WHERE relation = 'append_lock'::regclass AND NOT granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+"""How many wait for it."""
+
 TERM = timedelta(minutes=5)
 """A lease that does not end during a test."""
 

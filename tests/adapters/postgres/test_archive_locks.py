@@ -14,6 +14,7 @@ from adapters.postgres.archives import PostgresArchives, Removed
 from adapters.postgres.report_tables import FACTS
 from tests.adapters.postgres.archive_site import OLD_MONTH_DAYS, Site, filled_site, gone
 from tests.support import rayjob_stories as stories
+from tests.support.ledgers import APPEND_LOCK
 from tests.support.postgres import plain_url
 from tests.support.records import NOON
 from tests.support.reported import project_all
@@ -103,7 +104,7 @@ def test_a_month_stays_whole_where_the_lock_of_appends_does_not_come(site: Site)
     site.fill({"old": gone(stories.succeeded)}, OLD_MONTH_DAYS)
     site.archive(Keeping(site.engine))
     with psycopg.connect(plain_url(site.url)) as writer:
-        writer.execute("SELECT pg_advisory_xact_lock(1246708300, 1)")
+        writer.execute(APPEND_LOCK)
         assert drop_step(site, None) == (None, 0, None)
     assert [told(site, table) for table in ("stream", "job")] == [1, 1]
     assert site.archive().partitions == ["event_y2022m10"]
@@ -146,8 +147,8 @@ def test_a_row_that_the_projector_is_writing_goes_with_its_job(site: Site) -> No
             lambda: not removal.is_alive() or bool(looker.execute(waits).fetchall()),
             "the removal waits, or is done",
         )
-        held = "SELECT pg_try_advisory_xact_lock(1246708300, 1)"
-        assert looker.execute(held).fetchone() == (True,), "no append waits with it"
+        with looker.transaction():
+            looker.execute(f"{APPEND_LOCK} NOWAIT")  # no append waits with it
         projector.commit()
         removal.join()
         left = "SELECT count(*) FROM report_gap WHERE number = 7"

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, make_url
 from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
 from core.errors import LedgerUnavailable
 from core.ports.event_store import AppendOutcome
-from tests.support.ledgers import app_engine, postgres_ledger
+from tests.support.ledgers import APPEND_LOCK, WAITING, app_engine, postgres_ledger
 from tests.support.lost_acknowledgements import cutting_proxy
 from tests.support.postgres import plain_url
 from tests.support.postgres_fault_proxy import PostgresFaultProxy
@@ -17,8 +17,6 @@ from tests.support.records import StreamWriter, a_stream
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.postgres
-
-APPEND_LOCK = "SELECT pg_advisory_lock(1246708300, 1)"
 
 
 def test_a_commit_whose_answer_is_cut_off_ends_in_a_duplicate(ledger_url: str) -> None:
@@ -62,7 +60,7 @@ def test_a_service_whose_backends_were_ended_connects_anew(engine: Engine, ledge
 def test_an_append_that_waits_too_long_for_the_lock_gives_up(ledger_url: str) -> None:
     with (
         app_engine(ledger_url, statement_timeout_seconds=1) as engine,
-        psycopg.connect(plain_url(ledger_url), autocommit=True) as holder,
+        psycopg.connect(plain_url(ledger_url)) as holder,
     ):
         ledger = postgres_ledger(engine)
         ledger.take_all_shards()
@@ -70,7 +68,7 @@ def test_an_append_that_waits_too_long_for_the_lock_gives_up(ledger_url: str) ->
         holder.execute(APPEND_LOCK)
         with pytest.raises(LedgerUnavailable, match="timeout"):
             ledger.store.append([part])
-        holder.execute("SELECT pg_advisory_unlock_all()")
+        holder.rollback()
         (result,) = ledger.store.append([part])
     assert result.outcome is AppendOutcome.APPENDED
 
@@ -121,20 +119,20 @@ def test_an_append_judges_what_was_committed_while_it_waited(
         outcomes.append(result.outcome)
 
     threads = [threading.Thread(target=append, args=(number,)) for number in (0, 1)]
-    with psycopg.connect(plain_url(ledger_url), autocommit=True) as holder:
+    with (
+        psycopg.connect(plain_url(ledger_url)) as holder,
+        psycopg.connect(plain_url(ledger_url), autocommit=True) as looker,
+    ):
         ledger.store.append([StreamWriter(a_stream("other")).next()])
         holder.execute(APPEND_LOCK)
         for thread in threads:
             thread.start()
 
         def both_wait() -> bool:
-            waiting = holder.execute(
-                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-            ).fetchone()
-            return waiting == (2,)
+            return looker.execute(WAITING).fetchone() == (2,)
 
         wait_until(both_wait, "both appends wait for the lock")
-        holder.execute("SELECT pg_advisory_unlock_all()")
+        holder.rollback()
         for thread in threads:
             thread.join(30)
     assert sorted(outcomes) == [AppendOutcome.APPENDED, AppendOutcome.CONFLICT]

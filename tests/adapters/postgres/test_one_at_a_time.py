@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from core.ports.history import JobFilter
 from core.values.ids import SHARDS
-from tests.support.ledgers import TERM, Ledger, postgres_ledger
+from tests.support.ledgers import APPEND_LOCK, TERM, WAITING, Ledger, postgres_ledger
 from tests.support.postgres import plain_url
 from tests.support.records import StreamWriter, a_stream
 from tests.support.waiting import wait_until
@@ -38,20 +38,19 @@ def test_a_write_waits_for_the_append_in_flight(
     ledger.store.append([PART])
     before = state(ledger)
     thread = threading.Thread(target=WRITES[write], args=(ledger,))
-    with psycopg.connect(plain_url(ledger_url), autocommit=True) as append_in_flight:
-        append_in_flight.execute("SELECT pg_advisory_lock(1246708300, 1)")
+    with (
+        psycopg.connect(plain_url(ledger_url)) as append_in_flight,
+        psycopg.connect(plain_url(ledger_url), autocommit=True) as looker,
+    ):
+        append_in_flight.execute(APPEND_LOCK)
         thread.start()
 
         def it_waits() -> bool:
-            waiting = append_in_flight.execute(
-                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted "
-                "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-            ).fetchone()
-            return waiting == (1,)
+            return looker.execute(WAITING).fetchone() == (1,)
 
         wait_until(it_waits, f"{write} waits")
         assert state(ledger) == before
-        append_in_flight.execute("SELECT pg_advisory_unlock_all()")
+        append_in_flight.rollback()
         thread.join(30)
     if write != "acquire":  # the other owner finds nothing free
         assert state(ledger) != before
