@@ -15,6 +15,7 @@ from adapters.service.hands import Hands
 from adapters.service.runtime_env import parse_runtime_env
 from core.jobs.policy import Policy
 from core.log.redaction import Redactor, digest
+from core.log.storable import storable_text, word
 from core.ports.ray_jobs import RayJobInfo
 from core.rayjob.children import (
     attempt_of,
@@ -174,7 +175,7 @@ def _seen_status(status: Manifest, redactor: Redactor, at: Instant) -> SeenStatu
 def _word(status: Manifest, field: str) -> str:
     """Return a name; empty if it is too long for one."""
     found = text(status, field)
-    return found if len(found) <= WORD_CHARACTERS_MAX else ""
+    return storable_text(found) if len(found) <= WORD_CHARACTERS_MAX else ""
 
 
 def _past(status: Manifest, field: str, now: Instant) -> Instant | None:
@@ -206,8 +207,8 @@ def see_cluster(
         name=text(metadata, "name"),
         uid=uid,
         owned=owner_uid(manifest) == job_uid,
-        state=text(manifest, "status", "state"),
-        address=dashboard_address(manifest, domain),
+        state=word(manifest, "status", "state"),
+        address=storable_text(dashboard_address(manifest, domain)),
         deleting=text(metadata, "deletionTimestamp") != "",
         status=mirrored if isinstance(mirrored, dict) else {},
     )
@@ -232,7 +233,7 @@ def see_submitter(
         message=redactor.text(end.message, MESSAGE_CHARACTERS_MAX),
         deleting=text(metadata, "deletionTimestamp") != "",
         attempt=attempt_of(manifest),
-        job_id=submission_of(manifest),
+        job_id=storable_text(submission_of(manifest)),
     )
 
 

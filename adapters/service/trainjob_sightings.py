@@ -11,6 +11,7 @@ from adapters.service.live import LiveJob
 from adapters.service.sightings import MESSAGE_CHARACTERS_MAX, REASON_CHARACTERS_MAX, Door
 from core.jobs.identity import JobIdentity
 from core.log.redaction import Redactor, digest
+from core.log.storable import word
 from core.trainjob.conditions import Condition
 from core.trainjob.framework import contributed
 from core.trainjob.observations import (
@@ -83,7 +84,7 @@ def _seen_status(status: Manifest, redactor: Redactor) -> SeenTrainStatus:
 
 def _condition(item: Json, redactor: Redactor) -> Condition:
     return Condition(
-        type=text(item, "type"),
+        type=word(item, "type"),
         is_true=text(item, "status") == "True",
         reason=redactor.text(text(item, "reason"), REASON_CHARACTERS_MAX),
         message=redactor.text(text(item, "message"), MESSAGE_CHARACTERS_MAX),
@@ -94,7 +95,7 @@ def _condition(item: Json, redactor: Redactor) -> Condition:
 def _counts(found: Json) -> tuple[JobCounts, ...]:
     return tuple(
         JobCounts(
-            name=text(item, "name"),
+            name=word(item, "name"),
             ready=number(item, "ready") or 0,
             succeeded=number(item, "succeeded") or 0,
             failed=number(item, "failed") or 0,

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from core.values.documents import Json
+from core.values.documents import Json, text
 
 DEEPEST = 100
 """Levels of nesting that are looked at; no Kubernetes schema comes near."""
@@ -19,9 +19,23 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 """What jsonb and UTF-8 cannot hold."""
 
 
-def storable_text(text: str) -> str:
+def storable_text(written: str) -> str:
     """Return a text with U+FFFD in place of U+0000 and of lone surrogates."""
-    return text if text.isascii() and "\x00" not in text else _UNSTORABLE.sub("\ufffd", text)
+    fits = written.isascii() and "\x00" not in written
+    return written if fits else _UNSTORABLE.sub("\ufffd", written)
+
+
+WORD_CHARACTERS_MAX = 1_000
+"""Of a longer name, id or address only so much is kept; it is none that anything accepts."""
+
+
+def word(document: Json, *path: str) -> str:
+    """Return the name, id or other short text found at `path`, as the log can hold it.
+
+    Empty where it is absent or no string. Redaction does not see it: what decides about a job
+    must not change with the secrets that are known.
+    """
+    return storable_text(text(document, *path)[:WORD_CHARACTERS_MAX])
 
 
 def storable_number(value: float) -> int | float | str:

@@ -75,11 +75,16 @@ def label_key_errors(text: str) -> list[str]:
 def _prefix_errors(prefix: str) -> list[str]:
     if not prefix:
         return ["prefix part must be non-empty"]
-    errors = _too_long(prefix, SUBDOMAIN_MAX_BYTES)
-    if not re.fullmatch(_SUBDOMAIN, prefix):
+    return [f"prefix part {error}" for error in subdomain_errors(prefix)]
+
+
+def subdomain_errors(text: str) -> list[str]:
+    """Return what is wrong with `text` as the name of most objects."""
+    errors = _too_long(text, SUBDOMAIN_MAX_BYTES)
+    if not re.fullmatch(_SUBDOMAIN, text):
         rule = (
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
             "'-' or '.', and must start and end with an alphanumeric character"
         )
         errors.append(_broken(rule, _SUBDOMAIN, "example.com"))
-    return [f"prefix part {error}" for error in errors]
+    return errors

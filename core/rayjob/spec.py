@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.jobs.whose import MANAGED_BY_JOBLEDGER
+from core.log.storable import word
 from core.rayjob.names import RAY_SUCCESS_WINS_ANNOTATION
 from core.values.delays import SECONDS_MAX, delay_seconds
 from core.values.documents import Manifest, child, items, number, text
@@ -105,9 +106,9 @@ def read_spec(manifest: Manifest) -> RayJobSpec:
         ttl_seconds_after_finished=delay_seconds(spec, "ttlSecondsAfterFinished"),
         shutdown_after_job_finishes=spec.get("shutdownAfterJobFinishes") is True,
         suspend=spec.get("suspend") is True,
-        job_id=text(spec, "jobId"),
-        cluster_selector=text(spec, "clusterSelector", "ray.io/cluster"),
-        managed_by=text(spec, "managedBy"),
+        job_id=word(spec, "jobId"),
+        cluster_selector=word(spec, "clusterSelector", "ray.io/cluster"),
+        managed_by=word(spec, "managedBy"),
         ray_success_wins=text(manifest, "metadata", "annotations", RAY_SUCCESS_WINS_ANNOTATION)
         == "true",
         deletion_rules=tuple(_deletion_rules(spec)),
@@ -130,8 +131,8 @@ def _deletion_rules(spec: Manifest) -> Iterator[DeletionRule]:
         if policy is not None:
             yield DeletionRule(
                 policy=policy,
-                job_status=text(rule, "condition", "jobStatus"),
-                phase=text(rule, "condition", "jobDeploymentStatus"),
+                job_status=word(rule, "condition", "jobStatus"),
+                phase=word(rule, "condition", "jobDeploymentStatus"),
                 ttl_seconds=delay_seconds(rule, "condition", "ttlSeconds"),
                 source=f"deletionRules[{index}]",
             )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from core.rayjob.entrypoint_resources import resource_amounts
-from core.rayjob.kubernetes_names import label_value_errors
+from core.rayjob.kubernetes_names import label_value_errors, subdomain_errors
 from core.rayjob.ray_versions import metadata_version_problem
 from core.rayjob.spec import SubmissionMode, read_spec
 from core.rayjob.validation_reading import is_given
@@ -19,6 +19,9 @@ SPEC = "The RayJob spec is invalid: "
 _NOT_IN_A_URL = re.compile(r"[/?#%\s\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """The submission id is a part of the Ray job API's addresses, and upstream does not escape it."""
 
+JOB_ID_MAX = 253
+"""Longest submission id that is taken; those that are derived are far shorter."""
+
 _RUNS_RAY_CLI = frozenset({SubmissionMode.K8S_JOB, SubmissionMode.SIDECAR})
 
 
@@ -29,6 +32,14 @@ def content_problems(spec: Manifest) -> Iterator[str]:
         yield (
             f"{SPEC}spec.jobId is {job_id[:SHOWN_MAX]!a}; it becomes part of a URL of the Ray job "
             "API: leave out '/', '?', '#', '%', spaces and control characters"
+        )
+    if len(job_id) > JOB_ID_MAX:
+        yield f"{SPEC}spec.jobId has {len(job_id)} characters; write {JOB_ID_MAX} at most"
+    selected = text(spec, "clusterSelector", "ray.io/cluster")
+    if selected and (errors := subdomain_errors(selected)):
+        yield (
+            f"{SPEC}spec.clusterSelector['ray.io/cluster'] is {selected[:SHOWN_MAX]!a}, which is "
+            f"the name of no RayCluster: {errors[0]}"
         )
     mode = text(spec, "submissionMode")
     if label_value_errors(mode):

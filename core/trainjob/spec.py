@@ -6,8 +6,9 @@ objects are built. Source: Trainer v2.3, trainjob_types.go; the defaults are tho
 
 from dataclasses import dataclass
 
+from core.log.storable import word
 from core.values.delays import delay_seconds
-from core.values.documents import Manifest, child, text
+from core.values.documents import Manifest, child
 
 GROUP = "trainer.kubeflow.org"
 RUNTIME_KINDS = ("ClusterTrainingRuntime", "TrainingRuntime")
@@ -59,9 +60,9 @@ def read_runtime_ref(manifest: Manifest) -> RuntimeRef:
     """Return the runtime that a TrainJob names, with the CRD's defaults."""
     ref = child(manifest, "spec", "runtimeRef")
     return RuntimeRef(
-        name=text(ref, "name"),
-        group=text(ref, "apiGroup") or GROUP,
-        kind=text(ref, "kind") or RUNTIME_KINDS[0],
+        name=word(ref, "name"),
+        group=word(ref, "apiGroup") or GROUP,
+        kind=word(ref, "kind") or RUNTIME_KINDS[0],
     )
 
 
@@ -72,5 +73,5 @@ def read_spec(manifest: Manifest) -> TrainJobSpec:
         runtime=read_runtime_ref(manifest),
         suspend=spec.get("suspend") is True,
         active_deadline_seconds=delay_seconds(spec, "activeDeadlineSeconds"),
-        managed_by=text(spec, "managedBy"),
+        managed_by=word(spec, "managedBy"),
     )

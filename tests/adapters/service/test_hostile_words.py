@@ -1,0 +1,73 @@
+"""What a job's author writes as a name or an id, as it comes to the log: of both kinds of job."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+import pytest
+
+from adapters.service.sightings import Door, identify, see_manifest
+from adapters.service.trainjob_sightings import see_trainjob
+from core.jobs.policy import Policy
+from core.log.redaction import Redactor
+from core.log.storable import WORD_CHARACTERS_MAX
+from core.rayjob.observations import ManifestSeen
+from core.trainjob.observations import TrainJobSeen
+from tests.support.api import rayjob
+from tests.support.records import NOON
+
+HOSTILE = ("a\x00b", "\x00", "\ud800", "a\udfffb")
+LONG = "x" * 1_000_000
+DOOR = Door(cluster="kind", policy=Policy(), redaction_key=b"k" * 32)
+See: TypeAlias = Callable[..., ManifestSeen | TrainJobSeen]
+
+
+def with_spec(**spec: object) -> dict[str, Any]:
+    made = rayjob("mine", **spec)
+    created = "2026-11-22T03:00:00Z"
+    made["metadata"] |= {"namespace": "ml", "uid": "u", "creationTimestamp": created}
+    return made
+
+
+def on(cluster: str) -> dict[str, Any]:
+    return {"clusterSelector": {"ray.io/cluster": cluster}}
+
+
+def everywhere(text: str) -> dict[str, Any]:
+    """Return specification fields that the rules read, each with a text."""
+    rule = {"policy": "DeleteCluster", "condition": {"jobStatus": text}}
+    return {
+        "jobId": text,
+        "managedBy": text,
+        "submissionMode": text,
+        "deletionStrategy": {"deletionRules": [rule]},
+        "runtimeRef": {"name": text, "kind": text, "apiGroup": text},
+        **on(text),
+    }
+
+
+def shown(text: str) -> dict[str, Any]:
+    """Return status fields that the rules read, each with a text."""
+    fields = ("jobDeploymentStatus", "jobStatus", "jobId", "rayClusterName", "dashboardURL")
+    condition = {"type": text, "status": "True", "reason": text, "message": text}
+    status: dict[str, Any] = dict.fromkeys((*fields, "reason", "message"), text)
+    return status | {"conditions": [condition], "jobsStatus": [{"name": text}]}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("see", [see_manifest, see_trainjob])
+def test_whatever_a_job_holds_the_log_can_hold_what_was_seen(see: See, text: str) -> None:
+    """Else Postgres refuses its first event: it stays without a status and says nothing."""
+    manifest = with_spec(**everywhere(text)) | {"status": shown(text)}
+    identity = identify("kind", manifest)
+    seen = see(DOOR, identity, manifest, Redactor(b"k" * 32, frozenset()), NOON)
+    written = msgspec.json.encode(seen).decode()
+    assert "\\u0000" not in written
+    assert "mine" in written
+
+
+@pytest.mark.parametrize("see", [see_manifest, see_trainjob])
+def test_of_an_overlong_word_no_more_is_kept_than_of_any(see: See) -> None:
+    manifest = with_spec(jobId=LONG, runtimeRef={"name": LONG}, managedBy=LONG, **on(LONG))
+    seen = see(DOOR, identify("kind", manifest), manifest, Redactor(b"k" * 32, frozenset()), NOON)
+    assert len(msgspec.json.encode(seen.spec)) < 5 * WORD_CHARACTERS_MAX
