@@ -14,7 +14,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
-from adapters import forensic_wiring
+from adapters import clock_wiring, forensic_wiring
 from adapters.http.health import health_app
 from adapters.http.server import CannotServe, HttpServer
 from adapters.kube.client import KubernetesCluster
@@ -32,6 +32,7 @@ from adapters.sandbox.kubeconfig import write_kubeconfig
 from adapters.scheduler.alarms import SchedulerAlarms
 from adapters.service.acting import World
 from adapters.service.carrying_out import Office
+from adapters.service.clocks import Clocks
 from adapters.service.confirmations import Confirmations
 from adapters.service.controller import Controller, ControllerParts
 from adapters.service.handover import Handover
@@ -41,7 +42,6 @@ from adapters.service.kept import count_kept_clusters
 from adapters.service.kind_watches import SyncedKinds
 from adapters.service.kuberay_metrics import KubeRayMetrics, announcing
 from adapters.service.leasing import LeaseKeeper
-from adapters.service.letting_go import where_met
 from adapters.service.live import LiveObjects
 from adapters.service.own_writes import OwnWrites
 from adapters.service.plugins import trainjob_plugins
@@ -59,8 +59,8 @@ from adapters.service.watched_kinds import WATCHED
 from adapters.service.watching import Surroundings
 from adapters.service.workers import Workers
 from adapters.settings import Settings
-from adapters.telemetry.clock import SystemClock
 from adapters.telemetry.metrics import Metrics
+from adapters.telemetry.steady_clock import SteadyClock
 
 PARTITIONS_EVERY = timedelta(hours=6)
 ANALYZE_EVERY = timedelta(minutes=15)
@@ -126,7 +126,8 @@ class _Basis:
     settings: Settings
     opened: Ledger
     metrics: Metrics
-    clock: SystemClock
+    clock: SteadyClock
+    clocks: Clocks
     actor: str
     cluster: KubernetesCluster
     watches: KubernetesWatches
@@ -141,7 +142,7 @@ class _Basis:
 
 
 def _basis(settings: Settings, opened: Ledger) -> _Basis:
-    transport, clock = connect(cluster_connection(settings)), SystemClock()
+    transport, clock = connect(cluster_connection(settings)), SteadyClock()
     metrics, only_records = Metrics(), settings.control == "nothing"
     actor = f"{settings.replica}/{uuid.uuid4().hex[:8]}"
     share = Share(opened.replicas, clock, actor, settings.lease_seconds)
@@ -152,7 +153,8 @@ def _basis(settings: Settings, opened: Ledger) -> _Basis:
         clock=clock,
         actor=actor,
         cluster=ReadOnlyCluster(transport) if only_records else KubernetesCluster(transport),
-        watches=KubernetesWatches(transport),
+        clocks=clock_wiring.clocks_of(clock, opened.engine, transport),
+        watches=KubernetesWatches(transport, clock=clock),
         ray=RayJobApi(call_seconds=settings.ray_timeout_seconds),
         inbox=Inbox(),
         live=LiveObjects(),
@@ -305,7 +307,9 @@ def service(settings: Settings, opened: Ledger) -> Service:
     """Return the long-running service on an opened ledger; nothing is started yet."""
     opened = of_cluster(opened, settings.cluster)
     basis = _basis(settings, opened)
-    alarms = SchedulerAlarms(opened.pending, basis.clock, basis.leases.shards)
+    clocks = basis.clocks
+    alarms = SchedulerAlarms(opened.pending, basis.clock, basis.leases.shards, clocks.holds)
+    clock_wiring.keep_comparing(clocks, alarms, basis.metrics)
     controller = _controller(basis, alarms)
     _share_work(basis, controller, alarms)
     alarms.add_duty("sum up confirmations", controller.sum_up, SUM_UP_EVERY)
@@ -328,7 +332,7 @@ def service(settings: Settings, opened: Ledger) -> Service:
             settings, opened.engine, basis.metrics.seals_sound.set
         )
         alarms.add_duty("seal the log", sealing.seal, seal_every)
-    notes = partial(where_met, basis.door.hands)
+    notes = clock_wiring.notes_of(basis.door.hands, clocks)
     told = (controller.is_alive, controller.waits_for)
     health = health_app(*told, basis.metrics.registry, controller.troubles, notes)
     app = forensic_wiring.with_api_if_allowed(health, opened, settings, lambda: basis.cluster)

@@ -69,8 +69,15 @@ class SchedulerAlarms:
     """
 
     def __init__(
-        self, pending: PendingDecisions, clock: Clock, shards: Callable[[], Collection[int]]
+        self,
+        pending: PendingDecisions,
+        clock: Clock,
+        shards: Callable[[], Collection[int]],
+        holds: Callable[[DecisionRow], bool] = lambda _: False,
     ) -> None:
+        """Take the pending decisions, the time, the shards held, and which decisions must wait."""
+        self._holds = holds
+        self._held_back: set[DecisionId] = set()
         self._lock = threading.Lock()
         self._over = False
         self._on_due: OnDue | None = None
@@ -116,6 +123,9 @@ class SchedulerAlarms:
         """
         if due_at is None:
             self._store.forget_waits()
+            held, self._held_back = self._held_back, set()
+            for decision in held:
+                self._store.dealt_with(decision)  # not yet: so it is told again, at once
         self._wake(due_at)
 
     def _wake(self, due_at: Instant | None) -> None:
@@ -143,5 +153,7 @@ class SchedulerAlarms:
         return thread is not None and thread.is_alive() and silent < SILENT_SECONDS_MAX
 
     def _tell(self, row: DecisionRow) -> None:
-        if self._on_due is not None:
+        if self._holds(row):
+            self._held_back.add(row.decision_id)
+        elif self._on_due is not None:
             self._on_due(row)

@@ -142,6 +142,11 @@ class Metrics:
             ["kind", "namespace"],
             registry=registry,
         )
+        self.clocks_disagree = Gauge(
+            "jobledger_clocks_disagree",
+            "1 while what would end a job waits, because clocks are apart.",
+            registry=registry,
+        )
         self.status_writes = Counter(
             "jobledger_status_writes_total",
             "Writes of .status, by outcome.",

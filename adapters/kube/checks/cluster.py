@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 
+from adapters.kube.api_clock import api_server_now
 from adapters.kube.checks.rights import Wants, how_bad, rights
-from adapters.kube.transport import Request, Transport, finish
+from adapters.kube.transport import Transport
 from core.errors import ObjectNotFound, RequestForbidden
 from core.forensics.findings import Check, Finding, error, note, warning
 from core.jobs.whose import WHAT_TO_DO, Refusal
@@ -75,13 +75,10 @@ def _may(view: ClusterView, group: str, resource: str, verb: str) -> bool:
 def api_clock(view: ClusterView) -> Iterator[Finding]:
     """Yield a difference between this clock and the API server's."""
     before = view.now()
-    response = view.transport.open(Request(method="GET", path="/version", about="the version"))
+    theirs = api_server_now(view.transport)
     after = view.now()
-    finish(response)
-    told = response.headers.get("Date")
-    if told is None:
+    if theirs is None:
         return
-    theirs = parsedate_to_datetime(told)
     off = max((before - theirs).total_seconds() - 1, (theirs - after).total_seconds())
     if off > CLOCK_SECONDS_MAX:
         what = f"this clock and the API server's are {off:.0f} s apart"

@@ -243,3 +243,18 @@ def test_starting_and_stopping_from_many_threads_leaves_no_thread_behind() -> No
         assert not desk.alarms.is_alive()
         desk.alarms.start(desk.tell)
         assert not desk.alarms.is_alive(), "stopping is final"
+
+
+def test_what_is_held_is_told_as_soon_as_it_may_be() -> None:
+    desk = Desk(a_decision("end", -1), a_decision("retry", -1))
+    held = {"end"}
+    desk.alarms = SchedulerAlarms(
+        desk.table, desk.clock, lambda: desk.shards, lambda row: row.cause in held
+    )
+    with desk.started():
+        wait_until(lambda: desk.told == ["retry"], "what may go on is told")
+        desk.looked_again()
+        assert desk.told == ["retry"]
+        held.clear()
+        desk.alarms.wake()
+        wait_until(lambda: desk.told == ["retry", "end"], "what was held is told")

@@ -1,0 +1,40 @@
+"""The composition root of clocks: what joins ours with the database's and the API server's."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+
+from sqlalchemy import Engine
+
+from adapters.kube.api_clock import api_server_now
+from adapters.kube.transport import Transport
+from adapters.postgres.clock import database_now
+from adapters.scheduler.alarms import SchedulerAlarms
+from adapters.service.clocks import Clocks, Told
+from adapters.service.hands import Hands
+from adapters.service.letting_go import where_met
+from adapters.telemetry.metrics import Metrics
+from adapters.telemetry.steady_clock import SteadyClock
+
+COMPARE_EVERY = timedelta(seconds=10)
+
+
+def clocks_of(own: SteadyClock, engine: Engine, transport: Transport) -> Clocks:
+    """Return the clocks by which jobs are judged."""
+    others: dict[str, Told] = {
+        "database": partial(database_now, engine),
+        "API server": partial(api_server_now, transport),
+    }
+    return Clocks(own, others)
+
+
+def keep_comparing(clocks: Clocks, alarms: SchedulerAlarms, metrics: Metrics) -> None:
+    """Let them be compared from the start on, and tell what waited once they agree."""
+    clocks.agree = alarms.wake
+    alarms.add_duty("compare clocks", clocks.compare, COMPARE_EVERY, at_once=True)
+    metrics.clocks_disagree.set_function(lambda: float(clocks.trouble != ""))
+
+
+def notes_of(hands: Hands, clocks: Clocks) -> Callable[[], list[str]]:
+    """Return what `/readyz` notes though the service is ready."""
+    return lambda: [*where_met(hands), *clocks.notes()]

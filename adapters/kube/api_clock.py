@@ -1,0 +1,21 @@
+"""What time it is by the API server's clock."""
+
+from email.utils import parsedate_to_datetime
+
+from adapters.kube.transport import Request, Transport, finish
+from core.values.instants import Instant
+
+
+def api_server_now(transport: Transport) -> Instant | None:
+    """Return the whole second by the API server's clock; None if its answers are not dated.
+
+    Raises:
+        ClusterError: it does not answer.
+    """
+    response = transport.open(Request(method="GET", path="/version", about="the version"))
+    finish(response)
+    told = response.headers.get("Date")
+    try:
+        return parsedate_to_datetime(told) if told else None
+    except ValueError:
+        return None

@@ -1,0 +1,122 @@
+"""Clocks that disagree, and one that is set: what is judged by them, and what waits."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from adapters.service.clocks import APART_MAX, GOES_ON, Clocks
+from adapters.telemetry.steady_clock import STEP_MAX, SteadyClock
+from core.errors import LedgerUnavailable
+from core.jobs.decisions import DecisionKind
+from core.jobs.rows import DecisionRow
+from core.values.instants import Instant
+from tests.support.records import NOON, a_decision_row, a_stream
+
+HOUR = timedelta(hours=1)
+NOTHING = timedelta()
+
+
+class Machine:
+    """A machine with its clock, the world around it, and what is asked of both."""
+
+    def __init__(self) -> None:
+        self.passed = 0.0
+        self.set_by = {"own": NOTHING, "database": NOTHING, "API server": NOTHING}
+        self.down: set[str] = set()
+        self.agreed = 0
+        self.clock = SteadyClock(lambda: self.told("own"), lambda: self.passed)
+        self.clocks = Clocks(
+            self.clock,
+            {name: lambda name=name: self.told(name) for name in ("database", "API server")},  # type: ignore[misc]  # a default argument binds the name
+            self.agree,
+        )
+
+    def told(self, name: str) -> Instant:
+        if name in self.down:
+            raise LedgerUnavailable(name)
+        return NOON + timedelta(seconds=self.passed) + self.set_by[name]
+
+    def agree(self) -> None:
+        self.agreed += 1
+
+    def compared(self) -> Clocks:
+        self.clocks.compare()
+        return self.clocks
+
+
+def row(kind: DecisionKind) -> DecisionRow:
+    return replace(a_decision_row(a_stream()), kind=kind.value)
+
+
+@pytest.mark.parametrize("step", [HOUR, -HOUR, STEP_MAX * 1.5])
+def test_time_goes_on_as_before_when_the_clock_of_the_machine_is_set(step: timedelta) -> None:
+    """A deadline of 600 s fired after 9 s, for the clock had been set forward by an hour."""
+    machine = Machine()
+    machine.compared()
+    machine.passed, machine.set_by["own"] = 9.0, step
+    assert machine.clock.now() == NOON + timedelta(seconds=9)
+    clocks = machine.compared()
+    assert clocks.trouble == "", "the others agree with what it goes on with"
+    assert "the clock of this machine was set by" in clocks.notes()[0]
+    machine.passed = 600.0
+    assert machine.clock.now() == NOON + timedelta(seconds=600)
+    machine.set_by["own"] = NOTHING
+    assert machine.compared().notes() == []
+
+
+def test_a_clock_that_is_slewed_is_followed() -> None:
+    machine = Machine()
+    for number in range(100):
+        machine.passed, machine.set_by["own"] = 10.0 * number, timedelta(seconds=number)
+        assert machine.clock.now() == machine.told("own")
+
+
+def test_a_step_that_the_others_agree_with_is_followed() -> None:
+    """The machine had stood still, or its clock was wrong before."""
+    machine = Machine()
+    for name in machine.set_by:
+        machine.set_by[name] = HOUR
+    assert machine.compared().trouble == ""
+    assert machine.clock.now() == NOON + HOUR
+    assert machine.clocks.notes() == []
+
+
+@pytest.mark.parametrize("name", ["database", "API server"])
+@pytest.mark.parametrize("off", [HOUR, -HOUR])
+def test_while_clocks_are_apart_what_would_end_a_job_waits(name: str, off: timedelta) -> None:
+    machine = Machine()
+    machine.compared()
+    machine.set_by[name] = off
+    clocks = machine.compared()
+    assert clocks.trouble == f"the {name}'s is {off.total_seconds():+.0f} s from this one"
+    held = {kind for kind in DecisionKind if clocks.holds(row(kind))}
+    assert held == set(DecisionKind) - GOES_ON
+    assert DecisionKind.ACTIVE_DEADLINE in held
+    assert DecisionKind.RETRY not in held
+    assert "waits until they agree" in clocks.notes()[0]
+    machine.down.add(name)
+    assert machine.compared().trouble != "", "what does not answer now was apart"
+    machine.set_by[name] = NOTHING
+    machine.down.clear()
+    agreed = machine.agreed
+    assert machine.compared().trouble == ""
+    assert machine.agreed == agreed + 1, "what waited is told"
+    assert not any(clocks.holds(row(kind)) for kind in DecisionKind)
+
+
+def test_nothing_ends_before_the_first_comparison_and_what_does_not_answer_holds_up_nothing() -> (
+    None
+):
+    machine = Machine()
+    assert machine.clocks.holds(row(DecisionKind.ACTIVE_DEADLINE))
+    machine.down = {"database", "API server"}
+    assert not machine.compared().holds(row(DecisionKind.ACTIVE_DEADLINE))
+    assert machine.agreed == 1
+
+
+def test_a_little_is_no_trouble() -> None:
+    machine = Machine()
+    machine.set_by["database"] = APART_MAX
+    machine.set_by["API server"] = -APART_MAX
+    assert machine.compared().trouble == ""
