@@ -9,7 +9,7 @@ RAY_STAMP := $(VENV)/.installed-ray
 SDK_STAMP := $(VENV)/sdk/.installed
 WORKERS ?= 2
 
-.PHONY: help demo test test-ray explore check format apiserver sdk bench soak mutate lock install clean
+.PHONY: help demo test test-ray explore check format apiserver upstream sdk bench soak mutate lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -48,6 +48,9 @@ mutate: install ## Small mistakes in core/ that no test notices; ARGS="core/jobs
 
 apiserver: install ## Build etcd, kube-apiserver, its controllers, kubectl, JobSet (once, twelve minutes)
 	@$(BIN)/python -m tests.apiserver.build
+
+upstream: install ## Ask upstream's own code again: the answers that tests compare with (needs Go; ARGS="search")
+	@$(BIN)/python -m tests.upstream $(or $(ARGS),answers)
 
 sdk: $(SDK_STAMP) ## The Kubeflow SDK in an environment of its own, for the tests that drive it
 

@@ -29,9 +29,9 @@ from core.errors import (
 from core.jobs.effects import BUILT_FROM_SPEC, EffectKind, OpenEffect
 from core.jobs.ownership import is_controlled_by
 from core.log.redaction import digest
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Resource
+from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, VOLCANO_POD_GROUPS, Resource
 from core.rayjob.children import attempt_of
-from core.rayjob.gang import POD_GROUPS, build_pod_group
+from core.rayjob.gang import build_pod_group
 from core.rayjob.manifests import build_cluster, build_submitter
 from core.rayjob.names import FINALIZER
 from core.rayjob.submission import build_submission
@@ -228,22 +228,22 @@ def _put_pod_group(world: World, job: LiveJob, effect: OpenEffect, names: Attemp
     identity, name = job.identity, effect.wanted.name
     is_over = effect.wanted.kind is EffectKind.CLEAR_POD_GROUP
     wanted = build_pod_group(job.manifest, is_over=is_over)
-    found = world.cluster.get(POD_GROUPS, identity.namespace, name)
+    found = world.cluster.get(VOLCANO_POD_GROUPS, identity.namespace, name)
     if found is None:
         if is_over:
             return Done(gone=True, already=True)
-        made = world.cluster.create(POD_GROUPS, wanted)
+        made = world.cluster.create(VOLCANO_POD_GROUPS, wanted)
         return Done(uid=text(made, "metadata", "uid"))
     if is_over and not is_controlled_by(found, identity.uid):
         return Done(gone=True, already=True)
-    refuse_if_taken(POD_GROUPS, found, job)
+    refuse_if_taken(VOLCANO_POD_GROUPS, found, job)
     uid, spec = text(found, "metadata", "uid"), child(wanted, "spec")
     if all(child(found, "spec").get(key) == value for key, value in spec.items()):
         return Done(uid=uid, already=True)
     before = child(found, "spec", "minResources")
     resources = {**dict.fromkeys(before), **child(spec, "minResources")}
     patch: dict[str, Json] = {**exactly(found), "spec": {**spec, "minResources": resources}}
-    world.cluster.merge_patch(POD_GROUPS, identity.namespace, name, patch)
+    world.cluster.merge_patch(VOLCANO_POD_GROUPS, identity.namespace, name, patch)
     return Done(uid=uid)
 
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from core.ports.cluster import Resource
+from core.ports.cluster import VOLCANO_POD_GROUPS
 from core.rayjob.owning import owner_reference
 from core.rayjob.submitter_container import default_container
 from core.rayjob.validation_reading import texts
@@ -19,7 +19,6 @@ from core.values.documents import Json, Manifest, child, items, number, text
 from core.values.quantities import Amounts, amounts, greatest, times, total
 
 VOLCANO, YUNIKORN, KAI = "volcano", "yunikorn", "kai-scheduler"
-POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
 SUBMITTER_GROUP, HEAD_GROUP = "submittergroup", "headgroup"
 
 PRIORITY_LABEL = "ray.io/priority-class-name"
@@ -118,8 +117,8 @@ def build_pod_group(job: Manifest, *, is_over: bool = False) -> Manifest:
         highest: dict[str, Json] = {"highestTierAllowed": int(tier)} if tier.isdigit() else {}
         spec["networkTopology"] = {"mode": given[VOLCANO_TOPOLOGY], **highest}
     return {
-        "apiVersion": POD_GROUPS.api_version,
-        "kind": POD_GROUPS.kind,
+        "apiVersion": VOLCANO_POD_GROUPS.api_version,
+        "kind": VOLCANO_POD_GROUPS.kind,
         "metadata": {
             "name": pod_group_name(text(job, "metadata", "name")),
             "namespace": text(job, "metadata", "namespace"),

@@ -81,11 +81,14 @@ def _texts(value: Json) -> Mapping[str, str]:
 
 
 def _in_order(spec: Manifest, order: list[str]) -> Manifest:
-    """Return the specification with its replicatedJobs in the runtime's order."""
+    """Return the specification with its replicatedJobs in the runtime's order.
+
+    One that only a patch has stays beside the first, as upstream: its place is none, which is 0.
+    """
 
     def place(item: Json) -> int:
         name = text(item, "name")
-        return order.index(name) if name in order else len(order)
+        return order.index(name) if name in order else 0
 
     if "replicatedJobs" not in spec:
         return spec

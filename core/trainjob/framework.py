@@ -134,6 +134,10 @@ class Plugin:
     """A part of the building. Each method is an extension point; the default does nothing."""
 
     name: str = ""
+    ml_policies: tuple[str, ...] = ()
+    """Sources of a runtime's mlPolicy that this plugin carries out."""
+    pod_group_policies: tuple[str, ...] = ()
+    """Sources of a runtime's podGroupPolicy that this plugin carries out."""
     watched: tuple[Resource, ...] = ()
     """Kinds of objects that this plugin builds and that are watched."""
 
@@ -179,6 +183,8 @@ def run(plugins: Sequence[Plugin], info: Info) -> tuple[BuiltObject, ...]:
     Raises:
         BuildFailed: a plugin finds something wrong, or fails in whatever way.
     """
+    if uncarried := _uncarried(plugins, info):
+        raise BuildFailed("", uncarried)
     for plugin in plugins:
         with _answering(plugin):
             problems = [str(problem) for problem in plugin.validate(info)]
@@ -193,6 +199,30 @@ def run(plugins: Sequence[Plugin], info: Info) -> tuple[BuiltObject, ...]:
         with _answering(plugin):
             built += plugin.build(info)
     return tuple(built)
+
+
+def _uncarried(plugins: Sequence[Plugin], info: Info) -> str:
+    """Return which policies of the runtime no plugin carries out; empty if there are none.
+
+    Without them other Pods would run than the runtime promises: unconnected, or not as a gang.
+    """
+    known = {
+        "mlPolicy": {"numNodes"} | {one for plugin in plugins for one in plugin.ml_policies},
+        "podGroupPolicy": {one for plugin in plugins for one in plugin.pod_group_policies},
+    }
+    found = [
+        f"{policy}.{source}"
+        for policy, carried in known.items()
+        for source, value in child(info.runtime, "spec", policy).items()
+        if value is not None and source not in carried
+    ]
+    if not found:
+        return ""
+    name = text(info.runtime, "metadata", "name") or text(info.job, "spec", "runtimeRef", "name")
+    return (
+        f"no plugin carries out {', '.join(sorted(found))} of the runtime {name}; take a runtime "
+        "without, or install a plugin that does"
+    )
 
 
 def contributed(

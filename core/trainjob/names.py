@@ -1,5 +1,7 @@
 """Names of everything that belongs to a TrainJob, and the labels its runtime carries."""
 
+from core.values.documents import Manifest
+
 FIELD_MANAGER = "trainer"
 """Upstream's own, so that fields it once applied and we no longer do are removed."""
 
@@ -12,7 +14,10 @@ NODE, LAUNCHER = "node", "launcher"
 SNAPSHOT_KEY = "runtime"
 SNAPSHOT_ENDING = "-runtime-snapshot"
 MASTER_PORT = 29500
-COMPLETION_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+INDEX: Manifest = {
+    "fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}
+}
+"""Where a Pod reads its number within the Job."""
 
 
 def snapshot_name(job: str) -> str:

@@ -38,17 +38,23 @@ class PodSet:
 
     def container(self, name: str = NODE) -> Manifest | None:
         """Return the container of a name, as the runtime has it."""
+        return self._find("containers", name)
+
+    def init_container(self, name: str) -> Manifest | None:
+        """Return the init container of a name, as the runtime has it."""
+        return self._find("initContainers", name)
+
+    def _find(self, kind: str, name: str) -> Manifest | None:
         return next(
-            (child(item) for item in items(self.pod, "containers") if text(item, "name") == name),
-            None,
+            (child(item) for item in items(self.pod, kind) if text(item, "name") == name), None
         )
 
     def changed(self, name: str, **more: object) -> "PodSet":
-        """Return the set with more put into a container; absent ones are passed over.
+        """Return the set with more put into a container or init container; absent: as it is.
 
         Lists are added to those that other plugins put there, a command or image replaces theirs.
         """
-        if self.container(name) is None:
+        if self.container(name) is None and self.init_container(name) is None:
             return self
         before = self.changes.get(name, ContainerChange())
         values: dict[str, object] = {}
@@ -73,7 +79,11 @@ class PodSet:
 
     @property
     def requests(self) -> Amounts:
-        """Return what one Pod requests. Source: Kubernetes' resourcehelper.PodRequests."""
+        """Return what one Pod requests. Source: Kubernetes' resourcehelper.PodRequests.
+
+        A container that has limits only requests nothing here: the API server fills requests in
+        from limits when it makes the Pod, and a runtime's template has not been through that.
+        """
         running = total(_requests(item) for item in items(self.pod, "containers"))
         sidecars: Amounts = {}
         most: Amounts = {}
@@ -84,12 +94,12 @@ class PodSet:
             else:
                 most = greatest(most, total((sidecars, _requests(item))))
         running = greatest(total((running, sidecars)), most)
+        running = {**running, **_requests(self.pod)}  # what is asked for the Pod as a whole
         return total((running, amounts(self.pod.get("overhead"))))
 
 
 def _requests(container: Json) -> Amounts:
-    limits = amounts(child(container, "resources").get("limits"))
-    return {**limits, **amounts(child(container, "resources").get("requests"))}
+    return amounts(child(container, "resources").get("requests"))
 
 
 def pod_sets_of(spec: Manifest, job: Manifest, runtime: Manifest) -> tuple[PodSet, ...]:

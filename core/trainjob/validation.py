@@ -61,7 +61,8 @@ def jobset_problems(info: Info) -> Iterator[str]:
 
 
 def _runtime_jobs(info: Info) -> list[Json]:
-    return list(items(info.runtime, "spec", "template", "spec", "replicatedJobs"))
+    """Return the replicatedJobs as patched: upstream looks at what is to be built."""
+    return list(items(info.template, "replicatedJobs"))
 
 
 def _pod(job: Json) -> Manifest:

@@ -2,12 +2,16 @@
 
 from core.trainjob.framework import Plugin, in_order
 from core.trainjob.plugins.coscheduling import Coscheduling
+from core.trainjob.plugins.jax import Jax
 from core.trainjob.plugins.jobset import JobSet
 from core.trainjob.plugins.mpi import Mpi
 from core.trainjob.plugins.plainml import PlainMl
 from core.trainjob.plugins.torch import Torch
+from core.trainjob.plugins.volcano import Volcano
+from core.trainjob.plugins.xgboost import XgBoost
 
 
 def all_plugins(*others: Plugin) -> tuple[Plugin, ...]:
     """Return every plugin in the order in which they are asked; `others` are third parties'."""
-    return in_order((PlainMl(), Torch(), Mpi()), others, (Coscheduling(), JobSet()))
+    first = (PlainMl(), Torch(), Mpi(), Jax(), XgBoost())
+    return in_order(first, others, (Coscheduling(), Volcano(), JobSet()))

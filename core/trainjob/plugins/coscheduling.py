@@ -20,6 +20,7 @@ class Coscheduling(Plugin):
     """Makes the PodGroup and labels every Pod with it."""
 
     name = "coscheduling"
+    pod_group_policies: tuple[str, ...] = ("coscheduling",)
     watched: tuple[Resource, ...] = (POD_GROUPS,)
 
     def enforce_pod_group_policy(self, info: Info) -> Info:

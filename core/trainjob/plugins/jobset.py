@@ -48,8 +48,11 @@ class JobSet(Plugin):
                 changed = with_pod_metadata(changed, info.pod_labels, info.pod_annotations)
             count = pod_set.count
             jobs.append(with_job_fields(changed, parallelism=count, completions=count))
-        suspend = child(info.job, "spec").get("suspend") is True
-        return replace(info, template={**info.template, "replicatedJobs": jobs, "suspend": suspend})
+        template = {key: value for key, value in info.template.items() if key != "suspend"}
+        suspend = child(info.job, "spec").get("suspend")
+        if isinstance(suspend, bool):
+            template["suspend"] = suspend
+        return replace(info, template={**template, "replicatedJobs": jobs})
 
     def build(self, info: Info) -> Sequence[BuiltObject]:
         """Return the JobSet."""
@@ -99,10 +102,12 @@ def _with_changes(item: Manifest, pod_set: PodSet) -> Manifest:
     pod: dict[str, Json] = dict(child(item, "template", "spec", "template", "spec"))
     if pod_set.volumes:
         pod["volumes"] = with_volumes(items(pod, "volumes"), pod_set.volumes)
-    pod["containers"] = [
-        _changed(child(container), pod_set.changes.get(text(container, "name")))
-        for container in items(pod, "containers")
-    ]
+    for kind in ("containers", "initContainers"):
+        if kind in pod:
+            pod[kind] = [
+                _changed(child(container), pod_set.changes.get(text(container, "name")))
+                for container in items(pod, kind)
+            ]
     return with_pod(item, pod)
 
 
@@ -180,13 +185,20 @@ def _with_trainer(item: Manifest, pod_set: PodSet, info: Info) -> Manifest:
 
 
 def _of_trainer(trainer: Manifest, pod_set: PodSet) -> dict[str, Json]:
-    """Return image, command and args as far as they are given; a plugin's command comes first."""
+    """Return image, command and args as far as they are given; a plugin's command comes first.
+
+    An empty list is given as well: it clears the runtime's.
+    """
     fields: dict[str, Json] = {}
     change = pod_set.changes.get(NODE)
     if text(trainer, "image"):
         fields["image"] = text(trainer, "image")
-    if items(trainer, "command") and not (change is not None and change.command):
+    if _is_list(trainer, "command") and not (change is not None and change.command):
         fields["command"] = items(trainer, "command")
-    if items(trainer, "args"):
+    if _is_list(trainer, "args"):
         fields["args"] = items(trainer, "args")
     return fields
+
+
+def _is_list(trainer: Manifest, field: str) -> bool:
+    return isinstance(trainer.get(field), Sequence) and not isinstance(trainer.get(field), str)

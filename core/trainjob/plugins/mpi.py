@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from core.ports.cluster import CONFIGMAPS, SECRETS, Resource
 from core.trainjob.framework import ApplyRule, BuildFailed, BuiltObject, Info, Plugin
-from core.trainjob.names import LAUNCHER, NODE, TRAINER, hostfile_name, ssh_secret_name
+from core.trainjob.names import LAUNCHER, NODE, hostfile_name, ssh_secret_name
 from core.trainjob.pod_sets import PodSet
 from core.trainjob.processes import gpus_of
 from core.values.documents import Manifest, items, number, text
@@ -38,6 +38,7 @@ class Mpi(Plugin):
     """Carries out mlPolicy.mpi."""
 
     name = "mpi"
+    ml_policies: tuple[str, ...] = ("mpi",)
     watched: tuple[Resource, ...] = (CONFIGMAPS,)
 
     def validate(self, info: Info) -> Iterable[str]:
@@ -72,7 +73,9 @@ class Mpi(Plugin):
         launcher = info.by_name(LAUNCHER)
         if launcher is None:
             return info
-        if (text(policy, "mpiImplementation") or OPEN_MPI) != OPEN_MPI:
+        if launcher.container(NODE) is None:
+            return info.with_pod_set(launcher.with_volumes(_hostfile_volume(info.name)))
+        if not _is_open_mpi(policy):
             raise BuildFailed(
                 self.name, f"MPI implementation {text(policy, 'mpiImplementation')} does not work"
             )
@@ -102,19 +105,19 @@ class Mpi(Plugin):
         )
 
 
+def _is_open_mpi(policy: Manifest) -> bool:
+    return (text(policy, "mpiImplementation") or OPEN_MPI) == OPEN_MPI
+
+
 def _ssh_dir(policy: Manifest) -> str:
     return text(policy, "sshAuthMountPath") or SSH_DIR
 
 
 def _counted(info: Info, policy: Manifest) -> Info:
+    """Return the info with as many nodes as the job asks for; else they are the runtime's."""
     pod_set = info.by_name(NODE)
     nodes = number(info.trainer, "numNodes") if info.trainer is not None else None
-    if nodes is None:
-        nodes = number(info.runtime, "spec", "mlPolicy", "numNodes") or 1
-    launcher = info.by_name(LAUNCHER)
-    if launcher is not None:
-        info = info.with_pod_set(replace(launcher, count=1))
-    if pod_set is None:
+    if pod_set is None or nodes is None:
         return info
     if policy.get("runLauncherAsNode") is True:
         nodes = max(nodes - 1, 1)
@@ -127,12 +130,13 @@ def _slots(info: Info, policy: Manifest) -> int:
     if asked is not None:
         return asked
     slots = number(policy, "numProcPerNode") or 1
-    pod_set: PodSet | None = info.by_ancestor(TRAINER)
-    gpus = gpus_of(info, pod_set) if pod_set is not None else 0
+    gpus = gpus_of(info)
     return gpus if slots == 1 and gpus > 1 else slots
 
 
 def _hostfile(info: Info, policy: Manifest) -> str:
+    if not _is_open_mpi(policy):
+        return ""  # only Open MPI's form of it is known
     slots, lines = _slots(info, policy), []
     for pod_set in info.pod_sets:
         works = pod_set.name == NODE

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from core.trainjob.framework import BuildFailed, Info, Plugin
-from core.trainjob.names import COMPLETION_INDEX, MASTER_PORT, NODE, TRAINER, master_address
+from core.trainjob.names import INDEX, MASTER_PORT, NODE, TRAINER, master_address
 from core.trainjob.plugins import torchtune
 from core.trainjob.pod_sets import PodSet
 from core.trainjob.processes import gpus_of, per_node
@@ -22,14 +22,12 @@ RESERVED = (
 )
 """Names that the trainer's environment must leave to this plugin."""
 
-INDEX: Manifest = {"fieldRef": {"fieldPath": COMPLETION_INDEX}}
-"""Where a Pod reads its number within the Job."""
-
 
 class Torch(Plugin):
     """Carries out mlPolicy.torch."""
 
     name = "torch"
+    ml_policies: tuple[str, ...] = ("torch",)
 
     def validate(self, info: Info) -> Iterable[str]:
         """Yield reserved names in the environment, and targets that are not there."""
@@ -41,11 +39,8 @@ class Torch(Plugin):
             listed = " ".join(found)
             yield f"must not have reserved envs, invalid envs configured: [{listed}]"
         for target, container in _targets(policy):
-            pod_set = info.by_name(target)
-            if pod_set is None:
-                yield f"envInjection target job {target!r} is not in the runtime"
-            elif pod_set.container(container) is None:
-                yield f"envInjection target container {container!r} is not in job {target!r}"
+            if not _is_there(info, target, container):
+                yield _missing(target, container)
         if info.trainer is not None and torchtune.is_asked(info.trainer):
             yield from torchtune.problems(info)
 
@@ -55,23 +50,36 @@ class Torch(Plugin):
         pod_set = info.by_ancestor(TRAINER)
         if policy is None:
             return info
-        if pod_set is None:
-            return info
-        trainer = info.trainer
-        nodes = number(trainer, "numNodes") if trainer is not None else None
-        if nodes is not None:
-            pod_set = replace(pod_set, count=nodes)
-        processes = per_node(info, pod_set)
-        if trainer is not None:
-            pod_set = _with_trainer(info, pod_set, trainer, processes)
-        info = info.with_pod_set(pod_set)
+        trainer, processes, count = info.trainer, per_node(info), 1
+        if pod_set is not None:
+            nodes = number(trainer, "numNodes") if trainer is not None else None
+            if nodes is not None:
+                pod_set = replace(pod_set, count=nodes)
+            if trainer is not None:
+                pod_set = _with_trainer(info, pod_set, trainer, processes)
+            count = pod_set.count
+            info = info.with_pod_set(pod_set)
         for target, container in _targets(policy):
             found = info.by_name(target)
-            if found is None or found.container(container) is None:
-                raise BuildFailed(self.name, f"envInjection target {target}/{container} is missing")
-            env = _environment(info.name, pod_set.count, processes)
+            if found is None or not _is_there(info, target, container):
+                raise BuildFailed(self.name, _missing(target, container))
+            env = _environment(info.name, count, processes)
             info = info.with_pod_set(found.changed(container, env=env))
         return info
+
+
+def _is_there(info: Info, target: str, container: str) -> bool:
+    pod_set = info.by_name(target)
+    return pod_set is not None and (
+        pod_set.container(container) is not None or pod_set.init_container(container) is not None
+    )
+
+
+def _missing(target: str, container: str) -> str:
+    return (
+        f'envInjection target podSet "{target}" container "{container}" not found in runtime '
+        "template"
+    )
 
 
 def _targets(policy: Manifest) -> Iterator[tuple[str, str]]:
@@ -87,7 +95,7 @@ def _with_trainer(info: Info, pod_set: PodSet, trainer: Manifest, processes: str
     if not torchtune.is_asked(trainer):
         return pod_set.changed(NODE, env=(*env, *ours), ports=ports)
     kept = tuple(item for item in ours if "MASTER" not in text(item, "name"))
-    gpus = gpus_of(info, pod_set)
+    gpus = gpus_of(info)
     command = torchtune.command(info, pod_set, trainer, processes, gpus)
     return pod_set.changed(NODE, env=(*env, *kept), ports=ports, command=command)
 

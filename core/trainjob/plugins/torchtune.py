@@ -6,16 +6,18 @@ Source: Trainer v2.3, pkg/runtime/framework/plugins/torch/torchtune.go.
 from collections.abc import Iterator
 
 from core.trainjob.framework import Info
-from core.trainjob.names import MASTER_PORT, NODE, TRAINER, master_address
+from core.trainjob.names import MASTER_PORT, NODE, master_address
 from core.trainjob.pod_sets import PodSet
-from core.trainjob.processes import AUTO
+from core.trainjob.processes import AUTO, gpus_of
 from core.values.documents import Manifest, items, number, text
 
 COMMAND = ("tune", "run")
 MANAGED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
 """Keys of the configuration that belong to the runtime."""
 MODELS = ("llama3_2/1B", "llama3_2/3B", "llama3_3/70B", "qwen2_5/1.5B")
-LORA, QUANTIZED, DORA = "model.lora_attn_modules", "model.quantize_base=true", "model.use_dora=true"
+LORA, QUANTIZED, DORA = "model.lora_attn_modules", "model.quantize_base", "model.use_dora"
+SMALL = ("llama3_2/1B", "llama3_2/3B")
+"""Models that TorchTune trains by QLoRA on one device only."""
 _NAME_FIELDS = 3
 
 
@@ -40,18 +42,32 @@ def problems(info: Info) -> Iterator[str]:
         yield f"model {model or 'of the runtime'} is not supported, must be one of {list(MODELS)}"
         return
     args = [str(item) for item in items(trainer, "args")]
-    pod_set = info.by_ancestor(TRAINER)
     given = number(trainer, "numNodes")
-    nodes = given if given is not None else pod_set.count if pod_set is not None else 1
+    nodes = 1 if given is None else given  # upstream does not look at the runtime's here
     if nodes > 1 and model != "llama3_3/70B":
         yield f"multi-node fine-tuning is not supported for {model}"
-    if nodes > 1 and _is_lora(args):
-        yield "LoRA and QLoRA are not supported on more than one node"
-    if _is_qlora(args) and model.startswith("qwen"):
-        yield f"QLoRA is not supported for {model}"
+    if nodes > 1 and (_is_lora(args) or _is_qlora(args)):
+        yield "LoRA fine-tuning is not supported for multi-node training in TorchTune"
+    if nodes == 1 and _is_qlora(args):
+        yield from _qlora_problems(model, is_single=_is_single(info))
     for key in MANAGED:
         if any(item.split("=", 1)[0] == key for item in args):
             yield f"{key} must not be set in the args of the trainer"
+
+
+def _qlora_problems(model: str, *, is_single: bool) -> Iterator[str]:
+    if model.startswith("qwen"):
+        yield f"QLoRA is not supported for {model} model"
+    elif model in SMALL and not is_single:
+        yield (
+            "spec.trainer.numProcPerNode must be auto or 1, and spec.trainer.resourcesPerNode "
+            f"must have one gpu, for {model} model when using QLoRA"
+        )
+
+
+def _is_single(info: Info) -> bool:
+    """Return whether a node trains on one device."""
+    return number(info.trainer or {}, "numProcPerNode") == 1 or gpus_of(info) == 1
 
 
 def command(
@@ -73,6 +89,8 @@ def command(
 def _recipe(nodes: int, *, single: bool, args: list[str]) -> tuple[str, str]:
     if nodes > 1:
         return "full_finetune_distributed", "_full_multinode"
+    if nodes == 0:
+        return "full_finetune_distributed", "_full"
     where = "single_device" if single else "distributed"
     ending = "_single_device" if single else ""
     if _is_qlora(args):
@@ -87,5 +105,10 @@ def _is_lora(args: list[str]) -> bool:
 
 
 def _is_qlora(args: list[str]) -> bool:
-    given = [item.lower() for item in args]
-    return _is_lora(args) and QUANTIZED in given and DORA not in given
+    return _is_on(args, QUANTIZED) and not _is_on(args, DORA)
+
+
+def _is_on(args: list[str], key: str) -> bool:
+    """Return whether an argument sets a key to true, however Python would write it."""
+    parts = (item.partition("=") for item in args)
+    return any(key in name and value.strip().lower() == "true" for name, _, value in parts)

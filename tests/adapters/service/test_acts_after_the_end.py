@@ -11,8 +11,7 @@ from adapters.service.acts import act
 from adapters.service.live import LiveJob
 from core.errors import ClusterUnreachable, ObjectChanged, ObjectNotFound
 from core.jobs.effects import EffectKind, OpenEffect
-from core.ports.cluster import RAYCLUSTERS, RAYJOBS, SERVICES
-from core.rayjob.gang import POD_GROUPS
+from core.ports.cluster import RAYCLUSTERS, RAYJOBS, SERVICES, VOLCANO_POD_GROUPS
 from core.rayjob.names import cluster_name
 from core.values.documents import Manifest, child, items, text
 from tests.adapters.service.parts import JOB_ID, NAMES, Bench, a_rayjob
@@ -271,7 +270,7 @@ APPLY, CLEAR = EffectKind.APPLY_POD_GROUP, EffectKind.CLEAR_POD_GROUP
 
 
 def members(bench: Bench) -> object:
-    return child(bench.cluster.get(POD_GROUPS, "ml", POD_GROUP), "spec").get("minMember")
+    return child(bench.cluster.get(VOLCANO_POD_GROUPS, "ml", POD_GROUP), "spec").get("minMember")
 
 
 def test_a_pod_group_is_made_once_and_emptied_in_the_end() -> None:
@@ -295,7 +294,7 @@ def test_a_pod_group_that_is_gone_needs_no_emptying() -> None:
 def test_a_pod_group_of_somebody_else_is_left_alone() -> None:
     bench = Bench()
     job = bench.job()
-    make(bench, POD_GROUPS, POD_GROUP, owner="of another")
+    make(bench, VOLCANO_POD_GROUPS, POD_GROUP, owner="of another")
     with pytest.raises(SomebodyElses):
         do(bench, job, bench.effect(job, APPLY, POD_GROUP))
     assert members(bench) is None

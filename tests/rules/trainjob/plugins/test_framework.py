@@ -53,9 +53,12 @@ def test_plugins_are_asked_in_a_fixed_order_those_of_others_by_name() -> None:
         "plainml",
         "torch",
         "mpi",
+        "jax",
+        "xgboost",
         "a",
         "z",
         "coscheduling",
+        "volcano",
         "jobset",
     ]
 

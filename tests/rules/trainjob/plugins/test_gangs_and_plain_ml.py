@@ -32,7 +32,7 @@ def test_the_group_counts_all_pods_and_what_they_ask_for() -> None:
         "spec": {
             "minMember": 4,
             "scheduleTimeoutSeconds": 120,
-            "minResources": {"cpu": "2500m", "memory": "3Gi"},
+            "minResources": {"cpu": "1500m", "memory": "3Gi"},  # limits alone ask for nothing
         },
     }
 

@@ -89,6 +89,16 @@ def test_other_containers_get_the_environment_where_the_runtime_says_so() -> Non
     assert container(jobset(trainjob(), on), 1)["env"] == pet(2, "1")
 
 
+def test_an_init_container_gets_the_environment_too() -> None:
+    job = replicated_job("log", ancestor="", container="main")
+    pod = job["template"]["spec"]["template"]["spec"]
+    pod["initContainers"] = [{"name": "tail", "image": "busybox"}]
+    on = runtime(replicated_job(), job, policy=INJECTED)
+    built = jobset(trainjob(), on)["spec"]["replicatedJobs"][1]["template"]["spec"]["template"]
+    assert built["spec"]["initContainers"][0]["env"] == pet(2, "1")
+    assert "env" not in built["spec"]["containers"][0]
+
+
 @pytest.mark.parametrize(
     ("trainer", "on", "problem"),
     [
@@ -97,11 +107,11 @@ def test_other_containers_get_the_environment_where_the_runtime_says_so() -> Non
             runtime(policy=TORCH),
             "must not have reserved envs, invalid envs configured: [PET_NNODES]",
         ),
-        ({}, runtime(policy=INJECTED), "'log' is not in the runtime"),
+        ({}, runtime(policy=INJECTED), 'target podSet "log" container "tail" not found'),
         (
             {},
             runtime(replicated_job(), replicated_job("log", ancestor=""), policy=INJECTED),
-            "container 'tail' is not in job 'log'",
+            'target podSet "log" container "tail" not found',
         ),
         ({"command": ["tune", "run"]}, runtime(policy=TORCH), "is not supported"),
     ],
@@ -132,7 +142,7 @@ QLORA = [*LORA, "model.quantize_base=True"]
         ),
         (
             "torchtune-llama3.2-1b",
-            {"args": QLORA},
+            {"args": QLORA, "numProcPerNode": 1},
             ["lora_finetune_single_device", "--config", "llama3_2/1B_qlora_single_device"],
         ),
         (

@@ -1,0 +1,1 @@
+"""What upstream's own code makes of jobs, and whether ours makes the same."""

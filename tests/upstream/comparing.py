@@ -1,0 +1,46 @@
+"""Where two objects differ, once what means the same to every reader is written the same."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from core.values.quantities import parse_quantity
+
+QUANTITIES = ("limits", "requests", "minResources")
+"""Fields that hold quantities: `1.50` and `1500m` are one."""
+
+SHOWN = 200
+"""Characters of a value that a difference shows."""
+
+
+def plain(value: Any, field: str = "") -> Any:  # noqa: ANN401 any JSON
+    """Return a document without what is empty, and with quantities in their canonical form."""
+    if isinstance(value, dict):
+        if field in QUANTITIES:
+            return {key: _quantity(item) for key, item in value.items()}
+        kept = {key: plain(item, key) for key, item in value.items()}
+        return {key: item for key, item in kept.items() if item not in ({}, [], None, "")}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value
+
+
+def _quantity(value: Any) -> str:  # noqa: ANN401 any JSON
+    read = parse_quantity(value)
+    return str(value) if read is None else str(read)
+
+
+def differences(theirs: Any, ours: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401 any JSON
+    """Yield each place where two documents differ, as a sentence."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for key in sorted({*theirs, *ours}):
+            yield from differences(theirs.get(key), ours.get(key), f"{path}.{key}")
+    elif isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
+        for index, (one, other) in enumerate(zip(theirs, ours, strict=True)):
+            yield from differences(one, other, f"{path}[{index}]")
+    elif theirs != ours:
+        yield f"{path}: upstream {_shown(theirs)}, here {_shown(ours)}"
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401 any JSON
+    return "nothing" if value is None else json.dumps(value)[:SHOWN]

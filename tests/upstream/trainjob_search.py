@@ -1,0 +1,87 @@
+"""TrainJobs and runtimes that hypothesis puts together, asked of Trainer and of us."""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from tests.upstream.changing import put
+from tests.upstream.programs import Oracle
+from tests.upstream.runtime_changes import RUNTIME_CHANGES
+from tests.upstream.trainjob_cases import Case, case_of_changes
+from tests.upstream.trainjob_changes import JOB_CHANGES
+from tests.upstream.trainjobs import explained, found, question
+
+CHANGES_MAX = 4
+
+names = st.sampled_from(["node", "launcher", "dataset-initializer", "model-initializer", "other"])
+values = st.sampled_from(["", "1", "a b", "$(A)", "ü", "true"])
+variables = st.lists(
+    st.fixed_dictionaries({"name": st.sampled_from(["A", "B", "STORAGE_URI"]), "value": values}),
+    max_size=4,
+)
+amounts = st.sampled_from(["0", "1", "2", "500m", "1.5", "3", "1Gi", "0.1", "100000000n"])
+resources = st.dictionaries(
+    st.sampled_from(["limits", "requests"]),
+    st.dictionaries(
+        st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "amd.com/gpu", "example.com/npu"]),
+        amounts,
+        max_size=3,
+    ),
+)
+trainers = st.fixed_dictionaries(
+    {},
+    optional={
+        "numNodes": st.integers(1, 6),
+        "numProcPerNode": st.integers(1, 9),
+        "image": st.sampled_from(["a:1", "b"]),
+        "command": st.lists(st.sampled_from(["python", "tune", "run", "-m"]), max_size=3),
+        "args": st.lists(st.sampled_from(["x=1", "--y", "model.quantize_base=True"]), max_size=3),
+        "env": variables,
+        "resourcesPerNode": resources,
+    },
+)
+"""A generated `spec.trainer`."""
+
+
+@st.composite
+def generated(draw: st.DrawFn, runtimes: Mapping[str, Any]) -> Case:
+    """Return a case of several changes of a runtime and of a TrainJob on it."""
+    name = draw(st.sampled_from(sorted(runtimes)))
+    of_runtime = draw(st.lists(st.sampled_from(sorted(RUNTIME_CHANGES)), max_size=CHANGES_MAX))
+    of_job = draw(st.lists(st.sampled_from(sorted(JOB_CHANGES)), max_size=CHANGES_MAX))
+    case = case_of_changes(name, runtimes[name], of_runtime, of_job)
+    trainer = draw(st.none() | trainers)
+    if trainer is not None:
+        put("spec.trainer", copy.deepcopy(trainer))(case.job)
+    return case
+
+
+def search(upstream: Oracle, runtimes: Mapping[str, Any], count: int, number: int) -> str | None:
+    """Return the smallest unlisted difference among so many generated cases, or None."""
+    last = ""
+
+    @seed(number)
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(generated(runtimes))
+    def agree(case: Case) -> None:
+        nonlocal last
+        answer = upstream.ask(question(case))
+        differs = found(case, answer)
+        if differs and not explained(case, answer):
+            last = f"{case.id} with {case.job['spec']}:\n  " + "\n  ".join(differs[:10])
+            raise AssertionError(last)
+
+    try:
+        agree()
+    except AssertionError:
+        return last
+    return None
