@@ -21,6 +21,7 @@ from adapters.ledger_wiring import Ledger, ledger
 from adapters.postgres.seals import PostgresSeals
 from adapters.postgres.verify import WHOLE, Extent, VerifyReport
 from adapters.postgres.verify import verify as walk
+from adapters.postgres.verify_tables import beside_the_log
 from core.forensics.sealing import SealFault
 
 
@@ -63,9 +64,9 @@ def verify(
         task = progress.add_task("seals", total=opened.seals.last_position())
         log = _with_archives(opened, archives, progress)
         sealed = check_seals(log, seals, public, lambda at: progress.update(task, completed=at))
-        kept = list(opened.evidence.changed()) if extent.is_all else []
+        kept = list(beside_the_log(opened.engine)) if extent.is_all else []
     faults = [asdict(fault) for fault in report.faults]
-    faults += [_of_evidence(digest, what) for digest, what in kept]
+    faults += [_beside(kind, what) for kind, what in kept]
     broken = [*(log.faults if isinstance(log, ArchivedLog) else ()), *sealed.faults]
     faults += [{**asdict(fault), "stream_id": fault.stream} for fault in broken]
     _tell(report, sealed, faults, output, log.files if isinstance(log, ArchivedLog) else None)
@@ -73,9 +74,9 @@ def verify(
         raise typer.Exit(ExitCode.FOUND_WRONG)
 
 
-def _of_evidence(digest: str, what: str) -> dict[str, object]:
-    nowhere = {"position": 0, "stream_id": None, "version": 0}
-    return {"kind": "evidence", **nowhere, "what": f"{digest}: {what}"}
+def _beside(kind: str, what: str) -> dict[str, object]:
+    """Return a fault that is at no place of the log."""
+    return {"kind": kind, "position": 0, "stream_id": None, "version": 0, "what": what}
 
 
 def _with_archives(

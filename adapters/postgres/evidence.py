@@ -62,17 +62,21 @@ class PostgresEvidence:
         """
         place = b""
         while True:
-            query = select(evidence.c.digest, evidence.c.packed).order_by(evidence.c.digest)
+            query = select(evidence.c.digest, evidence.c.packed, evidence.c.size)
+            query = query.order_by(evidence.c.digest)
             after = query.where(evidence.c.digest > place).limit(_CHUNK)
             with ledger_errors(self._engine.url), self._engine.connect() as connection:
                 rows = connection.execute(after).all()
             if not rows:
                 break
-            for digest, packed in rows:
+            for digest, packed, size in rows:
                 try:
-                    _unpacked(packed, digest.hex())
+                    content = _unpacked(packed, digest.hex())
                 except BrokenChain as error:
                     yield digest.hex(), error.problem
+                else:
+                    if len(content) != size:
+                        yield digest.hex(), f"{size} bytes are noted, and it has {len(content)}"
             place = rows[-1].digest
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
             for (digest,) in connection.execute(_GONE).all():

@@ -1,0 +1,165 @@
+"""Change a value in a table that `verify` answers for: it is named, or the docs say why not."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Engine,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Text,
+    Uuid,
+)
+from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
+
+from adapters.forensics.sealed import SealOptions, check_seals, seal_new
+from adapters.ledger_wiring import Ledger, open_ledger
+from adapters.postgres.embedded import EmbeddedPostgres
+from adapters.postgres.tables import metadata
+from adapters.postgres.verify import verify
+from adapters.postgres.verify_tables import beside_the_log
+from core.forensics.bundle import Bundle, lines
+from core.forensics.dossier import Dossier, reader_of
+from tests.house.test_docs import ROOT
+from tests.support.ledgers import app_engine, tampering
+from tests.support.postgres import fresh_database
+from tests.support.records import NOON
+
+pytestmark = pytest.mark.postgres
+
+NOT_COVERED = {
+    "archived_evidence": {"digest", "marked_at"},
+    "evidence": {"stored_at"},
+    "imported_job": {"imported_at"},
+    "ledger_cluster": {"cluster"},
+    "replica": {"owner", "cluster", "since", "until", "hears", "heard_at", "well_since"},
+    "shard_lease": {"shard", "epoch", "owner", "until"},
+}
+"""Columns of which no check speaks; docs/howto/prove-the-log.md gives the reasons."""
+
+ELSEWHERE = {"archive", "archived_stream", "event", "stream"}
+"""Tables whose columns `test_archive_forgeries` and `test_verify` change."""
+
+FOLDED = {name for name in metadata.tables if name in {"job", "attempt", "decision", "effect"}} | {
+    name for name in metadata.tables if name.startswith("report_")
+}
+"""Tables that `rebuild --check` folds anew, whole rows at a time."""
+
+ALWAYS_TRUE = {"log_head", "seal_head"}
+"""Tables whose column `single` is the key of their one row."""
+
+
+@dataclass
+class Kept:
+    """A filled ledger, and what finds fault with it."""
+
+    url: str
+    engine: Engine
+    ledger: Ledger
+
+    def found(self) -> list[str]:
+        """Return what `verify` finds."""
+        walked = verify(self.engine, lambda *_: None).faults
+        sealed = check_seals(self.ledger.seals, None, None, lambda _: None).faults
+        return [str(one) for one in (*walked, *sealed, *beside_the_log(self.engine))]
+
+
+@pytest.fixture(scope="module")
+def kept(postgres_server: EmbeddedPostgres, reported_template: str) -> Iterator[Kept]:
+    """A small platform with a seal, a piece of evidence, an imported job and a cluster."""
+    with fresh_database(postgres_server, reported_template) as url, app_engine(url) as engine:
+        ledger = open_ledger(url, engine)
+        seal_new(ledger.seals, lambda: NOON, lambda *_: None, SealOptions())
+        ledger.evidence.put(b"the end of a log", NOON)
+        stream = next(iter(ledger.history.streams()))
+        bundle = Bundle(exported_at=NOON, events=tuple(ledger.store.read_stream(stream)))
+        told = Dossier(events=bundle.events, evidence=reader_of({}), origin="here").identity
+        document = "".join(lines(bundle))
+        ledger.imports.keep(told, bundle.events[-1].record.version, document, NOON)
+        with engine.connect() as connection:
+            connection.exec_driver_sql("SELECT slot_of_v1('somewhere')")
+        yield Kept(url, engine, ledger)
+
+
+TABLES = sorted(set(metadata.tables) - ELSEWHERE - FOLDED)
+
+CHECKED = [
+    name for name in TABLES if NOT_COVERED.get(name) != set(metadata.tables[name].columns.keys())
+]
+
+OTHERWISE = (
+    (Boolean, "NOT {0}"),
+    (Integer | SmallInteger | BigInteger, "coalesce({0}, 0) + 1000"),
+    (Double, "coalesce({0}, 0) + 1"),
+    (Uuid, "gen_random_uuid()"),
+    (LargeBinary, "sha256({0} || 'x')"),
+    (JSONB, """'{{"another": 1}}'"""),
+    (TIMESTAMP, "coalesce({0}, now()) + interval '1 s'"),
+    (Text, "{0} || 'x'"),
+)
+"""Another value for a column, by its type."""
+
+
+def another(column: Column[object]) -> str:
+    for kind, expression in OTHERWISE:
+        if isinstance(column.type, kind):
+            return expression.format(column.name)
+    pytest.fail(f"how is {column} changed?")
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_a_changed_value_in_any_column_is_named(kept: Kept, name: str) -> None:
+    table = metadata.tables[name]
+    assert kept.found() == [], "nothing is wrong before"
+    unseen = set()
+    for column in table.columns:
+        if column.name == "single" and name in ALWAYS_TRUE:
+            continue
+        with changed(kept.url, name, column):
+            if not kept.found():
+                unseen.add(column.name)
+    assert unseen == NOT_COVERED.get(name, set())
+    assert kept.found() == [], "all is as it was"
+
+
+@contextmanager
+def changed(url: str, table: str, column: Column[object]) -> Iterator[None]:
+    """Change one value of one row while the block runs."""
+    with tampering(url) as superuser:
+        superuser.execute(f"CREATE TABLE as_it_was AS SELECT * FROM {table}".encode())
+        try:
+            update = f"UPDATE {table} SET {column.name} = {another(column)} "
+            where = f"(SELECT tableoid, ctid FROM {table} ORDER BY 1, 2 LIMIT 1)"
+            done = superuser.execute(f"{update} WHERE (tableoid, ctid) = {where}".encode())
+            assert done.rowcount == 1, f"{table} is empty"
+            yield
+        finally:
+            superuser.execute(f"DELETE FROM {table}".encode())
+            superuser.execute(f"INSERT INTO {table} SELECT * FROM as_it_was".encode())
+            superuser.execute("DROP TABLE as_it_was")
+
+
+@pytest.mark.parametrize("name", sorted(NOT_COVERED))
+def test_what_is_not_covered_is_in_the_docs_with_the_reason(name: str) -> None:
+    page = (ROOT / "docs" / "howto" / "prove-the-log.md").read_text(encoding="utf-8")
+    (_, section) = page.split("## What covers what")
+    (row,) = (line for line in section.splitlines() if line.startswith(f"| `{name}`"))
+    _, _, columns, reason, _ = row.split("|")
+    whole = NOT_COVERED[name] == set(metadata.tables[name].columns.keys())
+    named = set(re.findall(r"`(\w+)`", columns))
+    assert named == NOT_COVERED[name] or (whole and columns.strip() == "all")
+    assert reason.strip()
+
+
+def test_no_table_is_forgotten() -> None:
+    """A table that is new is checked here, unless it is named above."""
+    assert set(metadata.tables) == set(TABLES) | ELSEWHERE | FOLDED
+    assert set(NOT_COVERED) <= set(TABLES)
