@@ -334,7 +334,12 @@ def service(settings: Settings, opened: Ledger) -> Service:
         alarms.add_duty("seal the log", sealing.seal, seal_every)
     notes = clock_wiring.notes_of(basis.door.hands, clocks)
     told = (controller.is_alive, controller.waits_for)
-    health = health_app(*told, basis.metrics.registry, controller.troubles, notes)
+    health = health_app(
+        *told,
+        basis.metrics.registry,
+        controller.troubles,
+        lambda: [*notes(), *controller.holding.words()],
+    )
     app = forensic_wiring.with_api_if_allowed(health, opened, settings, lambda: basis.cluster)
     look_first = partial(
         look_for_others,

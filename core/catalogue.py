@@ -39,6 +39,8 @@ TYPES: Mapping[str, type[JobEvent]] = {
     "EvidenceCaptured": shared.EvidenceCaptured,
     "ControlReleased": shared.ControlReleased,
     "ControlTaken": shared.ControlTaken,
+    "LedgerBehindFound": shared.LedgerBehindFound,
+    "RecoveredFromCluster": shared.RecoveredFromCluster,
     "JobDiscovered": rayjob.JobDiscovered,
     "JobAdopted": rayjob.JobAdopted,
     "ManifestReceived": rayjob.ManifestReceived,

@@ -17,6 +17,7 @@ from adapters.service.falling_due import FallingDue
 from adapters.service.giving_up import GivingUp
 from adapters.service.handover import Handover
 from adapters.service.heralding import Herald
+from adapters.service.holding import Holding
 from adapters.service.inbox import Inbox
 from adapters.service.kind_watches import KindWatches, SyncedKinds
 from adapters.service.leasing import LeaseKeeper
@@ -25,7 +26,7 @@ from adapters.service.live import LiveObjects
 from adapters.service.polls import Polls
 from adapters.service.questions import Questions
 from adapters.service.reopening import is_settled
-from adapters.service.retelling import retell_job
+from adapters.service.retelling import retell_shards
 from adapters.service.slots import Slot, Slots
 from adapters.service.turn import WAIT_SECONDS, Turn
 from adapters.service.watching import Surroundings
@@ -44,7 +45,6 @@ log = get_logger(__name__)
 
 CONFIRMATIONS_EVERY = timedelta(minutes=3)
 """The latest that unchanged observations of a job are summed up in the log."""
-
 
 STARTING_WAIT_SECONDS = 0.02
 """How long a turn waits before the gates are open: what opens them is no observation."""
@@ -110,16 +110,12 @@ class Controller:
             self._let_go,
             parts.alarms.wake,
         )
-        cluster = parts.handover.office.world.cluster
+        office = parts.handover.office
+        self.holding = Holding(parts.surroundings, parts.slots, parts.clock, office.metrics)
         self._questions = Questions(parts.workers, parts.leases.epoch)
+        around, cluster = parts.surroundings, office.world.cluster
         self._on_due = FallingDue(
-            parts.slots,
-            parts.inbox,
-            self._questions,
-            parts.polls,
-            cluster,
-            parts.surroundings,
-            parts.clock,
+            parts.slots, parts.inbox, self._questions, parts.polls, cluster, around, parts.clock
         ).tell
         self._thread = threading.Thread(target=self._run, name="turn", daemon=True)
 
@@ -210,6 +206,8 @@ class Controller:
         )
         self._open_gates()
         self._mend_overwritten()
+        if self._gates_open:
+            self.holding.go_on(self._parts.turn.set_back)
         self._parts.turn.run_once(wait_seconds)
 
     def _succeed(self) -> bool:
@@ -291,9 +289,8 @@ class Controller:
         parts = self._parts
         unheard = shards & parts.turn.unheard
         parts.turn.unheard -= unheard  # what is passed over from now on is noted anew
-        for job in parts.live.jobs():
-            if shard_of(job.identity.stream_id) in unheard:
-                retell_job(parts.surroundings, job.identity.uid, parts.clock.now())
+        gained = shards if self._gates_open else unheard  # a start tells all anyway
+        retell_shards(parts.surroundings, parts.slots, unheard, gained, parts.clock.now())
         self._hear_out()
         self._take_up_finished(shards)
         parts.leases.take_up(held)

@@ -25,6 +25,7 @@ from core.jobs.events import (
     EffectFailed,
     EffectSucceeded,
     EffectSuperseded,
+    LedgerBehindFound,
 )
 from core.jobs.identity import JobIdentity
 from core.kinds import JobKind, JobState, kind_of, status
@@ -67,8 +68,10 @@ class Handover:
             self._wake(state)
         if task := failure_capture(self.office, stream, state, prepared.events):
             self.workers.submit(stream, task)
-        if state.recorded is None:
-            self.herald(identity, prepared.events, kind_of(state))
+        told = prepared.events
+        if state.recorded is not None:  # that it is held is all that is told of it
+            told = [event for event in told if isinstance(event, LedgerBehindFound)]
+        self.herald(identity, told, kind_of(state))
 
     def changed_by_others(self, stream: StreamId, version: str, shown: Manifest) -> None:
         """Have a status written anew that others have changed. Called from any thread."""
@@ -116,6 +119,8 @@ class Handover:
             self.publisher.forget(stream)
             return
         if state.recorded is not None:  # nothing is done about it
+            if state.recorded.behind:  # what is under way may be of a past that the log has lost
+                self._drop_errands(stream)
             self.polls.forget(stream)
             self.pod_looks.forget(stream)
             self.publisher.forget(stream)

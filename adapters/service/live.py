@@ -15,7 +15,7 @@ import msgspec
 from core.jobs.status_writers import StatusWriter
 from core.log.redaction import Redactor, joined
 from core.rayjob.observations import JobIdentity
-from core.values.documents import Manifest
+from core.values.documents import Manifest, child, items, text
 
 _PACKING_LEVEL = 1
 
@@ -64,12 +64,41 @@ class LiveJob:
     """The last write of another controller that drove it, as far as any sighting told of one."""
     recorded: str = ""
     """Why it is only recorded; empty: it is controlled."""
+    shown: bytes = b""
+    """Its status and who wrote it as they were last seen; `packed` may hold an older one."""
 
     @property
     def manifest(self) -> Manifest:
         """Return the whole object."""
         unpacked: Manifest = msgspec.json.decode(zlib.decompress(self.packed))
         return unpacked
+
+    @property
+    def newest(self) -> Manifest:
+        """Return the object with the status and the version that were last seen."""
+        whole = self.manifest
+        status, managed = msgspec.json.decode(zlib.decompress(self.shown))
+        metadata = {
+            **child(whole, "metadata"),
+            "managedFields": managed,
+            "resourceVersion": self.version,
+        }
+        return {**whole, "metadata": metadata, "status": status}
+
+
+def pack_status(manifest: Manifest) -> bytes:
+    """Return the status of an object, and who wrote what, in the form in which they are kept."""
+    managed = [
+        entry
+        for entry in items(manifest, "metadata", "managedFields")
+        if text(entry, "subresource") == "status"
+    ]
+    kept = {
+        name: value
+        for name, value in child(manifest, "status").items()
+        if name != "rayClusterStatus"
+    }
+    return zlib.compress(msgspec.json.encode([kept, managed]), _PACKING_LEVEL)
 
 
 def version_is_older(version: str, than: str) -> bool:

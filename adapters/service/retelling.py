@@ -1,7 +1,11 @@
 """Telling a job and what belongs to it once more, as they were last seen."""
 
+from collections.abc import Collection
+
+from adapters.service.slots import Slots
 from adapters.service.trainjob_watching import retell_trainjob
 from adapters.service.watching import Surroundings, retell
+from core.values.ids import shard_of
 from core.values.instants import Instant
 
 
@@ -12,3 +16,21 @@ def retell_job(around: Surroundings, uid: str, at: Instant) -> None:
         retell_trainjob(around, job, at)
     else:
         retell(around, uid, at)
+
+
+def retell_shards(
+    around: Surroundings,
+    slots: Slots,
+    unheard: Collection[int],
+    gained: Collection[int],
+    at: Instant,
+) -> None:
+    """Tell the jobs of shards of which something was passed over, and those that were loaded.
+
+    What was loaded from the log is so held against what the cluster shows.
+    """
+    for job in around.live.jobs():
+        stream = job.identity.stream_id
+        is_loaded = shard_of(stream) in gained and slots.held(stream) is not None
+        if is_loaded or shard_of(stream) in unheard:
+            retell_job(around, job.identity.uid, at)

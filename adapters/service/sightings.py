@@ -13,7 +13,9 @@ import msgspec
 
 from adapters.service.hands import Hands
 from adapters.service.runtime_env import parse_runtime_env
+from core.jobs.behind import RECOVER_ANNOTATION
 from core.jobs.policy import Policy
+from core.jobs.status_writers import is_driven_here
 from core.log.redaction import Redactor, digest
 from core.log.storable import storable_text, word
 from core.ports.ray_jobs import RayJobInfo
@@ -134,6 +136,9 @@ def see_manifest(
         options=asked.options,
         option_problems=tuple(redactor.text(one, MESSAGE_CHARACTERS_MAX) for one in asked.problems),
         recorded=recorded,
+        written_here=is_driven_here("RayJob", manifest),
+        observed_generation=_count(child(manifest, "status"), "observedGeneration"),
+        recover=text(metadata, "annotations", RECOVER_ANNOTATION),
     )
 
 
@@ -187,6 +192,24 @@ def _past(status: Manifest, field: str, now: Instant) -> Instant | None:
 def _count(status: Manifest, field: str) -> int:
     """Return a counter within reason: a negative one would grant retries without end."""
     return min(max(number(status, field) or 0, 0), COUNT_MAX)
+
+
+def see_child(
+    door: Door,
+    kind: str,
+    job: tuple[StreamId, str],
+    manifest: Manifest,
+    redactor: Redactor,
+    at: Instant,
+) -> ClusterSeen | SubmitterSeen | HeadPodSeen:
+    """Return the sighting of a child (RayCluster, Job, Pod) of a job of that stream and UID."""
+    stream, uid = job
+    if kind == "RayCluster":
+        domain = door.installation.cluster_domain
+        return see_cluster(stream, uid, manifest, redactor, at, domain)
+    if kind == "Job":
+        return see_submitter(stream, uid, manifest, redactor, at)
+    return see_head_pod(stream, manifest, redactor, at)
 
 
 def see_cluster(

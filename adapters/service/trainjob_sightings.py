@@ -9,7 +9,9 @@ import msgspec
 
 from adapters.service.live import LiveJob
 from adapters.service.sightings import MESSAGE_CHARACTERS_MAX, REASON_CHARACTERS_MAX, Door
+from core.jobs.behind import RECOVER_ANNOTATION
 from core.jobs.identity import JobIdentity
+from core.jobs.status_writers import is_driven_here
 from core.log.redaction import Redactor, digest
 from core.log.storable import word
 from core.trainjob.conditions import Condition
@@ -72,6 +74,8 @@ def see_trainjob(
         status=_seen_status(child(manifest, "status"), redactor),
         document={key: value for key, value in document.items() if value},
         recorded=recorded,
+        written_here=is_driven_here("TrainJob", manifest),
+        recover=text(metadata, "annotations", RECOVER_ANNOTATION),
     )
 
 

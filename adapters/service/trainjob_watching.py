@@ -8,7 +8,14 @@ from dataclasses import replace
 import msgspec
 
 from adapters.service.declared_secrets import secrets_of, secrets_of_child, secrets_of_parts
-from adapters.service.live import LiveChild, LiveJob, LiveRuntime, pack, version_is_older
+from adapters.service.live import (
+    LiveChild,
+    LiveJob,
+    LiveRuntime,
+    pack,
+    pack_status,
+    version_is_older,
+)
 from adapters.service.sightings import identify
 from adapters.service.trainjob_sightings import (
     runtime_digest,
@@ -77,6 +84,7 @@ class TrainJobListener:
                     phase=ended,
                     observed_generation=observed,
                     others=others,
+                    shown=pack_status(manifest),
                 )
             )
             around.confirmations.count(known.identity.stream_id, "TrainJob", at)
@@ -99,6 +107,7 @@ class TrainJobListener:
             runtime=runtime_key(manifest),
             others=others,
             recorded=recorded,
+            shown=pack_status(manifest),
         )
         around.live.put_job(job)
         job = around.live.learn(identity.uid, secrets_of_parts(around.live, job)) or job
@@ -112,7 +121,7 @@ class TrainJobListener:
         if known is None or known.runtime != job.runtime:
             tell_runtime(around, job, at)
         if known is None or recorded or known.recorded:
-            _tell_jobsets(around, job, at)
+            tell_jobsets(around, job, at)
 
     def gone(self, manifest: Manifest, at: Instant) -> None:
         """Tell that a TrainJob is gone."""
@@ -174,15 +183,20 @@ def tell_trainjob_gone(around: Surroundings, stream: StreamId, at: Instant) -> N
 def retell_trainjob(around: Surroundings, job: LiveJob, at: Instant) -> None:
     """Tell a TrainJob, its runtime and its JobSet once more, as they were last seen."""
     with around.telling:
-        seen = see_trainjob(around.door, job.identity, job.manifest, job.redactor, at)
+        seen = see_trainjob(around.door, job.identity, job.newest, job.redactor, at)
         around.inbox.put(job.identity.stream_id, seen)
         tell_runtime(around, job, at)
-        _tell_jobsets(around, job, at)
+        tell_jobsets(around, job, at)
 
 
-def _tell_jobsets(around: Surroundings, job: LiveJob, at: Instant) -> None:
+def tell_jobsets(around: Surroundings, job: LiveJob, at: Instant, mark: str = "") -> None:
+    """Tell a TrainJob of its JobSet, as it was last seen; with a `mark` that is news again."""
+    stream = job.identity.stream_id
     for item in around.live.children_of("JobSet", job):
-        around.inbox.put(job.identity.stream_id, see_jobset(around.door, job, item.manifest, at))
+        seen = see_jobset(around.door, job, item.manifest, at)
+        if mark:
+            seen = replace(seen, id=observation_id(stream, str(seen.id), mark))
+        around.inbox.put(stream, seen)
 
 
 def tell_runtime(around: Surroundings, job: LiveJob, at: Instant) -> None:

@@ -13,6 +13,7 @@ from typing import Protocol
 from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Arrival, Inbox
 from adapters.service.reopening import may_reopen
+from adapters.service.set_back import set_back
 from adapters.service.slots import Slot, Slots
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
@@ -118,6 +119,8 @@ class Turn:
         self._follower = follower
         self.unheard: set[int] = set()
         """Shards of which observations were passed over, because they were not held."""
+        self.set_back: set[StreamId] = set()
+        """Jobs whose streams were found to end before what was appended here."""
         self.is_waiting_for_ledger = False
         """Whether the ledger was not available at the last try."""
         self.trouble = ""
@@ -272,7 +275,7 @@ class Turn:
                 self._parts.metrics.conflicts.labels(outcome.value).inc()
                 log.warning("append_refused", stream=str(stream), outcome=outcome.value)
             if outcome is AppendOutcome.CONFLICT and self._reload(stream):
-                again[stream] = item.arrivals
+                again[stream] = self._after_conflict(item)
             if outcome is AppendOutcome.FENCED:
                 self._parts.epochs.lost(shard_of(stream))
                 self.unheard.add(shard_of(stream))
@@ -291,12 +294,25 @@ class Turn:
 
     def _reload(self, stream: StreamId) -> bool:
         """Read a job anew and pass on what it waits for: somebody else has written to it."""
+        held = self._parts.slots.held(stream)
+        before = held.tail if held is not None else None
         if not self._read(lambda: self._parts.slots.reload(stream)):
             return False
         slot = self._parts.slots.held(stream)
-        if slot is not None:
+        if slot is None:
+            return False
+        if before is not None and slot.tail.version < before.version:
+            self.set_back.add(stream)  # nothing is passed on: it is held
+        else:
             self._follower.resume(slot)
-        return slot is not None
+        return True
+
+    def _after_conflict(self, item: Prepared) -> list[JobObservation]:
+        """Return what is decided anew; that the stream was set back comes before all else."""
+        slot = self._parts.slots.held(item.slot.stream_id)
+        if slot is None or slot.stream_id not in self.set_back:
+            return item.arrivals
+        return [set_back(item.slot.tail, slot.tail, self._parts.clock.now()), *item.arrivals]
 
     def _append_until_done(self, prepared: list[Prepared]) -> Sequence[AppendResult]:
         """Return the results; while the ledger is away, the very same records are sent again.

@@ -14,14 +14,19 @@ from adapters.service.confirmations import Confirmations
 from adapters.service.declared_secrets import secrets_of, secrets_of_child, secrets_of_parts
 from adapters.service.hands import FIRST_SIGHT, LiveWriter
 from adapters.service.inbox import Inbox
-from adapters.service.live import LiveChild, LiveJob, LiveObjects, pack, version_is_older
+from adapters.service.live import (
+    LiveChild,
+    LiveJob,
+    LiveObjects,
+    pack,
+    pack_status,
+    version_is_older,
+)
 from adapters.service.sightings import (
     Door,
     identify,
-    see_cluster,
-    see_head_pod,
+    see_child,
     see_manifest,
-    see_submitter,
 )
 from adapters.telemetry.logging import get_logger
 from core.jobs.observations import WatchInterrupted
@@ -120,6 +125,7 @@ class JobListener:
                 observed_generation=observed,
                 copied=copied,
                 others=others,
+                shown=pack_status(manifest),
             )
             around.live.put_job(now)
             around.confirmations.count(known.identity.stream_id, "RayJob", at)
@@ -144,6 +150,7 @@ class JobListener:
             observed_generation=observed,
             others=others,
             recorded=recorded,
+            shown=pack_status(manifest),
         )
         around.live.put_job(job)
         job = around.live.learn(identity.uid, secrets_of_parts(around.live, job)) or job
@@ -158,7 +165,7 @@ class JobListener:
             log.warning("annotation_left_out", job=name, problem=problem)
         around.inbox.put(identity.stream_id, sighting)
         if known is None or known.selected != job.selected or recorded or known.recorded:
-            _tell_children(around, job, at)  # which of them are meant follows from the status
+            tell_children(around, job, at)  # which of them are meant follows from the status
 
     def gone(self, manifest: Manifest, at: Instant) -> None:
         """Tell that a RayJob is gone."""
@@ -235,36 +242,37 @@ def retell(around: Surroundings, uid: str, at: Instant) -> None:
         job = around.live.job(uid)
         if job is None:
             return
-        seen = see_manifest(around.door, job.identity, job.manifest, job.redactor, at)
+        seen = see_manifest(around.door, job.identity, job.newest, job.redactor, at)
         around.inbox.put(job.identity.stream_id, seen)
-        _tell_children(around, job, at)
+        tell_children(around, job, at)
 
 
-def _tell_children(around: Surroundings, job: LiveJob, at: Instant) -> None:
-    """Tell of the children that were seen before their RayJob."""
+def tell_children(around: Surroundings, job: LiveJob, at: Instant, mark: str = "") -> None:
+    """Tell of the children that were seen before their RayJob; `mark` as `tell_child` takes it."""
     for kind in CHILD_KINDS:
         for item in around.live.children_of(kind, job):
-            tell_child(around, kind, job, item.manifest, at)
+            tell_child(around, kind, job, item.manifest, at, mark)
 
 
 def tell_child(
-    around: Surroundings, kind: ChildKind, job: LiveJob, manifest: Manifest, at: Instant
+    around: Surroundings,
+    kind: ChildKind,
+    job: LiveJob,
+    manifest: Manifest,
+    at: Instant,
+    mark: str = "",
 ) -> None:
-    """Tell a job of one of its children."""
+    """Tell a job of one of its children.
+
+    With a `mark` that is news although it was told before: since then the job was taken over.
+    """
     stream, uid = job.identity.stream_id, job.identity.uid
     if not around.concerns_us(stream):
         return
-    if kind == "RayCluster":
-        around.inbox.put(
-            stream,
-            see_cluster(
-                stream, uid, manifest, job.redactor, at, around.door.installation.cluster_domain
-            ),
-        )
-    elif kind == "Job":
-        around.inbox.put(stream, see_submitter(stream, uid, manifest, job.redactor, at))
-    else:
-        around.inbox.put(stream, see_head_pod(stream, manifest, job.redactor, at))
+    seen = see_child(around.door, kind, (stream, uid), manifest, job.redactor, at)
+    if mark:
+        seen = replace(seen, id=observation_id(stream, str(seen.id), mark))
+    around.inbox.put(stream, seen)
 
 
 def tell_gap(

@@ -162,6 +162,11 @@ class Metrics:
 
     def _declare_sharing(self, registry: CollectorRegistry) -> None:
         """Declare what tells how replicas share the work."""
+        self.behind_jobs = Gauge(
+            "jobledger_ledger_behind_jobs",
+            "Jobs for which nothing is done, because the ledger is older than the cluster.",
+            registry=registry,
+        )
         self.shards = Gauge(
             "jobledger_shards_held",
             "Shards, of 16, whose lease this replica holds.",

@@ -6,9 +6,14 @@ they leave something open that could decide, every possibility is returned.
 
 from collections.abc import Iterator, Sequence
 
-from core.forensics.observed_shared import find
+from core.forensics.observed_shared import asked_for, find, survey_of
 from core.forensics.observed_shared import observed as shared_observed
-from core.jobs.events import ControlReleased, ControlTaken
+from core.jobs.events import (
+    ControlReleased,
+    ControlTaken,
+    LedgerBehindFound,
+    RecoveredFromCluster,
+)
 from core.rayjob import events
 from core.rayjob import observations as seen
 from core.rayjob.state import RayJobState
@@ -24,7 +29,9 @@ def candidates(
         yield shared
     elif isinstance(first, events.JobDiscovered | events.ManifestReceived):
         yield from _manifest(state, told, cause)
-    elif isinstance(first, _OTHERS):
+    elif isinstance(first, LedgerBehindFound) and first.kind:
+        yield _child_ahead(first, cause)
+    elif isinstance(first, _OTHERS) or find(told, RecoveredFromCluster) is not None:
         yield from _same_manifest(state, told, cause)
     elif isinstance(first, events.JobDeleted):
         yield seen.ManifestGone(id=cause, at=first.at)
@@ -63,17 +70,29 @@ def _manifest(
         options=received.options,
         option_problems=received.option_problems,
         recorded=_why_recorded(state, told),
+        written_here=find(told, LedgerBehindFound) is not None,
+        observed_generation=_generation_shown(told),
+        survey=survey_of(told),
+        recover=asked_for(told),
     )
 
 
-_OTHERS = (ControlReleased, ControlTaken, events.OthersStatusObserved)
+_OTHERS = (
+    ControlReleased,
+    ControlTaken,
+    LedgerBehindFound,
+    RecoveredFromCluster,
+    events.OthersStatusObserved,
+)
 """What a look at the RayJob can bring although its manifest is the same."""
 
 
 def _same_manifest(
     state: RayJobState, told: Sequence[object], cause: ObservationId
 ) -> Iterator[seen.RayJobObservation]:
-    first, known, identity = told[0], state.manifest, state.identity
+    known, identity = state.manifest, state.identity
+    recovered = find(told, RecoveredFromCluster)
+    first = recovered if recovered is not None else told[0]
     if known is None or identity is None or not isinstance(first, _OTHERS):
         return
     yield seen.ManifestSeen(
@@ -91,6 +110,10 @@ def _same_manifest(
         options=known.options,
         option_problems=known.option_problems,
         recorded=_why_recorded(state, told),
+        written_here=find(told, LedgerBehindFound) is not None,
+        observed_generation=_generation_shown(told),
+        survey=survey_of(told),
+        recover=asked_for(told),
     )
 
 
@@ -102,10 +125,17 @@ def _shown(state: RayJobState, told: Sequence[object]) -> seen.SeenStatus:
     return before if before is not None else seen.SeenStatus(phase="")
 
 
+def _generation_shown(told: Sequence[object]) -> int:
+    behind = find(told, LedgerBehindFound)
+    return behind.observed_generation if behind is not None else 0
+
+
 def _why_recorded(state: RayJobState, told: Sequence[object]) -> str:
     if (released := find(told, ControlReleased)) is not None:
         return released.why
-    if find(told, ControlTaken) is not None:
+    if find(told, ControlTaken) is not None or find(told, LedgerBehindFound) is not None:
+        return ""
+    if state.recorded is not None and state.recorded.behind:
         return ""
     return state.recorded.why if state.recorded is not None else ""
 
@@ -144,6 +174,37 @@ def _answers(
         exit_code=known.exit_code,
     )
     yield seen.PollNotFound(id=cause, at=recovered.at, job_id=recovered.job_id)
+
+
+def _child_ahead(
+    first: LedgerBehindFound, cause: ObservationId
+) -> seen.ClusterSeen | seen.SubmitterSeen:
+    """Return the look at an object that was made for an attempt which the log does not know."""
+    if first.kind == "RayCluster":
+        return seen.ClusterSeen(
+            id=cause,
+            at=first.at,
+            name=first.name,
+            uid=first.uid,
+            owned=True,
+            state="",
+            address="",
+            deleting=False,
+        )
+    return seen.SubmitterSeen(
+        id=cause,
+        at=first.at,
+        name=first.name,
+        uid=first.uid,
+        owned=True,
+        finished="",
+        finished_at=None,
+        reason="",
+        message="",
+        deleting=False,
+        attempt=first.attempt,
+        job_id="",
+    )
 
 
 def _children(

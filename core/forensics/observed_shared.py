@@ -9,9 +9,11 @@ from core.jobs.observations import (
     DecisionDue,
     EffectEnded,
     EvidenceSeen,
+    LedgerSetBack,
     NothingNew,
     SharedObservation,
     StatusWritten,
+    Survey,
     WatchInterrupted,
 )
 from core.values.documents import Manifest
@@ -25,7 +27,26 @@ def find(told: Sequence[object], kind: type[Event]) -> Event | None:
     return next((event for event in told if isinstance(event, kind)), None)
 
 
-def observed(  # noqa: PLR0911 one case per event
+def survey_of(told: Sequence[object]) -> Survey | None:
+    """Return what was there of a job that was taken over, if that was known."""
+    recovered = find(told, shared.RecoveredFromCluster)
+    if recovered is None or not recovered.is_surveyed:
+        return None
+    return Survey(there=recovered.there)
+
+
+def asked_for(told: Sequence[object]) -> str:
+    """Return who asked for a job to be taken over."""
+    recovered = find(told, shared.RecoveredFromCluster)
+    return recovered.asked if recovered is not None else ""
+
+
+def _set_back(event: shared.LedgerBehindFound, cause: ObservationId) -> LedgerSetBack:
+    known, found = event.known_version, event.found_version
+    return LedgerSetBack(id=cause, at=event.at, known_version=known, found_version=found)
+
+
+def observed(  # noqa: C901, PLR0911 one case per event
     event: object, cause: ObservationId, details: Manifest | None = None
 ) -> SharedObservation | None:
     """Return the observation whose first fact is `event`; None if it is none of these."""
@@ -58,6 +79,8 @@ def observed(  # noqa: PLR0911 one case per event
             until=event.until,
             reason=event.reason,
         )
+    if isinstance(event, shared.LedgerBehindFound) and event.known_version:
+        return _set_back(event, cause)
     if isinstance(event, shared.ObservationsConfirmed):
         return NothingNew(id=cause, at=event.at, sources=event.sources)
     if isinstance(event, shared.EvidenceCaptured):

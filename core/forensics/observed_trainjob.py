@@ -2,9 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from core.forensics.observed_shared import find
+from core.forensics.observed_shared import asked_for, find, survey_of
 from core.forensics.observed_shared import observed as shared_observed
-from core.jobs.events import ControlReleased, ControlTaken
+from core.jobs.events import (
+    ControlReleased,
+    ControlTaken,
+    LedgerBehindFound,
+    RecoveredFromCluster,
+)
 from core.trainjob import events
 from core.trainjob import observations as seen
 from core.trainjob.outcomes import ApplyOutcome, write_outcome
@@ -23,7 +28,7 @@ def candidates(
         return
     if isinstance(first, events.TrainJobDiscovered | events.TrainJobReceived):
         yield from _manifest(state, told, cause)
-    elif isinstance(first, _OTHERS):
+    elif isinstance(first, _OTHERS) or find(told, RecoveredFromCluster) is not None:
         yield from _same_manifest(state, told, cause)
     elif isinstance(first, events.TrainJobDeleted):
         yield seen.TrainJobGone(id=cause, at=first.at)
@@ -72,17 +77,28 @@ def _manifest(
         status=_shown(state, told) if adopted is None else adopted.status,
         document=received.document,
         recorded=_why_recorded(state, told),
+        written_here=find(told, LedgerBehindFound) is not None,
+        survey=survey_of(told),
+        recover=asked_for(told),
     )
 
 
-_OTHERS = (ControlReleased, ControlTaken, events.OthersTrainStatusObserved)
+_OTHERS = (
+    ControlReleased,
+    ControlTaken,
+    LedgerBehindFound,
+    RecoveredFromCluster,
+    events.OthersTrainStatusObserved,
+)
 """What a look at the TrainJob can bring although its manifest is the same."""
 
 
 def _same_manifest(
     state: TrainJobState, told: Sequence[object], cause: ObservationId
 ) -> Iterator[seen.TrainJobObservation]:
-    first, known, identity = told[0], state.manifest, state.identity
+    known, identity = state.manifest, state.identity
+    recovered = find(told, RecoveredFromCluster)
+    first = recovered if recovered is not None else told[0]
     if known is None or identity is None or not isinstance(first, _OTHERS):
         return
     yield seen.TrainJobSeen(
@@ -96,6 +112,9 @@ def _same_manifest(
         deleting_at=known.deleting_at,
         status=_shown(state, told),
         recorded=_why_recorded(state, told),
+        written_here=find(told, LedgerBehindFound) is not None,
+        survey=survey_of(told),
+        recover=asked_for(told),
     )
 
 
@@ -110,7 +129,9 @@ def _shown(state: TrainJobState, told: Sequence[object]) -> seen.SeenTrainStatus
 def _why_recorded(state: TrainJobState, told: Sequence[object]) -> str:
     if (released := find(told, ControlReleased)) is not None:
         return released.why
-    if find(told, ControlTaken) is not None:
+    if find(told, ControlTaken) is not None or find(told, LedgerBehindFound) is not None:
+        return ""
+    if state.recorded is not None and state.recorded.behind:
         return ""
     return state.recorded.why if state.recorded is not None else ""
 

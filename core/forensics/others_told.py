@@ -27,5 +27,12 @@ def others_told(events: Iterable[ReadEvent]) -> Iterator[tuple[str, int]]:
         elif isinstance(event, shared.ControlReleased):
             inferred = "what another controller decided is inferred from what it did"
             yield f"From {at} on it was only recorded ({event.why}): {inferred}.", read.version
+        elif isinstance(event, shared.LedgerBehindFound):
+            signs = "; ".join(event.signs)
+            yield f"At {at} the ledger was found older than the cluster ({signs}).", read.version
+        elif isinstance(event, shared.RecoveredFromCluster):
+            since = rfc3339(event.behind_since)
+            lost = "what the log had lost stays lost, and what the cluster showed is inferred"
+            yield f"From {since} until {at} it was held: {lost}.", read.version
         elif isinstance(event, shared.ControlTaken):
             yield f"From {at} on it was controlled here.", read.version

@@ -97,6 +97,14 @@ def _shared(event: shared.SharedEvent) -> str:  # noqa: C901, PLR0911, PLR0912 o
         case shared.ControlTaken():
             since = rfc3339(event.recorded_since)
             return f"the job is controlled here from here on; it was only recorded since {since}"
+        case shared.LedgerBehindFound():
+            signs = "; ".join(event.signs)
+            return f"the job is held, for the ledger is older than the cluster: {signs}"
+        case shared.RecoveredFromCluster():
+            since = rfc3339(event.behind_since)
+            asked = " because an operator asked for it" if event.asked else ""
+            lost = f"it was held since {since}, and what is missing in between is lost"
+            return f"the job is taken over as the cluster shows it{asked}; {lost}"
         case _:
             assert_never(event)
 

@@ -213,6 +213,49 @@ class ControlTaken:
     """Why it had been."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerBehindFound:
+    """The cluster shows more of the job than the log knows: the ledger was set back in time.
+
+    From here on the job is held: nothing is created, deleted or written for it until what is
+    missing was taken over (`RecoveredFromCluster`).
+    """
+
+    at: Instant
+    signs: tuple[str, ...]
+    """What shows it, each in a sentence without its full stop."""
+    observed_generation: int = 0
+    """The generation that the status tells of; 0: it tells of none."""
+    kind: str = ""
+    """Kind of the object that showed it; empty: the status did, or the log itself."""
+    name: str = ""
+    uid: str = ""
+    attempt: int = 0
+    """The attempt that a submitter was made for; 0: it was no submitter."""
+    known_version: int = 0
+    """Where the stream ended by what this process had appended; 0: it had not."""
+    found_version: int = 0
+    """Where it was found to end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveredFromCluster:
+    """What the log had lost was taken over as the cluster shows it; the job is controlled again.
+
+    How it came to be so is lost: the events before this one are inferred.
+    """
+
+    at: Instant
+    behind_since: Instant
+    """Since when the job was held."""
+    there: tuple[str, ...] = ()
+    """Names of the job's RayClusters, or its JobSet, that were there."""
+    is_surveyed: bool = True
+    """Whether it was known what is there; of a job that has ended it need not be."""
+    asked: str = ""
+    """Who asked for it (`jobledger recover`) although something was in doubt; empty: nobody."""
+
+
 SharedEvent: TypeAlias = (
     EffectRequested
     | EffectSucceeded
@@ -228,4 +271,6 @@ SharedEvent: TypeAlias = (
     | EvidenceCaptured
     | ControlReleased
     | ControlTaken
+    | LedgerBehindFound
+    | RecoveredFromCluster
 )

@@ -88,8 +88,32 @@ class EvidenceSeen:
     took_milliseconds: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerSetBack:
+    """The stream of the job ends before what this process had appended to it."""
+
+    id: ObservationId
+    at: Instant
+    known_version: int
+    found_version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """Which objects of a job are there, told once everything has been listed."""
+
+    there: tuple[str, ...] = ()
+    """Names of its RayClusters, or of its JobSet; without those that are being deleted."""
+
+
 SharedObservation: TypeAlias = (
-    EffectEnded | DecisionDue | WatchInterrupted | NothingNew | StatusWritten | EvidenceSeen
+    EffectEnded
+    | DecisionDue
+    | WatchInterrupted
+    | NothingNew
+    | StatusWritten
+    | EvidenceSeen
+    | LedgerSetBack
 )
 
 

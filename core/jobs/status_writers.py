@@ -81,6 +81,13 @@ def other_controller(kind: str, manifest: Manifest, now: Instant) -> StatusWrite
     return None
 
 
+def is_driven_here(kind: str, manifest: Manifest) -> bool:
+    """Return whether this controller was the last to drive the job of that kind."""
+    drivers = [one for one in status_writers(manifest) if one.fields & DRIVING_FIELDS[kind]]
+    last = max((one.written_at for one in drivers), default=EPOCH)
+    return any(one.manager == OUR_MANAGER and one.written_at == last for one in drivers)
+
+
 def is_written_here(manifest: Manifest) -> bool:
     """Return whether this controller owns fields of the object's status."""
     return any(writer.manager == OUR_MANAGER for writer in _writers(manifest))

@@ -9,8 +9,10 @@ One function per observation, then whatever follows by itself.
 from typing import assert_never
 
 from core.jobs import observations as shared
+from core.jobs.behind import set_back
 from core.jobs.control_change import facts_and_conclusions
 from core.rayjob import observations as seen
+from core.rayjob.behind import concluded
 from core.rayjob.events import RayJobEvent
 from core.rayjob.evolve import evolve
 from core.rayjob.inferring import infer
@@ -39,7 +41,8 @@ from core.rayjob.state import RayJobState
 def decide(state: RayJobState, observation: seen.RayJobObservation) -> tuple[RayJobEvent, ...]:
     """Return what happens because of `observation`; nothing, if it brings no news."""
     facts = _facts(state, observation)
-    if not facts:
+    is_surveyed = isinstance(observation, seen.ManifestSeen) and observation.survey is not None
+    if not facts and not is_surveyed:
         return ()
     was_recorded = state.recorded is not None
     state, facts = facts_and_conclusions(
@@ -51,7 +54,14 @@ def decide(state: RayJobState, observation: seen.RayJobObservation) -> tuple[Ray
     dropped = () if was_recorded else settle(state, observation.id, observation.at)
     for event in dropped:
         state = evolve(state, event)
-    return *facts, *dropped, *infer(state, observation.at)
+    inferred = infer(state, observation.at)
+    for event in inferred:
+        state = evolve(state, event)
+    state, recovered = concluded(state, observation)
+    if not recovered:
+        return *facts, *dropped, *inferred
+    after = settle(state, observation.id, observation.at)
+    return *facts, *dropped, *inferred, *recovered, *after
 
 
 def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
@@ -97,5 +107,7 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_pods_seen(state, observation)
         case shared.WatchInterrupted():
             return on_watch_interrupted(state, observation)
+        case shared.LedgerSetBack():
+            return set_back(observation) if state.identity is not None else ()
         case _:
             assert_never(observation)

@@ -23,6 +23,7 @@ from core.rayjob.evolve_pods import failure_noticed
 from core.rayjob.evolve_recorded import (
     control_released,
     control_taken,
+    ledger_behind_found,
     others_status_observed,
 )
 from core.rayjob.observations import SeenStatus
@@ -78,8 +79,10 @@ def _evolve_shared(state: RayJobState, event: shared.SharedEvent) -> RayJobState
             return state._replace(published=event.resource_version)
         case shared.ControlReleased():
             return control_released(state, event)
-        case shared.ControlTaken():
-            return control_taken(state, event)
+        case shared.ControlTaken() | shared.RecoveredFromCluster():
+            return control_taken(state, event.at)
+        case shared.LedgerBehindFound():
+            return ledger_behind_found(state, event)
         case _:
             assert_never(event)
 

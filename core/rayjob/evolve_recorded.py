@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
-from core.jobs.events import ControlReleased, ControlTaken
+from core.jobs.behind import why_held
+from core.jobs.events import ControlReleased, LedgerBehindFound
 from core.rayjob.observations import SeenStatus
 from core.rayjob.phases import Phase
 from core.rayjob.state import Attempt, RayJobState, Recorded, standing
+from core.values.instants import Instant
 
 
 def control_released(state: RayJobState, event: ControlReleased) -> RayJobState:
@@ -20,7 +22,13 @@ def control_released(state: RayJobState, event: ControlReleased) -> RayJobState:
     )
 
 
-def control_taken(state: RayJobState, event: ControlTaken) -> RayJobState:
+def ledger_behind_found(state: RayJobState, event: LedgerBehindFound) -> RayJobState:
+    """Return the state of a job that is held: nothing is done until what is missing is known."""
+    held = Recorded(since=event.at, why=why_held(event.signs), behind=True)
+    return state._replace(recorded=held, refused=(), strays=(), stray_submitter=None)
+
+
+def control_taken(state: RayJobState, at: Instant) -> RayJobState:
     """Return the state of a job that is controlled from now on, as the other left it.
 
     What Ray has said shows that the entrypoint was handed in; a retry that the other had begun is
@@ -33,7 +41,7 @@ def control_taken(state: RayJobState, event: ControlTaken) -> RayJobState:
         attempt = replace(
             attempt,
             submitted=attempt.submitted or state.entrypoint.status.value != "",
-            retry_at=event.at if state.phase is Phase.RETRYING else attempt.retry_at,
+            retry_at=at if state.phase is Phase.RETRYING else attempt.retry_at,
         )
     if attempt is not None and standing(state) in {Phase.WAITING, Phase.RUNNING}:
         attempt = _recovered(attempt, is_cluster_known=state.cluster is not None)

@@ -32,6 +32,7 @@ from core.rayjob.events import (
     TransitionsMissed,
 )
 from core.rayjob.evolve import end_beneath, evolve
+from core.rayjob.names_ahead import number_ahead
 from core.rayjob.observations import SeenStatus
 from core.rayjob.phases import FINAL, JobStatus, Phase
 from core.rayjob.state import Attempt, RayJobState
@@ -172,10 +173,12 @@ def _beginning(state: RayJobState, shown: SeenStatus, target: Phase, at: Instant
     if state.phase is not Phase.NEW or not shown.cluster_name:
         return ()
     before = attempt.number if attempt is not None else 0
+    ours = state.recorded is not None and state.recorded.behind
+    named = number_ahead(state, shown.cluster_name) if ours else 0
     over = target in {Phase.RETRYING, Phase.FAILED}
     started = AttemptStarted(
         at=shown.started_at or at,
-        attempt=max(before + 1, shown.failed + (not over)),
+        attempt=named or max(before + 1, shown.failed + (not over)),
         cluster_name=shown.cluster_name,
         job_id=shown.job_id,
         generation=state.manifest.generation if state.manifest is not None else 0,

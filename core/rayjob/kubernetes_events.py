@@ -13,6 +13,7 @@ from typing import assert_never
 
 from core.jobs import events as shared
 from core.jobs.effects import EffectKind
+from core.jobs.holding_told import holding_told
 from core.jobs.shown_events import KubernetesEvent as KubernetesEvent  # noqa: PLC0414 asked for here
 from core.rayjob import events as facts
 from core.rayjob.observations import JobIdentity
@@ -84,7 +85,9 @@ def kubernetes_events(
     return () if told is None else (_cut(told),)
 
 
-def _told(identity: JobIdentity, event: facts.RayJobEvent) -> KubernetesEvent | None:
+def _told(  # noqa: PLR0911 one case per sort of event
+    identity: JobIdentity, event: facts.RayJobEvent
+) -> KubernetesEvent | None:
     match event:
         case shared.EffectSucceeded() | shared.EffectFaltered() | shared.EffectFailed():
             return _effect(identity, event)
@@ -100,6 +103,8 @@ def _told(identity: JobIdentity, event: facts.RayJobEvent) -> KubernetesEvent | 
             return _notice(identity, event)
         case facts.JobSuspended() | facts.JobResumed():
             return _transition(event)
+        case shared.LedgerBehindFound() | shared.RecoveredFromCluster():
+            return holding_told(event)
         case (
             facts.EntrypointObserved()
             | facts.ClusterObserved()

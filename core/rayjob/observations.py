@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from core.jobs.identity import JobIdentity as JobIdentity  # noqa: PLC0414 asked for here as well
-from core.jobs.observations import SharedObservation
+from core.jobs.observations import SharedObservation, Survey
 from core.jobs.policy import Policy
 from core.jobs.retry_options import NOTHING_ASKED, RetryOptions
 from core.rayjob.phases import JobStatus
@@ -78,6 +78,14 @@ class ManifestSeen:
     in_between: bool = False
     """It tells what another controller has done since this one stopped; of an unknown job it tells
     nothing."""
+    written_here: bool = False
+    """Whether this controller was the last to write the status."""
+    observed_generation: int = 0
+    """The generation that the status tells of; 0: it tells of none."""
+    survey: Survey | None = None
+    """What of the job is there; None: it is not known yet."""
+    recover: str = ""
+    """Which holding of the job its annotation asks to end (`core.jobs.behind.mark_of`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,11 @@
 """Who decides about a RayJob: this controller, or another, whose doing is recorded."""
 
 from core.jobs.control_change import control_change
+from core.jobs.events import ControlReleased
+from core.rayjob.behind import behind_by_status
 from core.rayjob.events import OthersStatusObserved, RayJobEvent
 from core.rayjob.observations import ManifestSeen, SeenStatus
-from core.rayjob.state import RayJobState
+from core.rayjob.state import RayJobState, Recorded
 from core.rayjob.status import status
 from core.values.documents import text
 
@@ -13,6 +15,10 @@ NO_STATUS = SeenStatus(phase="")
 def control_of(state: RayJobState, told: ManifestSeen) -> tuple[RayJobEvent, ...]:
     """Return who decides about the job from now on, and what others say of it; if that is news."""
     recorded = state.recorded
+    if recorded is not None and recorded.behind:
+        return _held(recorded, told)
+    if behind := behind_by_status(state, told):
+        return *behind, OthersStatusObserved(at=told.at, status=told.status)
     if state.deleted_at is not None or _is_no_news(state, told):
         return ()
     since, why = (recorded.since, recorded.why) if recorded is not None else (None, "")
@@ -25,6 +31,15 @@ def control_of(state: RayJobState, told: ManifestSeen) -> tuple[RayJobEvent, ...
     shown = OthersStatusObserved(at=told.at, status=told.status)
     # What the other did last is known before control is taken: the job goes on from there.
     return (*changed, shown) if still else (shown, *changed)
+
+
+def _held(held: Recorded, told: ManifestSeen) -> tuple[RayJobEvent, ...]:
+    """Return what a job shows that is held; it is let go if another controller is to have it."""
+    is_news = told.status not in (held.shown, NO_STATUS)
+    shown = (OthersStatusObserved(at=told.at, status=told.status),) if is_news else ()
+    if told.recorded:
+        return ControlReleased(at=told.at, why=told.recorded), *shown
+    return shown
 
 
 def _is_no_news(state: RayJobState, told: ManifestSeen) -> bool:

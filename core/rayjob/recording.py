@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from core.jobs import observations as shared
+from core.jobs.events import LedgerBehindFound
 from core.rayjob import observations as seen
 from core.rayjob.events import (
     ClusterVanished,
@@ -60,7 +61,7 @@ def recorded_facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_nothing_new(state, observation)
         case shared.WatchInterrupted():
             return on_watch_interrupted(state, observation)
-        case shared.EffectEnded() | shared.DecisionDue():
+        case shared.EffectEnded() | shared.DecisionDue() | shared.LedgerSetBack():
             return ()  # what was under way was dropped when the job was released
         case seen.PollAnswered() | seen.PollNotFound() | seen.PollUnanswered() | seen.PodsSeen():
             return ()  # a question that was on its way when the job was released
@@ -75,7 +76,7 @@ def _own(found: News) -> News:
     return tuple(
         one
         for one in found
-        if not isinstance(one, StrayClusterFound)
+        if not isinstance(one, StrayClusterFound | LedgerBehindFound)
         and not (isinstance(one, SubmitterObserved) and one.stray)
     )
 

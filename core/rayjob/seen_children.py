@@ -6,6 +6,7 @@ to no present attempt (a create request that arrived after its attempt had ended
 deleted; so is one that has the place of another, and a submitter of an earlier attempt.
 """
 
+from core.rayjob.behind import behind_by_cluster, behind_by_submitter
 from core.rayjob.events import (
     ClusterObserved,
     ClusterVanished,
@@ -31,6 +32,8 @@ def on_cluster_seen(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent,
         current = False  # until somebody tells that the known one is gone
     elif current or (_is_selected(state, seen) and not _has_begun(state)):
         return _current_cluster(state, seen)
+    if behind := behind_by_cluster(state, seen):
+        return behind
     known_stray = any(stray.uid == seen.uid for stray in state.strays)
     if seen.owned and not (seen.deleting or known_stray or _is_selected(state, seen)):
         return (StrayClusterFound(at=seen.at, name=seen.name, uid=seen.uid),)
@@ -104,6 +107,8 @@ def on_submitter_seen(state: RayJobState, seen: SubmitterSeen) -> tuple[RayJobEv
     stale = seen.uid in state.gone or not seen.owned or is_final(state)
     if stale or seen.name != submitter_name(identity.name):
         return ()
+    if behind := behind_by_submitter(state, seen):
+        return behind
     if seen.attempt and (attempt.cleared or seen.attempt != attempt.number):
         return _stray_submitter(state, seen)
     if attempt.cleared:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from core.jobs.events import ControlReleased
+from core.rayjob.behind import is_unknown_but_ours, unknown_job
 from core.rayjob.events import (
     AnnotationsRejected,
     DeletionStarted,
@@ -10,6 +11,7 @@ from core.rayjob.events import (
     JobDeleted,
     JobDiscovered,
     ManifestReceived,
+    OthersStatusObserved,
     RayJobEvent,
 )
 from core.rayjob.observations import INVALID_STATUS, ManifestGone, ManifestSeen
@@ -57,6 +59,9 @@ def _first_sight(seen: ManifestSeen) -> tuple[RayJobEvent, ...]:
     leaving = *_rejected(seen, ()), *leaving
     if seen.recorded:
         leaving = *leaving, ControlReleased(at=seen.at, why=seen.recorded)
+    if is_unknown_but_ours(seen):
+        shown = OthersStatusObserved(at=seen.at, status=seen.status)
+        return discovered, received, *leaving, unknown_job(seen), shown
     if seen.status.phase or seen.status.failed or seen.status.succeeded:
         adopted = JobAdopted(at=seen.at, status=seen.status)
         if seen.recorded:

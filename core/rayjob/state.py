@@ -212,6 +212,8 @@ class Recorded:
     why: str
     shown: SeenStatus | None = None
     """What that controller has written last, as far as it was seen."""
+    behind: bool = False
+    """It is held: the log was found to know less than the cluster, and nobody else drives it."""
 
 
 class RayJobState(NamedTuple):

@@ -7,8 +7,10 @@ nothing here acts.
 from typing import assert_never
 
 from core.jobs import observations as shared
+from core.jobs.behind import set_back
 from core.jobs.control_change import facts_and_conclusions
 from core.trainjob import observations as seen
+from core.trainjob.behind import concluded
 from core.trainjob.events import TrainJobEvent
 from core.trainjob.evolve import evolve
 from core.trainjob.recording import infer, recorded_facts
@@ -36,7 +38,8 @@ def decide(
 ) -> tuple[TrainJobEvent, ...]:
     """Return what happens because of `observation`; nothing, if it brings no news."""
     facts = _facts(state, observation)
-    if not facts:
+    is_surveyed = isinstance(observation, seen.TrainJobSeen) and observation.survey is not None
+    if not facts and not is_surveyed:
         return ()
     was_recorded = state.recorded is not None
     state, facts = facts_and_conclusions(
@@ -48,7 +51,14 @@ def decide(
     dropped = () if was_recorded else settle(state, observation.id, observation.at)
     for event in dropped:
         state = evolve(state, event)
-    return *facts, *dropped, *infer(state, observation.at)
+    inferred = infer(state, observation.at)
+    for event in inferred:
+        state = evolve(state, event)
+    state, recovered = concluded(state, observation)
+    if not recovered:
+        return *facts, *dropped, *inferred
+    after = settle(state, observation.id, observation.at)
+    return *facts, *dropped, *inferred, *recovered, *after
 
 
 def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
@@ -82,5 +92,7 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_trainjob_gone(state, observation)
         case shared.WatchInterrupted():
             return on_watch_interrupted(state, observation)
+        case shared.LedgerSetBack():
+            return set_back(observation) if state.identity is not None else ()
         case _:
             assert_never(observation)

@@ -17,7 +17,7 @@ from core.trainjob.evolve_effects import (
 )
 from core.trainjob.evolve_facts import evolve_fact
 from core.trainjob.evolve_life import evolve_life
-from core.trainjob.evolve_recorded import control_released, control_taken
+from core.trainjob.evolve_recorded import control_released, control_taken, ledger_behind_found
 from core.trainjob.state import TrainJobState, phase_of
 
 
@@ -61,7 +61,9 @@ def _evolve_shared(state: TrainJobState, event: shared.SharedEvent) -> TrainJobS
             return state._replace(published=event.resource_version)
         case shared.ControlReleased():
             return control_released(state, event)
-        case shared.ControlTaken():
+        case shared.ControlTaken() | shared.RecoveredFromCluster():
             return control_taken(state)
+        case shared.LedgerBehindFound():
+            return ledger_behind_found(state, event)
         case _:
             assert_never(event)

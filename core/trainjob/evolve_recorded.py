@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from core.jobs.events import ControlReleased
+from core.jobs.behind import why_held
+from core.jobs.events import ControlReleased, LedgerBehindFound
 from core.trainjob.conditions import is_true, with_condition
 from core.trainjob.observations import SeenTrainStatus
 from core.trainjob.phases import COMPLETE, CREATED, FAILED, SUSPENDED, Phase
@@ -18,6 +19,12 @@ def control_released(state: TrainJobState, event: ControlReleased) -> TrainJobSt
     since = state.recorded.since if state.recorded is not None else event.at
     recorded = TrainRecorded(since=since, why=event.why, shown=shown)
     return state._replace(recorded=recorded, refused=())
+
+
+def ledger_behind_found(state: TrainJobState, event: LedgerBehindFound) -> TrainJobState:
+    """Return the state of a job that is held: nothing is done until what is missing is known."""
+    held = TrainRecorded(since=event.at, why=why_held(event.signs), behind=True)
+    return state._replace(recorded=held, refused=())
 
 
 def control_taken(state: TrainJobState) -> TrainJobState:

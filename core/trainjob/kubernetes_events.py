@@ -4,6 +4,8 @@ Upstream sends exactly one kind: that its resources could not be created. The fe
 for whoever describes a job. Source: trainjob_controller.go.
 """
 
+from core.jobs.events import LedgerBehindFound, RecoveredFromCluster
+from core.jobs.holding_told import holding_told
 from core.jobs.identity import JobIdentity
 from core.jobs.shown_events import KubernetesEvent
 from core.trainjob import events
@@ -31,6 +33,9 @@ def kubernetes_events(
     if isinstance(event, events.TrainAttemptStarted) and event.cause != "first":
         note = f"Attempt {event.attempt} began: the JobSet was {event.cause}"
         return (KubernetesEvent("Normal", "AttemptStarted", "Start", note),)
+    if isinstance(event, LedgerBehindFound | RecoveredFromCluster):
+        told = holding_told(event)
+        return (told,) if told.type == "Normal" else (_told(told.action, told.reason, told.note),)
     return ()
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from core.jobs.identity import JobIdentity
-from core.jobs.observations import SharedObservation
+from core.jobs.observations import SharedObservation, Survey
 from core.trainjob.conditions import Condition
 from core.trainjob.policy import TrainPolicy
 from core.trainjob.spec import TrainJobSpec
@@ -57,6 +57,12 @@ class TrainJobSeen:
     in_between: bool = False
     """It tells what another controller has done since this one stopped; of an unknown job it tells
     nothing."""
+    written_here: bool = False
+    """Whether this controller was the last to write the status."""
+    survey: Survey | None = None
+    """What of the job is there; None: it is not known yet."""
+    recover: str = ""
+    """Which holding of the job its annotation asks to end (`core.jobs.behind.mark_of`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

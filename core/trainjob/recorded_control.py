@@ -1,9 +1,11 @@
 """Who decides about a TrainJob: this controller, or another, whose doing is recorded."""
 
 from core.jobs.control_change import control_change
+from core.jobs.events import ControlReleased
+from core.trainjob.behind import behind_by_status
 from core.trainjob.events import OthersTrainStatusObserved, TrainJobEvent
 from core.trainjob.observations import SeenTrainStatus, TrainJobSeen
-from core.trainjob.state import TrainJobState
+from core.trainjob.state import TrainJobState, TrainRecorded
 
 NO_STATUS = SeenTrainStatus()
 
@@ -11,6 +13,10 @@ NO_STATUS = SeenTrainStatus()
 def control_of(state: TrainJobState, told: TrainJobSeen) -> tuple[TrainJobEvent, ...]:
     """Return who decides about the job from now on, and what others say of it; if that is news."""
     recorded = state.recorded
+    if recorded is not None and recorded.behind:
+        return _held(recorded, told)
+    if behind := behind_by_status(state, told):
+        return *behind, OthersTrainStatusObserved(at=told.at, status=told.status)
     if state.deleted_at is not None or _is_no_news(state, told):
         return ()
     since, why = (recorded.since, recorded.why) if recorded is not None else (None, "")
@@ -23,6 +29,15 @@ def control_of(state: TrainJobState, told: TrainJobSeen) -> tuple[TrainJobEvent,
     shown = OthersTrainStatusObserved(at=told.at, status=told.status)
     # What the other did last is known before control is taken: the job goes on from there.
     return (*changed, shown) if still else (shown, *changed)
+
+
+def _held(held: TrainRecorded, told: TrainJobSeen) -> tuple[TrainJobEvent, ...]:
+    """Return what a job shows that is held; it is let go if another controller is to have it."""
+    is_news = told.status not in (held.shown, NO_STATUS)
+    shown = (OthersTrainStatusObserved(at=told.at, status=told.status),) if is_news else ()
+    if told.recorded:
+        return ControlReleased(at=told.at, why=told.recorded), *shown
+    return shown
 
 
 def _is_no_news(state: TrainJobState, told: TrainJobSeen) -> bool:

@@ -54,7 +54,7 @@ def recorded_facts(  # noqa: PLR0911 one case per observation
             return on_nothing_new(state, observation)
         case shared.WatchInterrupted():
             return on_watch_interrupted(state, observation)
-        case shared.EffectEnded() | shared.DecisionDue():
+        case shared.EffectEnded() | shared.DecisionDue() | shared.LedgerSetBack():
             return ()  # what was under way was dropped when the job was released
         case seen.RuntimeSeen() | seen.BelongingGone() | seen.TrainJobSeen():
             return ()  # nothing is built here

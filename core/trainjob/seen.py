@@ -1,11 +1,13 @@
 """What a look at the TrainJob, its runtime, its JobSet or another object of it brings."""
 
 from core.jobs.events import ControlReleased
+from core.trainjob.behind import is_unknown_but_ours, unknown_job
 from core.trainjob.conditions import merged
 from core.trainjob.events import (
     BelongingVanished,
     JobSetObserved,
     JobSetVanished,
+    OthersTrainStatusObserved,
     RuntimeObserved,
     TrainJobAdopted,
     TrainJobDeleted,
@@ -64,7 +66,10 @@ def _first_sight(seen: TrainJobSeen) -> News:
     ]
     if seen.recorded:
         news.append(ControlReleased(at=seen.at, why=seen.recorded))
-    if seen.status.conditions or seen.status.jobs:
+    if is_unknown_but_ours(seen):
+        shown = OthersTrainStatusObserved(at=seen.at, status=seen.status)
+        news += [unknown_job(seen), shown]
+    elif seen.status.conditions or seen.status.jobs:
         news.append(TrainJobAdopted(at=seen.at, status=seen.status))
     if seen.deleting_at is not None:
         news.append(TrainJobDeletionStarted(at=seen.deleting_at))

@@ -78,6 +78,8 @@ class TrainRecorded:
     why: str
     shown: SeenTrainStatus | None = None
     """What that controller has written last, as far as it was seen."""
+    behind: bool = False
+    """It is held: the log was found to know less than the cluster, and nobody else drives it."""
 
 
 class TrainJobState(NamedTuple):

@@ -1,0 +1,17 @@
+"""A stream that ends before what this process had appended: the ledger was set back in time."""
+
+from adapters.telemetry.logging import get_logger
+from core.jobs.observations import LedgerSetBack
+from core.log.recording import Tail
+from core.values.ids import observation_id
+from core.values.instants import Instant
+
+log = get_logger(__name__)
+
+
+def set_back(known: Tail, found: Tail, at: Instant) -> LedgerSetBack:
+    """Return the observation, and say it in the service's own log."""
+    stream, before, now = known.stream_id, known.version, found.version
+    log.error("ledger_set_back", stream=str(stream), known=before, found=now)
+    mark = observation_id(stream, "set back", str(before), str(now), found.chain.hex())
+    return LedgerSetBack(id=mark, at=at, known_version=before, found_version=now)

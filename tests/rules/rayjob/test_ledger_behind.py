@@ -1,0 +1,228 @@
+"""A RayJob whose log is older than the cluster is held, and taken over as the cluster shows it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from core.jobs.behind import mark_of
+from core.jobs.events import EffectRequested, LedgerBehindFound, RecoveredFromCluster
+from core.jobs.observations import LedgerSetBack, Survey
+from core.rayjob.decider import RAYJOB
+from core.rayjob.events import RayJobEvent
+from core.rayjob.observations import ManifestSeen, SeenStatus
+from core.rayjob.phases import FINAL, Phase
+from core.rayjob.state import RayJobState
+from core.rayjob.status import status
+from core.values.documents import Manifest, number, text
+from core.values.ids import observation_id
+from core.values.instants import parse_rfc3339
+from tests.support import rayjob_stories as stories
+from tests.support.lives import LIVES
+from tests.support.rayjob_builders import after, cluster, cluster_of, manifest, named, submitter
+from tests.support.rows import STREAM, Played, Step, play
+
+STORIES: dict[str, Sequence[Step]] = {
+    **{name: tuple(story()) for name, story in LIVES.items()},
+    "two failed attempts": stories.failed_attempts(2, backoff_limit=2),
+    "suspended": stories.suspended(),
+    "succeeded": stories.succeeded(),
+    "on a selected RayCluster": stories.selecting(),
+}
+
+
+def shown_by(state: RayJobState) -> SeenStatus:
+    """Return the status of a state as a later look at the object reads it."""
+    shown: Manifest = status(state)
+    return SeenStatus(
+        phase=text(shown, "jobDeploymentStatus"),
+        job_status=text(shown, "jobStatus"),
+        job_id=text(shown, "jobId"),
+        cluster_name=text(shown, "rayClusterName"),
+        address=text(shown, "dashboardURL"),
+        reason=text(shown, "reason"),
+        message=text(shown, "message"),
+        started_at=parse_rfc3339(text(shown, "startTime")),
+        ended_at=parse_rfc3339(text(shown, "endTime")),
+        succeeded=number(shown, "succeeded") or 0,
+        failed=number(shown, "failed") or 0,
+    )
+
+
+def steps_of(story: Sequence[Step]) -> list[tuple[RayJobState, ManifestSeen]]:
+    """Return the state after each step, and what a look at the object would tell then."""
+    played, told = Played(RAYJOB, RAYJOB.initial), []
+    last: ManifestSeen | None = None
+    for step in story:
+        played.take(step)
+        last = step if isinstance(step, ManifestSeen) else last
+        if last is None or played.state.manifest is None or played.state.deleted_at is not None:
+            continue
+        generation = played.state.manifest.generation
+        look = replace(
+            last,
+            at=after(5000),
+            status=shown_by(played.state),
+            written_here=True,
+            observed_generation=generation,
+        )
+        told.append((played.state, named(look)))
+    return told
+
+
+def behind(events: Sequence[RayJobEvent]) -> list[RayJobEvent]:
+    return [event for event in events if isinstance(event, LedgerBehindFound)]
+
+
+def fold(state: RayJobState, events: Sequence[RayJobEvent]) -> RayJobState:
+    for event in events:
+        state = RAYJOB.evolve(state, event)
+    return state
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_status_of_now_or_before_is_never_taken_for_one_of_a_lost_future(name: str) -> None:
+    steps = steps_of(STORIES[name])
+    for known, (state, _) in enumerate(steps):
+        for _, look in steps[: known + 1]:
+            assert behind(RAYJOB.decide(state, look)) == [], look.status
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_an_end_that_the_log_has_lost_stays_what_it_was(name: str) -> None:
+    steps = steps_of(STORIES[name])
+    ends = [(state, look) for state, look in steps if state.phase in FINAL]
+    for end, look in ends[:1]:
+        for state, _ in steps:
+            if state.phase in FINAL:
+                continue
+            news = RAYJOB.decide(state, look)
+            assert behind(news), state.phase
+            taken = fold(state, news)
+            assert taken.recorded is None, "an end is taken over at once"
+            for field in ("phase", "reason", "failed", "succeeded"):
+                assert getattr(taken, field) == getattr(end, field), field
+            asked = [event.kind for event in news if isinstance(event, EffectRequested)]
+            assert not [kind for kind in asked if str(kind).startswith("create")]
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_whatever_was_lost_a_held_job_does_nothing_until_it_is_taken_over(name: str) -> None:
+    steps = steps_of(STORIES[name])
+    for known, (state, _) in enumerate(steps):
+        for _, look in steps[known + 1 :]:
+            news = RAYJOB.decide(state, look)
+            held = fold(state, news)
+            if not behind(news) or held.recorded is None:
+                continue
+            assert (held.effects, held.decisions, held.strays) == ((), (), ())
+            assert RAYJOB.decide(held, look) == ()
+            late = cluster("ready", 5001, attempt=9, uid="of-a-lost-attempt")
+            assert not [e for e in RAYJOB.decide(held, late) if "Stray" in type(e).__name__]
+
+
+BUILT: tuple[Step, ...] = (*stories.running(backoff_limit=3),)
+SECOND = SeenStatus(
+    phase="Running",
+    job_status="RUNNING",
+    job_id="job-2",
+    cluster_name=cluster_of(2),
+    address="elsewhere:8265",
+    started_at=after(300),
+    failed=1,
+)
+
+
+def ours(
+    at: float, shown: SeenStatus, *there: str, recover: str = "", surveyed: bool = True
+) -> ManifestSeen:
+    told = replace(
+        manifest(at, status=shown, backoff_limit=3),
+        written_here=True,
+        survey=Survey(there=there) if surveyed else None,
+        recover=recover,
+    )
+    return named(told)
+
+
+def names(events: Sequence[RayJobEvent]) -> list[str]:
+    return [type(event).__name__ + "*" * bool(getattr(event, "inferred", "")) for event in events]
+
+
+def test_a_later_attempt_that_runs_is_held_and_taken_over_once_it_is_known_what_is_there() -> None:
+    played = play(RAYJOB, (*BUILT, ours(400, SECOND, surveyed=False)))
+    told = [name for name in names(played.news) if name != "ManifestReceived"]
+    assert told[:2] == ["LedgerBehindFound", "OthersStatusObserved"]
+    assert played.state.recorded is not None
+    assert played.state.recorded.behind
+    played.take(ours(401, SECOND, cluster_of(2)))
+    assert names(played.news)[0] == "RecoveredFromCluster"
+    attempt = played.state.attempt
+    assert attempt is not None
+    assert (attempt.number, attempt.cluster_name) == (2, cluster_of(2))
+    assert (played.state.phase, played.state.failed) == (Phase.RUNNING, 1)
+    played.take(cluster("ready", 402, attempt=2))
+    assert not [name for name in names(played.news) if "Stray" in name or "Behind" in name]
+
+
+def test_an_attempt_that_runs_by_its_status_and_whose_raycluster_is_gone_waits_for_somebody() -> (
+    None
+):
+    played = play(RAYJOB, (*BUILT, ours(400, SECOND, surveyed=False), ours(401, SECOND)))
+    held = played.state.recorded
+    assert held is not None, "nobody knows how it ended"
+    played.take(ours(402, SECOND, recover=mark_of(after(1))))
+    assert played.state.recorded is not None, "it names another holding"
+    played.take(ours(403, SECOND, recover=mark_of(held.since)))
+    taken = next(event for event in played.news if isinstance(event, RecoveredFromCluster))
+    assert taken.asked == mark_of(held.since)
+    assert played.state.recorded is None
+
+
+def test_a_raycluster_of_an_unknown_attempt_is_never_a_stray_but_holds_the_job() -> None:
+    played = play(RAYJOB, (*BUILT, cluster("ready", 400, attempt=2, uid="live")))
+    assert names(played.news)[0] == "LedgerBehindFound"
+    assert played.state.strays == ()
+    assert played.state.effects == ()
+
+
+def test_nor_is_a_submitter_of_one() -> None:
+    told = named(replace(submitter(at=400, uid="live"), attempt=2))
+    played = play(RAYJOB, (*BUILT, told))
+    assert names(played.news)[0] == "LedgerBehindFound"
+    assert played.state.stray_submitter is None
+
+
+def test_an_attempt_that_no_status_shows_yet_is_the_one_that_its_raycluster_is_named_for() -> None:
+    retrying = replace(
+        SECOND, phase="Retrying", cluster_name=cluster_of(1), started_at=None, reason="AppFailed"
+    )
+    story = (*BUILT, ours(400, retrying, surveyed=False), ours(401, retrying, cluster_of(2)))
+    played = play(RAYJOB, story)
+    attempt = played.state.attempt
+    assert attempt is not None
+    assert (attempt.number, attempt.cluster_name, attempt.cleared) == (2, cluster_of(2), False)
+    assert played.state.recorded is None
+
+
+def test_a_job_of_which_the_log_has_lost_everything_is_no_new_job() -> None:
+    played = play(RAYJOB, (ours(400, SECOND, surveyed=False),))
+    assert "LedgerBehindFound" in names(played.news)
+    assert not [event for event in played.news if isinstance(event, EffectRequested)]
+    played.take(ours(401, SECOND, cluster_of(2)))
+    assert played.state.attempt is not None
+    assert played.state.attempt.number == 2
+
+
+def test_a_stream_that_ends_before_what_was_appended_holds_the_job() -> None:
+    told = LedgerSetBack(
+        id=observation_id(STREAM, "set back"), at=after(400), known_version=40, found_version=9
+    )
+    played = play(RAYJOB, (*BUILT, told))
+    assert names(played.news)[0] == "LedgerBehindFound"
+    assert played.state.effects == ()
+
+
+def test_what_another_controller_or_a_user_wrote_is_no_sign() -> None:
+    played = play(RAYJOB, (*BUILT, replace(ours(400, SECOND), written_here=False)))
+    assert behind(played.news) == []

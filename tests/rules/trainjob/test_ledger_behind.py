@@ -1,0 +1,174 @@
+"""A TrainJob whose log is older than the cluster is held, and taken over as that shows it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from core.jobs.behind import mark_of
+from core.jobs.effects import EffectKind
+from core.jobs.events import EffectRequested, LedgerBehindFound, RecoveredFromCluster
+from core.jobs.observations import LedgerSetBack, Survey
+from core.trainjob.conditions import Condition
+from core.trainjob.decider import TRAINJOB
+from core.trainjob.events import TrainJobEvent
+from core.trainjob.observations import JobCounts, SeenTrainStatus, TrainJobSeen
+from core.trainjob.state import TrainJobState, is_final
+from core.trainjob.status import status
+from core.values.documents import Json, items, number, text
+from core.values.ids import observation_id
+from core.values.instants import EPOCH, parse_rfc3339
+from tests.support.train_lives import TRAIN_LIVES
+from tests.support.trainjobs import (
+    JOB,
+    STREAM,
+    Played,
+    Step,
+    after,
+    applied,
+    counts,
+    jobset,
+    manifest,
+    named,
+    play,
+    runtime,
+)
+
+
+def shown_by(state: TrainJobState) -> SeenTrainStatus:
+    """Return the status of a state as a later look at the object reads it."""
+    shown = status(state)
+    return SeenTrainStatus(
+        conditions=tuple(_condition(item) for item in items(shown, "conditions")),
+        jobs=tuple(
+            JobCounts(name=text(item, "name"), active=number(item, "active") or 0)
+            for item in items(shown, "jobsStatus")
+        ),
+    )
+
+
+def _condition(item: Json) -> Condition:
+    return Condition(
+        type=text(item, "type"),
+        is_true=text(item, "status") == "True",
+        reason=text(item, "reason"),
+        message=text(item, "message"),
+        since=parse_rfc3339(text(item, "lastTransitionTime")) or EPOCH,
+    )
+
+
+def steps_of(name: str) -> list[tuple[TrainJobState, TrainJobSeen]]:
+    """Return the state after each step, and what a look at the object would tell then."""
+    played, told = Played(), []
+    last: TrainJobSeen | None = None
+    for step in TRAIN_LIVES[name]():
+        played.take(step)
+        last = step if isinstance(step, TrainJobSeen) else last
+        if last is None or played.state.deleted_at is not None:
+            continue
+        look = replace(last, at=after(5000), status=shown_by(played.state), written_here=True)
+        told.append((played.state, named(look)))
+    return told
+
+
+def behind(events: Sequence[TrainJobEvent]) -> list[TrainJobEvent]:
+    return [event for event in events if isinstance(event, LedgerBehindFound)]
+
+
+def fold(state: TrainJobState, events: Sequence[TrainJobEvent]) -> TrainJobState:
+    for event in events:
+        state = TRAINJOB.evolve(state, event)
+    return state
+
+
+@pytest.mark.parametrize("name", TRAIN_LIVES)
+def test_a_status_of_now_or_before_is_never_taken_for_one_of_a_lost_future(name: str) -> None:
+    steps = steps_of(name)
+    for known, (state, _) in enumerate(steps):
+        for _, look in steps[: known + 1]:
+            assert behind(TRAINJOB.decide(state, look)) == [], look.status
+
+
+@pytest.mark.parametrize("name", TRAIN_LIVES)
+def test_an_end_that_the_log_has_lost_stays_what_it_was(name: str) -> None:
+    steps = steps_of(name)
+    ends = [(state, look) for state, look in steps if is_final(state)]
+    for end, look in ends[:1]:
+        for state, _ in steps:
+            if is_final(state):
+                continue
+            news = TRAINJOB.decide(state, look)
+            assert behind(news), state.phase
+            taken = fold(state, news)
+            assert taken.recorded is None, "an end is taken over at once"
+            assert (taken.phase, taken.reason) == (end.phase, end.reason)
+            asked = [event.kind for event in news if isinstance(event, EffectRequested)]
+            assert EffectKind.APPLY_OBJECTS not in asked, "it would run again"
+
+
+@pytest.mark.parametrize("name", TRAIN_LIVES)
+def test_whatever_was_lost_a_held_job_does_nothing_until_it_is_taken_over(name: str) -> None:
+    steps = steps_of(name)
+    for known, (state, _) in enumerate(steps):
+        for _, look in steps[known + 1 :]:
+            news = TRAINJOB.decide(state, look)
+            held = fold(state, news)
+            if not behind(news) or held.recorded is None:
+                continue
+            assert (held.effects, held.decisions) == ((), ())
+            assert TRAINJOB.decide(held, look) == ()
+
+
+def condition(kind: str, at: float, *, holds: bool = True) -> Condition:
+    return Condition(type=kind, is_true=holds, reason=kind, message="", since=after(at))
+
+
+CREATED = SeenTrainStatus(conditions=(condition("Created", 30),), jobs=(counts(active=1),))
+
+
+def ours(
+    at: float, shown: SeenTrainStatus, *there: str, recover: str = "", surveyed: bool = True
+) -> TrainJobSeen:
+    told = replace(
+        manifest(status=shown),
+        at=after(at),
+        written_here=True,
+        survey=Survey(there=there) if surveyed else None,
+        recover=recover,
+    )
+    return named(told)
+
+
+NEW: tuple[Step, ...] = (manifest(), runtime())
+
+
+def test_a_job_that_was_made_is_held_and_taken_over_once_its_jobset_is_seen() -> None:
+    played = play((*NEW, ours(40, CREATED, surveyed=False)))
+    assert behind(played.news)
+    assert played.state.effects == ()
+    played.take(ours(41, CREATED, JOB))
+    assert any(isinstance(event, RecoveredFromCluster) for event in played.news)
+    assert played.state.recorded is None
+
+
+def test_one_whose_jobset_is_gone_waits_for_somebody() -> None:
+    played = play((*NEW, ours(40, CREATED, surveyed=False), ours(41, CREATED)))
+    held = played.state.recorded
+    assert held is not None, "nobody knows how it ended"
+    played.take(ours(42, CREATED, recover=mark_of(held.since)))
+    assert played.state.recorded is None
+
+
+def test_a_job_of_which_the_log_has_lost_everything_is_no_new_job() -> None:
+    played = play((ours(40, CREATED, surveyed=False),))
+    assert behind(played.news)
+    assert not [event for event in played.news if isinstance(event, EffectRequested)]
+
+
+def test_a_stream_that_ends_before_what_was_appended_holds_the_job() -> None:
+    told = LedgerSetBack(
+        id=observation_id(STREAM, "set back"), at=after(400), known_version=40, found_version=9
+    )
+    played = play((*NEW, applied(5), jobset(6), told))
+    assert behind(played.news)
+    assert played.state.effects == ()
