@@ -5,7 +5,7 @@ created a RayCluster a moment ago), and a job must not fail because of that.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adapters.service.questions import Questions
 from adapters.service.slots import Slot, Slots
@@ -19,6 +19,7 @@ from adapters.service.watching import (
 )
 from adapters.telemetry.logging import get_logger
 from core.errors import ClusterError
+from core.jobs.ownership import is_controlled_by
 from core.kinds import JobState
 from core.ports.clock import Clock
 from core.ports.cluster import (
@@ -33,9 +34,9 @@ from core.ports.cluster import (
 )
 from core.rayjob.observations import JobIdentity
 from core.rayjob.phases import Phase
-from core.rayjob.state import RayJobState, standing
+from core.rayjob.state import RayJobState, selects_cluster, standing
 from core.trainjob.state import TrainJobState
-from core.values.documents import text
+from core.values.documents import Manifest, text
 from core.values.ids import StreamId
 from core.values.instants import Instant
 
@@ -67,6 +68,8 @@ class Absence:
     name: str
     uid: str
     tell: Callable[[Instant], None]
+    owner: str = ""
+    """UID of what must control it; empty where the object may be anybody's."""
 
     @property
     def about(self) -> str:
@@ -80,9 +83,14 @@ class Absence:
         except ClusterError as error:
             log.warning("absence_unclear", name=self.name, error=str(error))
             return False
-        if found is None or (self.uid and text(found, "metadata", "uid") != self.uid):
+        if found is None or not self._is_it(found):
             self.tell(self.lookout.clock.now())
         return True
+
+    def _is_it(self, found: Manifest) -> bool:
+        """Return whether what has the name is the object, not somebody else's of its name."""
+        is_same = not self.uid or text(found, "metadata", "uid") == self.uid
+        return is_same and (not self.owner or is_controlled_by(found, self.owner))
 
 
 def seek(lookout: Lookout, questions: Questions, slots: Slots, slot: Slot) -> None:
@@ -117,7 +125,9 @@ def absences(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Ab
         known.append(("Pod", state.head.name, state.head.uid))
     for kind, name, uid in known:
         if _is_absent(around, identity, state, kind, name, uid):
-            yield _of_child(lookout, stream, identity, kind, (name, uid))
+            absence = _of_child(lookout, stream, identity, kind, (name, uid))
+            anybodys = uid or kind != "RayCluster" or selects_cluster(state)
+            yield absence if anybodys else replace(absence, owner=identity.uid)
 
 
 def _is_absent(
@@ -132,7 +142,9 @@ def _is_absent(
     if uid:
         return not around.live.has_child(kind, uid)
     in_use = kind == "RayCluster" and standing(state) in {Phase.WAITING, Phase.RUNNING}
-    return in_use and around.live.child_named(kind, identity.namespace, name) is None
+    there = around.live.child_named(kind, identity.namespace, name)
+    is_its = there is not None and (there.owner_uid == identity.uid or selects_cluster(state))
+    return in_use and not is_its
 
 
 def _of_trainjob(

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 
 from adapters.service.captured import Found, RawLog, kept_logs, told_by_ray
 from adapters.service.declared_secrets import secrets_of_pods
 from adapters.service.inbox import Inbox
 from adapters.service.live import LiveJob, LiveObjects
+from adapters.service.own_pods import name_was_taken, own_pods, own_uid
 from adapters.service.tokens import read_token
 from adapters.telemetry.logging import get_logger
 from core.errors import JobledgerError, LedgerError
@@ -39,10 +41,11 @@ from core.jobs.pod_evidence import (
 )
 from core.kinds import JobState
 from core.ports.clock import Clock
-from core.ports.cluster import PODS, Cluster
+from core.ports.cluster import Cluster
 from core.ports.evidence import EvidenceStore, PodWitness
 from core.ports.ray_jobs import RayJobs
-from core.rayjob.state import RayJobState
+from core.rayjob.state import RayJobState, selects_cluster
+from core.values.documents import text
 from core.values.ids import StreamId, observation_id
 from core.values.instants import Instant
 
@@ -65,13 +68,6 @@ BEFORE: Mapping[EffectKind, str] = {
     EffectKind.DELETE_JOBSET: "JobSet",
 }
 """Deletions before which evidence is captured -> the kind of object that goes."""
-
-SELECTORS: Mapping[str, str] = {
-    "RayCluster": "ray.io/cluster",
-    "Job": "batch.kubernetes.io/job-name",
-    "JobSet": "jobset.sigs.k8s.io/jobset-name",
-}
-"""Kind of object -> label of its Pods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +96,8 @@ class Scene:
     """Kind of the object that goes, or ran."""
     name: str
     """Its name; empty: only the head is asked."""
+    uid: str = ""
+    """Its UID, as the log knows it; empty if it does not."""
     address: str = ""
     """`host:port` of the head; empty: it is not asked."""
     job_id: str = ""
@@ -129,7 +127,7 @@ class Capturer:
         occasion = f"{effect.wanted.kind}/{effect.effect_id}"
         scene = _scene(stream, job, state, occasion, kind, effect.wanted.name)
         if scene is not None and self._is_new(stream, state, occasion):
-            self.capture(scene)
+            self.capture(replace(scene, uid=effect.wanted.uid))
 
     def after_failure(self, stream: StreamId, job: LiveJob, state: JobState, attempt: int) -> None:
         """Capture what is left of an attempt that failed. Never raises."""
@@ -140,7 +138,8 @@ class Capturer:
             name = state.attempt.cluster_name if state.attempt is not None else ""
         scene = _scene(stream, job, state, occasion, kind, name)
         if scene is not None and self._is_new(stream, state, occasion):
-            self.capture(replace(scene, attempt=attempt))  # the next may have begun
+            # The next attempt may have begun.
+            self.capture(replace(scene, attempt=attempt, uid=_uid_of_whole(state)))
 
     def stop(self) -> None:
         """End; questions under way are left to their own limits."""
@@ -165,6 +164,13 @@ class Capturer:
             log.exception("evidence_broken", stream=str(scene.stream), occasion=scene.occasion)
             return
         self._parts.inbox.put(scene.stream, seen)
+
+
+def _uid_of_whole(state: JobState) -> str:
+    """Return the UID of the RayCluster or JobSet that the log knows; a shared one is nobody's."""
+    if not isinstance(state, RayJobState):
+        return state.jobset.uid if state.jobset is not None else ""
+    return state.cluster.uid if state.cluster is not None and not selects_cluster(state) else ""
 
 
 def _scene(
@@ -206,6 +212,7 @@ class _Capture:
         self._pool = pool
         self._scene = scene
         self._found = Found()
+        self._uid = ""
         known = parts.live.job(scene.job.identity.uid)
         self._redactor = known.redactor if known is not None else scene.job.redactor
         self._until = parts.clock.monotonic() + parts.limit.total_seconds()
@@ -213,9 +220,10 @@ class _Capture:
     def made(self) -> EvidenceSeen:
         """Return the observation."""
         began = self._parts.clock.monotonic()
-        first = dict(self._first_questions())
-        self._ask(first)
         if self._scene.name:
+            self._ask({"Pods": self._whose})
+        self._ask(dict(self._first_questions()))
+        if self._uid:
             self._ask(dict(self._questions_about_pods()))
         with self._found.lock:
             self._found.is_over = True
@@ -250,9 +258,9 @@ class _Capture:
 
     def _first_questions(self) -> Iterator[tuple[str, Callable[[], None]]]:
         scene = self._scene
-        if scene.name:
+        if self._uid:
             yield "Pods", self._pods
-        if scene.name and not scene.is_well:
+        if self._uid and not scene.is_well:
             yield self._about_the_whole()
         if scene.address and scene.job_id:
             yield "the Ray job", self._ray
@@ -260,7 +268,7 @@ class _Capture:
 
     def _about_the_whole(self) -> tuple[str, Callable[[], None]]:
         kind, name = self._scene.kind, self._scene.name
-        return f"Events of {kind} {name}", _bound(self._events, kind, name)
+        return f"Events of {kind} {name}", partial(self._events, kind, name, self._uid)
 
     def _questions_about_pods(self) -> Iterator[tuple[str, Callable[[], None]]]:
         pods = self._found.pods
@@ -268,11 +276,11 @@ class _Capture:
             yield self._about_the_whole()
         for pod in pods[:EVENTS_ABOUT_PODS_MAX]:
             if trouble(pod):
-                yield f"Events of Pod {pod.name}", _bound(self._events, "Pod", pod.name)
+                yield f"Events of Pod {pod.name}", partial(self._events, "Pod", pod.name, pod.uid)
         for pod in self._worth_a_log(pods):
             container = _worst_container(pod)
             if container:
-                yield f"log of Pod {pod.name}", _bound(self._pod_log, pod, container)
+                yield f"log of Pod {pod.name}", partial(self._pod_log, pod, container)
 
     def _is_odd(self, pod: PodEvidence) -> bool:
         return trouble(pod) > 0 or came_after(pod, self._scene.began)
@@ -282,19 +290,27 @@ class _Capture:
         worth = [pod for pod in pods if trouble(pod) or self._scene.kind != "RayCluster"]
         return worth[: LOGS_MAX - 1]
 
+    def _whose(self) -> None:
+        """Find out which object of the name is the job's own: nothing is asked of another."""
+        parts, scene = self._parts, self._scene
+        kind, name = scene.kind, scene.name
+        self._uid = own_uid(parts.cluster, parts.live, scene.job, kind, name, scene.uid)
+        if not self._uid:
+            self._miss("Pods", f"{kind} {name} is not there, or not the job's own")
+
     def _pods(self) -> None:
-        scene = self._scene
-        selector = f"{SELECTORS[scene.kind]}={scene.name}"
-        listed = self._parts.cluster.list(PODS, scene.job.identity.namespace, selector)
-        self._learn(secrets_of_pods(listed.items))
-        kept = pods_kept(listed.items, self._scrub)
+        scene, namespace = self._scene, self._scene.job.identity.namespace
+        pods = own_pods(self._parts.cluster, namespace, scene.kind, scene.name, self._uid)
+        self._learn(secrets_of_pods(pods))
+        kept = pods_kept(pods, self._scrub)
         with self._found.lock:
             if not self._found.is_over:
                 self._found.pods = kept
 
-    def _events(self, kind: str, name: str) -> None:
+    def _events(self, kind: str, name: str, uid: str) -> None:
         namespace = self._scene.job.identity.namespace
-        told = self._parts.witness.events_about(namespace, kind, name)
+        named = self._parts.witness.events_about(namespace, kind, name)
+        told = [event for event in named if text(event, "involvedObject", "uid") == uid]
         with self._found.lock:
             if not self._found.is_over:
                 self._found.events += told
@@ -323,13 +339,13 @@ class _Capture:
         return read_token(parts.cluster, parts.live, self._scene.job, self._scene.address)
 
     def _pod_log(self, pod: PodEvidence, container: str) -> None:
+        namespace = self._scene.job.identity.namespace
         content = self._parts.witness.pod_log(
-            self._scene.job.identity.namespace,
-            pod.name,
-            container,
-            tail_lines=LOG_LINES_MAX,
-            limit_bytes=2 * LOG_BYTES_MAX,
+            namespace, pod.name, container, tail_lines=LOG_LINES_MAX, limit_bytes=2 * LOG_BYTES_MAX
         )
+        if name_was_taken(self._parts.cluster, namespace, pod):
+            self._miss(f"log of Pod {pod.name}", "another Pod has its name by now")
+            return
         self._keep(pod.name, container, content)
 
     def _keep(self, source: str, container: str, content: str) -> None:
@@ -372,11 +388,6 @@ class _Capture:
             missing=tuple(missing),
             took_milliseconds=round((self._parts.clock.monotonic() - began) * 1000),
         )
-
-
-def _bound(ask: Callable[..., None], *given: object) -> Callable[[], None]:
-    """Return a question with its subject: a loop's variable would have moved on."""
-    return lambda: ask(*given)
 
 
 def _worst_container(pod: PodEvidence) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from adapters.service.carrying_out import Office
+from adapters.service.own_pods import controlled_by
 from adapters.service.workers import Task
 from adapters.telemetry.logging import get_logger
 from core.errors import ClusterError
@@ -18,7 +19,7 @@ from core.rayjob.names import LABEL_CLUSTER, submitter_name
 from core.rayjob.observations import PodsSeen
 from core.rayjob.pod_looks import wanted_look
 from core.rayjob.pods import PodFact, PodLook, pod_facts
-from core.rayjob.state import RayJobState
+from core.rayjob.state import RayJobState, own_children
 from core.values.documents import Manifest
 from core.values.ids import StreamId, observation_id
 from core.values.instants import Instant
@@ -130,7 +131,8 @@ class _Look:
         try:
             for selector in _selectors(state):
                 namespace = state.identity.namespace if state.identity is not None else ""
-                pods += self.looks.office.world.cluster.list(PODS, namespace, selector).items
+                listed = self.looks.office.world.cluster.list(PODS, namespace, selector).items
+                pods += controlled_by(listed, own_children(state))
         except ClusterError as error:
             trouble = redactor.text(str(error), TROUBLE_CHARACTERS_MAX)
             log.warning("pods_not_listed", stream=str(self.stream), error=trouble)

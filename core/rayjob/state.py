@@ -282,6 +282,18 @@ GONE_REMEMBERED_MAX = 8
 """How many UIDs of vanished children are remembered; late news comes within moments."""
 
 
+def own_children(state: RayJobState) -> frozenset[str]:
+    """Return the UIDs of the RayClusters and submitters that are the job's own, gone or not."""
+    shared = selects_cluster(state)
+    known = (
+        None if shared else state.cluster,
+        state.submitter,
+        state.stray_submitter,
+        *state.strays,
+    )
+    return frozenset(item.uid for item in known if item is not None and item.uid) | {*state.gone}
+
+
 def remember_gone(state: RayJobState, uid: str) -> RayJobState:
     """Return the state with one more UID that is known to be gone."""
     if not uid or uid in state.gone:

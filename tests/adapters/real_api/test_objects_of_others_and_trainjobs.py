@@ -132,7 +132,7 @@ def test_what_is_not_its_own_is_left_alone_until_after_the_deadline(
     world: StrangersWorld, kind: str, case: str
 ) -> None:
     job, stream = world.submit(TRAINJOBS, trainjob(activeDeadlineSeconds=30))
-    resource, name, before = foreign(world, kind, owners_of(case, world, job))
+    resource, name, before = foreign(world, kind, owners_of(case, world.api, job))
     assert_refused(world, job, kind, WHOSE[case])
     told = world.explained(stream)
     assert f"{resource.kind} {world.api.namespace}/{name} is in the way: {WHOSE[case]}" in told

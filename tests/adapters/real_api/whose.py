@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.values.documents import Manifest, text
-from tests.adapters.real_api.strangers import StrangersWorld
+from tests.support.api import Api
 
 UNSERVED = "v0"
 """A version that the API server does not serve: the garbage collector cannot look such an owner
@@ -19,7 +19,7 @@ WHOSE: Mapping[str, str] = {
 """Case -> what is said of the object."""
 
 
-def owners_of(case: str, world: StrangersWorld, job: Manifest) -> list[dict[str, Any]]:
+def owners_of(case: str, api: Api, job: Manifest) -> list[dict[str, Any]]:
     """Return the owner references of an object that is not a job's own."""
     kind, name, uid = text(job, "kind"), text(job, "metadata", "name"), text(job, "metadata", "uid")
     group = text(job, "apiVersion").partition("/")[0]
@@ -28,7 +28,7 @@ def owners_of(case: str, world: StrangersWorld, job: Manifest) -> list[dict[str,
         earlier = "00000000-0000-4000-8000-000000000000"
         return [own | {"apiVersion": f"{group}/{UNSERVED}", "uid": earlier, "controller": True}]
     if case == "a controller of another kind controls it":
-        boss = world.api.create("v1/configmaps", {"metadata": {"name": "boss"}}).body
+        boss = api.create("v1/configmaps", {"metadata": {"name": "boss"}}).body
         uid = boss["metadata"]["uid"]
         head = {"apiVersion": "v1", "kind": "ConfigMap", "name": "boss"}
         return [{**head, "uid": uid, "controller": True}]

@@ -17,7 +17,7 @@ from core.errors import RequestForbidden
 from core.jobs.effects import EffectKind, OpenEffect
 from core.jobs.evidence import LOG_BYTES_MAX, LOG_LINES_MAX, LOGS_MAX, PODS_MAX
 from core.jobs.observations import EffectEnded, EvidenceSeen
-from core.ports.cluster import PODS, RAYCLUSTERS
+from core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS
 from core.rayjob.events import AttemptFailed
 from core.rayjob.phases import JobStatus
 from core.rayjob.state import COMMAND_ERROR, Attempt, Entrypoint, RayJobState
@@ -26,6 +26,7 @@ from core.trainjob.state import TrainAttempt, TrainJobState
 from core.values.documents import Manifest, text
 from core.values.ids import StreamId
 from core.values.instants import Instant, rfc3339
+from tests.adapters.service.owned import a_child, controller, uid_of
 from tests.adapters.service.parts import JOB_ID, SECRET, Bench
 from tests.rules.rayjob.jobs import HEAD_ENV
 from tests.support.evidence import MemoryEvidence
@@ -77,6 +78,8 @@ class Scene:
     witness: Witness
     store: MemoryEvidence
     capturer: Capturer
+    cluster: Manifest
+    """The RayCluster of the attempt."""
 
     def state(self, **fields: Any) -> RayJobState:  # noqa: ANN401 any field
         attempt = Attempt(
@@ -106,6 +109,7 @@ class Scene:
         code: int | None = None,
         role: str = "worker",
         began: Instant | None = None,
+        owner: Manifest | None = None,
     ) -> None:
         ended: Manifest = {"terminated": {"exitCode": code, "reason": "Error", "message": SECRET}}
         since = rfc3339(began) if began else None
@@ -121,6 +125,7 @@ class Scene:
                     "name": name,
                     "namespace": "ml",
                     "labels": {"ray.io/cluster": CLUSTER, "ray.io/node-type": role},
+                    "ownerReferences": [owner or controller(self.cluster)],
                 },
                 "spec": {"nodeName": "gpu-7"},
             },
@@ -145,7 +150,8 @@ def scene() -> Iterator[Scene]:
         clock=bench.clock,
         limit=SOON,
     )
-    made = Scene(bench, job, witness, store, Capturer(parts))
+    cluster = a_child(bench, RAYCLUSTERS, CLUSTER, job.manifest)
+    made = Scene(bench, job, witness, store, Capturer(parts), cluster)
     made.pod("head-1", role="head")
     made.pod("worker-1", code=137)
     witness.logs["worker-1"] = f"Traceback\nKeyError: {SECRET}\n"
@@ -155,7 +161,8 @@ def scene() -> Iterator[Scene]:
 
 
 def test_what_a_deletion_removes_is_captured_before(scene: Scene) -> None:
-    about: Manifest = {"kind": "Pod", "name": "worker-1"}
+    uid = uid_of(scene.bench, PODS, "worker-1")
+    about: Manifest = {"kind": "Pod", "name": "worker-1", "uid": uid}
     scene.witness.events["Pod/worker-1"] = [
         {"involvedObject": about, "type": "Warning", "reason": "BackOff", "message": "again"}
     ]
@@ -279,17 +286,6 @@ def test_a_capture_is_bounded(scene: Scene) -> None:
 
 def test_an_errand_captures_before_it_deletes(scene: Scene) -> None:
     bench = scene.bench
-    reference: Manifest = {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayJob",
-        "controller": True,
-        "uid": scene.job.identity.uid,
-    }
-    made = bench.cluster.create(
-        RAYCLUSTERS,
-        {"metadata": {"name": CLUSTER, "namespace": "ml", "ownerReferences": [reference]}},
-    )
-    assert made
     effect = scene.deletion()
     bench.hold(scene.job, effect)
     office = replace(bench.office(), evidence=scene.capturer)
@@ -339,7 +335,12 @@ TRAINJOB, NODE = "train", "train-node-0-0"
 def training(scene: Scene) -> Scene:
     """A scene in which a node of a TrainJob's JobSet has failed."""
     labels: Manifest = {"jobset.sigs.k8s.io/jobset-name": TRAINJOB}
-    about: Manifest = {"name": NODE, "namespace": "ml", "labels": labels}
+    jobset = a_child(scene.bench, JOBSETS, TRAINJOB, scene.job.manifest)
+    job = a_child(scene.bench, BATCH_JOBS, f"{TRAINJOB}-node-0", jobset)
+    labelled: Manifest = {"metadata": {"labels": labels}}
+    scene.bench.cluster.merge_patch(BATCH_JOBS, "ml", text(job, "metadata", "name"), labelled)
+    owners = [controller(job)]
+    about: Manifest = {"name": NODE, "namespace": "ml", "labels": labels, "ownerReferences": owners}
     scene.bench.cluster.create(PODS, {"metadata": about, "spec": {"nodeName": "gpu-9"}})
     ended: Manifest = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
     container: Manifest = {"name": "node", "restartCount": 0, "state": ended}
@@ -348,7 +349,7 @@ def training(scene: Scene) -> Scene:
     scene.witness.logs[NODE] = f"step 7\ntoken {SECRET}\n"
     warning: Manifest = {"type": "Warning", "reason": "FailedCreate", "message": "no quota"}
     scene.witness.events[f"JobSet/{TRAINJOB}"] = [
-        {**warning, "involvedObject": {"kind": "JobSet", "name": TRAINJOB}}
+        {**warning, "involvedObject": {"kind": "JobSet", "uid": text(jobset, "metadata", "uid")}}
     ]
     return scene
 

@@ -19,6 +19,7 @@ from core.log.secret_values import KNOWN_MAX
 from core.ports.cluster import PODS
 from core.trainjob.names import SNAPSHOT_KEY, snapshot_name
 from core.values.documents import Json, Manifest
+from tests.adapters.service.owned import controller
 from tests.adapters.service.parts import Bench
 from tests.adapters.service.test_capturing import Scene, scene
 from tests.rules.rayjob.jobs import selecting
@@ -196,15 +197,21 @@ def test_every_place_of_a_job_declares(rule: str, manifest: Manifest) -> None:
 def test_what_a_pod_was_given_on_its_way_is_hidden_in_logs_and_answers(scene: Scene) -> None:
     """An admission webhook put it there: no object of the job names it. The log came first."""
     labels: Manifest = {"ray.io/cluster": "train-x2x2x", "ray.io/node-type": "worker"}
+    owners: Json = [controller(scene.cluster)]
     pod: Manifest = {
-        "metadata": {"name": "worker-2", "namespace": "ml", "labels": labels},
+        "metadata": {
+            "name": "worker-2",
+            "namespace": "ml",
+            "labels": labels,
+            "ownerReferences": owners,
+        },
         "spec": {"containers": [{"name": "main", "env": ENV}]},
     }
     scene.bench.cluster.create(PODS, pod)
     scene.witness.logs["worker-1"] = f"Traceback\n{PLANTED}\n"
     scene.witness.events["RayCluster/train-x2x2x"] = [
         {
-            "involvedObject": {"kind": "RayCluster", "name": "train-x2x2x"},
+            "involvedObject": controller(scene.cluster),
             "type": "Warning",
             "reason": "FailedCreate",
             "message": f"refused: {PLANTED}",

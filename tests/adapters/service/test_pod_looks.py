@@ -23,7 +23,7 @@ from core.rayjob.phases import JobStatus, Phase
 from core.rayjob.pods import PodLook
 from core.rayjob.spec import RayJobSpec
 from core.rayjob.state import Attempt, Failing, KnownManifest, RayJobState
-from core.values.documents import Manifest
+from core.values.documents import Json, Manifest
 from tests.adapters.service.parts import SECRET, Bench, hold
 from tests.rules.rayjob.jobs import HEAD_ENV
 from tests.support.records import NOON
@@ -36,6 +36,10 @@ FAILING = Failing(
     failure=FailureClass.APPLICATION,
     since=NOON,
 )
+
+
+OWNERS = {"ray.io/cluster": "uid-of-cluster", "batch.kubernetes.io/job-name": "uid-of-submitter"}
+"""Label of a Pod -> UID of what controls it."""
 
 
 class LookedAt(Bench):
@@ -64,15 +68,23 @@ class LookedAt(Bench):
             manifest=manifest,
             phase=Phase.RETRYING if wait_for_pods else Phase.RUNNING,
             attempt=replace(attempt, failing=FAILING) if failing else attempt,
+            gone=tuple(OWNERS.values()),
         )
         hold(self.slots, self.train.identity.stream_id, self.state)
 
     def offer(self) -> Task | None:
         return self.looks.offer(self.train.identity.stream_id, self.state)
 
-    def pod(self, name: str, labels: dict[str, str], **status: Any) -> None:  # noqa: ANN401 any JSON
+    def pod(self, name: str, labels: dict[str, str], owner: str = "", **status: Any) -> None:  # noqa: ANN401 any JSON
         namespace = self.train.identity.namespace
-        metadata: Manifest = {"name": name, "namespace": namespace, "labels": labels}
+        uid = owner or next(OWNERS[label] for label in labels if label in OWNERS)
+        owners: Json = [{"uid": uid, "controller": True}]
+        metadata: Manifest = {
+            "name": name,
+            "namespace": namespace,
+            "labels": labels,
+            "ownerReferences": owners,
+        }
         self.cluster.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata})
         self.cluster.merge_patch(PODS, namespace, name, {"status": status}, subresource="status")
 
@@ -104,6 +116,17 @@ def test_the_pods_of_the_attempt_are_told(bench: LookedAt) -> None:
         ("w", "worker", True),
         ("s", "submitter", False),
     ]
+
+
+def test_pods_of_others_are_not_told_and_not_waited_for(bench: LookedAt) -> None:
+    """Else whoever may create Pods could hold up every retry by a label."""
+    bench.waits(failing=False, wait_for_pods=True)
+    bench.pod("x", {"ray.io/cluster": CLUSTER}, owner="uid-of-another", message="hunter2")
+    look = bench.offer()
+    assert look is not None
+    look()
+    (told,) = bench.seen()
+    assert (told.total, told.pods) == (0, ())
 
 
 def test_while_one_look_is_under_way_no_other_is_offered(bench: LookedAt) -> None:
