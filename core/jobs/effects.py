@@ -8,6 +8,7 @@ specification.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from core.values.ids import EffectId
 from core.values.instants import Instant
@@ -63,6 +64,10 @@ ON_THE_JOB = frozenset(
 """Kinds that write the job's own object, as its status does: never two of them at once."""
 
 
+EffectKey: TypeAlias = tuple[EffectKind, str]
+"""What makes two effects the same piece of work: the kind, and the name of its object."""
+
+
 class Outcome(StrEnum):
     """How a try to act ended."""
 
@@ -88,7 +93,7 @@ class WantedEffect:
     """`host:port` of the head, for effects on the Ray job API."""
 
     @property
-    def key(self) -> tuple[EffectKind, str]:
+    def key(self) -> EffectKey:
         """Return what makes two effects the same piece of work."""
         return self.kind, self.name
 
@@ -122,6 +127,28 @@ class RefusedEffect:
     """Whether the pause before the next try is still on."""
 
     @property
-    def key(self) -> tuple[EffectKind, str]:
+    def key(self) -> EffectKey:
+        """Return what makes two effects the same piece of work."""
+        return self.kind, self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedEffect:
+    """An effect that was done, or dropped before it was sent, and may be called for all the same.
+
+    A state that calls for the very thing that was just done would have it done for ever, as fast as
+    the API server answers: somebody undoes it, or the answer is not what the state looks at.
+    """
+
+    kind: EffectKind
+    name: str
+    times: int
+    """How often it ended like that within a short while."""
+    ended_at: Instant
+    waiting: bool
+    """Whether it is not to be asked for before a pause is over."""
+
+    @property
+    def key(self) -> EffectKey:
         """Return what makes two effects the same piece of work."""
         return self.kind, self.name

@@ -1,10 +1,12 @@
 """What is open of a job, of any kind: decisions, effects and refusals, as events change them."""
 
 from dataclasses import replace
+from typing import TypeVar
 
 from core.jobs.decisions import PendingDecision
-from core.jobs.effects import OpenEffect, RefusedEffect
+from core.jobs.effects import OpenEffect, RefusedEffect, RepeatedEffect
 from core.jobs.events import DecisionScheduled
+from core.jobs.pacing import AT_ONCE_MAX, subject_of
 from core.values.ids import DecisionId, EffectId
 
 
@@ -31,9 +33,27 @@ def without_effect(effects: tuple[OpenEffect, ...], ended: EffectId) -> tuple[Op
     return tuple(item for item in effects if item.effect_id != ended)
 
 
-def tried_again(refused: tuple[RefusedEffect, ...], subject: str) -> tuple[RefusedEffect, ...]:
-    """Return the refusals, of which the one that a decision was about need not wait any more."""
+Waiting = TypeVar("Waiting", RefusedEffect, RepeatedEffect)
+
+
+def tried_again(waiting: tuple[Waiting, ...], subject: str) -> tuple[Waiting, ...]:
+    """Return what waits, of which the one that a decision was about need not wait any more."""
     return tuple(
-        replace(item, waiting=False) if f"{item.kind}/{item.name}" == subject else item
-        for item in refused
+        replace(item, waiting=False) if subject_of(item.key) == subject else item
+        for item in waiting
+    )
+
+
+def tried_at_once(repeated: tuple[RepeatedEffect, ...]) -> tuple[RepeatedEffect, ...]:
+    """Return what was done before, none of which need wait: something else is wanted now."""
+    return tuple(replace(item, waiting=False) for item in repeated)
+
+
+def tried_soon(refused: tuple[RefusedEffect, ...]) -> tuple[RefusedEffect, ...]:
+    """Return the refusals, of which none need wait that has not been in vain too often.
+
+    For what may go on for ever without a change of what is wanted.
+    """
+    return tuple(
+        replace(item, waiting=False) if item.times <= AT_ONCE_MAX else item for item in refused
     )

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from core.jobs import events as shared
 from core.jobs.observations import remember_occasion
+from core.jobs.open_work import tried_at_once
 from core.rayjob import events
 from core.rayjob.deletion import with_what_is_due
 from core.rayjob.evolve_decisions import decision_cancelled, decision_fired, decision_scheduled
@@ -231,6 +232,7 @@ def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> Ra
     received = state._replace(
         manifest=manifest,
         refused=() if changed else state.refused,
+        repeated=tried_at_once(state.repeated) if changed else state.repeated,
         suspension_postponed=state.suspension_postponed and spec.suspend,
     )
     return with_what_is_due(received, event.at) if changed else received
@@ -254,6 +256,7 @@ def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJob
         sidecar=None,
         entrypoint=Entrypoint(),
         refused=(),
+        repeated=(),
         reason="",
         message="",
         started_at=event.at,

@@ -33,7 +33,10 @@ def decision_fired(state: RayJobState, event: DecisionFired) -> RayJobState:
         policy = event.subject.partition(" ")[0]
         return state._replace(deletions_due=(*state.deletions_due, policy))
     if event.kind is DecisionKind.EFFECT_RETRY:
-        return state._replace(refused=tried_again(state.refused, event.subject))
+        return state._replace(
+            refused=tried_again(state.refused, event.subject),
+            repeated=tried_again(state.repeated, event.subject),
+        )
     return state
 
 

@@ -12,6 +12,7 @@ from core.jobs.events import (
     EffectSuperseded,
 )
 from core.jobs.open_work import without_effect
+from core.jobs.pacing import done_once_more
 from core.rayjob import names
 from core.rayjob.phases import Phase
 from core.rayjob.spec import SubmissionMode
@@ -87,7 +88,7 @@ def effect_failed(state: RayJobState, event: EffectFailed) -> RayJobState:
         refused = replace(attempt, submit_refused=event.trouble) if attempt is not None else None
         return state._replace(attempt=refused)
     key = (event.kind, event.name)
-    if event.kind is EffectKind.FIND_CLUSTER and state.cluster is not None:
+    if event.kind is EffectKind.FIND_CLUSTER and state.cluster is not None and state.cluster.uid:
         return state  # it has come meanwhile
     times = next((item.times for item in state.refused if item.key == key), 0)
     others = tuple(item for item in state.refused if item.key != key)
@@ -110,13 +111,23 @@ def effect_superseded(state: RayJobState, event: EffectSuperseded) -> RayJobStat
     effect = _open(state, event.effect_id)
     state = _closed(state, event.effect_id)
     attempt = state.attempt
-    if effect is None or not event.sent or attempt is None or effect.attempt != attempt.number:
+    if effect is not None and not event.sent:
+        return _unsent(state, effect, event)
+    if effect is None or attempt is None or effect.attempt != attempt.number:
         return state
     if event.kind is EffectKind.CREATE_CLUSTER and state.cluster is None:
         return state._replace(cluster=KnownCluster(name=event.name))
     if event.kind is EffectKind.CREATE_SUBMITTER and state.submitter is None:
         return state._replace(submitter=KnownSubmitter(name=event.name))
     return state
+
+
+def _unsent(state: RayJobState, effect: OpenEffect, event: EffectSuperseded) -> RayJobState:
+    """Return the state in which what was not sent waits for the specification that is there."""
+    if state.manifest is None or effect.digest != state.manifest.digest:
+        return state  # that has come meanwhile
+    key = effect.wanted.key
+    return state._replace(repeated=done_once_more(state.repeated, key, event.at, unsent=True))
 
 
 def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per kind
@@ -126,6 +137,7 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     told = any(item.key == key and item.trouble == state.message for item in state.refused)
     state = state._replace(
         refused=tuple(item for item in state.refused if item.key != key),
+        repeated=done_once_more(state.repeated, key, event.at),
         message="" if told and state.phase in SPEECHLESS else state.message,
     )
     attempt = state.attempt
@@ -151,8 +163,7 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
             tried = replace(attempt, stop_tried=True) if attempt is not None else None
             return state._replace(attempt=tried)
         case EffectKind.FIND_CLUSTER:
-            found = KnownCluster(name=event.name, uid=event.uid)
-            return state if state.cluster is not None else state._replace(cluster=found)
+            return _cluster_found(state, event)
         case EffectKind.CREATE_SERVICE | EffectKind.UPDATE_SERVICE:
             there = attempt.cluster_name if attempt is not None else ""
             return state._replace(service_leads_to=there)
@@ -179,6 +190,15 @@ def _open(state: RayJobState, effect_id: EffectId) -> OpenEffect | None:
 
 def _closed(state: RayJobState, effect_id: EffectId) -> RayJobState:
     return state._replace(effects=without_effect(state.effects, effect_id))
+
+
+def _cluster_found(state: RayJobState, event: EffectSucceeded) -> RayJobState:
+    """Return the state with the selected RayCluster; of one that is known to be there, nothing."""
+    known = state.cluster
+    if known is not None and (known.uid or known.name != event.name):
+        return state
+    found = known if known is not None else KnownCluster(name=event.name)
+    return state._replace(cluster=replace(found, uid=event.uid))
 
 
 def _cluster_created(state: RayJobState, event: EffectSucceeded) -> RayJobState:

@@ -17,6 +17,7 @@ def control_released(state: RayJobState, event: ControlReleased) -> RayJobState:
     return state._replace(
         recorded=Recorded(since=since, why=event.why, shown=shown),
         refused=(),
+        repeated=(),
         strays=(),
         stray_submitter=None,
     )

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from core.jobs.backoff import EFFECT_RETRY_MAX, doubled
 from core.jobs.decisions import DecisionKind, WantedDecision
+from core.jobs.pacing import wanted_tries
 from core.rayjob.deletion import wanted_deletions
 from core.rayjob.phases import Phase
 from core.rayjob.state import (
@@ -17,6 +17,7 @@ from core.rayjob.state import (
     standing,
     submitter_of,
 )
+from core.rayjob.wanted import called_for
 
 ACTIVE = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
 """Phases that the active deadline bounds.
@@ -98,13 +99,6 @@ def _retry(state: RayJobState, attempt: Attempt) -> Iterator[WantedDecision]:
 
 
 def _tries(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedDecision]:
-    first = timedelta(seconds=manifest.policy.effect_retry_seconds)
-    for refused in state.refused:
-        if refused.waiting:
-            pause = doubled(first, refused.times - 1, EFFECT_RETRY_MAX)
-            yield WantedDecision(
-                kind=DecisionKind.EFFECT_RETRY,
-                due_at=refused.refused_at + pause,
-                cause=f"{refused.kind} was refused: {refused.trouble}",
-                subject=f"{refused.kind}/{refused.name}",
-            )
+    keys = {effect.key for effect in called_for(state)} if state.repeated else ()
+    first = manifest.policy.effect_retry_seconds
+    return wanted_tries(state.refused, state.repeated, keys, first)

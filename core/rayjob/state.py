@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from core.jobs.decisions import PendingDecision
-from core.jobs.effects import OpenEffect, RefusedEffect
+from core.jobs.effects import OpenEffect, RefusedEffect, RepeatedEffect
 from core.jobs.failures import FailureClass
 from core.jobs.policy import Policy
 from core.jobs.retry_options import NOTHING_ASKED, RetryOptions
@@ -265,6 +265,8 @@ class RayJobState(NamedTuple):
     deleted_at: Instant | None = None
     effects: tuple[OpenEffect, ...] = ()
     refused: tuple[RefusedEffect, ...] = ()
+    repeated: tuple[RepeatedEffect, ...] = ()
+    """What was done a short while ago in this attempt."""
     decisions: tuple[PendingDecision, ...] = ()
     published: str = ""
     """resourceVersion of the object after the last status write."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from core.jobs.effects import EffectKind, WantedEffect
+from core.jobs.pacing import waiting_keys
 from core.rayjob.deletion import due_policy, is_achieved
 from core.rayjob.gang import VOLCANO, pod_group_name
 from core.rayjob.names import head_service_name, submitter_name
@@ -24,13 +25,17 @@ CLEANING = frozenset({Phase.RETRYING, Phase.SUSPENDING})
 
 
 def wanted_effects(state: RayJobState) -> tuple[WantedEffect, ...]:
-    """Return every effect that should be under way now; none that waits after a refusal."""
+    """Return every effect that should be under way now; none that has to wait."""
+    waiting = waiting_keys(state.refused, state.repeated)
+    return tuple(effect for effect in called_for(state) if effect.key not in waiting)
+
+
+def called_for(state: RayJobState) -> tuple[WantedEffect, ...]:
+    """Return every effect that the state calls for, whether it has to wait or not."""
     manifest = state.manifest
     if is_dormant(state) or manifest is None:
         return ()
-    wanted = _farewell(state, manifest) if is_leaving(state) else _life(state, manifest)
-    waiting = {item.key for item in state.refused if item.waiting}
-    return tuple(effect for effect in wanted if effect.key not in waiting)
+    return tuple(_farewell(state, manifest) if is_leaving(state) else _life(state, manifest))
 
 
 def _farewell(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEffect]:

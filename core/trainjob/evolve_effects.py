@@ -15,6 +15,7 @@ from core.jobs.events import (
     EffectSuperseded,
 )
 from core.jobs.open_work import pending, tried_again, without_decision, without_effect
+from core.jobs.pacing import done_once_more
 from core.trainjob.state import TrainJobState
 from core.values.ids import DecisionId, EffectId
 
@@ -57,15 +58,24 @@ def effect_failed(state: TrainJobState, event: EffectFailed) -> TrainJobState:
 
 
 def effect_superseded(state: TrainJobState, event: EffectSuperseded) -> TrainJobState:
-    """Return the state without the effect."""
-    return _closed(state, event.effect_id)
+    """Return the state without the effect; one that was not sent waits for its specification."""
+    effect = next((item for item in state.effects if item.effect_id == event.effect_id), None)
+    state = _closed(state, event.effect_id)
+    outdated = state.manifest is None or effect is None or effect.digest != state.manifest.digest
+    if event.sent or outdated:
+        return state
+    key = (event.kind, event.name)
+    return state._replace(repeated=done_once_more(state.repeated, key, event.at, unsent=True))
 
 
 def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobState:
     """Return the state with what the effect brought about; what was applied has its own event."""
     state = _closed(state, event.effect_id)
     key = (event.kind, event.name)
-    state = state._replace(refused=tuple(item for item in state.refused if item.key != key))
+    state = state._replace(
+        refused=tuple(item for item in state.refused if item.key != key),
+        repeated=done_once_more(state.repeated, key, event.at),
+    )
     if event.kind is not EffectKind.DELETE_JOBSET:
         return state
     known = state.jobset
@@ -88,7 +98,10 @@ def decision_fired(state: TrainJobState, event: DecisionFired) -> TrainJobState:
     state = _ended(state, event.decision_id)
     if event.kind is not DecisionKind.EFFECT_RETRY:
         return state
-    return state._replace(refused=tried_again(state.refused, event.subject))
+    return state._replace(
+        refused=tried_again(state.refused, event.subject),
+        repeated=tried_again(state.repeated, event.subject),
+    )
 
 
 def _ended(state: TrainJobState, decision_id: DecisionId) -> TrainJobState:

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from core.jobs.open_work import tried_soon
 from core.trainjob import events
 from core.trainjob.conditions import merged
 from core.trainjob.phases import DEADLINE_EXCEEDED
@@ -16,7 +17,7 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
             waits = state.built is not None and state.built.runtime != event.digest
             return state._replace(refused=()) if waits and not state.created_once else state
         case events.BelongingVanished():
-            return state._replace(rebuild=True, refused=())
+            return state._replace(rebuild=True, refused=tried_soon(state.refused))
         case events.JobSetObserved():
             return _jobset(state, event)
         case events.JobSetVanished():

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import assert_never
 
+from core.jobs.open_work import tried_at_once, tried_soon
 from core.trainjob import events
 from core.trainjob.conditions import Condition, is_true, with_condition
 from core.trainjob.evolve_recorded import others_status_observed
@@ -110,7 +111,11 @@ def _received(state: TrainJobState, event: events.TrainJobReceived) -> TrainJobS
         event.digest,
         event.generation,
     )
-    return state._replace(manifest=manifest, refused=() if changed else state.refused)
+    return state._replace(
+        manifest=manifest,
+        refused=() if changed else state.refused,
+        repeated=tried_at_once(state.repeated) if changed else state.repeated,
+    )
 
 
 def _not_created(
@@ -124,7 +129,7 @@ def _not_created(
     built = Built(phase=phase, digest=event.digest, runtime=event.runtime, may_pass=event.may_pass)
     state = _set(state, CREATED, False, reason, message, event.at)  # noqa: FBT003
     if _is_outdated(state, event):
-        state = state._replace(refused=())
+        state = state._replace(refused=tried_soon(state.refused))
     return state._replace(built=built, reason=reason, message=message)
 
 

@@ -18,7 +18,7 @@ def control_released(state: TrainJobState, event: ControlReleased) -> TrainJobSt
     shown = state.recorded.shown if state.recorded is not None else None
     since = state.recorded.since if state.recorded is not None else event.at
     recorded = TrainRecorded(since=since, why=event.why, shown=shown)
-    return state._replace(recorded=recorded, refused=())
+    return state._replace(recorded=recorded, refused=(), repeated=())
 
 
 def ledger_behind_found(state: TrainJobState, event: LedgerBehindFound) -> TrainJobState:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.jobs.decisions import PendingDecision
-from core.jobs.effects import OpenEffect, RefusedEffect
+from core.jobs.effects import OpenEffect, RefusedEffect, RepeatedEffect
 from core.jobs.identity import JobIdentity
 from core.trainjob.conditions import Conditions, found, is_true
 from core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
@@ -117,6 +117,8 @@ class TrainJobState(NamedTuple):
     deleted_at: Instant | None = None
     effects: tuple[OpenEffect, ...] = ()
     refused: tuple[RefusedEffect, ...] = ()
+    repeated: tuple[RepeatedEffect, ...] = ()
+    """What was done a short while ago."""
     decisions: tuple[PendingDecision, ...] = ()
     published: str = ""
     """resourceVersion of the object after the last status write."""
@@ -167,7 +169,8 @@ def is_open(state: TrainJobState) -> bool:
     """
     if state.deleted_at is not None or state.manifest is None:
         return False
-    unfinished = bool(state.effects or state.decisions or state.refused or state.doomed)
+    waiting = any(item.waiting for item in state.refused)
+    unfinished = bool(state.effects or state.decisions or waiting or state.doomed)
     winding_up = state.jobset is not None and any(item.active for item in state.jobs)
     return not is_final(state) or unfinished or winding_up or is_leaving(state)
 

@@ -7,9 +7,9 @@ builder. A running JobSet is never touched, so an apply may well find nothing to
 from collections.abc import Iterator
 from datetime import timedelta
 
-from core.jobs.backoff import EFFECT_RETRY_MAX, doubled
 from core.jobs.decisions import DecisionKind, WantedDecision
-from core.jobs.effects import EffectKind, WantedEffect
+from core.jobs.effects import EffectKind, RefusedEffect, WantedEffect
+from core.jobs.pacing import AT_ONCE_MAX, waiting_keys, wanted_tries
 from core.trainjob.phases import Phase
 from core.trainjob.state import (
     KnownTrainJob,
@@ -23,7 +23,13 @@ from core.values.instants import later
 
 
 def wanted_effects(state: TrainJobState) -> tuple[WantedEffect, ...]:
-    """Return every effect that should be under way now; none that waits after a refusal."""
+    """Return every effect that should be under way now; none that has to wait."""
+    waiting = waiting_keys(state.refused, state.repeated)
+    return tuple(effect for effect in called_for(state) if effect.key not in waiting)
+
+
+def called_for(state: TrainJobState) -> tuple[WantedEffect, ...]:
+    """Return every effect that the state calls for, whether it has to wait or not."""
     manifest, identity = state.manifest, state.identity
     if is_dormant(state) or is_leaving(state) or manifest is None or identity is None:
         return ()
@@ -33,8 +39,7 @@ def wanted_effects(state: TrainJobState) -> tuple[WantedEffect, ...]:
         wanted.append(WantedEffect(kind=EffectKind.DELETE_JOBSET, name=identity.name, uid=uid))
     elif not is_final(state) and wants_apply(state, manifest):
         wanted.append(WantedEffect(kind=EffectKind.APPLY_OBJECTS, name=identity.name))
-    waiting = {item.key for item in state.refused if item.waiting}
-    return tuple(effect for effect in wanted if effect.key not in waiting)
+    return tuple(wanted)
 
 
 def wants_apply(state: TrainJobState, manifest: KnownTrainJob) -> bool:
@@ -72,17 +77,22 @@ def _deadline(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[WantedD
 
 
 def _tries(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[WantedDecision]:
-    first = timedelta(seconds=manifest.policy.retry_seconds)
-    for refused in state.refused:
-        if not refused.waiting:
-            continue
-        lasting = state.built is not None and not state.built.may_pass
-        if refused.kind is EffectKind.APPLY_OBJECTS and lasting:
-            continue  # the same again would fail again: it waits for a change
-        pause = doubled(first, refused.times - 1, EFFECT_RETRY_MAX)
-        yield WantedDecision(
-            kind=DecisionKind.EFFECT_RETRY,
-            due_at=refused.refused_at + pause,
-            cause=f"{refused.kind} was refused: {refused.trouble}",
-            subject=f"{refused.kind}/{refused.name}",
-        )
+    keys = {effect.key for effect in called_for(state)} if state.repeated else set()
+    apply = (EffectKind.APPLY_OBJECTS, state.identity.name if state.identity is not None else "")
+    refused = state.refused
+    if any(item.key == apply and _lasts(state, item) for item in refused):
+        refused = tuple(item for item in refused if item.key != apply)
+        keys.discard(apply)
+    return wanted_tries(refused, state.repeated, keys, manifest.policy.retry_seconds)
+
+
+def _lasts(state: TrainJobState, refused: RefusedEffect) -> bool:
+    """Return whether building the same again would fail again, so that it waits for a change.
+
+    One that has come already, a runtime that changed meanwhile, is not waited for.
+    """
+    built = state.built
+    if not refused.waiting or built is None or built.may_pass:
+        return False
+    changed = state.runtime not in (None, built.runtime) and not state.created_once
+    return not changed or refused.times <= AT_ONCE_MAX

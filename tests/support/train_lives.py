@@ -132,7 +132,8 @@ def _waited_for_its_runtime() -> tuple[Step, ...]:
 
 
 def _refused_by_a_quota() -> tuple[Step, ...]:
-    return *seen(), not_created(1), due(RETRY), faltered(11), superseded(12), applied(13)
+    waited = (due(RETRY), faltered(11), superseded(12), due(RETRY))
+    return *seen(), not_created(1), *waited, applied(33)
 
 
 TRAIN_LIVES: Mapping[str, TrainStory] = {

@@ -27,6 +27,7 @@ from tests.support.rayjob_builders import (
     cluster_of,
     done,
     due,
+    manifest,
     named,
     outdated,
     submitter,
@@ -91,11 +92,15 @@ def late_one_gone(at: float) -> SubmitterGone:
     ),
     Row(
         rule="it is asked for when the stray is gone",
-        given=(*beside_a_stray(), outdated(CREATE, 152)),
+        given=(
+            *beside_a_stray(),
+            manifest(151, generation=2, backoff_limit=1),
+            outdated(CREATE, 152),
+        ),
         when=cluster_gone(160, uid="late"),
         then=(
             StrayClusterVanished(at=WHEN, name=cluster_of(1), uid="late"),
-            asked(CREATE, cluster_of(2), attempt=2),
+            asked(CREATE, cluster_of(2), attempt=2, generation=2),
         ),
     ),
     Row(

@@ -216,7 +216,7 @@ RETRY = DecisionKind.EFFECT_RETRY
             ),
         ],
         under_way=[],
-        pending={"effect_retry": 13},
+        pending={"effect_retry": 23},  # its second pause: nothing new is wanted
     ),
     Row(
         rule="the deletion of the snapshot is tried at once",
