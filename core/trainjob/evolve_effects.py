@@ -29,7 +29,8 @@ def effect_requested(state: TrainJobState, event: EffectRequested) -> TrainJobSt
         digest=event.digest,
         generation=event.generation,
     )
-    return state._replace(effects=(*state.effects, effect))
+    again = state.rebuild_again and event.kind is not EffectKind.APPLY_OBJECTS
+    return state._replace(effects=(*state.effects, effect), rebuild_again=again)
 
 
 def effect_faltered(state: TrainJobState, event: EffectFaltered) -> TrainJobState:

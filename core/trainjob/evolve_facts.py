@@ -6,7 +6,13 @@ from core.jobs.open_work import tried_soon
 from core.trainjob import events
 from core.trainjob.conditions import merged
 from core.trainjob.phases import DEADLINE_EXCEEDED
-from core.trainjob.state import KnownJobSet, TrainJobState, is_final, remember_gone
+from core.trainjob.state import (
+    KnownJobSet,
+    TrainJobState,
+    is_applying,
+    is_final,
+    remember_gone,
+)
 
 
 def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobState:
@@ -17,7 +23,11 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
             waits = state.built is not None and state.built.runtime != event.digest
             return state._replace(refused=()) if waits and not state.created_once else state
         case events.BelongingVanished():
-            return state._replace(rebuild=True, refused=tried_soon(state.refused))
+            return remember_gone(state, event.uid)._replace(
+                rebuild=True,
+                rebuild_again=is_applying(state),
+                refused=tried_soon(state.refused),
+            )
         case events.JobSetObserved():
             return _jobset(state, event)
         case events.JobSetVanished():

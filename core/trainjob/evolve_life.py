@@ -160,7 +160,8 @@ def _applied(state: TrainJobState, event: events.ObjectsApplied) -> TrainJobStat
     return state._replace(
         built=built,
         created_once=True,
-        rebuild=False,
+        rebuild=state.rebuild_again or event.jobset_uid in state.gone,
+        rebuild_again=False,
         reason="",
         message="",
         jobset=_jobset_after(state, event),
@@ -222,4 +223,5 @@ def _ended(
         ended_at=event.ended_at,
         refused=(),
         rebuild=False,
+        rebuild_again=False,
     )

@@ -25,7 +25,14 @@ from core.trainjob.observations import (
     TrainJobSeen,
 )
 from core.trainjob.recorded_control import control_of
-from core.trainjob.state import KnownJobSet, KnownTrainJob, TrainJobState, is_dormant, is_final
+from core.trainjob.state import (
+    KnownJobSet,
+    KnownTrainJob,
+    TrainJobState,
+    is_applying,
+    is_dormant,
+    is_final,
+)
 
 News = tuple[TrainJobEvent, ...]
 
@@ -106,7 +113,8 @@ def on_runtime_seen(state: TrainJobState, seen: RuntimeSeen) -> News:
 
 def on_belonging_gone(state: TrainJobState, gone: BelongingGone) -> News:
     """Return that an object which belongs to an unfinished job is gone."""
-    if is_dormant(state) or is_final(state) or state.rebuild:
+    told = state.rebuild_again if is_applying(state) else state.rebuild
+    if is_dormant(state) or is_final(state) or told or gone.uid in state.gone:
         return ()
     return (BelongingVanished(at=gone.at, name=gone.name, uid=gone.uid),)
 

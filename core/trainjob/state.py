@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.jobs.decisions import PendingDecision
-from core.jobs.effects import OpenEffect, RefusedEffect, RepeatedEffect
+from core.jobs.effects import EffectKind, OpenEffect, RefusedEffect, RepeatedEffect
 from core.jobs.identity import JobIdentity
 from core.trainjob.conditions import Conditions, found, is_true
 from core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
@@ -100,9 +100,11 @@ class TrainJobState(NamedTuple):
     """Whether all objects were in place once: from then on the snapshot counts."""
     rebuild: bool = False
     """Whether something that was applied has gone."""
+    rebuild_again: bool = False
+    """Whether it went after the apply under way was asked for, which may have met it still."""
     jobset: KnownJobSet | None = None
     gone: tuple[str, ...] = ()
-    """UIDs of JobSets that are known to be gone: late news of them is no news."""
+    """UIDs of what belonged to the job and is known to be gone: late news of it is no news."""
     attempt: TrainAttempt | None = None
     reason: str = ""
     message: str = ""
@@ -155,6 +157,11 @@ def is_dormant(state: TrainJobState) -> bool:
 def is_leaving(state: TrainJobState) -> bool:
     """Return whether the object is being deleted."""
     return state.manifest is not None and state.manifest.deleting_at is not None
+
+
+def is_applying(state: TrainJobState) -> bool:
+    """Return whether an apply was asked for and has not ended, as far as is known."""
+    return any(effect.wanted.kind is EffectKind.APPLY_OBJECTS for effect in state.effects)
 
 
 def is_active(state: TrainJobState) -> bool:

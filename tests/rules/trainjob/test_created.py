@@ -210,7 +210,7 @@ RETRY = DecisionKind.EFFECT_RETRY
             told.not_built("not found", runtime="", may_pass=True),
             told.scheduled(
                 DecisionKind.EFFECT_RETRY,
-                after(13),
+                after(23),
                 cause="apply_objects was refused: not found",
                 subject="apply_objects/train",
             ),
