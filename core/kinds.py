@@ -17,7 +17,7 @@ from core.rayjob import kubernetes_events as rayjob_events
 from core.rayjob import state as rayjob_state
 from core.rayjob import status as rayjob_status
 from core.rayjob.decider import RAYJOB
-from core.rayjob.observations import RayJobObservation
+from core.rayjob.observations import ManifestSeen, RayJobObservation
 from core.rayjob.state import RayJobState
 from core.trainjob import kubernetes_events as trainjob_events
 from core.trainjob import state as trainjob_state
@@ -138,3 +138,16 @@ def status(state: JobState) -> Manifest:
 def is_open(state: JobState) -> bool:
     """Return whether anything is left to do or to wait for."""
     return kind_of(state).is_open(state)
+
+
+def is_read_otherwise(state: JobState, observation: JobObservation) -> bool:
+    """Return whether a look at the job's object is judged by other settings than the one before.
+
+    The same version of an object is then news, and not for the first time: a setting may go there
+    and back, and so may who controls the job. What it brings is no repetition of what it brought.
+    """
+    known = state.manifest
+    if known is None or not isinstance(observation, ManifestSeen | TrainJobSeen):
+        return False
+    other_hands = (state.recorded is None) != (observation.recorded == "")
+    return other_hands or known.policy != observation.policy

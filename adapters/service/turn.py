@@ -7,7 +7,7 @@ waits for one.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from adapters.service.confirmations import Confirmations
@@ -20,7 +20,7 @@ from adapters.telemetry.metrics import Metrics
 from core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
 from core.errors import BrokenChain, LedgerError
 from core.jobs.observations import DecisionDue
-from core.kinds import JobObservation, JobState, decide
+from core.kinds import JobObservation, JobState, decide, is_read_otherwise
 from core.log.envelope import EventRecord
 from core.log.recording import NamedEvent, Tail, Writer, record
 from core.ports.clock import Clock
@@ -28,7 +28,7 @@ from core.ports.event_store import AppendOutcome, AppendResult, EventStore, Stre
 from core.projections.view import View, advance, states_after
 from core.rayjob.observations import ManifestGone, PollAnswered, SubmitterSeen
 from core.trainjob.observations import TrainJobGone
-from core.values.ids import StreamId, shard_of
+from core.values.ids import StreamId, observation_id, shard_of
 
 log = get_logger(__name__)
 
@@ -225,7 +225,8 @@ class Turn:
         events: list[JobEvent] = []
         states: list[JobState] = []
         records: list[EventRecord] = []
-        for observation in observations:
+        for arrival in observations:
+            observation = _identified(state, tail, arrival)
             try:
                 news = self._decide(state, observation)
                 after = states_after(state, news)
@@ -391,6 +392,19 @@ _TURNING_POINTS = (
     TrainJobGone,
 )
 """Observations that may end an attempt or a job, and so the sums of what was seen until then."""
+
+
+def _identified(state: JobState, tail: Tail, seen: JobObservation) -> JobObservation:
+    """Return an observation under an id that no other has whose events differ from its own.
+
+    That of a look follows from the object's version and the settings; where these go there and back
+    it would repeat, and its events would be taken for known. How long the stream is tells them
+    apart.
+    """
+    if not is_read_otherwise(state, seen):
+        return seen
+    mark = observation_id(tail.stream_id, "read otherwise", str(seen.id), str(tail.version))
+    return replace(seen, id=mark)
 
 
 def _named(event: JobEvent) -> NamedEvent:
