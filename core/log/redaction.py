@@ -21,10 +21,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from core.log.chain import canonical
-from core.log.secret_forms import Form
+from core.log.folded_text import in_one_line, unfolded, without_colours
+from core.log.secret_forms import LINE_LENGTH, Form
+from core.log.secret_names import Promise
 from core.log.secret_places import visited
 from core.log.secret_search import MARKER_WORD, Occurrence, SecretSearch
-from core.log.secret_shapes import CUT, may_hold_rest_of_key, secret_spans
+from core.log.secret_shapes import CUT, may_hold_rest_of_key, may_hold_secret, secret_spans
 from core.log.secret_values import joined, secrets_in
 from core.log.storable import storable, storable_number, storable_text
 from core.values.documents import Json, Manifest, text
@@ -101,10 +103,15 @@ class Redactor:
         places = _Places(self, self._search.numeric, yaml, runtime_env)
         shown = visited(document, places)
         strings = list(places.strings)
-        joined = "\n".join(strings)
-        present = self._search.present(joined)
-        found = [*self._search.occurrences(joined, present), *_shapes(joined)]
-        suspects = set(_touched(strings, _beyond_markers(joined, found)))
+        suspects: set[str] = set()
+        present: Sequence[Form] = ()
+        if not self._search.is_empty:
+            joined = "\n".join(strings)
+            present = self._search.present(joined)
+            suspects.update(_touched(strings, joined, self._search.occurrences(joined, present)))
+        telling = list(filter(may_hold_secret, strings))
+        joined = "\n".join(telling)
+        suspects.update(_touched(telling, joined, _shapes(joined)))
         suspects.update(string for string in strings if may_hold_rest_of_key(string))
         changed = {suspect: self._scrubbed(suspect, present) for suspect in suspects}
         return _with(changed, shown) if changed else shown
@@ -122,12 +129,28 @@ class Redactor:
             found = list(self._search.occurrences(result, present))
             if is_piece:
                 found += self._search.at_the_edges(result)
+                found += self._folded(result)
             found += _shapes(result)
             before, result = result, self._replaced(result, found) if found else result
             if result == before:
                 break
             present = self._search.present(result)
         return result
+
+    def _folded(self, text: str) -> Iterator[Occurrence]:
+        """Yield what is shown in colours, and known secrets that are broken over lines."""
+        coloured = without_colours(text)
+        if coloured is not None:
+            yield from unfolded(coloured, _shapes(coloured.text))
+        lines = in_one_line(text) if not self._search.is_empty else None
+        for folded in (coloured, lines):
+            if folded is not None:
+                present = [
+                    form
+                    for form in self._search.present(folded.text)
+                    if len(form.text) >= LINE_LENGTH
+                ]
+                yield from unfolded(folded, self._search.occurrences(folded.text, present))
 
     def _replaced(self, text: str, found: Iterable[Occurrence]) -> str:
         """Replace what was found; where some overlap, all of them by the longest one's marker."""
@@ -154,7 +177,7 @@ class _Places:
         self._runtime_env = runtime_env if isinstance(runtime_env, Mapping) else None
         self.strings: dict[str, None] = {}
 
-    def secret(self, value: str | float, *, sure: bool) -> Json:  # noqa: ARG002  # the visitor's signature
+    def secret(self, value: str | float, promise: Promise) -> Json:  # noqa: ARG002  # the visitor's signature
         """Return the marker of a secret; nothing stays nothing, a marker a marker."""
         if value == "" or (isinstance(value, str) and _MARKER.fullmatch(value) is not None):
             return value
@@ -179,7 +202,7 @@ class _Places:
         """Return the redacted form of the text's content where that is known."""
         if yaml == self._yaml and self._runtime_env is not None:
             return visited(self._runtime_env, self)
-        return self.secret(yaml, sure=False)
+        return self.secret(yaml, Promise.NOTHING)
 
 
 def digest(key: bytes, document: Json) -> str:
@@ -198,8 +221,13 @@ def _shapes(text: str) -> Iterator[Occurrence]:
         yield Occurrence(span.start, span.end, text[span.start : span.end])
 
 
-def _touched(strings: Sequence[str], found: Iterable[Occurrence]) -> Iterator[str]:
+def _touched(
+    strings: Sequence[str], joined: str, occurrences: Iterable[Occurrence]
+) -> Iterator[str]:
     """Yield those of `strings` in which something was found when they were joined by newlines."""
+    found = list(_beyond_markers(joined, occurrences))
+    if not found:
+        return
     starts = list(accumulate((len(string) + 1 for string in strings), initial=0))
     for start, end, _ in found:
         first = bisect_right(starts, start) - 1
@@ -221,6 +249,9 @@ def _with(changed: Mapping[str, str], document: Json) -> Json:
 
 def _beyond_markers(text: str, found: Iterable[Occurrence]) -> Iterator[Occurrence]:
     """Yield what an earlier redaction has not replaced yet, never with half a marker in it."""
+    if MARKER_WORD not in text:
+        yield from found
+        return
     markers = [marker.span() for marker in _MARKER.finditer(text)]
     starts = [start for start, _ in markers]
     stops = [stop for _, stop in markers]

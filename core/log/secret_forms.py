@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from core.log.credential_look import looks_drawn
+
 LINE_LENGTH = 8
 """Characters from which a single line of a longer secret is searched for."""
 
@@ -19,6 +21,10 @@ _SHORTEST_BASE64 = 5
 _WRAPPED_BASE64 = 76
 """Characters per line. Source: RFC 2045, section 6.8; `base64` of GNU coreutils."""
 
+_FRAME = re.compile(
+    r"-----[A-Z ]{5,60}-----|[\"']?[\w.-]{1,60}[\"']?:(?:\s+[\"']?[\w./:@-]{0,60}[\"']?,?)?|"
+    r"- [\w.-]{1,60}(?::\s*[\w./:-]{0,60})?"
+)
 _PLAIN = re.compile(r"[A-Za-z0-9_]*", re.ASCII)
 _SHELL_SPECIAL = re.compile(r"([^A-Za-z0-9_@%+=:,./-])", re.ASCII)
 _IN_DOUBLE_QUOTES = re.compile(r'(["$`\\])')
@@ -50,10 +56,19 @@ def forms_of(secret: str) -> Iterator[Form]:
     if "\n" in secret:
         lines = (line.strip() for line in secret.splitlines())
         for line in lines:
-            if len(line) >= LINE_LENGTH:
+            if len(line) >= LINE_LENGTH and not _is_frame(line):
                 yield from (Form(text, is_base64=False) for text in _spellings(line))
     for text in _base64(secret.encode()):
         yield Form(text, is_base64=True)
+    if len(secret) >= LINE_LENGTH:
+        yield Form(secret.encode().hex(), is_base64=False)
+
+
+def _is_frame(line: str) -> bool:
+    """Tell whether a line of a longer secret says nothing: `kind: Config`, `-----BEGIN …`."""
+    return _FRAME.fullmatch(line) is not None and not any(
+        looks_drawn(part) for part in line.split()
+    )
 
 
 def _spellings(secret: str) -> Iterator[str]:

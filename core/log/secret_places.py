@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from core.log.secret_names import promises_secret
+from core.log.secret_names import Promise, promise_of, promises_secret
 from core.log.storable import DEEPEST, TOO_DEEP
 from core.values.documents import Json, Manifest
 
@@ -23,13 +23,12 @@ _RUNTIME_ENV_OPTION = "--runtime-env-json"
 class Visitor(Protocol):
     """What is done with the values of a document."""
 
-    def secret(self, value: str | float, *, sure: bool) -> Json:
+    def secret(self, value: str | float, promise: Promise) -> Json:
         """Return what stands in place of a string or number that is secret by its place.
 
         Args:
             value: The string or number.
-            sure: Whether a name says that it is a secret; a literal environment value may be
-                anything.
+            promise: What its name says of it; a literal environment value may be anything.
         """
         ...
 
@@ -62,7 +61,8 @@ def visited(document: Json, visitor: Visitor, depth: int = 0) -> Json:
         return visitor.number(document)
     if depth >= DEEPEST:
         return TOO_DEEP
-    if isinstance(document, Mapping):
+    # Asking whether something is a Mapping takes ten times as long as whether it is a dict.
+    if isinstance(document, dict) or isinstance(document, Mapping):  # noqa: SIM101
         return _object(document, visitor, depth)
     return _list(document, visitor, depth)
 
@@ -97,7 +97,7 @@ def _object(node: Manifest, visitor: Visitor, depth: int) -> Json:
         elif key == "runtimeEnvYAML" and isinstance(value, str):
             shown = visitor.runtime_env(value)
         elif key in ("data", "stringData") and is_secret_object:
-            shown = _all_secret(value, visitor, depth + 1, sure=True)
+            shown = _all_secret(value, visitor, depth + 1, Promise.SECRET)
         elif (key == "value" and is_named_secret) or promises_secret(str(key)):
             shown = _promised(value, visitor, depth + 1)
         else:
@@ -114,7 +114,7 @@ def _list(node: Sequence[Json], visitor: Visitor, depth: int) -> Json:
         if isinstance(item, str) and isinstance(before, str) and _is_value_of(before, item):
             result.append(_value_of(before, item, visitor))
         elif isinstance(item, str) and (option := _secret_option(item)):
-            secret = visitor.secret(item[len(option) + 1 :], sure=option != _RUNTIME_ENV_OPTION)
+            secret = visitor.secret(item[len(option) + 1 :], _promise_of_option(option))
             result.append(visitor.text(f"{option}={secret}"))
         else:
             result.append(visited(item, visitor, depth + 1))
@@ -133,8 +133,8 @@ def _is_value_of(option: str, item: str) -> bool:
 def _value_of(option: str, item: str, visitor: Visitor) -> Json:
     if option in _USER_OPTIONS:
         user, _, password = item.partition(":")
-        return f"{visitor.text(user)}:{visitor.secret(password, sure=True)}"
-    return visitor.secret(item, sure=option != _RUNTIME_ENV_OPTION)
+        return f"{visitor.text(user)}:{visitor.secret(password, Promise.SECRET)}"
+    return visitor.secret(item, _promise_of_option(option))
 
 
 def _secret_option(item: str) -> str:
@@ -144,6 +144,10 @@ def _secret_option(item: str) -> str:
         return ""
     option = found[1]
     return option if option == _RUNTIME_ENV_OPTION or promises_secret(option) else ""
+
+
+def _promise_of_option(option: str) -> Promise:
+    return Promise.NOTHING if option == _RUNTIME_ENV_OPTION else Promise.SECRET
 
 
 def _environment(value: Json, visitor: Visitor, depth: int) -> Json:
@@ -159,9 +163,7 @@ def _environment(value: Json, visitor: Visitor, depth: int) -> Json:
 
 def _variables(node: Manifest, visitor: Visitor, depth: int) -> Json:
     return {
-        visitor.text(str(name)): _all_secret(
-            value, visitor, depth + 1, sure=promises_secret(str(name))
-        )
+        visitor.text(str(name)): _all_secret(value, visitor, depth + 1, promise_of(str(name)))
         for name, value in node.items()
     }
 
@@ -171,13 +173,13 @@ def _variable(item: Json, visitor: Visitor, depth: int) -> Json:
         name, equals, value = item.partition("=")
         if not equals or not value:
             return visited(item, visitor, depth)
-        secret = visitor.secret(value, sure=promises_secret(name))
+        secret = visitor.secret(value, promise_of(name))
         return f"{visitor.text(name)}={secret}"
     if not isinstance(item, Mapping):
         return visited(item, visitor, depth)
-    sure = promises_secret(str(item.get("name", "")))
+    promise = promise_of(str(item.get("name", "")))
     return {
-        visitor.text(str(key)): _all_secret(value, visitor, depth + 1, sure=sure)
+        visitor.text(str(key)): _all_secret(value, visitor, depth + 1, promise)
         if key == "value"
         else visited(value, visitor, depth + 1)
         for key, value in item.items()
@@ -190,30 +192,30 @@ def _promised(value: Json, visitor: Visitor, depth: int) -> Json:
     Objects tell where a secret lies (`secretKeyRef`), but for their own `value`.
     """
     if depth >= DEEPEST:
-        return _all_secret(value, visitor, depth, sure=True)
+        return _all_secret(value, visitor, depth, Promise.SECRET)
     if isinstance(value, Mapping):
         if "value" not in value:
             return visited(value, visitor, depth)
         rest = {key: entry for key, entry in value.items() if key != "value"}
         shown = _object(rest, visitor, depth)
-        literal = _all_secret(value["value"], visitor, depth + 1, sure=True)
+        literal = _all_secret(value["value"], visitor, depth + 1, Promise.SECRET)
         return {**shown, "value": literal} if isinstance(shown, Mapping) else shown
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_promised(item, visitor, depth + 1) for item in value]
-    return _all_secret(value, visitor, depth, sure=True)
+    return _all_secret(value, visitor, depth, Promise.SECRET)
 
 
-def _all_secret(value: Json, visitor: Visitor, depth: int, *, sure: bool) -> Json:
+def _all_secret(value: Json, visitor: Visitor, depth: int, promise: Promise) -> Json:
     """Visit a value whose every string and number is secret."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str | int | float):
-        return visitor.secret(value, sure=sure)
+        return visitor.secret(value, promise)
     if depth >= DEEPEST:
         return TOO_DEEP
     if isinstance(value, Mapping):
         return {
-            visitor.text(str(key)): _all_secret(entry, visitor, depth + 1, sure=sure)
+            visitor.text(str(key)): _all_secret(entry, visitor, depth + 1, promise)
             for key, entry in value.items()
         }
-    return [_all_secret(item, visitor, depth + 1, sure=sure) for item in value]
+    return [_all_secret(item, visitor, depth + 1, promise) for item in value]

@@ -46,6 +46,11 @@ class SecretSearch:
         self.numeric = [form for form in self._secret_of if form.text.strip("-+.eE").isdigit()]
         """Those that may hide in a JSON number."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing is known."""
+        return not self._secret_of
+
     def present(self, text: str) -> list[Form]:
         """Return the forms that occur in `text`."""
         return [form for form in self._secret_of if form.text in text]
@@ -53,9 +58,11 @@ class SecretSearch:
     def occurrences(self, text: str, present: Sequence[Form]) -> Iterator[Occurrence]:
         """Yield every place where one of the forms `present` stands; they may overlap."""
         for form in present:
+            is_word = _is_word(form.text)
             at = text.find(form.text)
             while at >= 0:
-                yield self._occurrence(text, form, at, at + len(form.text))
+                if not is_word or _stands_alone(text, at, at + len(form.text)):
+                    yield self._occurrence(text, form, at, at + len(form.text))
                 at = text.find(form.text, at + 1)
 
     def at_the_edges(self, text: str) -> Iterator[Occurrence]:
@@ -81,6 +88,16 @@ class SecretSearch:
                 start -= start > 0 and text[start - 1] in _BASE64
                 end += end < len(text) and text[end] in _BASE64
         return Occurrence(start, end, self._secret_of[form])
+
+
+def _is_word(form: str) -> bool:
+    """Tell whether a form is so short and plain that it is part of many other words."""
+    return len(form) < LINE_LENGTH and (form.isdigit() or (form.isalpha() and form.islower()))
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    before, after = text[max(0, start - 1) : start], text[end : end + 1]
+    return not any(one.isalnum() or one in ("-", "_") for one in before + after)
 
 
 _FORMS_KEPT = 4_096

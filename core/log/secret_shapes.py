@@ -1,4 +1,4 @@
-"""Which parts of a text are secrets by their shape or by the word before them.
+"""Which parts of a text are secrets by their shape or by the name before them.
 
 `https://user:password@host`, `Bearer …`, `--token x`, `"api_key": "x"`, and the tokens that their
 issuers made recognisable. Every expression runs only where a literal that it needs occurs, and
@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from core.log.secret_names import promises_secret
+from core.log.assigned_values import assigned_values, is_reference
+from core.log.credential_look import looks_drawn
+from core.log.issued_tokens import CUT, ISSUED
 
-CUT = "…"
-"""Stands where a text was cut; never part of a secret."""
+__all__ = ["CUT", "Span", "may_hold_rest_of_key", "may_hold_secret", "secret_spans"]
 
 
 class Span(NamedTuple):
@@ -24,51 +25,37 @@ class Span(NamedTuple):
     """Whether the value is worth a search elsewhere though it looks ordinary."""
 
 
-_BEFORE = rf"(?<![A-Za-z0-9{CUT}])"
-_BEFORE_RUN = rf"(?<![A-Za-z0-9_{CUT}-])"
-"""Begins an expression that reads to the end of a run of characters, once for each run."""
-
-_ISSUED: tuple[tuple[str, re.Pattern[str]], ...] = (
-    (
-        "eyJ",
-        re.compile(_BEFORE_RUN + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*"),
-    ),
-    ("AKIA", re.compile(r"AKIA[0-9A-Z]{16}")),
-    ("ASIA", re.compile(r"ASIA[0-9A-Z]{16}")),
-    ("AIza", re.compile(r"AIza[0-9A-Za-z_-]{35}")),
-    ("ya29.", re.compile(r"ya29\.[0-9A-Za-z_-]{20,}")),
-    ("gh", re.compile(r"gh[pousr]_[A-Za-z0-9]{20,}")),
-    ("github_pat_", re.compile(r"github_pat_[A-Za-z0-9_]{20,}")),
-    ("glpat-", re.compile(r"glpat-[A-Za-z0-9_-]{20,}")),
-    ("hf_", re.compile(_BEFORE + r"hf_[A-Za-z0-9]{20,}")),
-    ("sk-", re.compile(_BEFORE + r"sk-[A-Za-z0-9_-]{20,}")),
-    ("xox", re.compile(r"xox[abeoprs]-[A-Za-z0-9-]{10,}")),
-    ("xapp-", re.compile(r"xapp-[A-Za-z0-9-]{10,}")),
-    ("hooks.slack", re.compile(r"(?<=hooks\.slack\.com/)[A-Za-z0-9/]{20,}")),
-    ("npm_", re.compile(_BEFORE + r"npm_[A-Za-z0-9]{30,}")),
-    ("pypi-", re.compile(r"pypi-[A-Za-z0-9_-]{30,}")),
-    ("k_live_", re.compile(r"[rsp]k_live_[A-Za-z0-9]{10,}")),
-    ("dapi", re.compile(_BEFORE + r"dapi[0-9a-f]{32}")),
-    ("hvs.", re.compile(r"hvs\.[A-Za-z0-9_-]{20,}")),
-)
-"""Tokens their issuers made recognisable: a literal each needs, and its whole shape.
-
-Source: AWS, Databricks, GitHub, GitLab, Google, HashiCorp Vault, Hugging Face, npm, OpenAI,
-Anthropic, PyPI, Slack and Stripe, each in the documentation of its token formats; RFC 7519 (JWT).
-"""
-
 _PRIVATE_KEY = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]{0,40}-----|\Z)", re.DOTALL
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
+    r"(?:-----END [A-Z0-9 ]{0,40}-----|\Z)",
+    re.DOTALL,
 )
-_REST_OF_PRIVATE_KEY = re.compile(
-    r"\A[A-Za-z0-9+/=\s\\]{8,}-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----"
+_END_OF_PRIVATE_KEY = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_BODY_OF_KEY = re.compile(
+    r"[A-Za-z0-9+/=]{16,}|(?:(?<=[\s\"'n])|\A)[A-Za-z0-9+/]{1,15}={0,2}(?=[\s\\])"
 )
+_KEY_CHARACTERS_MAX = 12_000
+"""Before the end of a private key; a log may begin within one."""
+
 _USERINFO = re.compile(
-    rf"""://(?:[^\s/:?#"'<>@\\{CUT}]{{0,200}}:)?([^\s/?#"'<>\\{CUT}]{{1,1000}})@"""
+    rf"""://([^\s/:?#"'<>@\\{CUT}]{{0,200}}):(?![0-9]{{1,5}}(?:[/?#\s"']|\Z))"""
+    rf"""([^\s"'<>\\{CUT}]{{1,300}})@(?=[\w.\[-])"""
 )
-_BEARER = re.compile(r"bearer[^\S\n]{1,4}([a-z0-9._~+/=-]{6,})")
+"""A password may hold `@`, `/`, `?` and `#` though it should not; a port is none."""
+_NEXT_ADDRESS = re.compile(r"[,;|]?[a-z][a-z0-9+.-]{0,20}://")
+_USER_ALONE = re.compile(rf"""://([^\s/:?#"'<>@\\{CUT}]{{1,1000}})@""")
+_USERS_ONLY = re.compile(r"[a-z][a-z-]{0,30}")
+_BEARER = re.compile(
+    r"bearer[^\S\n]{1,4}(?!realm=|scope=|error)(?=[a-z._~-]{0,100}[0-9+/=])([a-z0-9._~+/=-]{6,})"
+)
 _BASIC = re.compile(r"basic[^\S\n]{1,4}([a-z0-9+/=]{8,})")
 _NOT_A_WORD = re.compile(r"[0-9=+/]|.[A-Z]")
+_COOKIES = re.compile(
+    r"(?<![\w])(?:(set-)?cookie2?)[\"'\\]{0,4}[^\S\n]{0,2}[:=][^\S\n]{0,4}(?:b?[\"'\\]{1,4})?"
+    rf"([^\s=\"';,\\{CUT}]{{1,100}}=)"
+)
+_ONE_COOKIE = re.compile(rf"[^\n\"'\\;{CUT}]*")
+_ALL_COOKIES = re.compile(rf"[^\n\"'\\{CUT}]*")
 _USER_OPTION = re.compile(
     rf"""(?:\A|[\s"'])(?:-u|--user|--proxy-user)(?:[\s=]|["'],\s?["'])["']?"""
     rf"""[^\s:"'{CUT}]{{1,100}}:([^\s"'{CUT}]{{1,1000}})"""
@@ -79,61 +66,77 @@ _RUNTIME_ENV_OPTION = re.compile(
     rf"""([^\s"'{CUT}][^\s{CUT}]*))""",
     re.DOTALL,
 )
-
-_WORDS = (
-    *("passw", "passphrase", "pwd", "secret", "token", "credential", "auth", "dsn"),
-    *("key", "signature=", "sig="),
+_AND_VALUE = r"(?:[\s=]|[\"'],\s?[\"'])"
+_SHORT_OPTIONS = tuple(
+    (
+        program,
+        re.compile(
+            rf"""{program}{ending}(?=[\s"',])[^\n|;&{CUT}]{{0,300}}?[\s"']{option}["']?"""
+            rf"""([^\s"',|;&$<{CUT}-][^\s"',|;&{CUT}]{{0,300}})"""
+        ),
+    )
+    for program, ending, option in (
+        ("mysql", r"\w{0,10}", "-p"),
+        ("mariadb", r"[\w-]{0,10}", "-p"),
+        ("7z", "a?", "-p"),
+        ("sshpass", "", f"-p{_AND_VALUE}?"),
+        ("mongo", r"\w{0,10}", f"-p{_AND_VALUE}"),
+        (" login", "", f"-p{_AND_VALUE}"),
+        ("redis-cli", "", f"-a{_AND_VALUE}"),
+        ("ldap", r"\w{1,8}", f"-w{_AND_VALUE}"),
+    )
 )
-"""Each is searched for by itself: ten times faster than one expression that begins with all."""
-
-_CONNECTION_STRINGS = (
-    *("connectionstr", "connection_str", "connection-str", "connection str"),
-    *("connstr", "conn_str"),
+"""Programs that take a password as a short option."""
+_PIPED = re.compile(
+    rf"""(?:echo|printf)[^\S\n]{{1,4}}(?:-n[^\S\n]{{1,4}})?["']?([^\s"'|{CUT}]{{1,300}})["']?"""
+    r"[^\S\n]{0,4}\|[^\n|]{0,200}--(?:password-stdin|passphrase-fd)"
 )
-_KEY_OWNER = re.compile(
-    r"(?:api|app|access|private|secret|signing|encryption|account|shared|master|wandb|ssh|service|"
-    r"license|session|storage|deploy|client)[_-]?\Z"
+_NETRC = re.compile(
+    rf"""machine\s{{1,4}}[^\s{CUT}]{{1,200}}\s{{1,40}}login\s{{1,4}}[^\s{CUT}]{{1,200}}"""
+    rf"""\s{{1,40}}password\s{{1,4}}([^\s{CUT}]{{1,1000}})"""
 )
-_ASSIGNED = re.compile(
-    r"(?P<name>(?:connection )?[\w.-]{1,60})"
-    r"""(?:(?P<sign>[\\"'`]{0,4}[^\S\n]{0,4}(?:=>|==?|:)[^\S\n]{0,4})|"""
-    r"""(?P<gap>[\\"']{0,4},[^\S\n]{0,4}["']?|[^\S\n]{1,4}["']?(?=-)|[^\S\n]{1,4}))"""
-    r"(?:"
-    rf"""["'\\]{{0,4}}(?:bearer|basic|token|apikey|digest|negotiate)[^\S\n]{{1,4}}"""
-    rf"""(?P<scheme>[^\n"'\\{CUT}]+)|"""
-    r""""(?P<double>[^"\\\n]*(?:\\.[^"\\\n]*)*)"|"""
-    r"""'(?P<single>[^'\\\n]*(?:\\.[^'\\\n]*)*)'|"""
-    r"""(?P<escape>\\{1,3})(?P<quote>["'])(?P<escaped>[^\n]*?)(?<!\\)(?P=escape)(?P=quote)|"""
-    r"(?P<number>[0-9]{1,40})(?=[\s,}\]])|"
-    rf"""\\{{0,3}}["']?(?P<bare>[^\s"'`,;&<>{{}}\[\]\\{CUT}][^\s"'`,;&<>{CUT}]*))"""
+_PGPASS = re.compile(
+    r":(?:[0-9]{4,5}|\*):[\w*-]{1,63}:[\w*.@-]{1,63}:"
+    rf"([^\s:{CUT}][^\s{CUT}]{{0,300}})$",
+    re.MULTILINE,
 )
-_VALUES = ("scheme", "double", "single", "escaped", "number", "bare")
-_NAME = re.compile(r"(?:connection )?[\w.-]{1,60}")
-NESTED_MAX = 4
-"""So many values that lie within one value are told apart; beyond them it is one secret."""
-
-_OPTION = re.compile(r"""(?:\A|[\s"'`=(,\[\\])--?[\w.-]{0,60}\Z""")
-_LOOK_BACK = 64
-"""Characters before a word in which the dashes of an option are looked for."""
-
-_ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+_PGPASS_HOST = re.compile(r"(?:\A|\n)(?:[\w.-]{0,200}[g-zG-Z.][\w.-]{0,200}|\*)\Z")
+_LONGEST_HOST = 210
+_LOGIN = re.compile(r"(?:wandb|netrc)[^\S\n]{1,4}login[^\n]{0,80}?[^\S\n]([0-9a-f]{40})\b")
 
 
 def may_hold_rest_of_key(text: str) -> bool:
     """Tell whether `text` may begin within a private key."""
-    return "PRIVATE KEY-----" in text
+    return "PRIVATE KEY" in text
+
+
+_SHORTEST = 14
+"""Characters of the shortest token that an issuer made recognisable."""
+
+
+def may_hold_secret(string: str) -> bool:
+    """Tell whether a string may show a secret by itself: not a single word, as most strings are."""
+    return not string.isalnum() or (
+        len(string) >= _SHORTEST and (not string.isalpha() or string.isupper())
+    )
 
 
 def secret_spans(text: str) -> list[Span]:
     """Return the secrets that `text` shows by shape, in no order; they may overlap."""
     spans = list(_by_shape(text))
     lowered = _lowered(text)
-    spans += _by_word(text, lowered)
+    spans += (Span(start, end, sure=True) for start, end in assigned_values(text, lowered))
     if "bearer" in lowered:
         spans += (Span(*found.span(1), sure=True) for found in _BEARER.finditer(lowered))
     if "basic" in lowered:
         spans += _basic(text, lowered)
+    if "cookie" in lowered:
+        spans += _cookies(lowered)
+    spans += _of_programs(text)
     return [span for span in spans if span.start < span.end]
+
+
+_ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
 def _lowered(text: str) -> str:
@@ -143,52 +146,44 @@ def _lowered(text: str) -> str:
 
 
 def _by_shape(text: str) -> Iterator[Span]:
-    for needed, shape in _ISSUED:
+    for needed, shape in ISSUED:
         if needed in text:
             yield from (Span(*found.span(), sure=True) for found in shape.finditer(text))
     if may_hold_rest_of_key(text):
-        for shape in (_REST_OF_PRIVATE_KEY, _PRIVATE_KEY):
-            yield from (Span(*found.span(), sure=True) for found in shape.finditer(text))
+        yield from (Span(*found.span(), sure=True) for found in _PRIVATE_KEY.finditer(text))
+        yield from _rest_of_key(text)
     if "://" in text and "@" in text:
-        yield from (Span(*found.span(1), sure=True) for found in _USERINFO.finditer(text))
-    if "-u" in text:
-        yield from (Span(*found.span(1), sure=True) for found in _USER_OPTION.finditer(text))
+        yield from _userinfo(text)
     if "--runtime-env-json" in text:
         for found in _RUNTIME_ENV_OPTION.finditer(text):
             yield Span(*found.span(found.lastindex or 0), sure=False)
 
 
-def _by_word(text: str, lowered: str) -> Iterator[Span]:
-    """Yield what stands after a word that promises a secret: assigned, or as an option's value."""
-    words = _WORDS + _CONNECTION_STRINGS if "conn" in lowered else _WORDS
-    for word in words:
-        at, end, nested = lowered.find(word), 0, 0
-        while at >= 0:
-            found = _ASSIGNED.match(lowered, at) if _is_telling(text, lowered, at) else None
-            if found is not None and _is_assigned(text, at, found):
-                kind = next(value for value in _VALUES if found[value] is not None)
-                nested = nested + 1 if at < end else 0
-                end = max(end, found.end(kind))
-                yield Span(*found.span(kind), sure=True)
-            at = lowered.find(word, max(at + 1, end if nested >= NESTED_MAX else 0))
+def _rest_of_key(text: str) -> Iterator[Span]:
+    """Yield the lines before the end of a private key whose beginning the text does not show."""
+    end = _END_OF_PRIVATE_KEY.search(text)
+    if end is None or "-----BEGIN" in text[: end.start()]:
+        return
+    first = max(0, end.start() - _KEY_CHARACTERS_MAX)
+    yield from (
+        Span(*found.span(), sure=True) for found in _BODY_OF_KEY.finditer(text, first, end.start())
+    )
 
 
-def _is_telling(text: str, lowered: str, at: int) -> bool:
-    """Tell whether the name at a place promises a secret; asked first, for a value may be long."""
-    found = _NAME.match(lowered, at)
-    name = text[at : found.end()] if found is not None else ""
-    if name[:3].lower() == "key":
-        owner = _KEY_OWNER.search(text[max(0, at - _LOOK_BACK) : at].lower())
-        name = owner[0] + name if owner is not None else ""
-    return promises_secret(name)
-
-
-def _is_assigned(text: str, at: int, found: re.Match[str]) -> bool:
-    """Tell whether what follows a telling name is its value."""
-    if found["sign"] is not None:
-        return True
-    before = text[max(0, at - _LOOK_BACK) : at]
-    return _OPTION.search(before) is not None and text[found.end("gap")] != "-"
+def _userinfo(text: str) -> Iterator[Span]:
+    found = _USERINFO.search(text)
+    while found is not None:
+        start, end = found.span(2)
+        following = _NEXT_ADDRESS.search(text, start, end)
+        if following is not None:
+            end = text.rfind("@", start, following.start())
+        if end > start and not is_reference(text[start:end].lower()):
+            yield Span(start, end, sure=True)
+        found = _USERINFO.search(text, max(end, start + 1))
+    for found in _USER_ALONE.finditer(text):
+        is_web = text[max(0, found.start() - 5) : found.start()].endswith(("http", "https"))
+        if (is_web and _USERS_ONLY.fullmatch(found[1]) is None) or looks_drawn(found[1]):
+            yield Span(*found.span(1), sure=True)
 
 
 def _basic(text: str, lowered: str) -> Iterator[Span]:
@@ -197,3 +192,40 @@ def _basic(text: str, lowered: str) -> Iterator[Span]:
         value = text[found.start(1) : found.end(1)]
         if _NOT_A_WORD.search(value) is not None:
             yield Span(*found.span(1), sure=True)
+
+
+def _cookies(lowered: str) -> Iterator[Span]:
+    """Yield what cookies are sent, whatever their names; one that is set ends at its attributes."""
+    done = 0
+    for found in _COOKIES.finditer(lowered):
+        if found.start() < done:
+            continue
+        value = _ONE_COOKIE if found[1] else _ALL_COOKIES
+        rest = value.match(lowered, found.end())
+        done = rest.end() if rest is not None else found.end()
+        yield Span(found.start(2), done, sure=False)
+
+
+def _of_programs(text: str) -> Iterator[Span]:
+    """Yield what programs take in ways of their own."""
+    if "-u" in text:
+        yield from (Span(*found.span(1), sure=True) for found in _USER_OPTION.finditer(text))
+    for needed, shape in (*_SHORT_OPTIONS, *_LITERALS):
+        if needed in text:
+            yield from (Span(*found.span(1), sure=True) for found in shape.finditer(text))
+    for found in _PGPASS.finditer(text):
+        before = text[max(0, found.start() - _LONGEST_HOST) : found.start()]
+        if _PGPASS_HOST.search(before if found.start() > _LONGEST_HOST else f"\n{before}"):
+            yield Span(*found.span(1), sure=True)
+
+
+_LITERALS = (
+    ("IDENTIFIED BY ", re.compile(r"IDENTIFIED BY [\"']([^\"'\n]{1,300})")),
+    ("identified by ", re.compile(r"identified by [\"']([^\"'\n]{1,300})")),
+    ("requirepass ", re.compile(rf"requirepass ([^\s{CUT}]{{1,300}})")),
+    ("masterauth ", re.compile(rf"masterauth ([^\s{CUT}]{{1,300}})")),
+    ("--passw", _PIPED),
+    ("--passphrase-fd", _PIPED),
+    ("machine", _NETRC),
+    (" login", _LOGIN),
+)

@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from core.log.secret_names import promises_secret, worth_searching
+from core.log.credential_look import drawn_parts, worth_searching
+from core.log.secret_names import Promise, promise_of
 from core.log.secret_places import visited
-from core.log.secret_shapes import secret_spans
+from core.log.secret_shapes import may_hold_secret, secret_spans
 from core.log.storable import storable_number
 from core.values.documents import Json, Manifest, child, text
 
@@ -26,10 +27,11 @@ _IDENTITY = ("name", "namespace", "uid", "generateName")
 def secrets_in(manifest: Manifest, runtime_env: Json) -> frozenset[str]:
     """Return the secret values that an object holds and that may be searched for elsewhere.
 
-    Literal environment values, what stands under names that promise a secret, and what has a
-    secret's shape. Not names of Secrets and ConfigMaps, and not values too short or too ordinary
-    to be searched for (`core.log.secret_names.worth_searching`), nor, unless a name promises a
-    secret, what the object itself is called: its name, namespace, UID, kind and images.
+    What stands under names that promise a secret, what has a secret's shape, and literal
+    environment values that look like a credential (`core.log.credential_look`) whatever their name.
+    Not names of Secrets and ConfigMaps, and no other values: those of ordinary names are words that
+    messages need. Nor, unless a name promises a secret, what the object itself is called: its name,
+    namespace, UID, kind and images.
 
     Args:
         manifest: A RayJob, TrainJob, RayCluster, JobSet, batch Job, Pod or Secret.
@@ -39,7 +41,8 @@ def secrets_in(manifest: Manifest, runtime_env: Json) -> frozenset[str]:
     visited(manifest, found)
     visited({"runtimeEnv": runtime_env}, found)
     found.look_for_shapes()
-    return _searchable(found.sure, found.unsure - found.sure - _called(manifest))
+    unsure = found.unsure - found.sure
+    return _searchable(found.sure, unsure - _called(manifest) if unsure else unsure)
 
 
 def joined(known: frozenset[str], more: frozenset[str]) -> frozenset[str]:
@@ -82,10 +85,10 @@ class _Finder:
         self.sure: set[str] = set()
         self.unsure: set[str] = set()
 
-    def secret(self, value: str | float, *, sure: bool) -> Json:
+    def secret(self, value: str | float, promise: Promise) -> Json:
         """Collect a secret, and those within it."""
         literal = value if isinstance(value, str) else str(storable_number(value))
-        self._keep(literal, sure=sure)
+        self._keep(literal, promise)
         self.text(literal)
         if literal[:1] in ("{", "["):
             visited(literal, self, depth=1)
@@ -98,11 +101,11 @@ class _Finder:
 
     def look_for_shapes(self) -> None:
         """Collect what has the shape of a secret in the strings seen."""
-        joined = "\n".join(self._texts)
+        joined = "\n".join(filter(may_hold_secret, self._texts))
         for span in secret_spans(joined):
             shown = joined[span.start : span.end]
             for value in (shown, _percent_decoded(shown), _json_decoded(shown)):
-                self._keep(value, sure=span.sure)
+                self._keep(value, Promise.SECRET if span.sure else Promise.NOTHING)
 
     def number(self, value: float) -> Json:
         """Collect nothing: a number is secret by its place only."""
@@ -113,13 +116,15 @@ class _Finder:
         self.text(yaml)
         if not self._has_runtime_env:
             for name, value in _YAML_VALUE.findall(yaml):
-                self._keep(value.strip().strip("\"'"), sure=promises_secret(name))
+                self._keep(value.strip().strip("\"'"), promise_of(name))
         return yaml
 
-    def _keep(self, value: str, *, sure: bool) -> None:
+    def _keep(self, value: str, promise: Promise) -> None:
         trimmed = value.strip()
-        if worth_searching(trimmed, sure=sure):
-            (self.sure if sure else self.unsure).add(trimmed)
+        if worth_searching(trimmed, promise):
+            (self.sure if promise is Promise.SECRET else self.unsure).add(trimmed)
+        elif promise is not Promise.SECRET:
+            self.unsure.update(drawn_parts(trimmed, promise))
 
 
 def _percent_decoded(shown: str) -> str:

@@ -10,8 +10,8 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
+from core.log.assigned_values import NESTED_MAX
 from core.log.redaction import Redactor, secrets_in
-from core.log.secret_shapes import NESTED_MAX
 from core.log.secret_values import SECRETS_MAX
 from core.values.documents import Json
 

@@ -7,6 +7,7 @@ import pytest
 
 from core.log.chain import canonical
 from core.log.redaction import Redactor, secrets_in
+from core.log.secret_names import promises_secret
 from core.values.documents import Json, Manifest, child
 
 KEY = b"a key of the installation, 32 by"
@@ -219,19 +220,19 @@ def test_a_runtime_environment_is_kept_in_its_parsed_form() -> None:
     assert redactor.manifest(manifest, parsed) == {
         "spec": {
             "runtimeEnvYAML": {"env_vars": {"COLOUR": mark}, "pip": ["requests"]},
-            "entrypoint": f"echo {mark}",
+            "entrypoint": "echo vermilion-7",
         }
     }
 
 
 def test_a_runtime_environment_that_cannot_be_read_is_kept_as_a_digest() -> None:
-    broken = YAML + " : ]"
+    broken = f"{YAML}  API_PASSWORD: verdigris-8\n : ]"
     manifest: Manifest = {"spec": {"runtimeEnvYAML": broken}}
     redactor = Redactor(KEY, secrets_in(manifest, None))
     assert redactor.manifest(manifest, None) == {
         "spec": {"runtimeEnvYAML": redactor.marker(broken)}
     }
-    assert "vermilion" not in redactor.text("line 2: COLOUR: vermilion-7", 99)
+    assert "verdigris" not in redactor.text("line 3: verdigris-8", 99)
 
 
 def test_a_list_of_secrets_under_a_telling_name_may_hold_objects() -> None:
@@ -249,7 +250,7 @@ def test_a_variable_that_is_no_assignment_is_a_text() -> None:
 
 def test_a_number_at_a_secret_place_is_a_secret() -> None:
     manifest: Manifest = {"env_vars": {"PIN_PASSWORD": 123456.0, "HUGE": 10**5000}}
-    assert secrets_in(manifest, {}) == {"123456", "a number of 16610 bits"}
+    assert secrets_in(manifest, {}) == {"123456"}
     assert NO_SECRETS.document({"password": 123456.0}) == {"password": NO_SECRETS.marker("123456")}
 
 
@@ -261,12 +262,103 @@ def test_a_secret_said_in_an_encoding_is_searched_for_without_it() -> None:
 
 def test_a_secret_that_is_a_document_is_searched_for_with_its_own_secrets() -> None:
     account = json.dumps({"client": "ray", "private_key": SECRET})
-    assert secrets_in(container(env=[{"name": "ACCOUNT", "value": account}]), {}) == {
-        account,
-        SECRET,
-    }
+    assert secrets_in(container(env=[{"name": "ACCOUNT", "value": account}]), {}) == {SECRET}
+    telling = container(env=[{"name": "ACCOUNT_SECRET", "value": account}])
+    assert secrets_in(telling, {}) == {account, SECRET}
 
 
 def test_an_encoding_that_cannot_be_read_is_searched_for_as_it_is() -> None:
     said: Manifest = {"replicas": 3, "log": r"password=p\qss%word"}
     assert secrets_in(said, {}) == {r"p\qss%word"}
+
+
+ORDINARY = (
+    "encoder",
+    "meta-llama/Llama-3.1-8B-Instruct",
+    "third-time-lucky-5fxqq-head-svc",
+    "ml.p4d.24xlarge",
+    "rayproject/ray:2.9.0-py310-gpu",
+    "expandable_segments:True,max_split_size_mb:512",
+    "--lr 0.0003 --optim adamw_8bit",
+    "s3://ml-prod/ckpt/step-1000",
+    "2026-11-22T22:10:16Z",
+    "123456789012",
+    "a sentence about nothing in particular",
+)
+
+
+@pytest.mark.parametrize("value", ORDINARY)
+def test_an_ordinary_value_under_an_ordinary_name_is_no_secret(value: str) -> None:
+    """It is a digest at its place and legible in every message: `KeyError: 'encoder'`."""
+    manifest = container(env=[{"name": "LAYERS", "value": value}])
+    redactor = Redactor(KEY, secrets_in(manifest, None))
+    assert redactor.text(f"KeyError: '{value}'", 200) == f"KeyError: '{value}'"
+    assert value not in canonical(redactor.document(manifest)).decode()
+
+
+DRAWN = (
+    SECRET,
+    "9f8a7b6c5d4e3f2a1b0c",
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYFAKEFAKEKEY",
+    "A1B2C-D3E4F-G5H6I",
+    "P@ssw0rd!2026",
+    "JBSWY3DPEHPK3PXP",
+    "bm90LWEtcmVhbC1zZWNyZXQ=",
+    "xkqjzvwpfhgtrmnb",
+    "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+)
+
+
+@pytest.mark.parametrize("value", DRAWN)
+def test_what_looks_drawn_is_hidden_everywhere_whatever_its_name(value: str) -> None:
+    redactor = Redactor(KEY, secrets_in(container(env=[{"name": "COLOUR", "value": value}]), None))
+    assert redactor.text(f"KeyError: '{value}'", 200) == f"KeyError: '{redactor.marker(value)}'"
+    assert redactor.text(f"see {value} there", 200) == f"see {redactor.marker(value)} there"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("RUN_ID", "3f2504e0-4f89-11d3-9a0c-0305e82c3301"),
+        ("GIT_COMMIT", "e108f8fa9b2c3d4e5f60718293a4b5c6d7e8f901"),
+        ("DATA_SHA256", "9f8a7b6c5d4e3f2a1b0c9f8a7b6c5d4e"),
+    ],
+)
+def test_a_hexadecimal_number_under_the_name_of_an_id_is_one(name: str, value: str) -> None:
+    assert secrets_in(container(env=[{"name": name, "value": value}]), None) == frozenset()
+
+
+NAMES = (
+    *("PASSWORD", "SMTP_PASS", "DB_PWD", "HF_TOKEN", "hfToken", "GITHUB_PAT", "api-key", "apiKey"),
+    *("aws.secretAccessKey", "WANDB_API_KEY", "client_secret", "SESSION_COOKIE", "my_jwt", "DSN"),
+    *("db_dsn", "SENTRY_DSN", "signature", "sig", "auth", "x-auth", "authorization", "oauth2"),
+    *(
+        "credentials",
+        "creds",
+        "aws_creds",
+        "passphrase",
+        "passcode",
+        "conn_str",
+        "connectionString",
+    ),
+    *("AccountKey", "SharedAccessKey", "dockerconfigjson", "DOCKER_AUTH_CONFIG", "token_value"),
+    *("secretName", "tokenizer", "max_tokens", "eos_token", "pad_token_id", "forward_pass", "path"),
+    *("password_file", "author", "authority", "primary_key", "key", "bypass", "NoCredentialsError"),
+    *(
+        "pattern",
+        "signal",
+        "monkey",
+        "token_count",
+        "compass",
+        "next_page_token",
+        "cookies_enabled",
+    ),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_in_texts_and_in_documents_go_by_one_list(name: str) -> None:
+    said = NO_SECRETS.text(f"a {name}=Swordfish-9 b", 200)
+    assert ("Swordfish" not in said) == promises_secret(name), name
+    pair = NO_SECRETS.text(f"- name: {name}\n  value: Swordfish-9\n", 200)
+    assert ("Swordfish" not in pair) == promises_secret(name), name
