@@ -12,6 +12,7 @@ from core.errors import LedgerMisconfigured
 
 FILE_NAME = "redaction.key"
 KEY_BYTES = 32
+KEY_BYTES_MIN = 16
 
 
 def redaction_key(settings: Settings) -> bytes:
@@ -21,11 +22,15 @@ def redaction_key(settings: Settings) -> bytes:
         LedgerMisconfigured: the file cannot be read or made.
     """
     given = settings.redaction_key.get_secret_value()
+    if given and not given.strip():
+        raise LedgerMisconfigured("JOBLEDGER_REDACTION_KEY holds nothing but blanks")
     if given:
         return given.encode()
     path = settings.data_dir / FILE_NAME
     try:
         return _read_or_make(path)
+    except ValueError as error:  # no text, or not hexadecimal
+        raise LedgerMisconfigured(_no_key(path, "it holds no hexadecimal number")) from error
     except OSError as error:
         message = (
             f"the redaction key {path} cannot be used ({error.strerror}); "
@@ -39,7 +44,22 @@ def _read_or_make(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        return bytes.fromhex(path.read_text().strip())
+        return _checked(path, bytes.fromhex(path.read_text().strip()))
     with os.fdopen(descriptor, "w") as file:
         file.write(secrets.token_hex(KEY_BYTES))
     return bytes.fromhex(path.read_text().strip())
+
+
+def _checked(path: Path, key: bytes) -> bytes:
+    """Return the key of a file; an empty one would let anybody try values against digests."""
+    if len(key) < KEY_BYTES_MIN:
+        raise LedgerMisconfigured(_no_key(path, f"it holds {len(key)} bytes"))
+    return key
+
+
+def _no_key(path: Path, found: str) -> str:
+    return (
+        f"the redaction key {path} cannot be used: {found}, and {KEY_BYTES_MIN} are needed, "
+        "in hexadecimal; put the key back from where it is kept, or remove the file to have a new "
+        "one made (older digests cannot be compared with newer ones then)"
+    )

@@ -18,6 +18,7 @@ from adapters.cli.options import (
 from adapters.cli.output import Output, fail, show
 from core.forensics.dossier import Dossier
 from core.jobs.events import EvidenceCaptured
+from core.values.visible_text import visible
 
 COLUMNS = ("version", "at", "attempt", "what", "source", "size", "digest")
 
@@ -45,7 +46,7 @@ def evidence(
         content = found.evidence(named.pop())
     if content is None:
         fail(f"evidence {digest} is named, and is not here", ExitCode.NOT_FOUND)
-    sys.stdout.write(content.decode(errors="replace").rstrip("\n") + "\n")
+    sys.stdout.write(visible(content.decode(errors="replace").rstrip("\n")) + "\n")
 
 
 def _rows(found: Dossier) -> list[dict[str, object]]:

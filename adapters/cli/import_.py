@@ -63,6 +63,7 @@ def import_(
     if check:
         return
     with ledger(settings_from(database_url, data_dir)) as opened:
+        opened.imports.check(bundle)
         kept = opened.imports.keep(identity, last, "".join(lines(bundle)), SystemClock().now())
     said = "imported" if kept else "is there already, at least as long"
     console.print(f"{name} {said}", soft_wrap=True)

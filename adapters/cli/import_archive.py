@@ -29,6 +29,7 @@ def import_archive(file: Path, job: str, judge: Judge | None, opened: Ledger | N
         last = bundle.events[-1].record.version
         checked += 1
         if opened is not None:
+            opened.imports.check(bundle)
             text = "".join(lines(bundle))
             kept += opened.imports.keep(identity, last, text, SystemClock().now())
     if job and not checked:

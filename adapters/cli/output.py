@@ -3,7 +3,7 @@
 import errno
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NoReturn
@@ -11,7 +11,8 @@ from uuid import UUID
 
 import typer
 import yaml
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from adapters.cli.exit_codes import ExitCode
@@ -26,6 +27,7 @@ from core.errors import (
     NoWayToCluster,
     RequestThrottled,
 )
+from core.values.visible_text import visible, visible_json
 
 WIDTH_MIN = 150
 """Cells of a line that is not shown in a terminal, where anything is wrapped at all."""
@@ -36,7 +38,20 @@ UNCUT = 100_000
 
 
 class _Console(Console):
-    """A console whose reader may go away: the command ends then, as `main` says how."""
+    """A console that shows what a text would have it do, and does not do it.
+
+    Its reader may go away: the command ends then, as `main` says how.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """Yield what is shown; styles are not part of a text and stay."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(visible(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError(errno.EPIPE, "nobody reads any more")
@@ -117,7 +132,8 @@ def show(output: Output, rows: Sequence[Mapping[str, object]], columns: Iterable
 
 def print_json(document: object) -> None:
     """Print a document as JSON, for machines: nothing else goes to standard output."""
-    sys.stdout.write(json.dumps(plain(document), indent=2, ensure_ascii=False) + "\n")
+    told = json.dumps(plain(document), indent=2, ensure_ascii=False)
+    sys.stdout.write(visible_json(told) + "\n")
 
 
 def print_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:

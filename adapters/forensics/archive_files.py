@@ -9,11 +9,12 @@ import hashlib
 import json
 import os
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from adapters.forensics.bundle_files import LINE_CHARACTERS_MAX
+from adapters.forensics.bundle_files import LINE_CHARACTERS_MAX, check_regular
 from adapters.forensics.written_once import flush_directory, write_once
 from core.errors import BrokenChain, LedgerMisconfigured
 from core.forensics import archives
@@ -32,6 +33,8 @@ UNFINISHED_SECONDS = 86_400.0
 """An unfinished file that was not written to for so long belongs to nobody."""
 
 _BLOCK = 1 << 20
+HEAD_CHARACTERS_MAX = 4096
+"""Of the line that says that a file is an archive."""
 _DIGITS = 16
 
 
@@ -129,10 +132,11 @@ def seals(path: Path) -> list[Seal]:
 
 def is_archive(path: Path) -> bool:
     """Return whether a file is an archive of many jobs; False for a bundle of one, and the like."""
+    check_regular(path)
     try:
         with gzip.open(path, "rt", encoding="utf-8") as packed:
-            head = json.loads(packed.readline(LINE_CHARACTERS_MAX))
-    except (OSError, EOFError, ValueError):
+            head = json.loads(packed.readline(HEAD_CHARACTERS_MAX))
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error):
         return False
     return isinstance(head, dict) and head.get("archive_file") == FORMAT
 

@@ -8,9 +8,10 @@ from sqlalchemy import Engine, select, text
 from adapters.postgres.errors import ledger_errors
 from adapters.postgres.tables import imported_job
 from core.errors import BrokenChain
-from core.forensics.bundle import Bundle, read
+from core.forensics.bundle import Bundle, first_difference, read
 from core.forensics.dossier import Dossier, reader_of
 from core.jobs.identity import JobIdentity
+from core.values.ids import StreamId
 from core.values.instants import Instant
 
 _KEEP = text("SELECT keep_import_v1(:stream, :cluster, :namespace, :name, :uid, :events, :at, :it)")
@@ -69,6 +70,28 @@ class Imports:
         }
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
             return bool(connection.execute(_KEEP, values).scalar_one())
+
+    def kept(self, stream: StreamId) -> ImportedJob | None:
+        """Return the import of a stream."""
+        query = select(imported_job).where(imported_job.c.stream_id == stream)
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            row = connection.execute(query).mappings().one_or_none()
+        return None if row is None else ImportedJob(**row)
+
+    def check(self, bundle: Bundle) -> None:
+        """Refuse a bundle that tells a job otherwise than the one that was imported before.
+
+        Anybody can make a chain that is whole, and a longer one too. Raises `BrokenChain`.
+        """
+        kept = self.kept(bundle.stream)
+        version = first_difference(kept.bundle(), bundle) if kept is not None else 0
+        if version:
+            what = (
+                f"another bundle of this job was imported before, and from version {version} on "
+                "this one tells it otherwise; that one is kept. Which of them is genuine is told "
+                "by a seal: `jobledger import --check --key`"
+            )
+            raise BrokenChain("the bundle", what)
 
     def find(self, name: str, namespace: str = "") -> ImportedJob | None:
         """Return the imported job of a name or UID, that which was imported last."""

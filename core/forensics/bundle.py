@@ -107,9 +107,28 @@ def read(told: Iterable[str]) -> Bundle:
     for count, line in enumerate(told, start=1):
         try:
             read_so_far.take(line)
-        except (ValueError, TypeError, KeyError, binascii.Error) as error:
-            raise BrokenChain(f"line {count} of the bundle", str(error)) from error
-    return read_so_far.finished()
+        except _NOT_ONE_OF_OURS as error:
+            raise BrokenChain(f"line {count} of the bundle", _said(error)) from error
+    try:
+        return read_so_far.finished()
+    except _NOT_ONE_OF_OURS as error:
+        raise BrokenChain("the bundle", _said(error)) from error
+
+
+_NOT_ONE_OF_OURS = (
+    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    *(RecursionError, binascii.Error),
+)
+"""What reading a foreign file may come to: wrong types, numbers beyond any, endless nesting."""
+
+_SAID_MAX = 200
+
+
+def _said(error: Exception) -> str:
+    """Return what is wrong with a line; a foreign file may be quoted at length in it."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return (str(error) or type(error).__name__)[:_SAID_MAX]
 
 
 class _Reading:
@@ -240,3 +259,15 @@ def cut(bundle: Bundle, version: int) -> Bundle:
         stored for stored in bundle.events if stored.record.version <= version
     ]
     return replace(bundle, events=tuple(kept))
+
+
+def first_difference(one: Bundle, other: Bundle) -> int:
+    """Return the first version in which two bundles of a stream differ; 0 if one continues one.
+
+    A link covers all links before it: whoever has a link has the same beginning.
+    """
+    links = {stored.record.version: stored.record.chain for stored in other.events}
+    for stored in one.events:
+        if links.get(stored.record.version, stored.record.chain) != stored.record.chain:
+            return stored.record.version
+    return 0

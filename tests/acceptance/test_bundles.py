@@ -2,15 +2,23 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from adapters.cli.dossiers import of_bundle
 from adapters.cli.exit_codes import ExitCode
+from adapters.forensics.bundle_files import read_file
+from adapters.postgres.imports import Imports
+from core.errors import BrokenChain
+from core.forensics.bundle import Bundle, cut, lines, read
+from core.log.chain import GENESIS, link
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger, tampering
 from tests.support.processes import Terminal
 from tests.support.recorded import append_lives
+from tests.support.records import NOON
 
 pytestmark = pytest.mark.postgres
 
@@ -70,6 +78,33 @@ def test_an_imported_job_is_found_by_its_name_in_another_ledger(
     first = filled.jobledger("export", "failed").out
     assert events_of(again) == events_of(first)
     elsewhere.jobledger("replay", "another", code=ExitCode.NOT_FOUND)
+
+
+def test_a_longer_bundle_that_tells_a_job_otherwise_does_not_replace_an_import(
+    filled: Terminal, ledger_url: str
+) -> None:
+    """Anybody can make a chain that is whole, and a longer one too."""
+    filled.jobledger("export", "failed", "--to", "failed.bundle")
+    genuine = read_file(filled.directory / "failed.bundle")
+    forged = resealed(genuine)
+    with app_engine(ledger_url) as engine:
+        imports = Imports(engine)
+        identity = of_bundle(genuine, "a test").identity
+        short = cut(genuine, len(genuine.events) - 2)
+        assert imports.keep(identity, len(short.events), "".join(lines(short)), NOON)
+        imports.check(genuine)
+        with pytest.raises(BrokenChain, match="imported before, and from version 1 on"):
+            imports.check(forged)
+
+
+def resealed(bundle: Bundle) -> Bundle:
+    """Return a bundle of the same length with other events and a chain that is whole."""
+    before, events = GENESIS, []
+    for stored in bundle.events:
+        draft = replace(stored.record, actor="mallory")
+        before = link(before, draft)
+        events.append(replace(stored, record=replace(draft, chain=before)))
+    return read(lines(replace(bundle, events=tuple(events))))
 
 
 CHANGES = (

@@ -1,0 +1,70 @@
+"""What a terminal would obey is shown, and JSON stays JSON of the same meaning."""
+
+import io
+import json
+import re
+
+import pytest
+from rich.text import Text
+
+from adapters.cli import output
+from core.values.visible_text import visible
+
+HOSTILE = {
+    "a colour": "\x1b[31mred",
+    "the cursor": "\x1b[2J\x1b[1;1Hgone",
+    "a title": "\x1b]0;owned\x07",
+    "a link": "\x1b]8;;https://evil.example\x1b\\click\x1b]8;;\x1b\\",
+    "the clipboard": "\x1b]52;c;ZXZpbA==\x07",
+    "a bell": "ding\x07",
+    "a return": "Failed\rComplete",
+    "a backspace": "no\x08\x08ok",
+    "a control of C1": "\x9b31m and \x9d52;c;x\x9c",
+    "a delete": "\x7f",
+    "another direction": "\u202egnp.exe\u202c \u2066x\u2069",
+    "a separator of lines": "one\u2028two",
+}
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+@pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("as_text", [False, True], ids=["a string", "a styled text"])
+def test_nothing_that_is_printed_is_obeyed(said: str, *, as_text: bool) -> None:
+    written = io.StringIO()
+    console = output._Console(file=written, width=200, markup=False, emoji=False)  # noqa: SLF001  # what all commands print with
+    console.print(Text(f"job {said}!", style="red") if as_text else f"job {said}!", soft_wrap=True)
+    assert OBEYED.search(written.getvalue()) is None
+    assert written.getvalue().startswith("job ")
+
+
+@pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE)
+def test_a_cell_of_a_table_is_not_obeyed(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    console = output._Console(file=written, width=200, markup=False, emoji=False)  # noqa: SLF001  # as above
+    monkeypatch.setattr(output, "console", console)
+    output.print_table([{"name": said, "message": f"[red]{said}[/red]"}], ["name", "message"])
+    assert OBEYED.search(written.getvalue()) is None
+    assert "[red]" in written.getvalue(), "markup is text"
+
+
+@pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE)
+def test_json_says_the_same_and_is_not_obeyed(
+    said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output.print_json({said: [said]})
+    written = capsys.readouterr().out
+    assert OBEYED.search(written) is None
+    assert json.loads(written) == {said: [said]}
+
+
+@pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE)
+def test_yaml_is_not_obeyed(said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    output.show(output.Output.YAML, [{"name": said}], ["name"])
+    assert OBEYED.search(capsys.readouterr().out) is None
+
+
+def test_what_is_harmless_stays_as_it_is() -> None:
+    harmless = "line\tone\nzwei äöü 日本語 👩‍🚀"
+    assert visible(harmless) == harmless
+    assert visible("\x1b[31m") == "\\x1b[31m"
+    assert visible("\u202e") == "\\u202e"

@@ -1,0 +1,134 @@
+"""Whatever a file holds, reading it as a bundle or an archive ends in a sentence, and soon."""
+
+import contextlib
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adapters.forensics import bundle_files
+from adapters.forensics.archive_files import bundles, is_archive
+from adapters.forensics.bundle_files import read_file
+from core.errors import BrokenChain, JobledgerError, LedgerMisconfigured
+from core.forensics.bundle import Bundle, first_difference, lines, read
+from tests.support import rayjob_stories as stories
+from tests.support.recorded import recorded, stored
+from tests.support.records import NOON
+
+CALM = settings(
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+GENUINE = Bundle(exported_at=NOON, events=stored(recorded(stories.succeeded())))
+LINES = list(lines(GENUINE))
+
+values: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(),
+        st.sampled_from([10**400, -1, "\x00", "\ud800", "9" * 5000, "2026-13-45T99:99:99Z"]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def refused(make: Callable[[], object]) -> None:
+    """Let something end well, or in an error of ours: any other fails the test."""
+    with contextlib.suppress(JobledgerError):
+        make()
+
+
+@CALM
+@given(st.lists(st.one_of(st.text(), values.map(json.dumps)), max_size=5))
+def test_any_lines_are_no_bundle(told: list[str]) -> None:
+    refused(lambda: read(told))
+
+
+@CALM
+@given(st.data())
+def test_a_bundle_with_anything_in_place_of_anything_is_refused(data: st.DataObject) -> None:
+    parts = [json.loads(line) for line in LINES[:-1]]
+    part = data.draw(st.sampled_from(parts))
+    inner = part.get("event", part)
+    inner[data.draw(st.sampled_from(sorted(inner)))] = data.draw(values)
+    told = [json.dumps(one) + "\n" for one in parts]
+    hashed = hashlib.sha256("".join(told).encode()).hexdigest()
+    refused(lambda: read([*told, json.dumps({"end": hashed}) + "\n"]))
+
+
+@CALM
+@given(st.one_of(st.binary(max_size=300), st.binary(max_size=300).map(gzip.compress)), st.data())
+def test_any_bytes_are_no_bundle_and_no_archive(
+    tmp_path: Path, content: bytes, data: st.DataObject
+) -> None:
+    file = tmp_path / "x.gz"
+    file.write_bytes(content[: data.draw(st.integers(0, len(content)))])
+    refused(lambda: is_archive(file))
+    refused(lambda: read_file(file))
+    refused(lambda: list(bundles(file)))
+
+
+@pytest.mark.parametrize("depth", [1000, 200_000])
+def test_what_is_nested_without_end_is_refused(tmp_path: Path, depth: int) -> None:
+    file = tmp_path / "deep"
+    file.write_text("[" * depth)
+    with pytest.raises(BrokenChain):
+        read_file(file)
+    assert not is_archive(file)
+
+
+@pytest.mark.parametrize("kind", ["a directory", "a pipe", "a device"])
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    place = tmp_path / "place"
+    if kind == "a directory":
+        place.mkdir()
+    elif kind == "a pipe":
+        os.mkfifo(place)
+    else:
+        place = Path("/dev/zero")
+    for look in (read_file, is_archive):
+        with pytest.raises(LedgerMisconfigured, match="is no file"):
+            look(place)
+
+
+def test_a_bundle_that_unpacks_without_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundle_files, "BUNDLE_CHARACTERS_MAX", 1 << 20)
+    file = tmp_path / "bomb.gz"
+    line = json.dumps({"evidence": {"digest": hashlib.sha256().hexdigest(), "content": ""}}) + "\n"
+    file.write_bytes(gzip.compress((LINES[0] + line * 20_000).encode()))
+    with pytest.raises(BrokenChain, match="longer than 1 MB"):
+        read_file(file)
+
+
+def test_one_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle_files, "LINE_CHARACTERS_MAX", 1000)
+    file = tmp_path / "bomb.gz"
+    file.write_bytes(gzip.compress(b"[" * 100_000))
+    with pytest.raises(BrokenChain, match="too long"):
+        read_file(file)
+
+
+def test_a_longer_bundle_that_tells_a_job_otherwise_is_told_from_one_that_continues_it() -> None:
+    shorter = Bundle(exported_at=NOON, events=GENUINE.events[:4])
+    assert first_difference(shorter, GENUINE) == 0
+    assert first_difference(GENUINE, shorter) == 0
+    third = GENUINE.events[2]
+    other = replace(third, record=replace(third.record, chain=bytes(32)))
+    forged = Bundle(exported_at=NOON, events=(*GENUINE.events[:2], other, *GENUINE.events[3:]))
+    assert first_difference(shorter, forged) == 3
