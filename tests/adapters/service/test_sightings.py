@@ -83,7 +83,7 @@ def test_nonsense_in_a_status_is_left_out(status: dict[str, Any], taken: SeenSta
 
 
 def test_a_runtime_environment_that_cannot_be_read_is_not_shown_at_all() -> None:
-    text = f"env_vars:\n  WANDB: {SECRET}\n  broken: ["
+    text = f"env_vars:\n  WANDB_API_KEY: {SECRET}\n  broken: ["
     seen = seen_first(Bench(), a_rayjob(runtimeEnvYAML=text, entrypoint=f"echo {SECRET}"))
     assert seen.problem is not None
     assert SECRET not in shown(seen)
