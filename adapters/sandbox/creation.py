@@ -5,7 +5,7 @@ from typing import Final
 
 from adapters.sandbox.admission import admit, check_readable
 from adapters.sandbox.builtin_kinds import NAMESPACES
-from adapters.sandbox.documents import Document, JsonValue, at, now
+from adapters.sandbox.documents import Document, JsonValue, at
 from adapters.sandbox.field_ownership import record_update
 from adapters.sandbox.list_shapes import shape_of
 from adapters.sandbox.names import check_name, generated
@@ -45,7 +45,7 @@ def insert(
             if metadata.pop(field, None) and field == "resourceVersion":
                 raise failed("resourceVersion should not be set on objects to be created")
         metadata.pop("managedFields", None)
-        metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": now()}
+        metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": storage.now()}
         metadata.pop("generation", None)
         if kind.has_generation:
             metadata["generation"] = 1
@@ -55,7 +55,7 @@ def insert(
             stored = kind.to_storage(document)
         else:
             admit(kind, stored, None, options)
-        entries = record_update(None, stored, shape_of(kind), options.writer)
+        entries = record_update(None, stored, shape_of(kind), options.writer, storage.now())
         metadata["managedFields"] = entries if managed is None else managed
         return Version(stored, 0) if options.dry_run else storage.put(kind.storage, stored)
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from adapters.sandbox.builtin_rules import DEFAULT_GRACE_SECONDS
-from adapters.sandbox.documents import Document, JsonValue, at, now
+from adapters.sandbox.documents import Document, JsonValue, at, in_seconds
 from adapters.sandbox.kinds import Kind
 from adapters.sandbox.refusals import (
     Refusal,
@@ -85,7 +85,7 @@ def delete(storage: Storage, target: Target, options: DeleteOptions) -> Document
         _check_preconditions(kind, found.document, options)
         if kind.plural == "namespaces" and target.name in ("default", "kube-system"):
             raise forbidden(kind, target.name, "this namespace may not be deleted")
-        marked = _marked(kind, found.document, options)
+        marked = _marked(storage, kind, found.document, options)
         if options.dry_run:
             return _answer(kind, found, gone=marked is None)
         if marked is not None:
@@ -110,7 +110,9 @@ def _check_preconditions(kind: Kind, document: Document, options: DeleteOptions)
             raise conflict(kind, metadata["name"], why)
 
 
-def _marked(kind: Kind, document: Document, options: DeleteOptions) -> Document | None:
+def _marked(
+    storage: Storage, kind: Kind, document: Document, options: DeleteOptions
+) -> Document | None:
     """Return the object as it waits for its end, or None if it may go at once."""
     metadata = dict(document["metadata"])
     finalizers = _finalizers(kind, metadata.get("finalizers") or [], options.propagation)
@@ -122,8 +124,7 @@ def _marked(kind: Kind, document: Document, options: DeleteOptions) -> Document 
     if not finalizers:
         del metadata["finalizers"]
     if "deletionTimestamp" not in metadata:
-        end = datetime.now(UTC) + timedelta(seconds=grace)
-        metadata["deletionTimestamp"] = end.strftime("%Y-%m-%dT%H:%M:%SZ") if grace else now()
+        metadata["deletionTimestamp"] = in_seconds(storage.clock() + timedelta(seconds=grace))
         metadata["deletionGracePeriodSeconds"] = grace
         if is_namespace:
             del metadata["deletionGracePeriodSeconds"]

@@ -63,6 +63,11 @@ def at(document: JsonValue, *path: str) -> JsonValue:
     return document
 
 
+def in_seconds(instant: datetime) -> str:
+    """Return an instant in Kubernetes' whole seconds (RFC 3339, UTC)."""
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def now() -> str:
     """Return this instant in Kubernetes' whole seconds (RFC 3339, UTC)."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return in_seconds(datetime.now(UTC))

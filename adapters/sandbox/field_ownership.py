@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from adapters.sandbox.documents import Document, JsonValue, decode, encode, now
+from adapters.sandbox.documents import Document, JsonValue, decode, encode
 from adapters.sandbox.list_shapes import ObjectShape, Shape
 
 Path: TypeAlias = tuple[str, ...]
@@ -143,7 +143,7 @@ def _is_object(value: JsonValue) -> bool:
 
 
 def record_update(
-    old: Document | None, new: Document, shape: ObjectShape, writer: Writer
+    old: Document | None, new: Document, shape: ObjectShape, writer: Writer, instant: str
 ) -> list[Document]:
     """Return the managedFields after a write that was no apply: who changes a field owns it."""
     before = old or {}
@@ -167,7 +167,7 @@ def record_update(
             entries.append(entry | {"fieldsV1": to_fields(kept)})
     mine = (mine - lost) | changed
     if lost and mine:
-        entries.append(writer.entry(mine, now()))
+        entries.append(writer.entry(mine, instant))
     return entries
 
 

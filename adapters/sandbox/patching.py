@@ -6,7 +6,7 @@ from typing import Final
 
 from adapters.sandbox.admission import check_readable
 from adapters.sandbox.creation import insert
-from adapters.sandbox.documents import Document, JsonValue, now
+from adapters.sandbox.documents import Document, JsonValue
 from adapters.sandbox.field_ownership import leaves
 from adapters.sandbox.list_shapes import shape_of
 from adapters.sandbox.patches import APPLY, JSON_PATCH, MERGE, STRATEGIC, json_patch, merge_patch
@@ -82,13 +82,15 @@ def apply(
     with storage.lock:
         live = storage.get(target.kind.storage, (target.namespace, target.name))
         if live is not None:
-            return update(storage, target, _apply_edit(target, applied, options), options), False
+            return update(
+                storage, target, _apply_edit(storage, target, applied, options), options
+            ), False
         if target.subresource:
             raise not_found(target.kind, target.name)
         if metadata.pop("uid", None):
             raise conflict(target.kind, target.name, "uid mismatch: the object is not there")
         metadata.pop("resourceVersion", None)
-        entry = options.writer.entry(leaves(applied, shape_of(target.kind)), now())
+        entry = options.writer.entry(leaves(applied, shape_of(target.kind)), storage.now())
         collection = replace(target, name="")
         return insert(storage, collection, applied, options, [entry]), True
 
@@ -113,10 +115,13 @@ def _configuration(target: Target, body: JsonValue) -> Document:
     return applied
 
 
-def _apply_edit(target: Target, applied: Document, options: WriteOptions) -> Edit:
+def _apply_edit(storage: Storage, target: Target, applied: Document, options: WriteOptions) -> Edit:
     def edit(live: Document) -> tuple[JsonValue, list[Document] | None]:
         shape = shape_of(target.kind)
-        result = server_side_apply(live, applied, shape, options.writer, force=options.force)
+        writer, instant = options.writer, storage.now()
+        result = server_side_apply(
+            live, applied, shape, writer, force=options.force, instant=instant
+        )
         return result.document, result.entries
 
     return edit

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
-from adapters.sandbox.documents import Document, JsonValue, at, copy_of, decode, encode, now
+from adapters.sandbox.documents import Document, JsonValue, at, copy_of, decode, encode
 from adapters.sandbox.field_ownership import (
     Path,
     Writer,
@@ -33,7 +33,13 @@ class Applied:
 
 
 def server_side_apply(
-    live: Document, applied: Document, shape: ObjectShape, writer: Writer, *, force: bool
+    live: Document,
+    applied: Document,
+    shape: ObjectShape,
+    writer: Writer,
+    *,
+    force: bool,
+    instant: str,
 ) -> Applied:
     """Return the live object with the applied fields, owned by the writer.
 
@@ -64,7 +70,7 @@ def server_side_apply(
         if rest:
             kept.append(entry if rest == paths else entry | {"fieldsV1": to_fields(rest)})
     same = own is not None and earlier == wanted.keys()
-    mine = own if same and own is not None else writer.entry(wanted, now())
+    mine = own if same and own is not None else writer.entry(wanted, instant)
     return Applied(merged, [*kept, mine])
 
 

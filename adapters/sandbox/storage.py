@@ -10,9 +10,10 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final, Literal, TypeAlias
 
-from adapters.sandbox.documents import Document, encode
+from adapters.sandbox.documents import Document, encode, in_seconds
 from adapters.sandbox.kinds import Kind, StorageKey
 
 Name: TypeAlias = tuple[str, str]
@@ -81,8 +82,13 @@ class Shelf:
 class Storage:
     """All objects of the sandbox. Every method may be called from any thread."""
 
-    def __init__(self, history_limit: int = HISTORY_LIMIT) -> None:
+    def __init__(
+        self,
+        history_limit: int = HISTORY_LIMIT,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self.lock = threading.RLock()
+        self.clock = now
         self.revision = time.time_ns() // 1_000_000
         self._history_limit = history_limit
         self._begin = self.revision
@@ -90,6 +96,10 @@ class Storage:
         self._uids: dict[str, tuple[StorageKey, Name]] = {}
         self._dependents: dict[str, set[tuple[StorageKey, Name]]] = {}
         self.on_change: Callable[[StorageKey, Change], None] = lambda _key, _change: None
+
+    def now(self) -> str:
+        """Return this instant in Kubernetes' whole seconds (RFC 3339, UTC)."""
+        return in_seconds(self.clock())
 
     def shelf(self, key: StorageKey) -> Shelf:
         """Return the shelf of a resource."""

@@ -62,7 +62,7 @@ def update(storage: Storage, target: Target, edit: Edit, options: WriteOptions) 
         admit(kind, new, old, options)
         _check_finalizers(kind, new["metadata"], old["metadata"])
         if managed is None:
-            managed = record_update(old, new, shape_of(kind), options.writer)
+            managed = record_update(old, new, shape_of(kind), options.writer, storage.now())
         new["metadata"].pop("managedFields", None)
         if managed:
             new["metadata"]["managedFields"] = managed

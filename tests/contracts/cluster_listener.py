@@ -38,7 +38,9 @@ class Told:
 class RecordingListener:
     """Implements `core.ports.cluster.ObjectListener` by remembering."""
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[], object] = lambda: None) -> None:
+        """Take what has watches tell that do not do so by themselves."""
+        self._tell = tell
         self._told: list[Told] = []
         self._changed = threading.Condition()
 
@@ -66,6 +68,7 @@ class RecordingListener:
 
     def wait_until(self, condition: Callable[[list[Told]], bool], why: str) -> list[Told]:
         """Return all that was told once the condition holds; fail after a while."""
+        self._tell()
         with self._changed:
             came = self._changed.wait_for(lambda: condition(self._told), TELLING_LIMIT_SECONDS)
             assert came, f"waited for {why}; was told {[told.short for told in self._told]}"

@@ -5,7 +5,7 @@ Each is a context manager that yields a `ClusterWorld`; a new one is one more li
 
 import contextlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,11 @@ from adapters.sandbox.api_server import SandboxApi
 from core.errors import ObjectExists
 from core.ports.cluster import CRDS, NAMESPACES, RAYJOBS, Cluster, Watches
 from core.values.documents import items, text
+from tests.contracts.cluster_listener import RecordingListener
 from tests.support.apiserver import ApiServer
+from tests.support.memory_cluster import MemoryCluster
+from tests.support.records import NOON
+from tests.support.stepped_cluster import SteppedCluster
 from tests.support.waiting import wait_until
 
 CRD_FOLDER = Path(__file__).parents[2] / "ops" / "crds"
@@ -32,6 +36,12 @@ class ClusterWorld:
     cluster: Cluster
     watches: Watches
     namespace: str
+    tell: Callable[[], object] = lambda: None
+    """Has watches tell what they know, where they do not do so by themselves."""
+
+    def listener(self) -> RecordingListener:
+        """Return a listener that can wait for what this world's watches tell."""
+        return RecordingListener(self.tell)
 
 
 @contextlib.contextmanager
@@ -50,7 +60,23 @@ def real_api_server(request: pytest.FixtureRequest) -> Iterator[ClusterWorld]:
     world.cluster.delete(NAMESPACES, "", world.namespace)
 
 
+@contextlib.contextmanager
+def in_memory(_: pytest.FixtureRequest) -> Iterator[ClusterWorld]:
+    """Yield the cluster in memory, whose watches tell from threads."""
+    cluster = MemoryCluster()
+    yield ClusterWorld(cluster, cluster, _own_namespace(cluster))
+
+
+@contextlib.contextmanager
+def stepped(_: pytest.FixtureRequest) -> Iterator[ClusterWorld]:
+    """Yield the cluster in memory where time stands still, told to tell whenever a test waits."""
+    cluster = SteppedCluster(lambda: NOON)
+    yield ClusterWorld(cluster, cluster, _own_namespace(cluster), cluster.deliver)
+
+
 WORLDS = [
+    pytest.param(in_memory, id="memory"),
+    pytest.param(stepped, id="stepped"),
     pytest.param(sandbox, id="sandbox"),
     pytest.param(real_api_server, id="apiserver", marks=pytest.mark.apiserver),
 ]
@@ -60,9 +86,13 @@ def _world(settings: ConnectionSettings) -> ClusterWorld:
     transport = connect(settings)
     cluster = KubernetesCluster(transport, page_limit=2)
     _install_rayjobs(cluster)
+    return ClusterWorld(cluster, KubernetesWatches(transport), _own_namespace(cluster))
+
+
+def _own_namespace(cluster: Cluster) -> str:
     namespace = f"contract-{uuid.uuid4().hex[:10]}"
     cluster.create(NAMESPACES, {"metadata": {"name": namespace}})
-    return ClusterWorld(cluster, KubernetesWatches(transport), namespace)
+    return namespace
 
 
 def _install_rayjobs(cluster: Cluster) -> None:

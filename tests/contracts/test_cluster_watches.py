@@ -25,7 +25,7 @@ def cluster(world: ClusterWorld) -> Cluster:
 @pytest.fixture
 def listener(world: ClusterWorld) -> Iterator[RecordingListener]:
     """Return what listens to the namespace's ConfigMaps, after the first list."""
-    recording = RecordingListener()
+    recording = world.listener()
     watch = world.watches.watch(CONFIGMAPS, recording, namespace=world.namespace, selector="part")
     recording.wait_for("synced")
     yield recording
@@ -52,7 +52,7 @@ def without_managers(manifest: Manifest) -> dict[str, object]:
 def test_what_exists_is_told_first(world: ClusterWorld, cluster: Cluster) -> None:
     names = [f"m{number}" for number in range(5)]
     made = [cluster.create(CONFIGMAPS, config_map(world, name)) for name in names]
-    recording = RecordingListener()
+    recording = world.listener()
     watch = world.watches.watch(CONFIGMAPS, recording, namespace=world.namespace, selector="part")
     told = recording.wait_for("synced")
     watch.stop()
@@ -129,7 +129,7 @@ def test_only_what_is_watched_is_told(
 
 
 def test_the_status_of_a_custom_object_is_told(world: ClusterWorld, cluster: Cluster) -> None:
-    recording = RecordingListener()
+    recording = world.listener()
     watch = world.watches.watch(RAYJOBS, recording, namespace=world.namespace)
     metadata = {"namespace": world.namespace, "name": "job"}
     cluster.create(RAYJOBS, {"metadata": metadata, "spec": {"entrypoint": "python train.py"}})
@@ -146,7 +146,7 @@ def test_the_status_of_a_custom_object_is_told(world: ClusterWorld, cluster: Clu
 
 
 def test_after_a_stop_nothing_is_told(world: ClusterWorld, cluster: Cluster) -> None:
-    stopped, running = RecordingListener(), RecordingListener()
+    stopped, running = world.listener(), world.listener()
     first = world.watches.watch(CONFIGMAPS, stopped, namespace=world.namespace)
     second = world.watches.watch(CONFIGMAPS, running, namespace=world.namespace)
     stopped.wait_for("synced")

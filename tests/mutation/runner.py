@@ -131,17 +131,13 @@ class Campaign:
 
     def _tests_of(self, mutant: Mutant) -> list[str]:
         """Return the tests that can notice, the quickest first."""
-        if mutant.function:
-            found = self.reach.tests.get(
-                (mutant.path, mutant.function, mutant.function_line), set()
+        place = (mutant.path, mutant.function, mutant.function_line)
+        found = self.reach.tests.get(place, set())
+        if not mutant.function or (not found and place in self.reach.at_import):
+            of_file = (
+                tests for (path, _, _), tests in self.reach.tests.items() if path == mutant.path
             )
-        else:
-            found = {
-                test
-                for (path, _, _), tests in self.reach.tests.items()
-                if path == mutant.path
-                for test in tests
-            } or set(self.reach.seconds)
+            found = set().union(*of_file) or set(self.reach.seconds)
         return sorted(found, key=lambda name: (self.reach.seconds[name], name))
 
     def _start(

@@ -1,19 +1,46 @@
 """A Kubernetes API in memory: the ports `Cluster` and `Watches`, for tests of their clients.
 
-resourceVersion, uid, conflicts, the status subresource, label selectors, deletion with finalizers,
-garbage collection of what an owner leaves behind; each watch tells from a thread of its own.
+It is the sandbox's API server without its door: the same storage, admission, server-side apply,
+field owners, finalizers and garbage collection, called directly, with the errors that the adapter
+makes of them. The contract of the ports holds for it as for a real server. When watches tell is
+the business of a `Delivery`: from threads (here), or when a test says so (`stepped_cluster`).
 """
 
-import copy
+import contextlib
 import queue
 import threading
-import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from functools import cache
+from typing import Any, Final, Protocol
+from uuid import uuid4
 
-from core.errors import ObjectChanged, ObjectExists, ObjectNotFound
+import msgspec
+
+from adapters.kube.decoding import with_kind
+from adapters.kube.errors import Status, status_error
+from adapters.sandbox.builtin_kinds import BUILTIN_KINDS, CRDS, NAMESPACES
+from adapters.sandbox.creation import create
+from adapters.sandbox.definitions import bundled_definitions, complete, kinds_of
+from adapters.sandbox.deletion import delete, delete_options
+from adapters.sandbox.documents import Document, copy_of
+from adapters.sandbox.field_ownership import record_update
+from adapters.sandbox.garbage import GarbageCollector
+from adapters.sandbox.kinds import Kind, Kinds, StorageKey
+from adapters.sandbox.list_shapes import shape_of
+from adapters.sandbox.patches import MERGE
+from adapters.sandbox.patching import apply, patch
+from adapters.sandbox.refusals import Refusal
+from adapters.sandbox.selectors import Test, selection
+from adapters.sandbox.storage import Change, Storage, Version, shown_as
+from adapters.sandbox.targets import Target
+from adapters.sandbox.updates import commit, replacement, update
+from adapters.sandbox.write_options import WriteOptions, write_options
+from core.errors import ObjectExists, ObjectNotFound
 from core.ports.cluster import (
+    POD_GROUPS,
+    RAYJOBS,
     Cluster,
     ObjectList,
     ObjectListener,
@@ -22,70 +49,77 @@ from core.ports.cluster import (
     Subscription,
     Watches,
 )
-from core.values.documents import Manifest, child
-from core.values.instants import rfc3339
+from core.rayjob.gang import POD_GROUPS as VOLCANO_POD_GROUPS
+from core.values.documents import Json, Manifest, text
+from core.values.instants import Instant
 
-Document = dict[str, Any]
-Place = tuple[Resource, str, str]
+OURS: Final = "jobledger"
+OTHERS: Final = "somebody-else"
+"""Field manager of what is done behind everybody's back."""
 
-PRECONDITIONS = ("uid", "resourceVersion")
-PRECONDITIONS_OF_STATUS = ("resourceVersion",)
-"""In a patch of a custom object's status; an API server takes no notice of the UID there."""
+FIRST_NAMESPACES: Final = ("default", "kube-system", "ml", "other", "team-a", "team-b")
+
+
+def _utc_now() -> Instant:
+    return datetime.now(UTC)
 
 
 class MemoryCluster(Cluster, Watches):
-    """One API server without history. `writes` counts what was written, for tests of thrift."""
+    """One API server. `writes` counts what was written, for tests of thrift."""
 
-    def __init__(self) -> None:
-        self._objects: dict[Place, Document] = {}
-        self._version = 1  # as etcd begins: no object ever has that one
-        self._lock = threading.RLock()
-        self._watchers: list[_Watcher] = []
-        self._removed: set[str] = set()
+    collects_at_once = True
+    """Whether the garbage collector follows each write."""
+
+    def __init__(self, now: Callable[[], Instant] = _utc_now, *, admits_all: bool = False) -> None:
+        """Take the time, and whether objects of our own kinds may be as incomplete as they like."""
+        self._now = now
+        self._storage = Storage(now=now)
+        self._kinds = Kinds((*BUILTIN_KINDS, *(_open_kinds() if admits_all else _custom_kinds())))
+        self._collector = GarbageCollector(self._storage, self._kinds)
+        self._watchers: list[Told] = []
+        self._verb = ""
         self.writes: list[tuple[str, str, str]] = []
+        """Verb, plural and name of everything that was stored."""
+        self.statuses: list[Manifest] = []
+        """Every status that an apply led to, no-ops included."""
+        self._fill()
+        self._storage.on_change = self._changed
 
     def get(self, resource: Resource, namespace: str, name: str) -> Manifest | None:
-        with self._lock:
-            return copy.deepcopy(self._objects.get((resource, namespace, name)))
+        """See `core.ports.cluster.Cluster.get`."""
+        with contextlib.suppress(ObjectNotFound):
+            target = self._target(resource, namespace, name)
+            found = self._storage.get(target.kind.storage, (target.namespace, name))
+            return None if found is None else _shown(target.kind, found)
+        return None
 
     def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
-        with self._lock:
+        """See `core.ports.cluster.Cluster.list`."""
+        with self._storage.lock, _refusals(f"list {resource.plural}"):
+            kind = self._kind(resource)
+            chosen = selection(kind, label_selector, "")
             found = [
-                copy.deepcopy(document)
-                for (kind, where, _), document in self._objects.items()
-                if kind == resource
-                and namespace in ("", where)
-                and _matches(document, label_selector)
+                _shown(kind, version)
+                for version in self._storage.versions(kind.storage, namespace)
+                if chosen is None or chosen(version.document)
             ]
-            return ObjectList(items=found, resource_version=str(self._version))
+            return ObjectList(items=found, resource_version=str(self._storage.revision))
 
     def create(self, resource: Resource, manifest: Manifest) -> Manifest:
-        document: Document = copy.deepcopy(dict(manifest))
-        metadata = document.setdefault("metadata", {})
-        place = (resource, metadata.get("namespace", ""), metadata["name"])
-        with self._lock:
-            if place in self._objects:
-                raise ObjectExists(f"{resource.plural} {metadata['name']} is there already")
-            metadata["uid"] = str(uuid.uuid4())
-            metadata["creationTimestamp"] = rfc3339(datetime.now(UTC))
-            metadata["generation"] = 1
-            document.pop("status", None)
-            created = self._store(place, document, "create")
-            if self._removed.intersection(_owners(document)):
-                self.delete(*place)  # made by somebody who has not heard of its owner's end
-            return created
+        """See `core.ports.cluster.Cluster.create`."""
+        target = self._target(resource, text(manifest, "metadata", "namespace"))
+        body = copy_of(with_kind(resource, manifest))
+        with self._writing("create", resource, manifest):
+            version = create(self._storage, target, body, self._options(target))
+            return _shown(target.kind, version)
 
     def replace(self, resource: Resource, manifest: Manifest, subresource: str = "") -> Manifest:
-        document: Document = copy.deepcopy(dict(manifest))
-        metadata = document["metadata"]
-        place = (resource, metadata.get("namespace", ""), metadata["name"])
-        with self._lock:
-            known = self._known(place, metadata)
-            if subresource == "status":
-                return self._store(place, {**known, "status": document["status"]}, "status")
-            document["status"] = known.get("status", {})
-            document["metadata"] = {**known["metadata"], **metadata}
-            return self._store(place, document, "replace")
+        """See `core.ports.cluster.Cluster.replace`."""
+        target = self._target_of(resource, manifest, subresource)
+        edit = replacement(target, copy_of(with_kind(resource, manifest)))
+        with self._writing(subresource or "replace", resource, manifest):
+            version = update(self._storage, target, edit, self._options(target))
+            return _shown(target.kind, version)
 
     def merge_patch(
         self,
@@ -96,19 +130,25 @@ class MemoryCluster(Cluster, Watches):
         *,
         subresource: str = "",
     ) -> Manifest:
-        place = (resource, namespace, name)
-        with self._lock:
-            fields = PRECONDITIONS_OF_STATUS if subresource == "status" else PRECONDITIONS
-            known = self._known(place, child(patch, "metadata"), fields)
-            merged: Document = _merged(known, patch)
-            kept = "spec" if subresource == "status" else "status"
-            if kept in known:
-                merged[kept] = known[kept]
-            if subresource != "status" and merged.get("spec") != known.get("spec"):
-                merged["metadata"]["generation"] = known["metadata"]["generation"] + 1
-            if merged == known:
-                return copy.deepcopy(known)
-            return self._store(place, merged, subresource or "patch")
+        """See `core.ports.cluster.Cluster.merge_patch`."""
+        return self.patch_as(OURS, resource, namespace, name, patch, subresource=subresource)
+
+    def patch_as(
+        self,
+        manager: str,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        change: Manifest,
+        *,
+        subresource: str = "",
+    ) -> Manifest:
+        """Merge a patch under the name of a field manager."""
+        target = self._target(resource, namespace, name, subresource)
+        with self._writing(subresource or "patch", resource, {"metadata": {"name": name}}):
+            options = self._options(target, manager)
+            version = patch(self._storage, target, MERGE, copy_of(dict(change)), options)
+            return _shown(target.kind, version)
 
     def apply(
         self,
@@ -119,7 +159,17 @@ class MemoryCluster(Cluster, Watches):
         subresource: str = "",
         force: bool = False,
     ) -> Manifest:
-        raise NotImplementedError
+        """See `core.ports.cluster.Cluster.apply`."""
+        target = self._target_of(resource, manifest, subresource)
+        query = {"fieldManager": field_manager, "force": "true" if force else ""}
+        body = copy_of(with_kind(resource, manifest))
+        with self._writing(subresource or "apply", resource, manifest):
+            options = write_options(target, query, "", "Apply")
+            version, _ = apply(self._storage, target, body, options, query)
+            applied = _shown(target.kind, version)
+            if subresource == "status":
+                self.statuses.append(applied.get("status", {}))
+            return applied
 
     def delete(
         self,
@@ -130,20 +180,16 @@ class MemoryCluster(Cluster, Watches):
         uid: str = "",
         propagation: Propagation = "Background",
     ) -> None:
-        del propagation  # always in the background
-        place = (resource, namespace, name)
-        with self._lock:
-            known = self._objects.get(place)
-            if known is None:
-                return
-            if uid and known["metadata"]["uid"] != uid:
-                raise ObjectChanged(f"{name} is another object by now")
-            if known["metadata"].get("finalizers"):
-                marked = copy.deepcopy(known)
-                marked["metadata"]["deletionTimestamp"] = rfc3339(datetime.now(UTC))
-                self._store(place, marked, "delete")
-            else:
-                self._remove(place)
+        """See `core.ports.cluster.Cluster.delete`."""
+        target = self._target(resource, namespace, name)
+        wanted: dict[str, Json] = {"propagationPolicy": propagation}
+        if uid:
+            wanted["preconditions"] = {"uid": uid}
+        with (
+            contextlib.suppress(ObjectNotFound),
+            self._writing("delete", resource, {"metadata": {"name": name}}),
+        ):
+            delete(self._storage, target, delete_options({}, wanted))
 
     def watch(
         self,
@@ -153,62 +199,163 @@ class MemoryCluster(Cluster, Watches):
         namespace: str = "",
         selector: str = "",
     ) -> Subscription:
-        with self._lock:
-            watcher = _Watcher(resource, listener, namespace)
-            for document in self.list(resource, namespace, selector).items:
-                watcher.put("seen", document)
-            watcher.put("synced", {})
-            self._watchers.append(watcher)
-        return watcher
+        """See `core.ports.cluster.Watches.watch`."""
+        kind = self._kind(resource)
+        with self._storage.lock:
+            told = Told(
+                self._mailbox(resource, listener), kind, namespace, selection(kind, selector, "")
+            )
+            for manifest in self.list(resource, namespace, selector).items:
+                told.mailbox.put("seen", manifest)
+            told.mailbox.put("synced", {})
+            self._watchers.append(told)
+        return told
 
-    def _known(
-        self, place: Place, metadata: Mapping[str, Any], fields: Iterable[str] = PRECONDITIONS
-    ) -> Document:
-        known = self._objects.get(place)
-        if known is None:
-            raise ObjectNotFound(f"there is no {place[0].plural} {place[2]}")
-        for field in fields:
-            if metadata.get(field) not in (None, known["metadata"][field]):
-                raise ObjectChanged(f"{place[2]} has another {field}")
-        return known
+    def edit(self, resource: Resource, namespace: str, name: str, **fields: Any) -> Manifest:  # noqa: ANN401 any JSON
+        """Put top-level fields in place of those that are there, behind everybody's back.
 
-    def _store(self, place: Place, document: Document, verb: str) -> Document:
-        self._version += 1
-        document["metadata"]["resourceVersion"] = str(self._version)
-        metadata = document["metadata"]
-        if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
-            self._remove(place)
-            return document
-        self._objects[place] = document
-        self.writes.append((verb, place[0].plural, place[2]))
-        self._tell(place, "seen", document)
-        return copy.deepcopy(document)
+        Nothing is checked, and metadata is taken as it is, resourceVersion apart.
+        """
+        target = self._target(resource, namespace, name)
+        key, place = target.kind.storage, (target.namespace, name)
+        with self._writing("edit", resource, {"metadata": {"name": name}}):
+            found = self._storage.get(key, place)
+            if found is None:
+                raise ObjectNotFound(name)
+            changed: Document = {**found.document, **copy_of(fields)}
+            metadata = dict(changed["metadata"])
+            if changed.get("spec") != found.document.get("spec"):
+                metadata["generation"] += 1
+            if "metadata" not in fields:
+                target = replace(target, subresource="status" if set(fields) == {"status"} else "")
+                writer = self._options(target, OTHERS).writer
+                shape, at = shape_of(target.kind), self._storage.now()
+                entries = record_update(found.document, changed, shape, writer, at)
+                metadata["managedFields"] = entries
+            changed["metadata"] = metadata
+            return _shown(target.kind, commit(self._storage, target.kind, changed))
 
-    def _remove(self, place: Place) -> None:
-        self._version += 1
-        document = self._objects.pop(place)
-        self.writes.append(("remove", place[0].plural, place[2]))
-        self._tell(place, "gone", document)
-        uid = document["metadata"]["uid"]
-        self._removed.add(uid)
-        for other, candidate in list(self._objects.items()):
-            if uid in _owners(candidate):
-                self.delete(*other)
+    def plant(self, resource: Resource, manifest: Manifest) -> Manifest:
+        """Put an object there that need not be complete: nobody admits it. For what tests act on."""
+        target = self._target_of(resource, manifest, "")
+        about = copy_of(dict(with_kind(resource, manifest)))
+        metadata = about["metadata"]
+        with self._writing("create", resource, manifest):
+            if self._storage.get(target.kind.storage, (target.namespace, target.name)):
+                raise ObjectExists(f"{resource.plural} {target.name} is there already")
+            metadata |= {"uid": str(uuid4()), "creationTimestamp": self._storage.now()}
+            metadata.setdefault("generation", 1)
+            return _shown(target.kind, self._storage.put(target.kind.storage, about))
 
-    def _tell(self, place: Place, news: str, document: Document) -> None:
-        for watcher in self._watchers:
-            if watcher.resource == place[0] and watcher.namespace in ("", place[1]):
-                watcher.put(news, copy.deepcopy(document))
+    def collect(self) -> None:
+        """Delete what the owners left behind, as the garbage collector does, a process of its own."""
+        with self._storage.lock:
+            self._verb = "delete"
+            while self._collector.collect():
+                pass
+
+    def _mailbox(self, resource: Resource, listener: ObjectListener) -> "Mailbox":
+        del resource
+        return _Thread(listener, self._now)
+
+    def _fill(self) -> None:
+        for definition in _definitions():
+            self._storage.put(CRDS.storage, definition)
+        for name in FIRST_NAMESPACES:
+            target = Target(kind=NAMESPACES)
+            create(self._storage, target, {"metadata": {"name": name}}, self._options(target))
+
+    def _kind(self, resource: Resource) -> Kind:
+        kind = self._kinds.find(resource.group, resource.version, resource.plural)
+        if kind is None:
+            raise ObjectNotFound(f"{resource.plural} are not served")
+        return kind
+
+    def _target(
+        self, resource: Resource, namespace: str, name: str = "", subresource: str = ""
+    ) -> Target:
+        kind = self._kind(resource)
+        where = namespace if kind.namespaced else ""
+        return Target(kind=kind, namespace=where, name=name, subresource=subresource)
+
+    def _target_of(self, resource: Resource, manifest: Manifest, subresource: str) -> Target:
+        namespace, name = (
+            text(manifest, "metadata", "namespace"),
+            text(manifest, "metadata", "name"),
+        )
+        return self._target(resource, namespace, name, subresource)
+
+    def _options(self, target: Target, manager: str = OURS) -> WriteOptions:
+        return write_options(target, {"fieldManager": manager}, "", "Update")
+
+    @contextlib.contextmanager
+    def _writing(self, verb: str, resource: Resource, manifest: Manifest) -> Iterator[None]:
+        """Carry out one write with what follows from it; the garbage collector is prompt."""
+        about = f"{verb} {resource.plural} {text(manifest, 'metadata', 'name')}"
+        with self._storage.lock, _refusals(about):
+            self._verb = verb
+            yield
+            if self.collects_at_once:
+                self.collect()
+
+    def _changed(self, key: StorageKey, change: Change) -> None:
+        verb = "remove" if change.type == "DELETED" else self._verb
+        name = change.version.document["metadata"]["name"]
+        self.writes.append((verb, key[1], name))
+        self._collector.note(key, change)
+        for told in tuple(self._watchers):
+            told.tell(key, change)
 
 
-def _owners(document: Document) -> list[str]:
-    return [owner["uid"] for owner in document["metadata"].get("ownerReferences", [])]
+class Mailbox(Protocol):
+    """Who tells a listener, and when."""
+
+    def put(self, news: str, document: Manifest) -> None:
+        """Take what is to be told: seen, gone or synced."""
+
+    def stop(self) -> None:
+        """Tell nothing more."""
 
 
-class _Watcher(Subscription):
-    def __init__(self, resource: Resource, listener: ObjectListener, namespace: str) -> None:
-        self.resource, self.namespace = resource, namespace
-        self._listener = listener
+class Told(Subscription):
+    """One watch: which changes concern it, and what they are to its listener."""
+
+    def __init__(self, mailbox: Mailbox, kind: Kind, namespace: str, chosen: Test | None) -> None:
+        self.mailbox, self.kind = mailbox, kind
+        self._namespace, self._chosen = namespace, chosen
+        self._stopped = False
+
+    def tell(self, key: StorageKey, change: Change) -> None:
+        """Tell a change, if it concerns this watch."""
+        if key != self.kind.storage or self._stopped:
+            return
+        document = change.version.document
+        if self._namespace not in ("", document["metadata"].get("namespace", "")):
+            return
+        is_there = change.type != "DELETED" and self._selects(document)
+        if is_there:
+            self.mailbox.put("seen", _shown(self.kind, change.version))
+        elif change.before is not None and self._selects(change.before):
+            revision = change.version.revision
+            self.mailbox.put(
+                "gone", _shown(self.kind, Version(_at(change.before, revision), revision))
+            )
+
+    def stop(self) -> None:
+        """See `core.ports.cluster.Subscription.stop`."""
+        if not self._stopped:
+            self._stopped = True
+            self.mailbox.stop()
+
+    def _selects(self, document: Document) -> bool:
+        return self._chosen is None or self._chosen(document)
+
+
+class _Thread(Mailbox):
+    """Tells from a thread of its own."""
+
+    def __init__(self, listener: ObjectListener, now: Callable[[], Instant]) -> None:
+        self._listener, self._now = listener, now
         self._news: queue.Queue[tuple[str, Manifest] | None] = queue.Queue()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -221,31 +368,94 @@ class _Watcher(Subscription):
         self._thread.join()
 
     def _run(self) -> None:
-        calls: dict[str, Callable[[Manifest, datetime], None]] = {
-            "seen": self._listener.seen,
-            "gone": self._listener.gone,
-        }
         while (news := self._news.get()) is not None:
-            kind, document = news
-            if kind == "synced":
-                self._listener.synced(datetime.now(UTC))
-            else:
-                calls[kind](document, datetime.now(UTC))
+            call(self._listener, *news, self._now())
 
 
-def _merged(known: Any, patch: Any) -> Any:  # noqa: ANN401  # free JSON
-    if not isinstance(patch, Mapping):
-        return copy.deepcopy(patch)
-    found = dict(known) if isinstance(known, Mapping) else {}
-    for name, value in patch.items():
-        if value is None:
-            found.pop(name, None)
-        else:
-            found[name] = _merged(found.get(name), value)
-    return found
+def call(listener: ObjectListener, news: str, document: Manifest, at: Instant) -> None:
+    """Tell a listener."""
+    if news == "synced":
+        listener.synced(at)
+    elif news == "seen":
+        listener.seen(document, at)
+    else:
+        listener.gone(document, at)
 
 
-def _matches(document: Document, selector: str) -> bool:
-    labels = document["metadata"].get("labels", {})
-    wanted = [part.partition("=") for part in selector.split(",") if part]
-    return all(labels.get(name) == value for name, _, value in wanted)
+def without_status_fields(kind: Kind, fields: frozenset[str]) -> Kind:
+    """Return a kind whose definition does not have these fields of the status."""
+    schema = copy_of(kind.schema)
+    for field in fields:
+        schema["properties"]["status"]["properties"].pop(field, None)
+    return replace(kind, schema=schema)
+
+
+_ANYTHING: Final[Document] = {
+    "type": "object",
+    "x-kubernetes-preserve-unknown-fields": True,
+    "properties": {
+        "status": {
+            "type": "object",
+            "properties": {},
+            "x-kubernetes-preserve-unknown-fields": True,
+        }
+    },
+}
+RAYJOB_KIND: Final = (RAYJOBS.group, RAYJOBS.version, RAYJOBS.plural)
+
+
+@contextlib.contextmanager
+def _refusals(about: str) -> Iterator[None]:
+    """Raise what the adapter makes of a refusal."""
+    try:
+        yield
+    except Refusal as refusal:
+        status = msgspec.convert(refusal.status, Status)
+        raise status_error(about, status, code=refusal.code) from refusal
+
+
+def _shown(kind: Kind, version: Version) -> dict[str, Any]:
+    shown: dict[str, Any] = copy_of(shown_as(kind, version.document))
+    return shown
+
+
+def _at(document: Mapping[str, Any], revision: int) -> Document:
+    return {**document, "metadata": {**document["metadata"], "resourceVersion": str(revision)}}
+
+
+@cache
+def _definitions() -> tuple[Document, ...]:
+    found = bundled_definitions()
+    for number, definition in enumerate(found):
+        complete(definition)
+        definition["metadata"] |= {
+            "uid": f"00000000-0000-0000-0000-{number:012}",
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "generation": 1,
+        }
+    return tuple(found)
+
+
+@cache
+def _custom_kinds() -> tuple[Kind, ...]:
+    bundled = [kind for definition in _definitions() for kind in kinds_of(definition)]
+    return *bundled, *(_open_kind(resource) for resource in (VOLCANO_POD_GROUPS, POD_GROUPS))
+
+
+@cache
+def _open_kinds() -> tuple[Kind, ...]:
+    return tuple(replace(kind, schema=_ANYTHING) for kind in _custom_kinds())
+
+
+def _open_kind(resource: Resource) -> Kind:
+    """Return a kind of which no definition is at hand: its specification may hold anything."""
+    return Kind(
+        group=resource.group,
+        version=resource.version,
+        plural=resource.plural,
+        kind=resource.kind,
+        custom=True,
+        has_status=True,
+        has_generation=True,
+        schema=_ANYTHING,
+    )

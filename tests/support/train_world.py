@@ -115,7 +115,6 @@ class TrainWorld(ServiceWorld):
         self.job_kinds = ("RayJob", "TrainJob")
         self.jobsets = JobSetPlane(self)
         super().__post_init__()
-        self.cluster.dates_by_its_clock = True
 
     def step(self) -> bool:
         """Let everybody do one thing."""

@@ -57,7 +57,7 @@ class Bench:
     """Whether the lease is trusted."""
 
     def __post_init__(self) -> None:
-        self.cluster = SteppedCluster(self.clock.now)
+        self.cluster = SteppedCluster(self.clock.now, admits_all=True)
         self.ray = MemoryRayJobs(self.clock.now)
         self.inbox, self.live, self.confirmations = Inbox(), LiveObjects(), Confirmations()
         self.metrics = Metrics(CollectorRegistry())

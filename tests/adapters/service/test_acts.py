@@ -35,9 +35,15 @@ def finalizers(bench: Bench) -> list[object]:
 
 
 def make(bench: Bench, resource: Resource, name: str, owner: str = "", **metadata: Any) -> Manifest:  # noqa: ANN401 any JSON
-    reference = {"apiVersion": "ray.io/v1", "kind": "RayJob", "controller": True, "uid": owner}
+    reference = {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "name": "train",
+        "controller": True,
+        "uid": owner,
+    }
     owners: dict[str, Any] = {"ownerReferences": [reference]} if owner else {}
-    return bench.cluster.create(
+    return bench.cluster.plant(
         resource, {"metadata": {"name": name, "namespace": "ml", **owners, **metadata}}
     )
 

@@ -118,7 +118,7 @@ class Scene:
             "restartCount": 0,
             "state": ended if code is not None else {"running": {"startedAt": since}},
         }
-        self.bench.cluster.create(
+        self.bench.cluster.plant(
             PODS,
             {
                 "metadata": {
@@ -131,8 +131,8 @@ class Scene:
             },
         )
         phase = "Failed" if code else "Running"
-        shown: Manifest = {"status": {"phase": phase, "containerStatuses": [status]}}
-        self.bench.cluster.merge_patch(PODS, "ml", name, shown, subresource="status")
+        shown: Manifest = {"phase": phase, "containerStatuses": [status]}
+        self.bench.cluster.edit(PODS, "ml", name, status=shown)
 
 
 @pytest.fixture
@@ -341,11 +341,11 @@ def training(scene: Scene) -> Scene:
     scene.bench.cluster.merge_patch(BATCH_JOBS, "ml", text(job, "metadata", "name"), labelled)
     owners = [controller(job)]
     about: Manifest = {"name": NODE, "namespace": "ml", "labels": labels, "ownerReferences": owners}
-    scene.bench.cluster.create(PODS, {"metadata": about, "spec": {"nodeName": "gpu-9"}})
+    scene.bench.cluster.plant(PODS, {"metadata": about, "spec": {"nodeName": "gpu-9"}})
     ended: Manifest = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
     container: Manifest = {"name": "node", "restartCount": 0, "state": ended}
-    shown: Manifest = {"status": {"phase": "Failed", "containerStatuses": [container]}}
-    scene.bench.cluster.merge_patch(PODS, "ml", NODE, shown, subresource="status")
+    shown: Manifest = {"phase": "Failed", "containerStatuses": [container]}
+    scene.bench.cluster.edit(PODS, "ml", NODE, status=shown)
     scene.witness.logs[NODE] = f"step 7\ntoken {SECRET}\n"
     warning: Manifest = {"type": "Warning", "reason": "FailedCreate", "message": "no quota"}
     scene.witness.events[f"JobSet/{TRAINJOB}"] = [

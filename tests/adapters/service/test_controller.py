@@ -42,7 +42,7 @@ def test_nothing_is_done_before_everything_has_been_listed() -> None:
     world = ServiceWorld()
     stream = world.create(a_rayjob())
     service = world.service
-    for mailbox in world.cluster._mailboxes()[:2]:  # noqa: SLF001 two of the four lists
+    for mailbox in world.cluster._mailboxes[:2]:  # noqa: SLF001 two of the four lists
         mailbox.deliver()
     for _ in range(20):
         service.step()

@@ -207,7 +207,7 @@ def test_what_a_pod_was_given_on_its_way_is_hidden_in_logs_and_answers(scene: Sc
         },
         "spec": {"containers": [{"name": "main", "env": ENV}]},
     }
-    scene.bench.cluster.create(PODS, pod)
+    scene.bench.cluster.plant(PODS, pod)
     scene.witness.logs["worker-1"] = f"Traceback\n{PLANTED}\n"
     scene.witness.events["RayCluster/train-x2x2x"] = [
         {

@@ -72,7 +72,7 @@ def test_what_others_keep_beside_our_fields_is_theirs(desk: WatchedDesk) -> None
 
 def test_what_the_crd_prunes_is_not_missed() -> None:
     desk = WatchedDesk()
-    desk.cluster.pruned = frozenset({"failed"})
+    desk.cluster.prune("failed")
     desk.offer(a_status("Running"))
     desk.work()
     known = desk.cluster.get(RAYJOBS, "ml", "train") or {}

@@ -85,8 +85,8 @@ class LookedAt(Bench):
             "labels": labels,
             "ownerReferences": owners,
         }
-        self.cluster.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata})
-        self.cluster.merge_patch(PODS, namespace, name, {"status": status}, subresource="status")
+        self.cluster.plant(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata})
+        self.cluster.edit(PODS, namespace, name, status=status)
 
     def seen(self) -> list[PodsSeen]:
         return [item for item in self.said() if isinstance(item, PodsSeen)]

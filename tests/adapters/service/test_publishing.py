@@ -165,7 +165,7 @@ def test_each_write_is_told_with_what_users_can_see(desk: Desk) -> None:
 
 
 def test_fields_that_the_crd_prunes_do_not_loop(desk: Desk) -> None:
-    desk.cluster.pruned = frozenset({"observedGeneration"})
+    desk.cluster.prune("observedGeneration")
     for _ in range(3):
         desk.offer(a_status("Running", observedGeneration=1))
         desk.work()

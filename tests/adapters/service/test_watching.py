@@ -47,7 +47,7 @@ def a_child(owner: str, name: str = "train-x2x2x", version: str = "5", state: st
 
 def test_a_change_that_does_not_matter_is_only_counted() -> None:
     bench = Bench()
-    made = bench.cluster.create(RAYJOBS, {"metadata": {"name": "train", "namespace": "ml"}})
+    made = bench.cluster.plant(RAYJOBS, {"metadata": {"name": "train", "namespace": "ml"}})
     job = bench.see(made)
     bench.jobs.seen(at_version(made, "50", status={"jobDeploymentStatus": "Running"}), NOON)
     assert bench.said() == []
@@ -62,7 +62,7 @@ def test_a_change_that_does_not_matter_is_only_counted() -> None:
 @pytest.mark.parametrize("field", ["labels", "annotations", "finalizers"])
 def test_a_change_of_what_children_inherit_or_deletion_needs_is_told(field: str) -> None:
     bench = Bench()
-    made = bench.cluster.create(RAYJOBS, {"metadata": {"name": "train", "namespace": "ml"}})
+    made = bench.cluster.plant(RAYJOBS, {"metadata": {"name": "train", "namespace": "ml"}})
     bench.see(made)
     changed = at_version(made, "50")
     changed["metadata"][field] = ["x"] if field == "finalizers" else {"x": "y"}
@@ -73,7 +73,7 @@ def test_a_change_of_what_children_inherit_or_deletion_needs_is_told(field: str)
 
 def test_an_older_form_of_a_rayjob_is_ignored() -> None:
     bench = Bench()
-    made = bench.cluster.create(RAYJOBS, {"metadata": {"name": "train", "namespace": "ml"}})
+    made = bench.cluster.plant(RAYJOBS, {"metadata": {"name": "train", "namespace": "ml"}})
     bench.see(at_version(made, "50"))
     older = at_version(made, "49")
     older["metadata"]["generation"] = 9
@@ -92,7 +92,7 @@ def test_an_older_form_of_a_child_is_ignored() -> None:
 
 def test_a_child_that_was_seen_before_its_rayjob_is_told_after_it() -> None:
     bench = Bench()
-    made = bench.cluster.create(RAYJOBS, {"metadata": {"name": "train", "namespace": "ml"}})
+    made = bench.cluster.plant(RAYJOBS, {"metadata": {"name": "train", "namespace": "ml"}})
     uid = str(made["metadata"]["uid"])  # type: ignore[index,call-overload]  # JSON
     bench.clusters.seen(a_child(uid), NOON)
     bench.submitters.seen(a_child(uid, "train"), NOON)
@@ -119,7 +119,7 @@ def test_a_selected_cluster_concerns_whoever_selects_it() -> None:
 def test_a_cluster_that_an_edit_selects_is_told_at_once() -> None:
     """It may be ready for hours already, and say nothing more by itself."""
     bench = Bench()
-    made = bench.cluster.create(RAYJOBS, {"metadata": {"name": "train", "namespace": "ml"}})
+    made = bench.cluster.plant(RAYJOBS, {"metadata": {"name": "train", "namespace": "ml"}})
     bench.see(made)
     bench.clusters.seen(a_child("", "shared", state="ready"), NOON)
     assert bench.said() == []
@@ -197,7 +197,7 @@ def test_the_newest_form_of_a_child_is_told_last_whoever_tells() -> None:
     """Two watches tell of the same child: that of its kind, and that of its new RayJob."""
     for _ in range(20):
         bench = Bench()
-        made = bench.cluster.create(RAYJOBS, {"metadata": {"name": "train", "namespace": "ml"}})
+        made = bench.cluster.plant(RAYJOBS, {"metadata": {"name": "train", "namespace": "ml"}})
         uid = str(made["metadata"]["uid"])  # type: ignore[index,call-overload]  # JSON
 
         def watch_clusters(bench: Bench = bench, uid: str = uid) -> None:

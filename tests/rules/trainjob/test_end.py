@@ -328,6 +328,13 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
         ],
         conditions=["Failed=True/FailedJobs"],
         under_way=[],
+        facts={
+            "succeeded": 0,
+            "failed": 1,
+            "reason": "FailedJobs",
+            "message": "no",
+            "ended_at": after(-100),
+        },
     ),
     Row(
         rule="a job that others have begun goes on; what they made is found by the apply",

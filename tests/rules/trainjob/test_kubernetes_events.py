@@ -1,0 +1,75 @@
+"""What `kubectl describe trainjob` tells: upstream's Kubernetes Events, and a few of ours."""
+
+import pytest
+
+from core.jobs.shown_events import KubernetesEvent
+from core.trainjob.events import TrainJobEvent
+from core.trainjob.kubernetes_events import kubernetes_events
+from tests.support import trainjob_events as told
+from tests.support.trainjobs import IDENTITY, after
+
+BUILD = "TrainJob resources reconciliation failed: "
+
+
+def warning(reason: str, action: str, note: str) -> KubernetesEvent:
+    return KubernetesEvent("Warning", reason, action, note)
+
+
+@pytest.mark.parametrize(
+    ("event", "shown"),
+    [
+        (
+            told.not_built("plugin torch: no"),
+            (
+                warning(
+                    "TrainJobResourcesCreationFailed", "Reconciling", f"{BUILD}plugin torch: no"
+                ),
+            ),
+        ),
+        (
+            told.not_created("JobSet ml/train: no"),
+            (
+                warning(
+                    "TrainJobResourcesCreationFailed", "Reconciling", f"{BUILD}JobSet ml/train: no"
+                ),
+            ),
+        ),
+        (
+            told.failed("DeadlineExceeded", message="too late", ended_at=after(60)),
+            (warning("TrainJobFailed", "Fail", "DeadlineExceeded: too late"),),
+        ),
+        (
+            told.vanished(),
+            (
+                warning(
+                    "JobSetLost",
+                    "Watch",
+                    "JobSet train is gone, and its deletion was not asked for here",
+                ),
+            ),
+        ),
+        (told.vanished(asked=True), ()),
+        (told.started(), ()),
+        (
+            told.started(2, cause="restarted"),
+            (
+                KubernetesEvent(
+                    "Normal", "AttemptStarted", "Start", "Attempt 2 began: the JobSet was restarted"
+                ),
+            ),
+        ),
+        (told.complete(), ()),
+    ],
+    ids=[
+        "a build that failed",
+        "a creation that failed",
+        "the failure",
+        "a JobSet that somebody deleted",
+        "one that was deleted here",
+        "the first attempt",
+        "a later one",
+        "the success",
+    ],
+)
+def test_what_users_are_told(event: TrainJobEvent, shown: tuple[KubernetesEvent, ...]) -> None:
+    assert kubernetes_events(IDENTITY, event) == shown
