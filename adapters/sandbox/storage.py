@@ -86,10 +86,12 @@ class Storage:
         self,
         history_limit: int = HISTORY_LIMIT,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        begin: int | None = None,
     ) -> None:
+        """Take how much history is kept, the time, and the revision to begin with, if not by it."""
         self.lock = threading.RLock()
         self.clock = now
-        self.revision = time.time_ns() // 1_000_000
+        self.revision = time.time_ns() // 1_000_000 if begin is None else begin
         self._history_limit = history_limit
         self._begin = self.revision
         self._shelves: dict[StorageKey, Shelf] = {}

@@ -25,10 +25,8 @@ from adapters.sandbox.creation import create
 from adapters.sandbox.definitions import bundled_definitions, complete, kinds_of
 from adapters.sandbox.deletion import delete, delete_options
 from adapters.sandbox.documents import Document, copy_of
-from adapters.sandbox.field_ownership import record_update
 from adapters.sandbox.garbage import GarbageCollector
 from adapters.sandbox.kinds import Kind, Kinds, StorageKey
-from adapters.sandbox.list_shapes import shape_of
 from adapters.sandbox.patches import MERGE
 from adapters.sandbox.patching import apply, patch
 from adapters.sandbox.refusals import Refusal
@@ -73,7 +71,7 @@ class MemoryCluster(Cluster, Watches):
     def __init__(self, now: Callable[[], Instant] = _utc_now, *, admits_all: bool = False) -> None:
         """Take the time, and whether objects of our own kinds may be as incomplete as they like."""
         self._now = now
-        self._storage = Storage(now=now)
+        self._storage = Storage(now=now, begin=1)
         self._kinds = Kinds((*BUILTIN_KINDS, *(_open_kinds() if admits_all else _custom_kinds())))
         self._collector = GarbageCollector(self._storage, self._kinds)
         self._watchers: list[Told] = []
@@ -214,7 +212,8 @@ class MemoryCluster(Cluster, Watches):
     def edit(self, resource: Resource, namespace: str, name: str, **fields: Any) -> Manifest:  # noqa: ANN401 any JSON
         """Put top-level fields in place of those that are there, behind everybody's back.
 
-        Nothing is checked, and metadata is taken as it is, resourceVersion apart.
+        Nothing is checked, who owns which field stays as it was, and metadata is taken as it is,
+        resourceVersion apart.
         """
         target = self._target(resource, namespace, name)
         key, place = target.kind.storage, (target.namespace, name)
@@ -226,17 +225,11 @@ class MemoryCluster(Cluster, Watches):
             metadata = dict(changed["metadata"])
             if changed.get("spec") != found.document.get("spec"):
                 metadata["generation"] += 1
-            if "metadata" not in fields:
-                target = replace(target, subresource="status" if set(fields) == {"status"} else "")
-                writer = self._options(target, OTHERS).writer
-                shape, at = shape_of(target.kind), self._storage.now()
-                entries = record_update(found.document, changed, shape, writer, at)
-                metadata["managedFields"] = entries
             changed["metadata"] = metadata
             return _shown(target.kind, commit(self._storage, target.kind, changed))
 
     def plant(self, resource: Resource, manifest: Manifest) -> Manifest:
-        """Put an object there that need not be complete: nobody admits it. For what tests act on."""
+        """Put an object there that nobody admits, so that it need not be complete."""
         target = self._target_of(resource, manifest, "")
         about = copy_of(dict(with_kind(resource, manifest)))
         metadata = about["metadata"]
@@ -248,7 +241,7 @@ class MemoryCluster(Cluster, Watches):
             return _shown(target.kind, self._storage.put(target.kind.storage, about))
 
     def collect(self) -> None:
-        """Delete what the owners left behind, as the garbage collector does, a process of its own."""
+        """Delete what owners left behind, as the garbage collector does, a process of its own."""
         with self._storage.lock:
             self._verb = "delete"
             while self._collector.collect():
@@ -299,7 +292,7 @@ class MemoryCluster(Cluster, Watches):
                 self.collect()
 
     def _changed(self, key: StorageKey, change: Change) -> None:
-        verb = "remove" if change.type == "DELETED" else self._verb
+        verb = {"DELETED": "remove", "ADDED": "create"}.get(change.type, self._verb)
         name = change.version.document["metadata"]["name"]
         self.writes.append((verb, key[1], name))
         self._collector.note(key, change)

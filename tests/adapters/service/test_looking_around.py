@@ -102,8 +102,8 @@ def test_a_raycluster_that_took_the_place_of_one_that_was_lost_is_found_and_goes
     world, stream = running(shutdownAfterJobFinishes=True)
     world.cluster.disconnect()
     (lost,) = world.cluster.peek(RAYCLUSTERS)
-    again = {**lost, "metadata": {**child(lost, "metadata")}}
-    del again["metadata"]["resourceVersion"]
+    metadata = {k: v for k, v in child(lost, "metadata").items() if k != "resourceVersion"}
+    again = {**lost, "metadata": metadata}
     world.cluster.delete(RAYCLUSTERS, "ml", text(lost, "metadata", "name"))
     world.cluster.create(RAYCLUSTERS, again)
     world.service = world.start_service()

@@ -37,6 +37,7 @@ class Guarded(Bench):
         owner: Json = {
             "apiVersion": "ray.io/v1",
             "kind": "RayJob",
+            "name": "train",
             "controller": True,
             "uid": self.a_job.identity.uid,
         }

@@ -128,7 +128,7 @@ def test_a_snapshot_of_somebody_else_is_a_failed_build_until_it_is_deleted() -> 
     world = TrainWorld()
     world.install_runtime()
     name = {"namespace": "ml", "name": "train-runtime-snapshot"}
-    world.cluster.create(CONFIGMAPS, {"metadata": name, "data": {"runtime": "{}"}})
+    world.cluster.plant(CONFIGMAPS, {"metadata": name, "data": {"runtime": "{}"}})
     stream = world.train()
     world.run(world.is_so("Created", "False"), "the failed build")
     (shown,) = items(world.trainjob, "status", "conditions")
