@@ -15,7 +15,7 @@ from bench.figures import Report
 from bench.throwaway import open_directory
 from tests.apiserver.build import CannotBuild, assets, version
 from tests.support.api import api_of_kubeconfig
-from tests.support.apiserver_content import USERS, install, upstream
+from tests.support.apiserver_content import USERS, install
 from tests.support.apiserver_processes import ApiServerProcesses
 
 LOADS_OWN = frozenset(
@@ -130,9 +130,8 @@ def real_cluster(
         raise NotHere(str(problem)) from problem
     if programs is None:
         raise NotHere("there is no kube-apiserver: run `make apiserver` (once, some ten minutes)")
-    definitions = "upstream's" if upstream() else "our own, as JOBLEDGER_UPSTREAM is not at hand"
     report.setting("API server", f"kube-apiserver {version()}, etcd without fsync, both local")
-    report.setting("definitions", definitions)
+    report.setting("definitions", "upstream's")
     report.say("starting the API server")
     installed = functools.partial(_install, content)
     with open_directory() as directory:

@@ -17,8 +17,8 @@ import yaml
 
 from tests.acceptance.site import Site
 from tests.acceptance.witness import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Witness
-from tests.rules.rayjob.upstream import SAMPLES, need
 from tests.support.api import CONFIGMAPS, PODS, SERVICES
+from tests.support.upstream_data import SAMPLES
 from tests.support.waiting import wait_until
 
 Document = dict[str, Any]
@@ -48,7 +48,7 @@ class Sample:
 
 def load(name: str) -> Sample:
     """Return a sample; skip the test if upstream's files are not here, which in CI is an error."""
-    documents = [item for item in yaml.safe_load_all(need(SAMPLES / name).read_text()) if item]
+    documents = [item for item in yaml.safe_load_all((SAMPLES / name).read_text()) if item]
     job = next(item for item in documents if item["kind"] == "RayJob")
     others = [item for item in documents if item["kind"] != "RayJob"]
     if "generateName" in job["metadata"]:

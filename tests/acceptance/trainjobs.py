@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from tests.acceptance.site import Site
 from tests.acceptance.witness import BATCH_JOBS, JOBSETS, TRAINJOBS, Witness
 from tests.support.api import PODS, Api
-from tests.support.apiserver_content import upstream
+from tests.support.upstream_data import RUNTIMES as RUNTIME_FILES
 
 RUNTIMES = "trainer.kubeflow.org/v1alpha1/trainingruntimes"
 CLUSTER_RUNTIMES = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes"
@@ -23,11 +22,8 @@ Document = dict[str, Any]
 
 
 def upstreams_runtime(name: str) -> Document:
-    """Return one of upstream's cluster training runtimes; skip if they are not at hand."""
-    folder = upstream()
-    if folder is None:
-        pytest.skip("no upstream data: set JOBLEDGER_UPSTREAM")
-    file = folder / "samples" / "trainer-runtimes" / f"{name}_distributed.yaml"
+    """Return one of upstream's cluster training runtimes."""
+    file = RUNTIME_FILES / f"{name}_distributed.yaml"
     found: Document = yaml.safe_load(file.read_text(encoding="utf-8"))
     return found
 

@@ -1,8 +1,7 @@
 """What a real API server is given before any test: users with their roles, and the definitions.
 
-The definitions are upstream's where they are at hand (`JOBLEDGER_UPSTREAM`, by default the folder
-`shared/upstream` beside the clone), as a RayJob that only our own definitions accept proves
-nothing; with `JOBLEDGER_TEST_CRDS=own` they are those of `ops/crds`.
+The definitions are upstream's, as a RayJob that only our own definitions accept proves nothing;
+with `JOBLEDGER_TEST_CRDS=own` they are those of `ops/crds`.
 """
 
 import os
@@ -12,6 +11,7 @@ from typing import Any
 import yaml
 
 from tests.support.api import Api, api_of_kubeconfig
+from tests.support.upstream_data import CRDS
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,18 +40,9 @@ the parts for these kinds do; `recorder` what `ops/rbac-recorder.yaml` does.
 Document = dict[str, Any]
 
 
-def upstream() -> Path | None:
-    """Return the folder with upstream's data, or None if it is not at hand."""
-    given = os.environ.get("JOBLEDGER_UPSTREAM")
-    folder = Path(given) if given else ROOT.parent / "shared" / "upstream"
-    return folder if (folder / "crds").is_dir() else None
-
-
 def definitions() -> list[Document]:
     """Return the definitions of RayJob and RayCluster to install."""
-    found = upstream()
-    own = found is None or os.environ.get("JOBLEDGER_TEST_CRDS") == "own"
-    return _definitions(OWN_CRDS if own or found is None else found / "crds")
+    return _definitions(_folder())
 
 
 def training_definitions() -> list[Document]:
@@ -59,11 +50,12 @@ def training_definitions() -> list[Document]:
 
     PodGroups are not among upstream's data; theirs is ours in any case.
     """
-    found = upstream()
-    own = found is None or os.environ.get("JOBLEDGER_TEST_CRDS") == "own"
-    folder = OWN_CRDS if own or found is None else found / "crds"
     groups = _definitions(OWN_CRDS, "scheduling.x-k8s.io_*")
-    return [*_definitions(folder, "trainer.*"), *_definitions(folder, "jobset.x-*"), *groups]
+    return [*_definitions(_folder(), "trainer.*"), *_definitions(_folder(), "jobset.x-*"), *groups]
+
+
+def _folder() -> Path:
+    return OWN_CRDS if os.environ.get("JOBLEDGER_TEST_CRDS") == "own" else CRDS
 
 
 def own_definitions() -> list[Document]:

@@ -18,8 +18,8 @@ import urllib3
 import yaml
 
 from tests.support.api import Api
-from tests.support.apiserver_content import upstream
 from tests.support.apiserver_processes import die_with_parent, free_ports
+from tests.support.upstream_data import CRDS
 from tests.support.waiting import wait_until
 
 START_SECONDS = 90.0
@@ -96,9 +96,7 @@ def _config(directory: Path, webhook_port: int, health_port: int) -> dict[str, A
 
 
 def _webhooks(url: str, certificate: bytes) -> list[dict[str, Any]]:
-    folder = upstream()
-    assert folder is not None, "the webhooks are described among upstream's data"
-    text = (folder / "crds" / "jobset-webhooks.yaml").read_text(encoding="utf-8")
+    text = (CRDS / "jobset-webhooks.yaml").read_text(encoding="utf-8")
     documents = [document for document in yaml.safe_load_all(text) if document]
     for document in documents:
         document["metadata"]["name"] = f"jobset-{document['metadata']['name']}"

@@ -1,6 +1,5 @@
 """A CustomResourceDefinition that somebody creates becomes a kind like any other."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +8,10 @@ import yaml
 
 from adapters.sandbox.definitions import bundled_definitions
 from tests.support.api import Api, rayjob
+from tests.support.upstream_data import CRDS as CRD_FILES
+from tests.support.upstream_data import SAMPLES
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-UPSTREAM = "JOBLEDGER_UPSTREAM"
 
 WIDGETS: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -89,17 +89,6 @@ def test_a_definition_whose_name_does_not_fit_is_422(api: Api) -> None:
     assert (reply.code, list(reply.causes)) == (422, ["metadata.name"])
 
 
-def _upstream() -> Path:
-    """Return the folder with upstream's data, or skip; in CI it must be there."""
-    default = Path(__file__).parents[4] / "shared" / "upstream"
-    folder = Path(os.environ.get(UPSTREAM) or default)
-    if not (folder / "crds").is_dir():
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"{UPSTREAM} must name the folder with upstream's data in CI")
-        pytest.skip(f"no upstream data at {folder}: set {UPSTREAM}")
-    return folder
-
-
 def _load(file: Path) -> dict[str, Any]:
     loaded: dict[str, Any] = yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
     return loaded
@@ -141,7 +130,7 @@ WITH_AN_UPSTREAM = [
 def test_our_definitions_say_what_upstream_says_of_every_field(definition: dict[str, Any]) -> None:
     """Same fields, types, defaults, enumerations, bounds, rules; templates are left open."""
     file = f"{definition['spec']['group']}_{definition['spec']['names']['plural']}.yaml"
-    theirs_whole = _load(_upstream() / "crds" / file)
+    theirs_whole = _load(CRD_FILES / file)
     ours = _fields(_stored(definition)["schema"]["openAPIV3Schema"])
     theirs = _fields(_stored(theirs_whole)["schema"]["openAPIV3Schema"])
     open_fields = [path for path, said in ours.items() if said.get(OPEN)]
@@ -174,7 +163,7 @@ def _whole(
 
 def test_upstreams_definitions_can_take_the_place_of_ours(api: Api) -> None:
     for plural in ("rayjobs", "rayclusters"):
-        theirs = _load(_upstream() / "crds" / f"ray.io_{plural}.yaml")
+        theirs = _load(CRD_FILES / f"ray.io_{plural}.yaml")
         path = f"{CRDS}/{theirs['metadata']['name']}"
         theirs["metadata"]["resourceVersion"] = api.request("GET", path).revision
         assert api.request("PUT", path, theirs).code == 200
@@ -187,7 +176,7 @@ def test_upstreams_samples_are_accepted_without_a_warning(api: Api) -> None:
     served = {"RayJob": "ray.io/v1/rayjobs", "ConfigMap": "v1/configmaps"}
     served |= {"RayCluster": "ray.io/v1/rayclusters"}
     count = 0
-    for file in sorted((_upstream() / "samples" / "rayjob").glob("*.yaml")):
+    for file in sorted(SAMPLES.glob("*.yaml")):
         for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
             if document and document["kind"] in served:
                 document["metadata"].setdefault("generateName", "sample-")

@@ -1,38 +1,23 @@
-"""KubeRay's own samples and definitions, where they are at hand."""
+"""KubeRay's own samples and definitions."""
 
-import os
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
-_BESIDE = Path(__file__).resolve().parents[4] / "shared" / "upstream"
-UPSTREAM = Path(os.environ.get("JOBLEDGER_UPSTREAM", _BESIDE))
+from tests.support.upstream_data import CRDS, SAMPLES
 
-SAMPLES = UPSTREAM / "samples" / "rayjob"
-RAYJOB_CRD = UPSTREAM / "crds" / "ray.io_rayjobs.yaml"
-
-
-def need(path: Path) -> Path:
-    """Return `path`; skip the test if upstream's files are not here, which in CI is an error."""
-    if not path.exists():
-        where = f"{path} is missing; set JOBLEDGER_UPSTREAM to the folder of upstream's files"
-        if os.environ.get("CI") == "true":
-            pytest.fail(where)
-        pytest.skip(where)
-    return path
+RAYJOB_CRD = CRDS / "ray.io_rayjobs.yaml"
 
 
 def sample_names() -> list[str]:
-    """Return the names of upstream's sample files; one stand-in if they are not here."""
-    return sorted(path.name for path in SAMPLES.glob("*.yaml")) or ["missing"]
+    """Return the names of upstream's sample files."""
+    return sorted(path.name for path in SAMPLES.glob("*.yaml"))
 
 
 def sample(name: str) -> dict[str, Any]:
     """Return the RayJob of a sample file as an API server with upstream's CRD would serve it."""
-    for document in yaml.safe_load_all(need(SAMPLES / name).read_text()):
+    for document in yaml.safe_load_all((SAMPLES / name).read_text()):
         if document and document["kind"] == "RayJob":
             job: dict[str, Any] = document
             metadata = job["metadata"]
@@ -47,7 +32,7 @@ def sample(name: str) -> dict[str, Any]:
 @cache
 def spec_schema() -> dict[str, Any]:
     """Return the schema of `.spec` in upstream's definition of RayJobs, version v1."""
-    definition = yaml.load(need(RAYJOB_CRD).read_text(), Loader=_LOADER)
+    definition = yaml.load(RAYJOB_CRD.read_text(), Loader=_LOADER)
     versions = {version["name"]: version for version in definition["spec"]["versions"]}
     schema: dict[str, Any] = versions["v1"]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     return schema
