@@ -20,8 +20,9 @@ from adapters.scheduler.alarms import SchedulerAlarms
 from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Inbox
 from adapters.service.leasing import LeaseKeeper
+from adapters.service.prepared import Prepared
 from adapters.service.slots import Slot, Slots
-from adapters.service.turn import Prepared, Turn, TurnParts
+from adapters.service.turn import Turn, TurnParts
 from adapters.telemetry.clock import SystemClock
 from adapters.telemetry.metrics import Metrics
 from bench.figures import Report

@@ -12,9 +12,9 @@ from adapters.service.carrying_out import Errand, Office
 from adapters.service.failures_seen import failure_capture
 from adapters.service.pod_looks import PodLooks
 from adapters.service.polls import Polls
+from adapters.service.prepared import Prepared
 from adapters.service.publishing import Publisher
 from adapters.service.slots import Slot
-from adapters.service.turn import Prepared
 from adapters.service.workers import Lane, Workers
 from core.catalogue import JobEvent
 from core.jobs.effects import ON_THE_JOB, EffectKind

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Arrival, Inbox
+from adapters.service.prepared import Prepared
 from adapters.service.reopening import may_reopen
 from adapters.service.set_back import set_back
 from adapters.service.slots import Slot, Slots
@@ -25,7 +26,7 @@ from core.log.envelope import EventRecord
 from core.log.recording import NamedEvent, Tail, Writer, record
 from core.ports.clock import Clock
 from core.ports.event_store import AppendOutcome, AppendResult, EventStore, StreamAppend
-from core.projections.view import View, advance, states_after
+from core.projections.view import advance, states_after
 from core.rayjob.observations import ManifestGone, PollAnswered, SubmitterSeen
 from core.trainjob.observations import TrainJobGone
 from core.values.ids import StreamId, observation_id, shard_of
@@ -62,21 +63,6 @@ class Epochs(Protocol):
     def is_known(self) -> bool:
         """Return whether it was found out yet which shards are held."""
         ...
-
-
-@dataclass(slots=True)
-class Prepared:
-    """What one job's observations brought, before and after the append."""
-
-    slot: Slot
-    arrivals: list[JobObservation]
-    before: View
-    events: list[JobEvent]
-    states: list[JobState]
-    """The state after each of them."""
-    view: View
-    tail: Tail
-    part: StreamAppend
 
 
 class Follower(Protocol):

@@ -131,11 +131,7 @@ class JobListener:
             around.confirmations.count(known.identity.stream_id, "RayJob", at)
             return
         secrets = secrets_of(manifest) | (known.secrets if known is not None else frozenset())
-        redactor = (
-            known.redactor
-            if known is not None and known.secrets == secrets
-            else Redactor(around.door.redaction_key, secrets)
-        )
+        redactor = self._redactor(known, secrets)
         identity = identify(around.door.cluster, manifest)
         job = LiveJob(
             identity=identity,
@@ -166,6 +162,12 @@ class JobListener:
         around.inbox.put(identity.stream_id, sighting)
         if known is None or known.selected != job.selected or recorded or known.recorded:
             tell_children(around, job, at)  # which of them are meant follows from the status
+
+    def _redactor(self, known: LiveJob | None, secrets: frozenset[str]) -> Redactor:
+        """Return the redactor of a job, which is made anew only for other secrets."""
+        if known is not None and known.secrets == secrets:
+            return known.redactor
+        return Redactor(self._around.door.redaction_key, secrets)
 
     def gone(self, manifest: Manifest, at: Instant) -> None:
         """Tell that a RayJob is gone."""

@@ -17,6 +17,7 @@ class Metrics:
         self._declare_log(registry)
         self._declare_reports(registry)
         self._declare_doing(registry)
+        self._declare_caution(registry)
         self._declare_sharing(registry)
 
     def _declare_log(self, registry: CollectorRegistry) -> None:
@@ -136,17 +137,6 @@ class Metrics:
             "Hints that a Ray job may have ended, before it was asked about.",
             registry=registry,
         )
-        self.control_refused = Gauge(
-            "jobledger_control_refused",
-            "1 where jobs are only recorded, because another controller was met at work.",
-            ["kind", "namespace"],
-            registry=registry,
-        )
-        self.clocks_disagree = Gauge(
-            "jobledger_clocks_disagree",
-            "1 while what would end a job waits, because clocks are apart.",
-            registry=registry,
-        )
         self.status_writes = Counter(
             "jobledger_status_writes_total",
             "Writes of .status, by outcome.",
@@ -160,13 +150,27 @@ class Metrics:
             registry=registry,
         )
 
-    def _declare_sharing(self, registry: CollectorRegistry) -> None:
-        """Declare what tells how replicas share the work."""
+    def _declare_caution(self, registry: CollectorRegistry) -> None:
+        """Declare what tells why nothing is done for a job, or not yet."""
+        self.control_refused = Gauge(
+            "jobledger_control_refused",
+            "1 where jobs are only recorded, because another controller was met at work.",
+            ["kind", "namespace"],
+            registry=registry,
+        )
+        self.clocks_disagree = Gauge(
+            "jobledger_clocks_disagree",
+            "1 while what would end a job waits, because clocks are apart.",
+            registry=registry,
+        )
         self.behind_jobs = Gauge(
             "jobledger_ledger_behind_jobs",
             "Jobs for which nothing is done, because the ledger is older than the cluster.",
             registry=registry,
         )
+
+    def _declare_sharing(self, registry: CollectorRegistry) -> None:
+        """Declare what tells how replicas share the work."""
         self.shards = Gauge(
             "jobledger_shards_held",
             "Shards, of 16, whose lease this replica holds.",

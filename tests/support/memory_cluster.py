@@ -10,9 +10,7 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any, Final, Protocol
 from uuid import uuid4
 
@@ -22,7 +20,6 @@ from adapters.kube.decoding import with_kind
 from adapters.kube.errors import Status, status_error
 from adapters.sandbox.builtin_kinds import BUILTIN_KINDS, CRDS, NAMESPACES
 from adapters.sandbox.creation import create
-from adapters.sandbox.definitions import bundled_definitions, complete, kinds_of
 from adapters.sandbox.deletion import delete, delete_options
 from adapters.sandbox.documents import Document, copy_of
 from adapters.sandbox.garbage import GarbageCollector
@@ -37,8 +34,6 @@ from adapters.sandbox.updates import commit, replacement, update
 from adapters.sandbox.write_options import WriteOptions, write_options
 from core.errors import ObjectExists, ObjectNotFound
 from core.ports.cluster import (
-    POD_GROUPS,
-    RAYJOBS,
     Cluster,
     ObjectList,
     ObjectListener,
@@ -47,9 +42,9 @@ from core.ports.cluster import (
     Subscription,
     Watches,
 )
-from core.rayjob.gang import POD_GROUPS as VOLCANO_POD_GROUPS
 from core.values.documents import Json, Manifest, text
 from core.values.instants import Instant
+from tests.support.memory_kinds import custom_kinds, open_kinds, own_definitions
 
 OURS: Final = "jobledger"
 OTHERS: Final = "somebody-else"
@@ -72,7 +67,7 @@ class MemoryCluster(Cluster, Watches):
         """Take the time, and whether objects of our own kinds may be as incomplete as they like."""
         self._now = now
         self._storage = Storage(now=now, begin=1)
-        self._kinds = Kinds((*BUILTIN_KINDS, *(_open_kinds() if admits_all else _custom_kinds())))
+        self._kinds = Kinds((*BUILTIN_KINDS, *(open_kinds() if admits_all else custom_kinds())))
         self._collector = GarbageCollector(self._storage, self._kinds)
         self._watchers: list[Told] = []
         self._verb = ""
@@ -252,7 +247,7 @@ class MemoryCluster(Cluster, Watches):
         return _Thread(listener, self._now)
 
     def _fill(self) -> None:
-        for definition in _definitions():
+        for definition in own_definitions():
             self._storage.put(CRDS.storage, definition)
         for name in FIRST_NAMESPACES:
             target = Target(kind=NAMESPACES)
@@ -375,28 +370,6 @@ def call(listener: ObjectListener, news: str, document: Manifest, at: Instant) -
         listener.gone(document, at)
 
 
-def without_status_fields(kind: Kind, fields: frozenset[str]) -> Kind:
-    """Return a kind whose definition does not have these fields of the status."""
-    schema = copy_of(kind.schema)
-    for field in fields:
-        schema["properties"]["status"]["properties"].pop(field, None)
-    return replace(kind, schema=schema)
-
-
-_ANYTHING: Final[Document] = {
-    "type": "object",
-    "x-kubernetes-preserve-unknown-fields": True,
-    "properties": {
-        "status": {
-            "type": "object",
-            "properties": {},
-            "x-kubernetes-preserve-unknown-fields": True,
-        }
-    },
-}
-RAYJOB_KIND: Final = (RAYJOBS.group, RAYJOBS.version, RAYJOBS.plural)
-
-
 @contextlib.contextmanager
 def _refusals(about: str) -> Iterator[None]:
     """Raise what the adapter makes of a refusal."""
@@ -414,41 +387,3 @@ def _shown(kind: Kind, version: Version) -> dict[str, Any]:
 
 def _at(document: Mapping[str, Any], revision: int) -> Document:
     return {**document, "metadata": {**document["metadata"], "resourceVersion": str(revision)}}
-
-
-@cache
-def _definitions() -> tuple[Document, ...]:
-    found = bundled_definitions()
-    for number, definition in enumerate(found):
-        complete(definition)
-        definition["metadata"] |= {
-            "uid": f"00000000-0000-0000-0000-{number:012}",
-            "creationTimestamp": "2026-01-01T00:00:00Z",
-            "generation": 1,
-        }
-    return tuple(found)
-
-
-@cache
-def _custom_kinds() -> tuple[Kind, ...]:
-    bundled = [kind for definition in _definitions() for kind in kinds_of(definition)]
-    return *bundled, *(_open_kind(resource) for resource in (VOLCANO_POD_GROUPS, POD_GROUPS))
-
-
-@cache
-def _open_kinds() -> tuple[Kind, ...]:
-    return tuple(replace(kind, schema=_ANYTHING) for kind in _custom_kinds())
-
-
-def _open_kind(resource: Resource) -> Kind:
-    """Return a kind of which no definition is at hand: its specification may hold anything."""
-    return Kind(
-        group=resource.group,
-        version=resource.version,
-        plural=resource.plural,
-        kind=resource.kind,
-        custom=True,
-        has_status=True,
-        has_generation=True,
-        schema=_ANYTHING,
-    )

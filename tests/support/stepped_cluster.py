@@ -7,13 +7,8 @@ from collections.abc import Callable, Iterator
 from core.ports.cluster import ObjectListener, Resource
 from core.values.documents import Manifest
 from core.values.instants import Instant
-from tests.support.memory_cluster import (
-    RAYJOB_KIND,
-    Mailbox,
-    MemoryCluster,
-    call,
-    without_status_fields,
-)
+from tests.support.memory_cluster import Mailbox, MemoryCluster, call
+from tests.support.memory_kinds import RAYJOB_KIND, without_status_fields
 
 
 class SteppedCluster(MemoryCluster):

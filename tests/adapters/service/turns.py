@@ -12,8 +12,9 @@ from adapters.memory.leases import MemoryLeases
 from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Inbox
 from adapters.service.leasing import LeaseKeeper
+from adapters.service.prepared import Prepared
 from adapters.service.slots import Slot, Slots
-from adapters.service.turn import Prepared, Turn, TurnParts
+from adapters.service.turn import Turn, TurnParts
 from adapters.telemetry.metrics import Metrics
 from core.log.envelope import StoredEvent
 from core.ports.event_store import AppendResult, StreamAppend
