@@ -15,7 +15,7 @@ import msgspec
 from core.jobs.status_writers import StatusWriter
 from core.log.redaction import Redactor, joined
 from core.rayjob.observations import JobIdentity
-from core.values.documents import Manifest, child, items, text
+from core.values.documents import Manifest, child, items
 
 _PACKING_LEVEL = 1
 
@@ -88,11 +88,7 @@ class LiveJob:
 
 def pack_status(manifest: Manifest) -> bytes:
     """Return the status of an object, and who wrote what, in the form in which they are kept."""
-    managed = [
-        entry
-        for entry in items(manifest, "metadata", "managedFields")
-        if text(entry, "subresource") == "status"
-    ]
+    managed = items(manifest, "metadata", "managedFields")  # of the status alone, as decoded
     kept = {
         name: value
         for name, value in child(manifest, "status").items()

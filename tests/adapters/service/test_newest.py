@@ -1,0 +1,37 @@
+"""What is kept of a job's last status tells who wrote it, as the watch told it."""
+
+from adapters.kube.decoding import ObjectDecoder
+from adapters.service.live import LiveJob, pack, pack_status
+from adapters.service.sightings import identify
+from core.jobs.status_writers import is_driven_here
+from core.log.chain import canonical
+from core.log.redaction import Redactor
+from core.ports.cluster import RAYJOBS
+from tests.adapters.service.parts import a_rayjob
+
+WRITER = {
+    "manager": "jobledger",
+    "subresource": "status",
+    "time": "2026-11-21T12:00:00Z",
+    "fieldsV1": {"f:status": {"f:jobDeploymentStatus": {}}},
+}
+
+
+def test_a_job_that_is_told_again_shows_its_last_status_and_who_wrote_it() -> None:
+    before = a_rayjob()
+    metadata = {**before["metadata"], "managedFields": [WRITER]}
+    after = {**before, "metadata": metadata, "status": {"jobDeploymentStatus": "Complete"}}
+    seen = ObjectDecoder(RAYJOBS).object("a RayJob", canonical(after))
+    job = LiveJob(
+        identity=identify("kind", seen),
+        version="7",
+        glance=(),
+        secrets=frozenset(),
+        redactor=Redactor(b"k" * 32, frozenset()),
+        selected="",
+        phase="Complete",
+        packed=pack(before),
+        shown=pack_status(seen),
+    )
+    assert is_driven_here("RayJob", job.newest)
+    assert job.newest["status"] == {"jobDeploymentStatus": "Complete"}
