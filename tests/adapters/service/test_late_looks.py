@@ -73,7 +73,12 @@ def test_a_pod_that_loses_the_label_by_which_it_is_watched_may_come_back() -> No
     """A watch by labels tells that it went, though it is there."""
     bench = Bench()
     heads = ChildListener(bench.around, "Pod")
-    owner: Json = {"kind": "RayCluster", "uid": "uid-of-cluster", "controller": True}
+    owner: Json = {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "uid": "uid-of-cluster",
+        "controller": True,
+    }
     pod: Manifest = {
         "metadata": {
             "uid": "uid-of-head",

@@ -16,7 +16,8 @@ SOME_TIME = "2026-11-21T12:00:00Z"
 def head_pod(cluster: Manifest, *, version: str = "1", **more: Any) -> Manifest:  # noqa: ANN401 any JSON
     """Return the Pod of a RayCluster's head, as the watch tells of it."""
     metadata = child(cluster, "metadata")
-    owner: Json = {"kind": "RayCluster", "controller": True, "uid": metadata["uid"]}
+    head = {"apiVersion": "ray.io/v1", "kind": "RayCluster"}
+    owner: Json = {**head, "controller": True, "uid": metadata["uid"]}
     return {
         "metadata": {
             "name": "head",
