@@ -17,7 +17,7 @@ def a_child(bench: Bench, resource: Resource, name: str, owner: Manifest) -> Man
     head = {"apiVersion": resource.api_version, "kind": resource.kind}
     owners: Json = [controller(owner)]
     metadata: Manifest = {"name": name, "namespace": "ml", "ownerReferences": owners}
-    return bench.cluster.create(resource, {**head, "metadata": metadata})
+    return bench.cluster.plant(resource, {**head, "metadata": metadata})
 
 
 def uid_of(bench: Bench, resource: Resource, name: str) -> str:

@@ -23,7 +23,7 @@ from core.rayjob.phases import JobStatus
 from core.rayjob.state import COMMAND_ERROR, Attempt, Entrypoint, RayJobState
 from core.trainjob.events import TrainAttemptEnded
 from core.trainjob.state import TrainAttempt, TrainJobState
-from core.values.documents import Manifest, text
+from core.values.documents import Manifest, child, text
 from core.values.ids import StreamId
 from core.values.instants import Instant, rfc3339
 from tests.adapters.service.owned import a_child, controller, uid_of
@@ -337,8 +337,8 @@ def training(scene: Scene) -> Scene:
     labels: Manifest = {"jobset.sigs.k8s.io/jobset-name": TRAINJOB}
     jobset = a_child(scene.bench, JOBSETS, TRAINJOB, scene.job.manifest)
     job = a_child(scene.bench, BATCH_JOBS, f"{TRAINJOB}-node-0", jobset)
-    labelled: Manifest = {"metadata": {"labels": labels}}
-    scene.bench.cluster.merge_patch(BATCH_JOBS, "ml", text(job, "metadata", "name"), labelled)
+    labelled = {**child(job, "metadata"), "labels": labels}
+    scene.bench.cluster.edit(BATCH_JOBS, "ml", text(job, "metadata", "name"), metadata=labelled)
     owners = [controller(job)]
     about: Manifest = {"name": NODE, "namespace": "ml", "labels": labels, "ownerReferences": owners}
     scene.bench.cluster.plant(PODS, {"metadata": about, "spec": {"nodeName": "gpu-9"}})

@@ -39,7 +39,12 @@ def written_by_kuberay(world: ServiceWorld, **said: object) -> None:
     """Write the status as KubeRay's controller does: under its name."""
     at = rfc3339(world.clock.now())
     fields: dict[str, object] = {f"f:{name}": {} for name in ("jobDeploymentStatus", "jobStatus")}
-    entry = {"manager": "ray-operator", "time": at, "fieldsV1": {"f:status": fields}}
+    entry = {
+        "manager": "ray-operator",
+        "subresource": "status",
+        "time": at,
+        "fieldsV1": {"f:status": fields},
+    }
     metadata = {**child(world.job("train"), "metadata"), "managedFields": [entry]}
     shown = {**status(world), **said}
     world.cluster.edit(RAYJOBS, "ml", "train", metadata=metadata, status=shown)

@@ -43,8 +43,8 @@ def test_of_a_raycluster_of_others_nothing_is_captured(scene: Scene) -> None:
 
 def test_of_a_raycluster_that_is_gone_the_pods_are_still_the_jobs(scene: Scene) -> None:
     owner = controller(scene.cluster)
-    scene.bench.cluster.collects_at_once = False  # the garbage collector is slower than this
     scene.bench.cluster.delete(RAYCLUSTERS, "ml", CLUSTER)
+    scene.bench.cluster.collect()
     scene.pod("left", code=1, owner=owner)
     stream = scene.job.identity.stream_id
     deletion = scene.bench.effect(
@@ -53,7 +53,7 @@ def test_of_a_raycluster_that_is_gone_the_pods_are_still_the_jobs(scene: Scene) 
     scene.capturer.before(stream, scene.job, scene.state(), deletion)
     (seen,) = scene.bench.said()
     assert isinstance(seen, EvidenceSeen)
-    assert [pod.name for pod in seen.pods] == ["left"]
+    assert [pod.name for pod in seen.pods] == ["left", "head-1"], "the head is still being stopped"
 
 
 def test_a_log_is_not_kept_if_another_pod_took_the_name_meanwhile(scene: Scene) -> None:
