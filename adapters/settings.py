@@ -141,6 +141,11 @@ class Settings(BaseSettings):
     """Longest pause before a retry."""
     evidence_timeout_seconds: int = 10
     """How long a failure waits for a look at its Pods, where a job's retry policy needs one."""
+    job_events_per_hour: int = Field(default=6000, ge=100)
+    """How many events a job may have in an hour before it is slowed; half of them at once.
+
+    What is seen of a slowed job waits, the latest look at each thing counts. It is never cut off.
+    """
     effect_retry_seconds: int = 10
     """Pause before a request that the API server refused is tried again.
 

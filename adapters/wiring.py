@@ -235,6 +235,7 @@ def _turn(basis: _Basis, handover: Handover) -> Turn:
         metrics=basis.metrics,
         actor=basis.actor,
         pause=basis.stopping.wait,
+        job_events_per_hour=basis.settings.job_events_per_hour,
     )
     return Turn(parts, handover)
 

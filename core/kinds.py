@@ -6,7 +6,7 @@ meets an observation or an event of another, because a stream is one job.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 from core.catalogue import JobEvent
@@ -35,6 +35,7 @@ from core.trainjob.observations import (
 )
 from core.trainjob.state import TrainJobState
 from core.values.documents import Manifest
+from core.values.ids import StreamId, observation_id
 
 JobState: TypeAlias = RayJobState | TrainJobState
 JobObservation: TypeAlias = RayJobObservation | TrainJobObservation
@@ -151,3 +152,18 @@ def is_read_otherwise(state: JobState, observation: JobObservation) -> bool:
         return False
     other_hands = (state.recorded is None) != (observation.recorded == "")
     return other_hands or known.policy != observation.policy
+
+
+def identified(
+    state: JobState, stream: StreamId, version: int, seen: JobObservation
+) -> JobObservation:
+    """Return an observation under an id that no other has whose events differ from its own.
+
+    That of a look follows from the object's version and the settings; where these go there and back
+    it would repeat, and its events would be taken for known. `version`, how long the stream is,
+    tells them apart.
+    """
+    if not is_read_otherwise(state, seen):
+        return seen
+    mark = observation_id(stream, "read otherwise", str(seen.id), str(version))
+    return replace(seen, id=mark)

@@ -7,7 +7,7 @@ waits for one.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from adapters.service.confirmations import Confirmations
@@ -16,12 +16,13 @@ from adapters.service.prepared import Prepared
 from adapters.service.reopening import may_reopen
 from adapters.service.set_back import set_back
 from adapters.service.slots import Slot, Slots
+from adapters.service.slowing import Slowing
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
 from core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
 from core.errors import BrokenChain, LedgerError
 from core.jobs.observations import DecisionDue
-from core.kinds import JobObservation, JobState, decide, is_read_otherwise
+from core.kinds import JobObservation, JobState, decide, identified
 from core.log.envelope import EventRecord
 from core.log.recording import NamedEvent, Tail, Writer, record
 from core.ports.clock import Clock
@@ -29,7 +30,7 @@ from core.ports.event_store import AppendOutcome, AppendResult, EventStore, Stre
 from core.projections.view import advance, states_after
 from core.rayjob.observations import ManifestGone, PollAnswered, SubmitterSeen
 from core.trainjob.observations import TrainJobGone
-from core.values.ids import StreamId, observation_id, shard_of
+from core.values.ids import StreamId, shard_of
 
 log = get_logger(__name__)
 
@@ -95,6 +96,8 @@ class TurnParts:
     actor: str
     pause: Callable[[float], bool]
     """Wait that many seconds; True if the service is to stop."""
+    job_events_per_hour: int = 6000
+    """Beyond it a job is slowed."""
 
 
 class Turn:
@@ -103,6 +106,7 @@ class Turn:
     def __init__(self, parts: TurnParts, follower: Follower) -> None:
         self._parts = parts
         self._follower = follower
+        self._slowing = Slowing(parts.clock, parts.metrics, parts.job_events_per_hour)
         self.unheard: set[int] = set()
         """Shards of which observations were passed over, because they were not held."""
         self.set_back: set[StreamId] = set()
@@ -114,11 +118,12 @@ class Turn:
 
     def run_once(self, wait_seconds: float = WAIT_SECONDS) -> int:
         """Take one turn; return how many observations it took."""
-        arrivals = self._parts.inbox.take(BATCH_OBSERVATIONS_MAX, wait_seconds)
+        taken = self._parts.inbox.take(BATCH_OBSERVATIONS_MAX, wait_seconds)
+        arrivals = self._slowing.admit(taken)
         self._parts.metrics.inbox.set(len(self._parts.inbox))
         if arrivals:
             self._take(arrivals)
-        return len(arrivals)
+        return max(len(taken), len(arrivals))
 
     def is_heard(self, stream: StreamId) -> bool:
         """Return whether this process works on a job. Called by who watches, from any thread.
@@ -212,7 +217,7 @@ class Turn:
         states: list[JobState] = []
         records: list[EventRecord] = []
         for arrival in observations:
-            observation = _identified(state, tail, arrival)
+            observation = identified(state, tail.stream_id, tail.version, arrival)
             try:
                 news = self._decide(state, observation)
                 after = states_after(state, news)
@@ -270,6 +275,7 @@ class Turn:
 
     def _appended(self, item: Prepared) -> None:
         item.slot.view, item.slot.tail = item.view, item.tail
+        self._slowing.spent(item.slot.stream_id, len(item.events))
         for event in item.events:
             self._parts.metrics.events.labels(NAMES[type(event)]).inc()
         try:
@@ -378,19 +384,6 @@ _TURNING_POINTS = (
     TrainJobGone,
 )
 """Observations that may end an attempt or a job, and so the sums of what was seen until then."""
-
-
-def _identified(state: JobState, tail: Tail, seen: JobObservation) -> JobObservation:
-    """Return an observation under an id that no other has whose events differ from its own.
-
-    That of a look follows from the object's version and the settings; where these go there and back
-    it would repeat, and its events would be taken for known. How long the stream is tells them
-    apart.
-    """
-    if not is_read_otherwise(state, seen):
-        return seen
-    mark = observation_id(tail.stream_id, "read otherwise", str(seen.id), str(tail.version))
-    return replace(seen, id=mark)
 
 
 def _named(event: JobEvent) -> NamedEvent:

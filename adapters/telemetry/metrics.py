@@ -56,6 +56,12 @@ class Metrics:
             "Jobs whose state is held in memory: those in which something is left to do.",
             registry=registry,
         )
+        self.jobs_slowed = Gauge(
+            "jobledger_jobs_slowed",
+            "Jobs that have used up their budget of events (job_events_per_hour): what is seen of "
+            "them waits.",
+            registry=registry,
+        )
         self.poisoned = Counter(
             "jobledger_poisoned_observations_total",
             "Observations that the rules could not handle; each is a bug, and is in the log lines.",

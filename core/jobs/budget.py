@@ -1,0 +1,46 @@
+"""How many events a job may have: a budget per hour, beyond which it is slowed and never cut off.
+
+Half of it may be used at once, the other half comes back over the hour. A job that has used more
+than there is waits until it is made good; so in any hour it has no more events than the budget, and
+those of the one turn that used it up.
+"""
+
+from dataclasses import dataclass
+
+HOUR_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What is left of a job's budget at an instant."""
+
+    per_hour: int
+    left: float
+    """Events; below nothing if a turn brought more than there was."""
+    at: float
+    """Monotonic seconds."""
+
+    def now(self, at: float) -> "Budget":
+        """Return what is left at a later instant."""
+        half = self.per_hour / 2
+        gained = max(0.0, at - self.at) * half / HOUR_SECONDS
+        return Budget(self.per_hour, min(half, self.left + gained), at)
+
+    def without(self, events: int) -> "Budget":
+        """Return what is left after so many events."""
+        return Budget(self.per_hour, self.left - events, self.at)
+
+    @property
+    def is_used_up(self) -> bool:
+        """Return whether the job has to wait."""
+        return self.left <= 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether nothing of it is used."""
+        return self.left >= self.per_hour / 2
+
+
+def whole_budget(per_hour: int, at: float) -> Budget:
+    """Return the budget of a job that has had no events for long."""
+    return Budget(per_hour, per_hour / 2, at)

@@ -1,0 +1,74 @@
+"""A job that changes all the time is slowed to its budget of events, and ends as it was left."""
+
+import pytest
+
+from adapters.service.slowing import Slowing
+from core.jobs.budget import whole_budget
+from core.ports.cluster import RAYJOBS
+from core.rayjob.spec import RayJobSpec
+from tests.adapters.service.parts import a_rayjob
+from tests.support.service_world import ServiceWorld
+from tests.support.train_world import TrainWorld
+
+PER_HOUR = 600
+ONE_TURN = 40
+"""More events than a single turn of these jobs brings."""
+EDITS, EVERY = 1200, 0.1
+"""So many edits, so many seconds apart: two minutes."""
+
+
+def slowed(world: ServiceWorld) -> None:
+    """Let the service have a small budget."""
+    turn, service = world.service.turn, world.service
+    turn._slowing = Slowing(world.clock, service.metrics, PER_HOUR)  # noqa: SLF001 set by no test else
+
+
+def slowed_jobs(world: ServiceWorld) -> float | None:
+    return world.service.metrics.registry.get_sample_value("jobledger_jobs_slowed")
+
+
+def test_a_rayjob_that_is_edited_all_the_time_stays_within_its_budget() -> None:
+    world = ServiceWorld()
+    world.plane.holds = True
+    slowed(world)
+    stream = world.create(a_rayjob())
+    world.run(lambda: world.phase("train") == "Running", "the job to run")
+    spec = a_rayjob(shutdownAfterJobFinishes=True)["spec"]
+    for number in range(EDITS):
+        edited = {**spec, "ttlSecondsAfterFinished": number}
+        world.cluster.edit(RAYJOBS, "ml", "train", spec=edited)
+        world.clock.advance(EVERY)
+        world.step()
+    assert len(world.store.read_stream(stream)) <= PER_HOUR / 2 + ONE_TURN
+    assert slowed_jobs(world) == 1
+
+    world.run(lambda: slowed_jobs(world) == 0, "what has waited to be taken in")
+    slot = world.service.slots.held(stream)
+    manifest = slot.view.state.manifest if slot is not None else None
+    assert manifest is not None
+    assert isinstance(manifest.spec, RayJobSpec)
+    assert manifest.spec.ttl_seconds_after_finished == EDITS - 1, "the last edit is in force"
+
+
+def test_a_slowed_job_still_ends() -> None:
+    world = TrainWorld()
+    world.jobsets.holds = True
+    slowed(world)
+    world.install_runtime()
+    stream = world.train()
+    world.run(world.is_so("Created"), "the objects")
+    for number in range(EDITS // 2):
+        world.change(labels={"n": str(number)})
+        world.clock.advance(EVERY)
+        world.step()
+    assert len(world.store.read_stream(stream)) <= PER_HOUR / 2 + ONE_TURN
+    world.jobsets.holds = False
+    world.run(world.is_so("Complete"), "the job to be over")
+
+
+def test_a_budget_is_used_at_once_by_half_and_comes_back_over_the_hour() -> None:
+    budget = whole_budget(PER_HOUR, 0).without(300)
+    assert budget.is_used_up
+    assert not budget.now(13).is_used_up
+    assert budget.now(3600).left == pytest.approx(300)
+    assert budget.now(7200).is_whole
