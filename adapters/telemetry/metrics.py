@@ -56,12 +56,6 @@ class Metrics:
             "Jobs whose state is held in memory: those in which something is left to do.",
             registry=registry,
         )
-        self.jobs_slowed = Gauge(
-            "jobledger_jobs_slowed",
-            "Jobs that have used up their budget of events (job_events_per_hour): what is seen of "
-            "them waits.",
-            registry=registry,
-        )
         self.poisoned = Counter(
             "jobledger_poisoned_observations_total",
             "Observations that the rules could not handle; each is a bug, and is in the log lines.",
@@ -177,6 +171,12 @@ class Metrics:
 
     def _declare_sharing(self, registry: CollectorRegistry) -> None:
         """Declare what tells how replicas share the work."""
+        self.jobs_slowed = Gauge(
+            "jobledger_jobs_slowed",
+            "Jobs that have used up their budget of events (job_events_per_hour): what is seen of "
+            "them waits.",
+            registry=registry,
+        )
         self.shards = Gauge(
             "jobledger_shards_held",
             "Shards, of 16, whose lease this replica holds.",
