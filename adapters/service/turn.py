@@ -24,7 +24,7 @@ from core.errors import BrokenChain, LedgerError
 from core.jobs.observations import DecisionDue
 from core.kinds import JobObservation, JobState, decide, identified
 from core.log.envelope import EventRecord
-from core.log.recording import NamedEvent, Tail, Writer, record
+from core.log.recording import NamedEvent, Writer, record
 from core.ports.clock import Clock
 from core.ports.event_store import AppendOutcome, AppendResult, EventStore, StreamAppend
 from core.projections.view import advance, states_after
