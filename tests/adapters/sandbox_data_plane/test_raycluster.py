@@ -172,11 +172,11 @@ def test_a_ready_cluster_is_not_written_again(world: World) -> None:
 def test_a_malformed_cluster_stops_nobody_else(world: World) -> None:
     broken = raycluster("broken")
     broken["spec"] = {"headGroupSpec": {"template": {"spec": {"containers": "none"}}}}
-    world.create(RAYCLUSTERS, broken)
+    world.api.plant(RAYCLUSTERS, broken)
     odd = raycluster("odd")
     odd["spec"]["workerGroupSpecs"] = [7, {"replicas": "many"}]
     odd["spec"]["headGroupSpec"]["rayStartParams"] = {"dashboard-port": "not a port"}
-    world.create(RAYCLUSTERS, odd)
+    world.api.plant(RAYCLUSTERS, odd)
     world.create(RAYCLUSTERS, raycluster("c", workers=0))
     world.wait_until_ready("c")
 

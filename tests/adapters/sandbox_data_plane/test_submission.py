@@ -100,7 +100,12 @@ def test_a_sidecar_submitter_reaches_its_head_as_localhost(world: World) -> None
     template = document["spec"]["headGroupSpec"]["template"]["spec"]
     template["restartPolicy"] = "Never"
     template["containers"].append(
-        {"name": "ray-job-submitter", "command": ["/bin/bash", "-ce", "--"], "args": [script]}
+        {
+            "name": "ray-job-submitter",
+            "image": "x",
+            "command": ["/bin/bash", "-ce", "--"],
+            "args": [script],
+        }
     )
     document["metadata"]["annotations"] = {"ray.io/disable-provisioned-head-restart": "true"}
     world.create(RAYCLUSTERS, document)

@@ -110,14 +110,14 @@ def batch_job(name: str, container: Document, **spec: object) -> Document:
 
 
 def raycluster(name: str, *, workers: int = 1, **spec: object) -> Document:
-    head = {"rayStartParams": {}, "template": {"spec": {"containers": [{"name": "ray-head"}]}}}
+    head = {"rayStartParams": {}, "template": _template("ray-head")}
     group = {
         "groupName": "small",
         "replicas": workers,
         "minReplicas": 0,
         "maxReplicas": 5,
         "rayStartParams": {},
-        "template": {"spec": {"containers": [{"name": "ray-worker"}]}},
+        "template": _template("ray-worker"),
     }
     return {
         "apiVersion": "ray.io/v1",
@@ -125,6 +125,10 @@ def raycluster(name: str, *, workers: int = 1, **spec: object) -> Document:
         "metadata": {"name": name, "namespace": "default"},
         "spec": {"headGroupSpec": head, "workerGroupSpecs": [group], **spec},
     }
+
+
+def _template(container: str) -> Document:
+    return {"spec": {"containers": [{"name": container, "image": "x"}]}}
 
 
 def head_address(cluster: str) -> str:
