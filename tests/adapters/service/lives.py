@@ -26,6 +26,7 @@ from tests.adapters.service.stories import (
     retry_story,
     suspension_story,
 )
+from tests.rules.rayjob.jobs import CLUSTER_SPEC
 from tests.support.crash_points import Fuse
 from tests.support.life_ends import End, announced, end_in
 from tests.support.service_world import DOOR, ServiceWorld
@@ -87,7 +88,7 @@ def selecting_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorld, 
     del manifest["spec"]["rayClusterSpec"]
     stream = world.create(manifest)
     world.run(lambda: world.phase("train") == "Initializing", "the job to look for its RayCluster")
-    world.cluster.create(RAYCLUSTERS, {**shared, "metadata": place, "spec": {}})
+    world.cluster.create(RAYCLUSTERS, {**shared, "metadata": place, "spec": CLUSTER_SPEC})
     world.run(lambda: world.phase("train") == "Complete", "the job to succeed")
     assert world.cluster.get(RAYCLUSTERS, "ml", "shared"), "it is not the job's to delete"
     world.cluster.delete(RAYCLUSTERS, "ml", "shared")
