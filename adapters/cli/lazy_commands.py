@@ -28,6 +28,7 @@ COMMANDS = {
     "import": ("import_", "import_"),
     "verify": ("verify", "verify"),
     "rebuild": ("rebuild", "rebuild"),
+    "recover": ("recover", "recover"),
     "seal": ("seal", "app"),
     "archive": ("archive", "app"),
     "db": ("db", "app"),

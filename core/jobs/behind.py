@@ -5,7 +5,15 @@ events whose effects are in the cluster. Everything that is done or shown outsid
 before: so whatever of ours the log cannot explain was explained by events that are lost.
 """
 
-from core.jobs.events import LedgerBehindFound
+from collections.abc import Iterable
+from dataclasses import replace
+
+from core.jobs.events import (
+    ControlReleased,
+    ControlTaken,
+    LedgerBehindFound,
+    RecoveredFromCluster,
+)
 from core.jobs.observations import LedgerSetBack
 from core.values.instants import Instant
 
@@ -29,6 +37,22 @@ def mark_of(since: Instant) -> str:
     A later holding has another, so an annotation that was left on the job asks for nothing.
     """
     return since.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def holding_of(events: Iterable[object]) -> LedgerBehindFound | None:
+    """Return the last finding a job is held for, with the signs of those before; None: it is free.
+
+    Args:
+        events: The job's whole stream, in order.
+    """
+    held: LedgerBehindFound | None = None
+    for event in events:
+        if isinstance(event, LedgerBehindFound):
+            signs = event.signs if held is None else (*held.signs, *event.signs)
+            held = replace(event, signs=signs)
+        elif isinstance(event, RecoveredFromCluster | ControlTaken | ControlReleased):
+            held = None
+    return held
 
 
 def set_back(told: LedgerSetBack) -> tuple[LedgerBehindFound]:

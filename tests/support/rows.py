@@ -20,7 +20,14 @@ from core.kinds import JobState
 from core.log.chain import GENESIS, canonical, first_fault
 from core.log.recording import NamedEvent, Tail, Writer, record
 from core.projections.view import View, advance
-from core.rayjob.events import JobAdopted, JobSuspended, RayJobEvent, TransitionsMissed
+from core.rayjob.events import (
+    JobAdopted,
+    JobCompleted,
+    JobFailed,
+    JobSuspended,
+    RayJobEvent,
+    TransitionsMissed,
+)
 from core.rayjob.observations import RayJobObservation
 from core.rayjob.phases import FOLLOWERS
 from core.rayjob.phases import Phase as RayJobPhase
@@ -208,7 +215,8 @@ def check_laws(
 def _is_leap(event: JobEvent) -> bool:
     """Return whether an event tells where a job stands, and not how it got there."""
     unseen = isinstance(event, JobSuspended) and event.attempt == 0
-    return unseen or isinstance(event, JobAdopted | TransitionsMissed | TrainJobAdopted)
+    ended = isinstance(event, JobCompleted | JobFailed) and event.inferred  # nobody saw the way
+    return unseen or ended or isinstance(event, JobAdopted | TransitionsMissed | TrainJobAdopted)
 
 
 def check_phases(decider: Decider[State, Event, Observation], history: Iterable[Event]) -> None:
