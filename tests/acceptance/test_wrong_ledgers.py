@@ -138,10 +138,10 @@ def test_an_old_schema(terminal: Terminal, ledger_url: str) -> None:
 
 def test_a_newer_schema(terminal: Terminal, ledger_url: str) -> None:
     with psycopg.connect(plain_url(ledger_url), autocommit=True) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = 'zzzz'")
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
         connection.execute("COMMENT ON TABLE alembic_version IS NULL")
     commands = {**READING, "upgrade": ("db", "upgrade")}
-    said = "has schema zzzz, which is newer than this program"
+    said = "has schema 9999, which is newer than this program"
     assert_all_tell(terminal, ledger_url, said, commands=commands)
 
 

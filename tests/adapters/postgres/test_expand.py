@@ -85,7 +85,7 @@ def test_whatever_a_released_schema_offers_every_later_one_offers_too(database_u
 def newer(url: str, works_from: str) -> None:
     """Let the database have a schema that this program does not know."""
     with psycopg.connect(plain_url(url), autocommit=True) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = 'zzzz'")
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
         connection.execute(f"COMMENT ON TABLE alembic_version IS '{works_from}'")
 
 
