@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from core.errors import LedgerError
 from core.jobs.evidence import LOG_BYTES_MAX, KeptLog, PodEvidence, RayEvidence
 from core.log.redaction import Redactor
 from core.ports.evidence import EvidenceStore
@@ -44,17 +45,22 @@ class Found:
 def kept_logs(
     found: Found, redactor: Redactor, store: EvidenceStore, at: Instant
 ) -> Iterator[KeptLog]:
-    """Keep the ends of logs, redacted; an empty one is told as missing and not kept."""
+    """Keep the ends of logs, redacted; one that is empty or cannot be kept is told as missing."""
     for raw in found.logs:
         scrubbed = redactor.text(raw.end, LOG_BYTES_MAX, keep_end=True)
         if not scrubbed.strip():
             found.missing.setdefault(f"log of {raw.source}", "it is empty")
             continue
         encoded = scrubbed.encode()
+        try:
+            digest = store.put(encoded, at)
+        except LedgerError as error:  # the rest of the evidence is told all the same
+            found.missing.setdefault(f"log of {raw.source}", str(error))
+            continue
         yield KeptLog(
             source=raw.source,
             container=raw.container,
-            digest_of_content=store.put(encoded, at),
+            digest_of_content=digest,
             size=len(encoded),
             cut=raw.cut,
             last_lines=tuple(scrubbed.splitlines()[-LAST_LINES:]),
