@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from tests.upstream.changing import put
+from tests.upstream.changing import Document, put
 from tests.upstream.programs import Oracle
 from tests.upstream.runtime_changes import RUNTIME_CHANGES
 from tests.upstream.trainjob_cases import Case, case_of_changes
@@ -22,15 +22,25 @@ variables = st.lists(
     st.fixed_dictionaries({"name": st.sampled_from(["A", "B", "STORAGE_URI"]), "value": values}),
     max_size=4,
 )
-amounts = st.sampled_from(["0", "1", "2", "500m", "1.5", "3", "1Gi", "0.1", "100000000n"])
-resources = st.dictionaries(
-    st.sampled_from(["limits", "requests"]),
-    st.dictionaries(
-        st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "amd.com/gpu", "example.com/npu"]),
-        amounts,
-        max_size=3,
-    ),
-)
+devices = st.sampled_from(["0", "1", "2", "8"])
+parts = st.sampled_from(["0", "1", "2", "500m", "1.5", "0.1", "100000000n"])
+
+
+def nodes_with(gpu: str) -> st.SearchStrategy[Document]:
+    """Return resources of a node with one kind of GPU: of two, upstream takes any."""
+    amounts = st.fixed_dictionaries(
+        {},
+        optional={
+            "cpu": parts,
+            "memory": st.sampled_from(["0", "1Gi", "1.5Gi", "1000M", "1e9"]),
+            gpu: devices,
+            "example.com/npu": devices,
+        },
+    )
+    return st.dictionaries(st.sampled_from(["limits", "requests"]), amounts)
+
+
+resources = st.sampled_from(["nvidia.com/gpu", "amd.com/gpu"]).flatmap(nodes_with)
 trainers = st.fixed_dictionaries(
     {},
     optional={
