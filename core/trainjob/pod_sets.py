@@ -102,6 +102,18 @@ def _requests(container: Json) -> Amounts:
     return amounts(child(container, "resources").get("requests"))
 
 
+def gang_of(pod_sets: Iterable[PodSet]) -> dict[str, Json]:
+    """Return what a PodGroup asks for: all Pods at once, and what they request together."""
+    sets = tuple(pod_sets)
+    needed = total(
+        {name: amount * item.count for name, amount in item.requests.items()} for item in sets
+    )
+    gang: dict[str, Json] = {"minMember": sum(item.count for item in sets)}
+    if needed:
+        gang["minResources"] = {name: str(needed[name]) for name in sorted(needed)}
+    return gang
+
+
 def pod_sets_of(spec: Manifest, job: Manifest, runtime: Manifest) -> tuple[PodSet, ...]:
     """Return the Pod sets of a patched JobSet specification.
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from core.ports.cluster import POD_GROUPS, Resource
 from core.trainjob.framework import ApplyRule, BuiltObject, Info, Plugin
-from core.values.documents import Json, Manifest, number
-from core.values.quantities import total
+from core.trainjob.pod_sets import gang_of
+from core.values.documents import Manifest, number
 
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 SCHEDULE_TIMEOUT_SECONDS = 60
@@ -34,16 +34,10 @@ class Coscheduling(Plugin):
         policy = info.pod_group_policy("coscheduling")
         if policy is None:
             return ()
-        needed = total(
-            {name: amount * item.count for name, amount in item.requests.items()}
-            for item in info.pod_sets
-        )
         timeout = number(policy, "scheduleTimeoutSeconds")
-        spec: dict[str, Json] = {
-            "minMember": sum(item.count for item in info.pod_sets),
+        spec: Manifest = {
+            **gang_of(info.pod_sets),
             "scheduleTimeoutSeconds": SCHEDULE_TIMEOUT_SECONDS if timeout is None else timeout,
         }
-        if needed:
-            spec["minResources"] = {name: str(needed[name]) for name in sorted(needed)}
         group: Manifest = {"metadata": {"name": info.name}, "spec": spec}
         return (BuiltObject(resource=POD_GROUPS, manifest=group, rule=ApplyRule.IDLE),)

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from core.ports.cluster import VOLCANO_POD_GROUPS
 from core.trainjob.framework import ApplyRule, BuiltObject, Info, Plugin
-from core.values.documents import Json, Manifest, number, text
-from core.values.quantities import total
+from core.trainjob.pod_sets import gang_of
+from core.values.documents import Manifest, number, text
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
@@ -39,13 +39,7 @@ class Volcano(Plugin):
         policy = info.pod_group_policy("volcano")
         if policy is None:
             return ()
-        needed = total(
-            {name: amount * item.count for name, amount in item.requests.items()}
-            for item in info.pod_sets
-        )
-        spec: dict[str, Json] = {"minMember": sum(item.count for item in info.pod_sets)}
-        if needed:
-            spec["minResources"] = {name: str(needed[name]) for name in sorted(needed)}
+        spec = gang_of(info.pod_sets)
         if queue := info.annotations.get(QUEUE_ANNOTATION):
             spec["queue"] = queue
         for item in info.pod_sets:  # the last one counts
