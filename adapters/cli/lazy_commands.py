@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 COMMANDS = {
     "run": ("run", "run"),
     "serve": ("serve", "serve"),
+    "webhooks": ("webhooks", "webhooks"),
     "sandbox": ("sandbox", "sandbox"),
     "demo": ("demo", "demo"),
     "apply": ("apply", "apply"),

@@ -1,6 +1,7 @@
 """Serves an application from a thread of its own."""
 
 import socket
+import ssl
 import threading
 
 import uvicorn
@@ -27,20 +28,26 @@ class CannotServe(JobledgerError):
 
 
 class HttpServer:
-    """uvicorn in a thread; signals stay with the main thread.
+    """uvicorn in a thread; signals stay with the main thread. With `tls` it serves HTTPS.
 
     Raises:
         CannotServe: nobody can listen on that host and port.
     """
 
     def __init__(
-        self, app: ASGIApp, host: str, port: int, head_seconds: float = HEAD_SECONDS
+        self,
+        app: ASGIApp,
+        host: str,
+        port: int,
+        head_seconds: float = HEAD_SECONDS,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         try:
             self._socket = socket.create_server((host, port))
         except OSError as error:
             raise CannotServe(host, port, error, ELSEWHERE) from error
-        self.url = f"http://{host}:{self._socket.getsockname()[1]}"
+        scheme = "https" if tls is not None else "http"
+        self.url = f"{scheme}://{host}:{self._socket.getsockname()[1]}"
         config = uvicorn.Config(
             app,
             http=patient_protocol(head_seconds),
@@ -48,6 +55,8 @@ class HttpServer:
             access_log=False,
             lifespan="off",
         )
+        config.load()
+        config.ssl = tls  # a context of the caller's: its certificate changes while it serves
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
             target=self._server.run, args=([self._socket],), name="http", daemon=True

@@ -1,0 +1,131 @@
+"""The certificate that webhooks are served with, where no cert-manager makes one.
+
+Each renewal makes an authority of its own that signs one certificate and is forgotten: its key is
+kept nowhere, so nothing else can ever be signed by it. What the API server trusts is the new
+authority and the one before, until the latter has ended, so replicas may change over one by one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from core.values.instants import Instant
+
+VALID = timedelta(days=90)
+RENEWED_BEFORE_END = timedelta(days=30)
+BACKDATED = timedelta(minutes=10)
+"""Clocks differ."""
+
+TRUSTED_MAX = 3
+"""So many authorities are trusted at once; more are never needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A certificate, its key, and the authorities that it may be checked by. All PEM."""
+
+    chain: str
+    key: str
+    trusted: str
+
+    def __repr__(self) -> str:
+        """Return no key."""
+        return "Certificate(…)"
+
+
+def new_certificate(names: Sequence[str], now: Instant, before: str = "") -> Certificate:
+    """Return a certificate for DNS names.
+
+    Args:
+        names: The DNS names; the first is the subject's.
+        now: It is valid from about then, for `VALID`.
+        before: Authorities that were trusted until now (PEM); those that last are trusted on.
+    """
+    authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    # A name of its own: of two authorities of one name OpenSSL would try one only.
+    authority_name = _name(f"jobledger webhooks authority {x509.random_serial_number():x}")
+    authority = (
+        _builder(authority_name, authority_name, authority_key, now)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_may_sign(), critical=True)
+        .sign(authority_key, hashes.SHA256())
+    )
+    certificate = (
+        _builder(_name(names[0]), authority_name, key, now)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_known_as(names), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .sign(authority_key, hashes.SHA256())
+    )
+    trusted = [authority, *_lasting(before, now)][:TRUSTED_MAX]
+    return Certificate(
+        chain=_pem(certificate),
+        key=key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode(),
+        trusted="".join(_pem(one) for one in trusted),
+    )
+
+
+def is_due(chain: str, names: Sequence[str], now: Instant) -> bool:
+    """Return whether a certificate has to be made anew: it ends soon, or is none for the names."""
+    try:
+        certificate = x509.load_pem_x509_certificate(chain.encode())
+        of = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        known = of.value.get_values_for_type(x509.DNSName)
+    except (ValueError, x509.ExtensionNotFound):
+        return True
+    lasts = certificate.not_valid_after_utc - now > RENEWED_BEFORE_END
+    return not lasts or not set(names) <= set(known)
+
+
+def _lasting(trusted: str, now: Instant) -> list[x509.Certificate]:
+    try:
+        found = x509.load_pem_x509_certificates(trusted.encode()) if trusted else []
+    except ValueError:
+        return []
+    return [one for one in found if one.not_valid_after_utc > now]
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: Instant
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - BACKDATED)
+        .not_valid_after(now + VALID)
+    )
+
+
+def _known_as(names: Sequence[str]) -> x509.SubjectAlternativeName:
+    return x509.SubjectAlternativeName([x509.DNSName(one) for one in names])
+
+
+def _may_sign() -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=True,
+        crl_sign=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _name(common: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common[:64])])
+
+
+def _pem(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(Encoding.PEM).decode()

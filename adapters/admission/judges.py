@@ -1,0 +1,78 @@
+"""Which webhook judges what, at which path, and what it looks up in the cluster for it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from adapters.admission.reviews import Answer, Judge
+from core.jobs.admission import ADMITTED
+from core.ports.cluster import CLUSTER_TRAINING_RUNTIMES, JOBSETS, TRAINING_RUNTIMES, Cluster
+from core.rayjob import admission as of_rayjob
+from core.trainjob import admission as of_trainjob
+from core.trainjob.framework import Plugin
+from core.trainjob.spec import read_runtime_ref
+from core.values.documents import Manifest, text
+from core.values.instants import Instant
+
+VALIDATE_RAYJOB = "/validate-ray-io-v1-rayjob"
+DEFAULT_TRAINJOB = "/mutate-trainer-kubeflow-org-v1alpha1-trainjob"
+VALIDATE_TRAINJOB = "/validate-trainer-kubeflow-org-v1alpha1-trainjob"
+VALIDATE_RUNTIME = "/validate-trainer-kubeflow-org-v1alpha1-trainingruntime"
+VALIDATE_CLUSTER_RUNTIME = "/validate-trainer-kubeflow-org-v1alpha1-clustertrainingruntime"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Court:
+    """What the judges judge by."""
+
+    cluster: Cluster
+    plugins: Sequence[Plugin]
+    now: Callable[[], Instant]
+    runtime_env_problem: Callable[[str], str]
+    """What is wrong with the text of a `spec.runtimeEnvYAML`; empty: nothing."""
+    strict: bool = False
+    """Refuse RayJobs for all that their status would refuse, and not only for their name."""
+
+    def judges(self) -> Mapping[str, Judge]:
+        """Return all, by path: upstream's."""
+        return {
+            VALIDATE_RAYJOB: self._rayjob,
+            DEFAULT_TRAINJOB: self._defaults,
+            VALIDATE_TRAINJOB: self._trainjob,
+            VALIDATE_RUNTIME: _runtime,
+            VALIDATE_CLUSTER_RUNTIME: _runtime,
+        }
+
+    def _rayjob(self, new: Manifest, old: Manifest | None) -> Answer:
+        problem = self.runtime_env_problem(text(new, "spec", "runtimeEnvYAML"))
+        verdict = of_rayjob.admission_of(new, old, problem, strict=self.strict)
+        return Answer(verdict=verdict)
+
+    def _defaults(self, new: Manifest, old: Manifest | None) -> Answer:
+        times = of_trainjob.times_of_patches(new, old, self.now())
+        patch = tuple(
+            {"op": "add", "path": f"/spec/runtimePatches/{index}/time", "value": time}
+            for index, time in times
+        )
+        return Answer(verdict=ADMITTED, patch=patch)
+
+    def _trainjob(self, new: Manifest, old: Manifest | None) -> Answer:
+        if not of_trainjob.is_built_anew(new, old):
+            return Answer(verdict=ADMITTED)
+        verdict = of_trainjob.admission_of(self.plugins, new, self._runtime_of(new))
+        if old is not None and not verdict.refusal:
+            where = text(new, "metadata", "namespace"), text(new, "metadata", "name")
+            change = of_trainjob.admission_of_change(new, old, self.cluster.get(JOBSETS, *where))
+            verdict = change if change.refusal else verdict
+        return Answer(verdict=verdict)
+
+    def _runtime_of(self, job: Manifest) -> Manifest | None:
+        ref = read_runtime_ref(job)
+        if not ref.name or not ref.is_supported:
+            return None
+        if ref.is_cluster_wide:
+            return self.cluster.get(CLUSTER_TRAINING_RUNTIMES, "", ref.name)
+        return self.cluster.get(TRAINING_RUNTIMES, text(job, "metadata", "namespace"), ref.name)
+
+
+def _runtime(new: Manifest, old: Manifest | None) -> Answer:
+    return Answer(verdict=of_trainjob.admission_of_runtime(new, old))

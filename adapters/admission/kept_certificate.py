@@ -1,0 +1,151 @@
+"""Our own certificate in a Secret that all replicas share, and its authority where it is trusted.
+
+Whoever finds it missing or near its end makes a new one; of two that do so at once one wins, and
+the other takes that. Then the authority is written into the webhook configurations.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from adapters.admission.certificates import Certificate, is_due, new_certificate
+from core.errors import JobledgerError, ObjectChanged, ObjectExists
+from core.ports.cluster import SECRETS, Cluster, Resource
+from core.values.documents import Json, Manifest, child, items, text
+from core.values.instants import Instant
+
+CONFIGURATIONS = (
+    Resource(
+        "admissionregistration.k8s.io",
+        "v1",
+        "mutatingwebhookconfigurations",
+        "MutatingWebhookConfiguration",
+    ),
+    Resource(
+        "admissionregistration.k8s.io",
+        "v1",
+        "validatingwebhookconfigurations",
+        "ValidatingWebhookConfiguration",
+    ),
+)
+SECRET_TYPE = "kubernetes.io/tls"  # noqa: S105 a name of Kubernetes
+OURS = {"jobledger.dev/part": "webhooks"}
+"""The label of what may be written."""
+CHAIN, KEY, TRUSTED = "tls.crt", "tls.key", "ca.crt"
+
+
+class ForeignSecret(JobledgerError):
+    """A Secret has the name of ours, and somebody else has made it."""
+
+    def __init__(self, namespace: str, name: str) -> None:
+        self.namespace, self.name = namespace, name
+        super().__init__(
+            f"Secret {namespace}/{name} was not made by jobledger: mount it and name it with "
+            "--cert-dir, or delete it, or name another Service with --service"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptCertificate:
+    """The Secret with the certificate of a Service."""
+
+    cluster: Cluster
+    now: Callable[[], Instant]
+    namespace: str
+    service: str
+    other_names: tuple[str, ...] = ()
+    """Further DNS names, for an API server that calls by another."""
+    configuration: str = "jobledger"
+    """Name of the webhook configurations that are told whom to trust."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Return the DNS names that the API server calls the Service by."""
+        name = f"{self.service}.{self.namespace}.svc"
+        return (name, f"{name}.cluster.local", *self.other_names)
+
+    @property
+    def secret_name(self) -> str:
+        """Return the name of the Secret."""
+        return f"{self.service}-tls"
+
+    def read(self) -> Certificate:
+        """Return the certificate to serve with, made anew if it has to be; trust is published.
+
+        Raises:
+            ClusterError: the API server does not answer, or refuses.
+            ForeignSecret: the Secret of that name is somebody else's.
+        """
+        certificate = self._current()
+        self._publish(certificate.trusted)
+        return certificate
+
+    def _current(self) -> Certificate:
+        found = self.cluster.get(SECRETS, self.namespace, self.secret_name)
+        if found is not None and not _is_ours(found):
+            raise ForeignSecret(self.namespace, self.secret_name)
+        kept = _certificate(found)
+        if kept is not None and not is_due(kept.chain, self.names, self.now()):
+            return kept
+        made = new_certificate(self.names, self.now(), kept.trusted if kept else "")
+        try:
+            self._keep(made, found)
+        except (ObjectChanged, ObjectExists):  # another replica was first
+            return self._current()
+        return made
+
+    def _keep(self, made: Certificate, found: Manifest | None) -> None:
+        data = {CHAIN: made.chain, KEY: made.key, TRUSTED: made.trusted}
+        metadata: Manifest = {
+            "name": self.secret_name,
+            "namespace": self.namespace,
+            "labels": OURS,
+        }
+        secret: Manifest = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "type": SECRET_TYPE,
+            "metadata": child(found, "metadata") if found is not None else metadata,
+            "data": {key: base64.b64encode(pem.encode()).decode() for key, pem in data.items()},
+        }
+        if found is None:
+            self.cluster.create(SECRETS, secret)
+        else:
+            self.cluster.replace(SECRETS, secret)
+
+    def _publish(self, trusted: str) -> None:
+        bundle = base64.b64encode(trusted.encode()).decode()
+        for resource in CONFIGURATIONS:
+            found = self.cluster.get(resource, "", self.configuration)
+            if found is None or not _is_ours(found):
+                continue
+            hooks = [_trusting(hook, bundle) for hook in items(found, "webhooks")]
+            if hooks != list(items(found, "webhooks")):
+                try:
+                    self.cluster.replace(resource, {**found, "webhooks": hooks})
+                except ObjectChanged:
+                    continue  # another replica, or the operator: looked at again soon
+
+
+def _is_ours(found: Manifest) -> bool:
+    labels = child(found, "metadata", "labels")
+    return all(text(labels, key) == value for key, value in OURS.items())
+
+
+def _trusting(hook: Json, bundle: str) -> Manifest:
+    settled = child(hook)
+    return {**settled, "clientConfig": {**child(settled, "clientConfig"), "caBundle": bundle}}
+
+
+def _certificate(secret: Manifest | None) -> Certificate | None:
+    """Return what a Secret holds; None if it is not there, or holds no certificate."""
+    data = child(secret or {}, "data")
+    try:
+        parts = [base64.b64decode(text(data, key), validate=True).decode() for key in _PARTS]
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return Certificate(*parts) if all(parts) else None
+
+
+_PARTS = (CHAIN, KEY, TRUSTED)

@@ -1,0 +1,129 @@
+"""AdmissionReviews over HTTP: what comes in is read, judged, and answered.
+
+A review that cannot be read gets a 400 that says why; one that cannot be judged now (the API server
+does not answer) a 503. In both cases the webhook's failurePolicy decides about the object.
+Source: Kubernetes' admission.k8s.io/v1.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from adapters.telemetry.logging import get_logger
+from core.errors import ClusterError
+from core.jobs.admission import Verdict
+from core.values.documents import Json, Manifest, child, text
+
+BYTES_MAX = 8 * 1024 * 1024
+"""Longest review: the API server takes objects of 3 MB, and an update carries two of them."""
+
+API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
+FORBIDDEN = 403
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What is said of one object."""
+
+    verdict: Verdict
+    patch: tuple[Manifest, ...] = ()
+    """Changes of the object (RFC 6902)."""
+
+
+Judge = Callable[[Manifest, Manifest | None], Answer]
+"""Takes the object as it would be, and as it is (None where it is created)."""
+
+
+class Unreadable(Exception):
+    """The body is no AdmissionReview; the text says what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """One question."""
+
+    uid: str
+    new: Manifest
+    old: Manifest | None
+
+
+def webhook_app(judges: Mapping[str, Judge]) -> Starlette:
+    """Return the application; `judges` are by the path that they answer at.
+
+    `/healthz` says that it is served.
+    """
+
+    async def healthz(request: Request) -> Response:
+        del request
+        return JSONResponse({"alive": True})
+
+    hooks = [Route(path, _endpoint(judge), methods=["POST"]) for path, judge in judges.items()]
+    return Starlette(routes=[Route("/healthz", healthz), *hooks])
+
+
+def _endpoint(judge: Judge) -> Callable[[Request], object]:
+    async def answered(request: Request) -> Response:
+        try:
+            review = read_review(await _body(request))
+        except Unreadable as error:
+            return JSONResponse({"error": str(error)}, status_code=400)
+        try:
+            answer = await run_in_threadpool(judge, review.new, review.old)
+        except ClusterError as error:
+            log.warning("cannot judge", path=request.url.path, why=str(error))
+            return JSONResponse({"error": f"cannot be judged now: {error}"}, status_code=503)
+        return JSONResponse(review_of(review, answer))
+
+    return answered
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > BYTES_MAX:
+            raise Unreadable(f"the review is longer than {BYTES_MAX} bytes")
+    return bytes(body)
+
+
+def read_review(body: bytes) -> Review:
+    """Return the question that a body holds.
+
+    Raises:
+        Unreadable: it holds none.
+    """
+    try:
+        read: Json = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("the body is no JSON") from error
+    document = child(read)
+    if text(document, "kind") != KIND or text(document, "apiVersion") != API_VERSION:
+        raise Unreadable(f"the body is no {KIND} of {API_VERSION}")
+    request = child(document, "request")
+    uid, new, old = text(request, "uid"), request.get("object"), request.get("oldObject")
+    if not uid or not isinstance(new, Mapping):
+        raise Unreadable("request.uid and request.object are needed")
+    return Review(uid, new, old if isinstance(old, Mapping) else None)
+
+
+def review_of(review: Review, answer: Answer) -> Manifest:
+    """Return the answer as the API server reads it."""
+    verdict = answer.verdict
+    response: dict[str, Json] = {"uid": review.uid, "allowed": not verdict.refusal}
+    if verdict.refusal:
+        response["status"] = {"message": verdict.refusal, "reason": "Forbidden", "code": FORBIDDEN}
+    if verdict.warnings:
+        response["warnings"] = list(verdict.warnings)
+    if answer.patch and not verdict.refusal:
+        patch = json.dumps(answer.patch).encode()
+        response |= {"patchType": "JSONPatch", "patch": base64.b64encode(patch).decode()}
+    return {"apiVersion": API_VERSION, "kind": KIND, "response": response}

@@ -1,0 +1,113 @@
+"""The composition root of the admission webhooks: a server of their own, without a ledger."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+
+from adapters.admission import tls
+from adapters.admission.judges import Court
+from adapters.admission.kept_certificate import ForeignSecret, KeptCertificate
+from adapters.admission.reviews import webhook_app
+from adapters.http.server import HttpServer
+from adapters.kube.client import KubernetesCluster
+from adapters.kube.connection import ConnectionSettings, connect
+from adapters.service.plugins import trainjob_plugins
+from adapters.service.runtime_env import parse_runtime_env
+from adapters.settings import Settings
+from adapters.telemetry.logging import get_logger
+from core.errors import ClusterError
+from core.values.instants import Instant
+
+LOOK_SECONDS = 60.0
+"""Pause between two looks at the certificate and at who trusts it."""
+
+CONNECTIONS = 50
+"""As many as requests are judged at once."""
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookOptions:
+    """How webhooks are served."""
+
+    host: str
+    port: int
+    namespace: str
+    service: str
+    """The Service in front, which the certificate is for."""
+    cert_dir: Path | None = None
+    """Where somebody else keeps a certificate; None: we keep one in a Secret."""
+    dns_names: tuple[str, ...] = ()
+    """Further names in our certificate."""
+    configuration: str = "jobledger"
+    """Name of the webhook configurations that are told whom to trust."""
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Webhooks:
+    """The server, and what keeps its certificate fresh."""
+
+    http: HttpServer
+    refresh: Callable[[], None]
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self.http.start()
+
+    def keep_fresh(self, stopped: Event) -> None:
+        """Look after the certificate until told to stop, then end."""
+        while not stopped.wait(LOOK_SECONDS):
+            try:
+                self.refresh()
+            except (ClusterError, ForeignSecret, tls.NoCertificate) as error:
+                log.warning("certificate not looked at", why=str(error))
+        self.http.stop()
+
+
+def webhooks(settings: Settings, options: WebhookOptions) -> Webhooks:
+    """Return the webhooks with a certificate; nothing is served yet.
+
+    Raises:
+        ClusterError: the API server does not answer, or refuses.
+        ForeignSecret: the Secret that we would keep is somebody else's.
+        NoCertificate: `cert_dir` holds none that can be used.
+        CannotServe: nobody can listen there.
+    """
+    connection = ConnectionSettings(
+        kubeconfig=settings.kubeconfig, context=settings.context, connections=CONNECTIONS
+    )
+    cluster = KubernetesCluster(connect(connection))
+    secured = tls.context()
+    kept = KeptCertificate(
+        cluster=cluster,
+        now=_now,
+        namespace=options.namespace,
+        service=options.service,
+        other_names=options.dns_names,
+        configuration=options.configuration,
+    )
+
+    def refresh() -> None:
+        if options.cert_dir is not None:
+            tls.take_from(secured, options.cert_dir)
+        else:
+            tls.take(secured, kept.read())
+
+    refresh()
+    court = Court(
+        cluster=cluster,
+        plugins=trainjob_plugins(),
+        now=_now,
+        runtime_env_problem=lambda text: parse_runtime_env(text)[1],
+        strict=options.strict,
+    )
+    app = webhook_app(court.judges())
+    return Webhooks(HttpServer(app, options.host, options.port, tls=secured), refresh)
+
+
+def _now() -> Instant:
+    return datetime.now(UTC)
