@@ -13,7 +13,7 @@ from adapters.cli.options import DatabaseUrl, DataDir, Kubeconfig, OutputOption,
 from adapters.cli.output import Output, console, marked, print_json, show
 from adapters.cli.progressing import progressing
 from adapters.kube.checks import cluster as of_cluster
-from adapters.kube.checks import leaks
+from adapters.kube.checks import leaks, webhooks
 from adapters.ledger_wiring import Ledger
 from adapters.postgres.checks import housekeeping, invariants
 from adapters.postgres.condition import condition
@@ -87,7 +87,7 @@ def _all(found: Patient, *, full: bool) -> Iterator[tuple[str, str, list[Finding
         yield from _of_database(found, full=full)
     if found.transport is not None:
         view, about = cluster_view(found), objects(found)
-        yield from _asked(of_cluster.CHECKS, lambda: view)
+        yield from _asked((*of_cluster.CHECKS, *webhooks.CHECKS), lambda: view)
         yield from _asked(leaks.CHECKS, lambda: about)
 
 
@@ -194,7 +194,7 @@ def catalogue() -> Iterator[tuple[str, str, str]]:
     for of_rules in (*invariants.CHECKS, *invariants.WHOLE):
         yield "database", of_rules.name, of_rules.asks
     yield "cluster", "api-server", REACHED["api-server"]
-    for of_server in of_cluster.CHECKS:
+    for of_server in (*of_cluster.CHECKS, *webhooks.CHECKS):
         yield "cluster", of_server.name, of_server.asks
     for of_objects in leaks.CHECKS:
         yield "cluster", of_objects.name, of_objects.asks

@@ -1,0 +1,108 @@
+"""Whether somebody answers for the admission webhooks that our kinds of objects pass."""
+
+from collections.abc import Iterator
+
+from adapters.kube.checks.cluster import ClusterView
+from core.errors import ObjectNotFound, RequestForbidden
+from core.forensics.findings import Check, Finding, error, note, warning
+from core.ports.cluster import (
+    CLUSTER_TRAINING_RUNTIMES,
+    JOBSETS,
+    RAYCLUSTERS,
+    RAYJOBS,
+    TRAINING_RUNTIMES,
+    TRAINJOBS,
+    Resource,
+)
+from core.values.documents import Json, Manifest, child, items, text
+
+CONFIGURATIONS = tuple(
+    Resource("admissionregistration.k8s.io", "v1", f"{kind.lower()}s", kind)
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+)
+_SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
+_PASSING = {
+    "RayJob": (RAYJOBS, RAYCLUSTERS),
+    "TrainJob": (TRAINJOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES, JOBSETS),
+}
+_ANY = "*"
+
+
+def webhooks(view: ClusterView) -> Iterator[Finding]:
+    """Yield webhooks of our kinds behind whose Service is nobody.
+
+    With `failurePolicy: Fail`, as those of a Trainer that was switched off, nobody can create or
+    change such an object.
+    """
+    for resource in CONFIGURATIONS:
+        try:
+            configurations = view.cluster.list(resource).items
+        except ObjectNotFound:
+            continue  # an API server without webhooks, as the sandbox
+        except RequestForbidden:
+            what = f"{resource.plural} may not be read: whether somebody answers is unknown"
+            yield note("webhooks", what, "nothing has to be done; an administrator sees more")
+            continue
+        for found in configurations:
+            for hook in items(found, "webhooks"):
+                yield from _unanswered(view, resource, found, child(hook))
+
+
+def _unanswered(
+    view: ClusterView, resource: Resource, found: Manifest, hook: Manifest
+) -> Iterator[Finding]:
+    passing = [one.plural for one in _of_kinds(view) if any(_rules(hook, one))]
+    service = child(hook, "clientConfig", "service")
+    namespace, name = text(service, "namespace"), text(service, "name")
+    if not passing or not name:
+        return  # none of ours, or called at an address that can only be tried
+    try:
+        if _is_answered(view, namespace, name):
+            return
+    except RequestForbidden:
+        what = f"the endpoints of Service {namespace}/{name} may not be read: whether somebody "
+        what += f"answers for webhook {text(hook, 'name')} is unknown"
+        yield note("webhooks", what, "nothing has to be done; an administrator sees more")
+        return
+    configuration = text(found, "metadata", "name")
+    what = f"nobody answers for webhook {text(hook, 'name')} ({resource.kind} {configuration}): "
+    what += f"Service {namespace}/{name} has no ready endpoint"
+    delete = f"kubectl delete {resource.kind.lower()} {configuration}"
+    remedy = f"start what serves it, or, if that was switched off for good, `{delete}`"
+    if text(hook, "failurePolicy") == "Ignore":
+        yield warning("webhooks", f"{what}; it is passed over", remedy)
+    else:
+        what += f", and it is failurePolicy Fail: nobody can create or change {', '.join(passing)}"
+        yield error("webhooks", what, remedy)
+
+
+def _of_kinds(view: ClusterView) -> Iterator[Resource]:
+    for kind in view.wants.kinds:
+        yield from _PASSING.get(kind, ())
+
+
+def _rules(hook: Manifest, resource: Resource) -> Iterator[Json]:
+    """Yield the rules of a webhook that a resource falls under."""
+    for rule in items(hook, "rules"):
+        groups, plurals = items(rule, "apiGroups"), items(rule, "resources")
+        known = {_ANY, "*/*", resource.plural, f"{resource.plural}/*"}
+        if (resource.group in groups or _ANY in groups) and not known.isdisjoint(map(str, plurals)):
+            yield rule
+
+
+def _is_answered(view: ClusterView, namespace: str, service: str) -> bool:
+    slices = view.cluster.list(_SLICES, namespace, f"kubernetes.io/service-name={service}").items
+    return any(
+        child(endpoint, "conditions").get("ready") is not False and items(endpoint, "addresses")
+        for one in slices
+        for endpoint in items(one, "endpoints")
+    )
+
+
+CHECKS: tuple[Check[ClusterView], ...] = (
+    Check(
+        name="webhooks",
+        asks="Does somebody answer for every admission webhook of the kinds?",
+        run=webhooks,
+    ),
+)
