@@ -83,7 +83,7 @@ def test_a_repaired_manifest_goes_on(site: Site, witness: Witness) -> None:
         status = witness.wait_for_phase("mended", "Complete")
         assert not status.get("message", "").startswith(SPEC)
         assert not status.get("reason")
-        site.submit(rayjob("running", "sleep 30", shutdownAfterJobFinishes=True))
+        site.submit(rayjob("running", "sleep 600", shutdownAfterJobFinishes=True))
         witness.wait_for_status("running", jobDeploymentStatus="Running", jobStatus="RUNNING")
         site.change("running", backoffLimit=-5)
         witness.wait_for_phase("running", "ValidationFailed")

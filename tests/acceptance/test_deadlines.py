@@ -12,7 +12,9 @@ pytestmark = pytest.mark.postgres
 def test_an_exceeded_active_deadline_is_never_retried(site: Site, witness: Witness) -> None:
     never = waiting_for(site.directory / "never")
     with site.controller():
-        site.submit(rayjob("slow", never, activeDeadlineSeconds=2, backoffLimit=3))
+        site.submit(rayjob("slow", never, activeDeadlineSeconds=600, backoffLimit=3))
+        witness.wait_for_status("slow", jobDeploymentStatus="Running", jobStatus="RUNNING")
+        site.change("slow", activeDeadlineSeconds=2)
         status = witness.wait_for_phase("slow", "Failed")
         site.wait_for_true("nothing is left to do", "SELECT NOT open FROM job")
     assert status["reason"] == "DeadlineExceeded"
@@ -32,12 +34,12 @@ def test_an_exceeded_pre_running_deadline_is_retried(site: Site, witness: Witnes
     """The head never gets ready: what it runs before `ray start` does not end."""
     stuck = cluster_spec(command=["sleep"], args=["600"])
     with site.controller():
-        manifest = rayjob("stuck", "true", preRunningDeadlineSeconds=1, backoffLimit=1)
+        manifest = rayjob("stuck", "true", preRunningDeadlineSeconds=5, backoffLimit=1)
         manifest["spec"]["rayClusterSpec"] = stuck
         site.submit(manifest)
         status = witness.wait_for_phase("stuck", "Failed")
     assert status["reason"] == "PreRunningDeadlineExceeded"
-    assert status["message"].endswith("PreRunningDeadlineSeconds: 1")
+    assert status["message"].endswith("PreRunningDeadlineSeconds: 5")
     assert status["failed"] == 2
     assert witness.phases("stuck") == ["Initializing", "Retrying", "Initializing", "Failed"]
     assert len({life.name for life in witness.clusters_of("stuck")}) == 2

@@ -33,6 +33,8 @@ def test_the_phases_of_a_retried_job_in_their_order(
         subprocess.Popen(words, env=dict(site.terminal.environment), stdout=file) as watching,
     ):
         try:
+            site.submit(rayjob("first", "true", suspend=True))
+            wait_until(lambda: "first" in output.read_text(), "kubectl watches")
             site.submit(rayjob("lucky", counting(tmp_path / "n", fails=1), backoffLimit=1))
             status = witness.wait_for_phase("lucky", "Complete")
             wait_until(lambda: "Complete" in output.read_text(), "kubectl shows the end")
@@ -40,6 +42,7 @@ def test_the_phases_of_a_retried_job_in_their_order(
             watching.kill()
     header, *lines = output.read_text().splitlines()
     assert header.split() == COLUMNS.split()
+    lines = [line for line in lines if line.startswith("lucky ")]
     shown = [word for line in lines for word in line.split() if word in PHASES]
     changes = [one for at, one in enumerate(shown) if at == 0 or one != shown[at - 1]]
     assert changes == [*PHASES[:3], "Initializing", "Running", "Complete"]

@@ -64,7 +64,9 @@ def test_a_job_that_fails_twice_succeeds_on_its_third_raycluster(
 def test_an_exceeded_active_deadline_is_never_retried(site: Site, witness: Witness) -> None:
     never = waiting_for(site.directory / "never")
     with site.controller():
-        site.submit(rayjob("slow", never, activeDeadlineSeconds=2, backoffLimit=3))
+        site.submit(rayjob("slow", never, activeDeadlineSeconds=600, backoffLimit=3))
+        witness.wait_for_status("slow", jobDeploymentStatus="Running", jobStatus="RUNNING")
+        site.change("slow", activeDeadlineSeconds=2)
         status = witness.wait_for_phase("slow", "Failed")
         site.wait_for_true("nothing is left to do", "SELECT NOT open FROM job")
     assert (status["reason"], status["failed"]) == ("DeadlineExceeded", 1)

@@ -12,7 +12,7 @@ from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.postgres
 
-LATER_SECONDS = 10
+LATER_SECONDS = 30
 """Long enough for all jobs to get where they are to be on a busy machine."""
 
 DELAYED = {"JOBLEDGER_RETRY_DELAY_SECONDS": str(LATER_SECONDS)}
@@ -118,5 +118,5 @@ def head_says(site: Site, name: str) -> str:
     (row,) = site.rows("SELECT ray_job_id, ray_cluster_name FROM job WHERE name = %s", name)
     host = f"{row['ray_cluster_name']}-head-svc.{site.api.namespace}.svc.cluster.local:8265"
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": site.proxy_url}))
-    with opener.open(f"http://{host}/api/jobs/{row['ray_job_id']}", timeout=10) as answer:
+    with opener.open(f"http://{host}/api/jobs/{row['ray_job_id']}", timeout=60) as answer:
         return str(json.loads(answer.read())["status"])

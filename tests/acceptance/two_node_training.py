@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 STEPS = 300
+LEADER_SECONDS = 240
 RATE = 0.5
 POINTS = [(x / 20, 3 * x / 20 + 1) for x in range(20)]
 VARIABLES = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR")
@@ -54,14 +55,17 @@ def follow(address: tuple[str, int], shard: list[tuple[float, float]]) -> list[f
 
 def reached(address: tuple[str, int]) -> socket.socket:
     """Return a connection, once the leader is there."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + LEADER_SECONDS
     while True:
         try:
-            return socket.create_connection(address, 5)
+            found = socket.create_connection(address, 5)
         except OSError:
             if time.monotonic() > until:
                 raise
             time.sleep(0.05)
+        else:
+            found.settimeout(None)  # a node that is slow is waited for
+            return found
 
 
 def tell(peer: IO[str], said: Any) -> None:  # noqa: ANN401  # any JSON

@@ -64,13 +64,16 @@ class Witness:
         self._api = api
         self._resources = resources
         self._told: list[Told] = []
+        self._earlier: set[str] = set()
         self._changed = threading.Condition()
         self._answers: list[Any] = []
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:
         for resource in self._resources:
-            revision = self._api.list(resource).revision
+            listed = self._api.list(resource)
+            self._earlier |= {item["metadata"]["uid"] for item in listed.body["items"]}
+            revision = listed.revision
             answer = self._api.pool.request(
                 "GET",
                 f"{self._api.url}{self._api.path(resource)}?watch=true&resourceVersion={revision}",
@@ -147,6 +150,7 @@ class Witness:
 
     def lives(self, resource: str) -> list[Life]:
         """Return every object of a kind that there ever was, in order of creation."""
+        self._catch_up(resource)
         lives: dict[str, Life] = {}
         for item in self.told(resource):
             known = lives.get(item.uid, Life(item.name, item.revision, None))
@@ -170,6 +174,31 @@ class Witness:
                 told = Told(revision, document["type"], resource, document["object"])
                 self._told.append(told)
                 self._changed.notify_all()
+
+    def _catch_up(self, resource: str) -> None:
+        """Wait until what is there now was told, and what has gone too.
+
+        Each kind has a watch of its own: that one of them has told of a change says nothing about
+        what the others have told by then.
+        """
+        listed = self._api.list(resource)
+        there = {
+            item["metadata"]["uid"]: int(item["metadata"]["resourceVersion"])
+            for item in listed.body["items"]
+        }
+
+        def is_told() -> bool:
+            last = {item.uid: item for item in self.told(resource)}
+            return all(
+                uid in last and last[uid].revision >= revision
+                for uid, revision in there.items()
+                if uid not in self._earlier
+            ) and all(
+                uid in there or item.verb == "DELETED" or item.revision > int(listed.revision)
+                for uid, item in last.items()
+            )
+
+        self.wait_until(is_told, f"{resource} are told as they are now")
 
     def _summary(self) -> str:
         """Return what was told last about every object."""

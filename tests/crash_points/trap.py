@@ -64,8 +64,8 @@ def withdraw(directory: Path) -> None:
 def journal(directory: Path) -> list[Passage]:
     """Return every passage of the controllers of this directory."""
     file = directory / JOURNAL
-    lines = file.read_text().splitlines() if file.exists() else []
-    found = [json.loads(line) for line in lines]
+    whole = file.read_text().rpartition("\n")[0] if file.exists() else ""  # the rest is written now
+    found = [json.loads(line) for line in whole.splitlines()]
     return [Passage(item["moment"], tuple(item["points"]), item["deadly"]) for item in found]
 
 
@@ -117,12 +117,11 @@ class Trap:
     def _read_order(self) -> None:
         try:
             given = (self._directory / ORDER).stat().st_mtime_ns
-        except FileNotFoundError:
+            if given != self._given:
+                self._order = json.loads((self._directory / ORDER).read_text())
+                self._given, self._hits = given, 0
+        except FileNotFoundError:  # none was given, or it was taken back just now
             self._order, self._given = None, 0
-            return
-        if given != self._given:
-            self._order = json.loads((self._directory / ORDER).read_text())
-            self._given, self._hits = given, 0
 
 
 def set_up(directory: Path) -> None:

@@ -4,7 +4,6 @@ It is made as docs/howto/operate.md says: pg_basebackup with `standby.signal`, a
 """
 
 import os
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from adapters.postgres.binaries import find_binaries
 from adapters.postgres.binaries_copy import reachable
 from adapters.postgres.server_process import ServerProcess
 from adapters.postgres.server_user import as_server_user, server_user
+from tests.support.ports import reserved_ports
 from tests.support.postgres import open_directory, plain_url
 from tests.support.waiting import wait_until
 
@@ -64,17 +64,11 @@ def _asked(url: str, query: str) -> tuple[object, ...]:
     return tuple(row)
 
 
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 @contextmanager
 def standby_of(primary_url: str) -> Iterator[Standby]:
     """Give a replica of a server, for as long as the block lasts."""
     told = conninfo_to_dict(plain_url(primary_url))
-    port = _free_port()
+    (port,) = reserved_ports(1)
     with open_directory() as directory:
         binaries = reachable(find_binaries(None), server_user())
         data = directory / "standby"

@@ -49,8 +49,9 @@ def test_the_ray_heads_are_away(
     remote: Site, site: Site, lines: Lines, story: RetryStory, way: str
 ) -> None:
     """Nobody can be asked: a job whose submitter tells its end, too, waits for the answer."""
+    gate = site.directory / "gate"
     with inside(remote) as controller:
-        story.submit()
+        story.submit(gate=gate)
         site.wait_for_true("some events", "SELECT position >= 14 FROM log_head")
         WAYS[way](lines.ray)
         wait_until(
@@ -59,6 +60,7 @@ def test_the_ray_heads_are_away(
         )
         assert readiness(controller) == ([], "")
         lines.ray.restore()
+        gate.touch()
         story.assert_same_end()
         assert_nothing_broke(controller)
 

@@ -9,7 +9,6 @@ import contextlib
 import ctypes
 import secrets
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -19,11 +18,13 @@ from pathlib import Path
 import urllib3
 import yaml
 
+from tests.support.ports import reserved_ports
+
 START_SECONDS = 90.0
 """Limit until the API server is ready; it takes three seconds on an idle machine."""
 
 TRIES = 3
-"""Free ports may be taken by somebody else before they are used."""
+"""A port may be taken by somebody who is no test before it is used."""
 
 STOP_SECONDS = 5.0
 """From SIGTERM to SIGKILL. An API server that has watches open may take much longer to end."""
@@ -82,7 +83,7 @@ class ApiServerProcesses:
         lines = [f'{tokens[user]},{user},{user},"{group}"' for user, group in self.users.items()]
         (self.directory / "tokens.csv").write_text("\n".join(lines) + "\n")
         for last in (False, False, True):
-            self._ports = free_ports(3)
+            self._ports = reserved_ports(3)
             for user, token in tokens.items():
                 self._write_kubeconfig(user, token)
             try:
@@ -203,15 +204,6 @@ def die_with_parent() -> None:
     """Have the kernel kill this process when its parent ends (Linux)."""
     with contextlib.suppress(AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-
-def free_ports(count: int) -> tuple[int, ...]:
-    """Return ports of the loopback that nobody uses now."""
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return tuple(one.getsockname()[1] for one in sockets)
 
 
 def _elliptic_key() -> str:

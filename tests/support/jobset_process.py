@@ -18,7 +18,8 @@ import urllib3
 import yaml
 
 from tests.support.api import Api
-from tests.support.apiserver_processes import die_with_parent, free_ports
+from tests.support.apiserver_processes import die_with_parent
+from tests.support.ports import reserved_ports
 from tests.support.upstream_data import CRDS
 from tests.support.waiting import wait_until
 
@@ -39,7 +40,7 @@ class JobSetProcess:
 
     def start(self, api: Api) -> None:
         """Start it, wait until its webhooks answer, and have the API server ask them."""
-        webhook_port, health_port = free_ports(2)
+        webhook_port, health_port = reserved_ports(2)
         directory = self.server / "jobset"
         directory.mkdir(exist_ok=True)
         for name, copy in (("apiserver.crt", "tls.crt"), ("apiserver.key", "tls.key")):

@@ -14,7 +14,7 @@ from tests.support.waiting import wait_until
 Start = Callable[..., Watched]
 
 PATIENT = WatchPace(
-    silence_seconds=600, first_pause_seconds=600, longest_pause_seconds=600, stop_seconds=15
+    silence_seconds=600, first_pause_seconds=600, longest_pause_seconds=600, stop_seconds=60
 )
 
 
@@ -65,6 +65,6 @@ def test_a_listener_may_stop_its_own_watch(watched: Start) -> None:
         gate.set()
 
     one.listener._note = stop_at_first  # type: ignore[method-assign]  # noqa: SLF001  # as above
-    assert gate.wait(15)
+    assert gate.wait(60)
     wait_until(lambda: not one.reflector.alive, "the thread to end")
     assert len([told for told in one.listener.told if told.what == "seen"]) <= 1

@@ -37,7 +37,7 @@ def test_no_login_can_hold_up_an_append(ledger_url: str, role: str) -> None:
     try:
         with (
             psycopg.connect(login(ledger_url, name, role)) as stranger,
-            app_engine(ledger_url, statement_timeout_seconds=5) as engine,
+            app_engine(ledger_url, statement_timeout_seconds=30) as engine,
         ):
             stranger.execute(ADVISORY)
             for table in ("append_lock", "upkeep_lock", "log_head", "shard_lease", "stream"):

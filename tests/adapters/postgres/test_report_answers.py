@@ -392,7 +392,7 @@ def test_a_question_that_takes_too_long_is_given_up(sample_url: str) -> None:
     slow = replace(
         REPORTS["waste"], sql="SELECT true AS is_total, 1 AS wasted_seconds FROM pg_sleep(60)"
     )
-    engine = open_engine(sample_url, EngineOptions(statement_timeout_seconds=1))
+    engine = open_engine(sample_url, EngineOptions(statement_timeout_seconds=4))
     try:
         with pytest.raises(LedgerUnavailable, match="took too long for waste; ask about a shorter"):
             ask(engine, slow, Question(since=SINCE, until=END))

@@ -11,13 +11,16 @@ from adapters.postgres.engine import EngineOptions, open_engine
 
 pytestmark = pytest.mark.postgres
 
-LONG = text("SELECT pg_sleep(1.6)")
+HASTY_SECONDS = 4
+"""Long enough for what a busy machine answers at once."""
+
+LONG = text(f"SELECT pg_sleep({HASTY_SECONDS + 0.6})")
 
 
 @pytest.fixture
 def hasty(ledger_url: str) -> Iterator[Engine]:
-    """An engine whose statements may take a second."""
-    options = EngineOptions(pool_size=1, statement_timeout_seconds=1, grace_seconds=0)
+    """An engine whose statements may take so long."""
+    options = EngineOptions(pool_size=1, statement_timeout_seconds=HASTY_SECONDS, grace_seconds=0)
     engine = open_engine(ledger_url, options)
     yield engine
     engine.dispose()
@@ -27,7 +30,9 @@ def test_a_walk_takes_its_time_and_the_next_statement_does_not(hasty: Engine) ->
     with hasty.connect() as connection:
         with unhurried(connection):
             connection.execute(LONG)
-        assert connection.execute(text("SHOW statement_timeout")).scalar_one() == "1s"
+        assert (
+            connection.execute(text("SHOW statement_timeout")).scalar_one() == f"{HASTY_SECONDS}s"
+        )
     with hasty.connect() as again, pytest.raises(DBAPIError):
         again.execute(LONG)
 
@@ -36,4 +41,4 @@ def test_a_walk_that_failed_leaves_no_connection_without_a_limit(hasty: Engine) 
     with hasty.connect() as connection, pytest.raises(DBAPIError), unhurried(connection):
         connection.execute(text("SELECT 1 / 0"))
     with hasty.connect() as again:
-        assert again.execute(text("SHOW statement_timeout")).scalar_one() == "1s"
+        assert again.execute(text("SHOW statement_timeout")).scalar_one() == f"{HASTY_SECONDS}s"

@@ -72,7 +72,7 @@ def test_an_image_that_no_registry_can_have_is_waited_for(
 
 def test_a_running_pod_has_an_address_of_its_own_and_is_ready(world: World) -> None:
     for name in ("one", "two"):
-        world.create(PODS, pod(name, shell("sleep 60")))
+        world.create(PODS, pod(name, shell("sleep 600")))
     found = []
     for name in ("one", "two"):
         status = world.wait_for_condition(PODS, name, "Ready")

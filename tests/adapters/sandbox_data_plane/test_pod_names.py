@@ -51,7 +51,7 @@ def _address(world: World, name: str) -> str:
 
 def test_a_pod_has_a_name_while_it_is_there(world: World) -> None:
     _service(world, publishNotReadyAddresses=True)
-    _pod(world, "one", shell("sleep 60"))
+    _pod(world, "one", shell("sleep 600"))
     address = world.wait_for_condition(PODS, "one", "Ready")["podIP"]
     wait_until(lambda: _address(world, FULL) == address, "it has its name")
     assert _address(world, "net.default.svc.cluster.local") == address
@@ -63,7 +63,7 @@ def test_a_pod_has_a_name_while_it_is_there(world: World) -> None:
 
 def test_a_name_comes_with_the_service_and_readiness(world: World) -> None:
     probe = {"exec": {"command": ["/bin/sh", "-c", "test -e $JOBLEDGER_SANDBOX_ROOT/ready"]}}
-    _pod(world, "one", shell("sleep 60", readinessProbe={**probe, "periodSeconds": 1}))
+    _pod(world, "one", shell("sleep 600", readinessProbe={**probe, "periodSeconds": 1}))
     world.wait_for_phase("one", "Running")
     assert _address(world, FULL) == ""
     _service(world)
@@ -74,14 +74,14 @@ def test_a_name_comes_with_the_service_and_readiness(world: World) -> None:
 
 def test_a_pod_that_a_service_does_not_select_has_no_name(world: World) -> None:
     _service(world, publishNotReadyAddresses=True, selector={"app": "y"})
-    _pod(world, "one", shell("sleep 60"))
+    _pod(world, "one", shell("sleep 600"))
     world.wait_for_condition(PODS, "one", "Ready")
     assert _address(world, FULL) == ""
 
 
 def test_python_programs_look_names_up_as_in_a_cluster(world: World) -> None:
     _service(world, publishNotReadyAddresses=True)
-    _pod(world, "one", shell("sleep 60"))
+    _pod(world, "one", shell("sleep 600"))
     address = world.wait_for_condition(PODS, "one", "Ready")["podIP"]
     wait_until(lambda: _address(world, FULL) == address, "it has its name")
     names = [

@@ -1,8 +1,6 @@
 """The job API of the sandbox's head. Source: what a head of Ray 2.60 answers, traps included."""
 
 import json
-import os
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,38 +8,20 @@ from typing import Any
 
 import pytest
 
-from adapters.sandbox.agent.toolbox import make_toolbox
 from tests.adapters.sandbox_data_plane.world import fetch
-from tests.support.waiting import wait_until
+from tests.support.sandbox_head import SandboxHead, sandbox_head
+from tests.support.waiting import LIMIT_SECONDS, wait_until
 
 Document = dict[str, Any]
 
 
 class Head:
-    """A head as a process of its own, and its API."""
+    """The API of a head."""
 
-    def __init__(self, directory: Path) -> None:
-        self.tools = make_toolbox(directory / "bin")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        self.address = f"http://127.0.0.1:{port}"
-        self.environment = {
-            "PATH": f"{self.tools}:{os.environ['PATH']}",
-            "JOBLEDGER_SANDBOX_ROOT": str(directory),
-            "RAY_JOB_STOP_WAIT_TIME_S": "0.3",
-        }
-        command = ["ray", "start", "--head", f"--dashboard-port={port}", "--block", "--num-cpus=1"]
-        self.process = subprocess.Popen(
-            [str(self.tools / "ray"), *command[1:]], env=self.environment, cwd=directory
-        )
-        wait_until(self._answers, "the head answers")
-
-    def _answers(self) -> bool:
-        try:
-            return fetch(f"{self.address}/api/gcs_healthz") == (200, "success")
-        except OSError:
-            return False
+    def __init__(self, running: SandboxHead) -> None:
+        self.tools, self.environment = running.ray.parent, running.environment
+        self.process = running.process
+        self.address = f"http://{running.host}"
 
     def ask(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
         status, text = fetch(self.address + path, method=method, body=body)
@@ -75,10 +55,8 @@ class Head:
 
 @pytest.fixture
 def head(tmp_path: Path) -> Iterator[Head]:
-    one = Head(tmp_path)
-    yield one
-    one.process.terminate()
-    assert one.process.wait(30) == 143
+    with sandbox_head(tmp_path) as running:
+        yield Head(running)
 
 
 def test_a_job_that_succeeds(head: Head) -> None:
@@ -202,7 +180,8 @@ def test_submit_waits_and_ends_as_the_job_does(head: Head) -> None:
 def test_status_logs_list_and_stop_of_the_command_line(head: Head) -> None:
     assert head.ray("status", "a").returncode == 1
     assert (
-        head.ray("submit", "--no-wait", "--submission-id", "a", "--", "sleep", "60").returncode == 0
+        head.ray("submit", "--no-wait", "--submission-id", "a", "--", "sleep", "600").returncode
+        == 0
     )
     assert head.ray("status", "a").returncode == 0
     assert head.ray("stop", "a").returncode == 0
@@ -222,4 +201,4 @@ def test_a_followed_log_that_breaks_off_is_an_error(head: Head) -> None:
         assert following.stdout is not None
         assert following.stdout.readline() == b"begun\n"
         head.process.terminate()
-        assert following.wait(30) == 1
+        assert following.wait(LIMIT_SECONDS) == 1
