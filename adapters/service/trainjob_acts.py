@@ -5,6 +5,7 @@ snapshot and every plugin belong to building; the objects that are built belong 
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import yaml
@@ -12,6 +13,7 @@ import yaml
 from adapters.service.acting import Done, SupersededEffect, World
 from adapters.service.declared_secrets import secrets_of, secrets_of_parts
 from adapters.service.deleting import delete_own
+from adapters.service.jobset_suspension import suspend_or_resume
 from adapters.service.live import LiveJob, LiveRuntime, pack
 from adapters.service.runtime_env import parse_runtime_env
 from adapters.service.trainjob_sightings import runtime_digest
@@ -58,9 +60,29 @@ def act_trainjob(world: World, job: LiveJob, effect: OpenEffect, state: TrainJob
     if digest(world.door.redaction_key, child(manifest, "spec")) != effect.digest:
         raise SupersededEffect("the specification has changed since")
     work = Work(world, job, manifest, state)
+    if text(manifest, "metadata", "deletionTimestamp"):
+        return suspend_or_resume(work)
+    try:
+        return _built_and_applied(work)
+    except ApplyFailed as error:
+        if not error.is_quick:
+            _suspend_at_least(work)
+        raise
+
+
+def _suspend_at_least(work: Work) -> None:
+    """Suspend the JobSet of a job whose objects cannot be built or applied, if it is to be."""
+    jobset = work.state.jobset
+    if jobset is None or jobset.suspend or child(work.manifest, "spec").get("suspend") is not True:
+        return
+    with suppress(ApplyFailed, SupersededEffect, ClusterError):  # the failure is told anyway
+        suspend_or_resume(work)
+
+
+def _built_and_applied(work: Work) -> Done:
     try:
         runtime = _runtime(work)
-        built = build(world.door.plugins, manifest, runtime)
+        built = build(work.world.door.plugins, work.manifest, runtime)
     except BuildFailed as error:
         raise work.failed(_scrubbed(work, str(error)), building=True, may_pass=False) from error
     except ApplyFailed as error:

@@ -247,7 +247,8 @@ class JobSetVanished:
     asked: bool
     """Whether its deletion had been asked for here."""
     inferred: str = ""
-    """Of a recorded job: why the controller in charge must have asked for it; empty: not known."""
+    """Why somebody else must have asked for it: the controller in charge of a recorded job, or
+    whoever deletes the TrainJob; empty: not known."""
 
 
 TrainFactEvent: TypeAlias = RuntimeObserved | BelongingVanished | JobSetObserved | JobSetVanished

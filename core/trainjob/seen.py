@@ -32,6 +32,7 @@ from core.trainjob.state import (
     is_applying,
     is_dormant,
     is_final,
+    is_leaving,
 )
 
 News = tuple[TrainJobEvent, ...]
@@ -179,4 +180,12 @@ def on_jobset_gone(state: TrainJobState, gone: JobSetGone) -> News:
     asked = known.delete_asked or any(
         effect.wanted.kind == "delete_jobset" for effect in state.effects
     )
-    return (JobSetVanished(at=gone.at, name=gone.name, uid=gone.uid, asked=asked),)
+    goes_with_it = is_leaving(state) and not asked
+    vanished = JobSetVanished(
+        at=gone.at,
+        name=gone.name,
+        uid=gone.uid,
+        asked=asked or goes_with_it,
+        inferred="the TrainJob is being deleted" if goes_with_it else "",
+    )
+    return (vanished,)

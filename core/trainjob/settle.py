@@ -47,7 +47,7 @@ def settle(state: TrainJobState, cause: ObservationId, at: Instant) -> tuple[Tra
 def _first_to_speak(
     state: TrainJobState, cause: ObservationId, at: Instant
 ) -> tuple[TrainJobEvent, ...]:
-    if not is_dormant(state) and not is_leaving(state):
+    if not is_dormant(state):
         for rule in RULES:
             if events := rule(state, at):
                 return events
@@ -96,6 +96,8 @@ def _runtime_kind(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...
     manifest = state.manifest
     if is_final(state) or manifest is None or manifest.spec.runtime.is_supported:
         return ()
+    if is_leaving(state):
+        return ()
     cause = f"unsupported runtime: {manifest.spec.runtime.key}"
     if manifest.policy.conditions is ConditionStyle.UPSTREAM:
         reason = RUNTIME_NOT_SUPPORTED
@@ -127,8 +129,8 @@ def _suspension(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
 def execution(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
     """An attempt is one execution: it ends with a suspension, a restart, or the JobSet's loss."""
     attempt, jobset = state.attempt, state.jobset
-    if is_final(state):
-        return ()
+    if is_final(state) or (is_leaving(state) and (jobset is None or jobset.deleting)):
+        return ()  # a JobSet that goes with its job is no loss
     if attempt is not None and not attempt.is_over:
         return _interruption(state, attempt, jobset, at)
     if jobset is None or jobset.suspend or jobset.deleting or not jobset.uid:
@@ -188,17 +190,18 @@ def _is_done(state: TrainJobState, effect: OpenEffect) -> bool:
     An apply that goes on while the job ends, or whose work the watch has told already, is not
     dropped: what it did belongs into the log.
     """
-    over = is_dormant(state) or is_leaving(state) or is_final(state)
     if effect.wanted.kind is EffectKind.APPLY_OBJECTS:
-        return not over
-    return not is_dormant(state) and not is_leaving(state)
+        return not (is_dormant(state) or is_leaving(state) or is_final(state))
+    return not is_dormant(state)
 
 
 def _why_cancelled(state: TrainJobState) -> str:
-    if state.deleted_at is not None or is_leaving(state):
+    if state.deleted_at is not None:
         return "the TrainJob is being deleted"
     if is_final(state):
         return f"the job is {state.phase}"
+    if is_leaving(state):
+        return "the TrainJob is being deleted"
     if is_true(state.conditions, SUSPENDED):
         return "the job is suspended"
     return f"the job is {state.phase or Phase.NEW.name.lower()}"

@@ -31,7 +31,7 @@ def wanted_effects(state: TrainJobState) -> tuple[WantedEffect, ...]:
 def called_for(state: TrainJobState) -> tuple[WantedEffect, ...]:
     """Return every effect that the state calls for, whether it has to wait or not."""
     manifest, identity = state.manifest, state.identity
-    if is_dormant(state) or is_leaving(state) or manifest is None or identity is None:
+    if is_dormant(state) or manifest is None or identity is None:
         return ()
     wanted: list[WantedEffect] = []
     if state.doomed:
@@ -43,10 +43,18 @@ def called_for(state: TrainJobState) -> tuple[WantedEffect, ...]:
 
 
 def wants_apply(state: TrainJobState, manifest: KnownTrainJob) -> bool:
-    """Return whether the objects are to be built and applied."""
+    """Return whether the objects are to be built and applied.
+
+    Of a job that is being deleted, and that somebody's finalizer holds, only the JobSet that is
+    there is still suspended and resumed; nothing is made anew.
+    """
     if not manifest.spec.runtime.is_supported:
         return False
     built, jobset = state.built, state.jobset
+    if is_leaving(state):
+        return (
+            jobset is not None and not jobset.deleting and jobset.suspend != manifest.spec.suspend
+        )
     if built is None or built.digest != manifest.digest or state.rebuild:
         return True
     if built.phase is not Phase.CREATED:
@@ -60,7 +68,7 @@ def wants_apply(state: TrainJobState, manifest: KnownTrainJob) -> bool:
 def wanted_decisions(state: TrainJobState) -> tuple[WantedDecision, ...]:
     """Return every decision that should be pending now."""
     manifest = state.manifest
-    if is_dormant(state) or is_leaving(state) or manifest is None:
+    if is_dormant(state) or manifest is None:
         return ()
     return (*_tries(state, manifest), *_deadline(state, manifest))
 

@@ -1,5 +1,8 @@
 """How a TrainJob ends: copies of the JobSet's end, the deadline, deletion (2, 3.2, 3.5)."""
 
+from dataclasses import replace
+from typing import Any
+
 from core.jobs.decisions import DecisionKind
 from core.jobs.effects import EffectKind
 from core.jobs.events import ObservationGapFound, StatusPublished
@@ -10,8 +13,9 @@ from core.trainjob.events import (
     TrainJobDeletionStarted,
     TrainJobDiscovered,
     TrainJobResumed,
+    TrainJobSuspended,
 )
-from core.trainjob.observations import SeenTrainStatus
+from core.trainjob.observations import SeenTrainStatus, TrainJobSeen
 from core.trainjob.spec import read_spec
 from core.trainjob.status import status
 from core.values.delays import SECONDS_MAX
@@ -39,6 +43,7 @@ from tests.support.trainjobs import (
     manifest,
     manifest_gone,
     message,
+    named,
     not_created,
     play,
     running,
@@ -62,6 +67,11 @@ ENDED = SeenTrainStatus(
     jobs=(counts(failed=1),),
 )
 RAN = SeenTrainStatus(jobs=(counts(active=1),))
+
+
+def leaving(at: float = 30, **spec: Any) -> TrainJobSeen:  # noqa: ANN401 as `manifest` takes it
+    """Return a look at a TrainJob that is being deleted since 30 s."""
+    return named(replace(manifest(at, **spec), deleting_at=after(30)))
 
 
 @table(
@@ -296,15 +306,83 @@ RAN = SeenTrainStatus(jobs=(counts(active=1),))
         pending={},
     ),
     Row(
-        rule="of an object that is being deleted nothing more is done",
-        story=[*running(active_deadline_seconds=100), manifest(30, deleting=True)],
+        rule="an object that is being deleted, and that a finalizer holds, keeps its deadline",
+        story=[*running(active_deadline_seconds=100), leaving(active_deadline_seconds=100)],
         then=[
-            told.received(manifest(30, deleting=True), document=False),
+            told.received(leaving(active_deadline_seconds=100), document=False),
             TrainJobDeletionStarted(at=WHEN),
-            told.cancelled(DecisionKind.ACTIVE_DEADLINE, cause="the TrainJob is being deleted"),
         ],
         under_way=[],
+        pending={"active_deadline": 100},
+    ),
+    Row(
+        rule="and when it passes, its JobSet is deleted",
+        story=[
+            *running(active_deadline_seconds=100),
+            leaving(active_deadline_seconds=100),
+            due(DEADLINE),
+        ],
+        then=[
+            told.fired(DecisionKind.ACTIVE_DEADLINE, after(100)),
+            told.ended("failed", reason="DeadlineExceeded", message=TOO_LATE),
+            told.failed("DeadlineExceeded", message=TOO_LATE, ended_at=after(100)),
+            told.requested(EffectKind.DELETE_JOBSET, attempt=1, uid="jobset-1"),
+        ],
+        conditions=[TRUE, EXCEEDED],
+        under_way=["delete_jobset"],
+    ),
+    Row(
+        rule="it is still suspended, if somebody wants it",
+        story=[*running(), leaving(), leaving(40, generation=2, suspend=True)],
+        then=[
+            told.received(leaving(40, generation=2, suspend=True)),
+            TrainJobSuspended(at=WHEN),
+            told.requested(attempt=1, generation=2),
+        ],
+        conditions=[TRUE, "Suspended=True/Suspended"],
+        under_way=["apply_objects"],
+    ),
+    Row(
+        rule="the end of its JobSet is its end",
+        story=[*running(), leaving(), jobset(60, counts(succeeded=1), end=completed_end())],
+        then=[
+            told.observed(counts(succeeded=1), end=completed_end()),
+            told.ended("succeeded", reason="AllJobsCompleted", message=COMPLETED_MESSAGE),
+            told.complete(),
+        ],
+        conditions=[TRUE, COMPLETE],
+        under_way=[],
         pending={},
+    ),
+    Row(
+        rule="a JobSet that goes with its job is no loss and is not made again",
+        story=[*running(), leaving(), jobset_gone(40)],
+        then=[told.vanished(asked=True, inferred="the TrainJob is being deleted")],
+        conditions=[TRUE],
+        under_way=[],
+        pending={},
+    ),
+    Row(
+        rule="of a job that is being deleted when it is first seen nothing is made",
+        story=[leaving(active_deadline_seconds=100)],
+        then=[
+            TrainJobDiscovered(at=WHEN, identity=IDENTITY),
+            told.received(leaving(active_deadline_seconds=100)),
+            TrainJobDeletionStarted(at=after(30)),
+            told.scheduled(DEADLINE, after(100), cause="activeDeadlineSeconds 100"),
+        ],
+        under_way=[],
+        pending={"active_deadline": 100},
+    ),
+    Row(
+        rule="what is under way when the deletion begins is dropped: nothing is made any more",
+        story=[*seen(), leaving()],
+        then=[
+            told.received(leaving(), document=False),
+            TrainJobDeletionStarted(at=WHEN),
+            told.dropped(cause="no longer wanted"),
+        ],
+        under_way=[],
     ),
     Row(
         rule="with the object gone the story is over",
