@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event
 
 from adapters.admission import tls
-from adapters.admission.judges import Court
+from adapters.admission.handlers import Handlers
 from adapters.admission.kept_certificate import ForeignSecret, KeptCertificate
 from adapters.admission.reviews import webhook_app
 from adapters.http.server import HttpServer
@@ -98,14 +98,14 @@ def webhooks(settings: Settings, options: WebhookOptions) -> Webhooks:
             tls.take(secured, kept.read())
 
     refresh()
-    court = Court(
+    handlers = Handlers(
         cluster=cluster,
         plugins=trainjob_plugins(),
         now=_now,
         runtime_env_problem=lambda text: parse_runtime_env(text)[1],
         strict=options.strict,
     )
-    app = webhook_app(court.judges())
+    app = webhook_app(handlers.by_path())
     return Webhooks(HttpServer(app, options.host, options.port, tls=secured), refresh)
 
 

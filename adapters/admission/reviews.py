@@ -39,8 +39,8 @@ class Answer:
     """Changes of the object (RFC 6902)."""
 
 
-Judge = Callable[[Manifest, Manifest | None], Answer]
-"""Takes the object as it would be, and as it is (None where it is created)."""
+Handler = Callable[[Manifest, Manifest | None], Answer]
+"""Decides about an object as it would be, and as it is (None where it is created)."""
 
 
 class Unreadable(Exception):
@@ -56,8 +56,8 @@ class Review:
     old: Manifest | None
 
 
-def webhook_app(judges: Mapping[str, Judge]) -> Starlette:
-    """Return the application; `judges` are by the path that they answer at.
+def webhook_app(by_path: Mapping[str, Handler]) -> Starlette:
+    """Return the application; each handler answers at its path.
 
     `/healthz` says that it is served.
     """
@@ -66,20 +66,20 @@ def webhook_app(judges: Mapping[str, Judge]) -> Starlette:
         del request
         return JSONResponse({"alive": True})
 
-    hooks = [Route(path, _endpoint(judge), methods=["POST"]) for path, judge in judges.items()]
+    hooks = [Route(path, _endpoint(handler), methods=["POST"]) for path, handler in by_path.items()]
     return Starlette(routes=[Route("/healthz", healthz), *hooks])
 
 
-def _endpoint(judge: Judge) -> Callable[[Request], object]:
+def _endpoint(handler: Handler) -> Callable[[Request], object]:
     async def answered(request: Request) -> Response:
         try:
             review = read_review(await _body(request))
         except Unreadable as error:
             return JSONResponse({"error": str(error)}, status_code=400)
         try:
-            answer = await run_in_threadpool(judge, review.new, review.old)
+            answer = await run_in_threadpool(handler, review.new, review.old)
         except ClusterError as error:
-            log.warning("cannot judge", path=request.url.path, why=str(error))
+            log.warning("cannot decide", path=request.url.path, why=str(error))
             return JSONResponse({"error": f"cannot be judged now: {error}"}, status_code=503)
         return JSONResponse(review_of(review, answer))
 

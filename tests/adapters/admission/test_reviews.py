@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 import urllib3
 
-from adapters.admission.judges import DEFAULT_TRAINJOB, VALIDATE_RAYJOB, VALIDATE_TRAINJOB, Court
+from adapters.admission.handlers import (
+    DEFAULT_TRAINJOB,
+    VALIDATE_RAYJOB,
+    VALIDATE_TRAINJOB,
+    Handlers,
+)
 from adapters.admission.reviews import BYTES_MAX, webhook_app
 from adapters.http.server import HttpServer
 from core.errors import ClusterUnreachable
@@ -31,13 +36,13 @@ class Silent:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    court = Court(
+    handlers = Handlers(
         cluster=Silent(),  # type: ignore[arg-type]  # all that is asked of it
         plugins=(),
         now=lambda: NOW,
         runtime_env_problem=lambda _: "",
     )
-    server = HttpServer(webhook_app(court.judges()), "127.0.0.1", 0)
+    server = HttpServer(webhook_app(handlers.by_path()), "127.0.0.1", 0)
     server.start()
     yield server.url
     server.stop()

@@ -1,9 +1,9 @@
-"""Which webhook judges what, at which path, and what it looks up in the cluster for it."""
+"""The admission handlers: which path each answers at, and what it looks up in the cluster."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from adapters.admission.reviews import Answer, Judge
+from adapters.admission.reviews import Answer, Handler
 from core.jobs.admission import ADMITTED
 from core.ports.cluster import CLUSTER_TRAINING_RUNTIMES, JOBSETS, TRAINING_RUNTIMES, Cluster
 from core.rayjob import admission as of_rayjob
@@ -21,8 +21,8 @@ VALIDATE_CLUSTER_RUNTIME = "/validate-trainer-kubeflow-org-v1alpha1-clustertrain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Court:
-    """What the judges judge by."""
+class Handlers:
+    """All handlers, and what they decide by."""
 
     cluster: Cluster
     plugins: Sequence[Plugin]
@@ -32,7 +32,7 @@ class Court:
     strict: bool = False
     """Refuse RayJobs for all that their status would refuse, and not only for their name."""
 
-    def judges(self) -> Mapping[str, Judge]:
+    def by_path(self) -> Mapping[str, Handler]:
         """Return all, by path: upstream's."""
         return {
             VALIDATE_RAYJOB: self._rayjob,
