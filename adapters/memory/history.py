@@ -42,7 +42,12 @@ class MemoryHistory:
         with self._store.lock:
             rows = list(self._store.rows.jobs.values())
         return [
-            FinishedJob(stream_id=row.stream_id, generation=row.generation, recorded=row.recorded)
+            FinishedJob(
+                stream_id=row.stream_id,
+                generation=row.generation,
+                recorded=row.recorded,
+                version=row.version,
+            )
             for row in rows
             if not row.open and row.deleted_at is None and row.shard in shards
         ]

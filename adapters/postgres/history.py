@@ -81,7 +81,7 @@ class PostgresHistory:
     def finished(self, shards: Collection[int]) -> Sequence[FinishedJob]:
         """See `core.ports.history.History.finished`."""
         is_there = job.c.deleted_at.is_(None)  # of a long log, few are: they have an index
-        columns = job.c.stream_id, job.c.generation, job.c.recorded
+        columns = job.c.stream_id, job.c.generation, job.c.recorded, job.c.version
         query = select(*columns).where(~job.c.open, is_there, self._in_shards(shards))
         return [FinishedJob(**row) for row in self._rows(query)]
 

@@ -27,6 +27,7 @@ from adapters.service.polls import Polls
 from adapters.service.questions import Questions
 from adapters.service.reopening import is_settled
 from adapters.service.retelling import retell_shards
+from adapters.service.setting_back import SettingBack
 from adapters.service.slots import Slot, Slots
 from adapters.service.turn import WAIT_SECONDS, Turn
 from adapters.service.watching import Surroundings
@@ -112,6 +113,7 @@ class Controller:
         )
         office = parts.handover.office
         self.holding = Holding(parts.surroundings, parts.slots, parts.clock, office.metrics)
+        self._setting_back = SettingBack(parts.turn, parts.slots, parts.leases, parts.clock)
         self._questions = Questions(parts.workers, parts.leases.epoch)
         around, cluster = parts.surroundings, office.world.cluster
         self._on_due = FallingDue(
@@ -227,9 +229,11 @@ class Controller:
         """Let go of the jobs of shards that were lost, load those of shards that were gained.
 
         A shard that is held under another epoch than before was lost in between: others may have
-        worked on its jobs.
+        worked on its jobs. If the ledger was set back, all are read anew.
         """
         parts = self._parts
+        if self._setting_back.begins():
+            self._worked_on = {}
         held = parts.leases.held()
         if held == self._worked_on or self._stopping.is_set():
             self._troubles.pop("jobs of shards", None)
@@ -242,11 +246,11 @@ class Controller:
         self._worked_on = kept
         gained = frozenset(held) - frozenset(kept)
         if not gained:
-            self._troubles.pop("jobs of shards", None)
             return
         try:
             parts.slots.load(parts.history.open_streams(gained))
             parts.slots.note_finished(parts.history.finished(gained))
+            self._setting_back.tell(parts.inbox)
             if self._gates_open:
                 self._take_up(gained, held)
         except LedgerError as error:
@@ -360,17 +364,18 @@ class Controller:
 
     def _is_watched(self, identity: JobIdentity) -> bool:
         namespaces, door = self._parts.namespaces, self._parts.surroundings.door
-        return identity.cluster == door.cluster and (
-            not namespaces or identity.namespace in namespaces
-        )
+        is_named = not namespaces or identity.namespace in namespaces
+        return identity.cluster == door.cluster and is_named
 
     def renew_leases(self) -> None:
-        """Renew the leases now."""
+        """Renew the leases now; before that, ask whether the log has what it had."""
+        self._setting_back.look()
         self._parts.leases.renew()
 
     def keep_leases(self) -> None:
         """Carry out the duty of renewing the leases when it is time to."""
-        self._parts.leases.keep()
+        if self._parts.leases.is_due():
+            self.renew_leases()
 
     def knows_all(self) -> bool:
         """Return whether all objects were listed, so that jobs could be taken up."""

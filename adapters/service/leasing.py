@@ -64,10 +64,9 @@ class LeaseKeeper:
         if self.share is not None:
             self.share.succeed(replica)
 
-    def keep(self) -> None:
-        """Renew if it is time to; to be called several times per second of a lease's fifteen."""
-        if self.share is None or self.share.is_due(len(self._held)):
-            self.renew()
+    def is_due(self) -> bool:
+        """Return whether it is time to renew; to be asked several times while a lease lasts."""
+        return self.share is None or self.share.is_due(len(self._held))
 
     def renew(self) -> None:
         """Renew what is held and take what is free; a ledger that fails is waited out."""

@@ -9,9 +9,9 @@ from core.values.instants import Instant
 log = get_logger(__name__)
 
 
-def set_back(known: Tail, found: Tail, at: Instant) -> LedgerSetBack:
-    """Return the observation, and say it in the service's own log."""
-    stream, before, now = known.stream_id, known.version, found.version
-    log.error("ledger_set_back", stream=str(stream), known=before, found=now)
-    mark = observation_id(stream, "set back", str(before), str(now), found.chain.hex())
-    return LedgerSetBack(id=mark, at=at, known_version=before, found_version=now)
+def set_back(known: int, found: Tail, at: Instant) -> LedgerSetBack:
+    """Return that a stream ended at version `known`, and say it in the service's own log."""
+    stream, now = found.stream_id, found.version
+    log.error("ledger_set_back", stream=str(stream), known=known, found=now)
+    mark = observation_id(stream, "set back", str(known), str(now), found.chain.hex())
+    return LedgerSetBack(id=mark, at=at, known_version=known, found_version=now)

@@ -32,6 +32,8 @@ class Slot:
     stream_id: StreamId
     view: View
     tail: Tail
+    is_cut_off: bool = False
+    """Whether it was read anew and lacks the end that was known: the ledger was set back."""
 
     @property
     def shard(self) -> int:
@@ -61,6 +63,15 @@ class Finished:
     leaving: bool
     recorded: bool = False
     """Whether it was only recorded when it was let go."""
+    version: int = 0
+    """Where its stream ended then."""
+
+
+def _goes_on(stored: Sequence[StoredEvent], end: Tail) -> bool:
+    """Return whether a whole stream goes on from where it ended."""
+    if end.version == 0:
+        return True
+    return end.version <= len(stored) and stored[end.version - 1].record.chain == end.chain
 
 
 class Slots:
@@ -88,7 +99,12 @@ class Slots:
 
     def reload(self, stream: StreamId) -> None:
         """Put the job as the log has it now in place of what was held; never without either."""
-        self._fold(stream, self._store.read_streams([stream]).get(stream, ()))
+        before = self._held.get(stream)
+        stored = self._store.read_streams([stream]).get(stream, ())
+        self._fold(stream, stored)
+        slot = self._held.get(stream)
+        if before is not None and slot is not None:
+            slot.is_cut_off = not _goes_on(stored, before.tail)
 
     def _fold(self, stream: StreamId, stored: Sequence[StoredEvent]) -> None:
         try:
@@ -126,6 +142,7 @@ class Slots:
                 generation=manifest.generation,
                 leaving=manifest.deleting_at is not None,
                 recorded=state.recorded is not None,
+                version=slot.tail.version,
             )
         return True
 
@@ -143,8 +160,29 @@ class Slots:
     def note_finished(self, jobs: Iterable[FinishedJob]) -> None:
         """Take note of jobs in which nothing was left to do when they were last written."""
         for job in jobs:
-            glance = Finished(generation=job.generation, leaving=False, recorded=job.recorded)
+            glance = Finished(
+                generation=job.generation,
+                leaving=False,
+                recorded=job.recorded,
+                version=job.version,
+            )
             self._finished.setdefault(job.stream_id, glance)
+
+    def versions(self) -> dict[StreamId, int]:
+        """Return where the stream of each job ended that is held, or kept a glance of."""
+        ends = {stream: glance.version for stream, glance in self._finished.items()}
+        return ends | {stream: slot.tail.version for stream, slot in self._held.items()}
+
+    def take_set_back(self, stream: StreamId) -> int:
+        """Return where a stream ended that was read again and ends before that; 0: it does not.
+
+        The glance at the job is forgotten then.
+        """
+        slot, glance = self._held.get(stream), self._finished.get(stream)
+        if slot is None or glance is None or slot.tail.version >= glance.version:
+            return 0
+        del self._finished[stream]
+        return glance.version
 
     def all_finished(self) -> list[StreamId]:
         """Return the jobs of which only a glance is kept."""

@@ -8,15 +8,16 @@ waits for one.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from adapters.service.confirmations import Confirmations
+from adapters.service.footing import Footing
 from adapters.service.inbox import Arrival, Inbox
 from adapters.service.prepared import Prepared
 from adapters.service.reopening import may_reopen
 from adapters.service.set_back import set_back
 from adapters.service.slots import Slot, Slots
 from adapters.service.slowing import Slowing
+from adapters.service.turn_partners import Epochs, Follower
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
 from core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
@@ -50,38 +51,6 @@ DECISIONS_AGAIN_MAX = 5
 """How often a turn is decided anew after a conflict before it is left to the next."""
 
 
-class Epochs(Protocol):
-    """Which shards this process may write for."""
-
-    def epoch(self, shard: int) -> int | None:
-        """Return the epoch under which a shard is held, or None."""
-        ...
-
-    def lost(self, shard: int) -> None:
-        """Take note that a shard has passed to another."""
-        ...
-
-    def is_known(self) -> bool:
-        """Return whether it was found out yet which shards are held."""
-        ...
-
-
-class Follower(Protocol):
-    """Passes on what follows from what was appended."""
-
-    def after_append(self, prepared: Prepared) -> None:
-        """Pass on what follows from the events that were just appended."""
-        ...
-
-    def resume(self, slot: Slot) -> None:
-        """Pass on what a job waits for, after it was read from the log."""
-        ...
-
-    def retired(self, stream: StreamId) -> None:
-        """Take note that nothing is left to do in a job."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnParts:
     """What a turn works with."""
@@ -111,6 +80,7 @@ class Turn:
         """Shards of which observations were passed over, because they were not held."""
         self.set_back: set[StreamId] = set()
         """Jobs whose streams were found to end before what was appended here."""
+        self.footing = Footing(parts.store)
         self.is_waiting_for_ledger = False
         """Whether the ledger was not available at the last try."""
         self.trouble = ""
@@ -146,6 +116,7 @@ class Turn:
         for _ in range(DECISIONS_AGAIN_MAX):
             if not grouped or not self._load(list(grouped)):
                 return
+            self._note_set_back(grouped)
             prepared = [
                 item
                 for stream, observations in grouped.items()
@@ -157,6 +128,14 @@ class Turn:
             left = [(stream, item) for stream, items in grouped.items() for item in items]
             self._parts.inbox.put_back(left)
             self._parts.pause(PAUSE_FIRST_SECONDS)
+
+    def _note_set_back(self, grouped: dict[StreamId, list[JobObservation]]) -> None:
+        """Let a job that was over by what is known here, and is not by the log, be held first."""
+        for stream, observations in grouped.items():
+            slot, known = self._parts.slots.held(stream), self._parts.slots.take_set_back(stream)
+            if slot is not None and known:
+                self.set_back.add(stream)
+                observations.insert(0, set_back(known, slot.tail, self._parts.clock.now()))
 
     def _add_confirmations(self, grouped: dict[StreamId, list[JobObservation]]) -> None:
         """Let what was seen unchanged go out with news of a job, before that news may end it."""
@@ -275,6 +254,7 @@ class Turn:
 
     def _appended(self, item: Prepared) -> None:
         item.slot.view, item.slot.tail = item.view, item.tail
+        self.footing.appended(item.tail)
         self._slowing.spent(item.slot.stream_id, len(item.events))
         for event in item.events:
             self._parts.metrics.events.labels(NAMES[type(event)]).inc()
@@ -287,14 +267,12 @@ class Turn:
 
     def _reload(self, stream: StreamId) -> bool:
         """Read a job anew and pass on what it waits for: somebody else has written to it."""
-        held = self._parts.slots.held(stream)
-        before = held.tail if held is not None else None
         if not self._read(lambda: self._parts.slots.reload(stream)):
             return False
         slot = self._parts.slots.held(stream)
         if slot is None:
             return False
-        if before is not None and slot.tail.version < before.version:
+        if slot.is_cut_off:
             self.set_back.add(stream)  # nothing is passed on: it is held
         else:
             self._follower.resume(slot)
@@ -305,7 +283,8 @@ class Turn:
         slot = self._parts.slots.held(item.slot.stream_id)
         if slot is None or slot.stream_id not in self.set_back:
             return item.arrivals
-        return [set_back(item.slot.tail, slot.tail, self._parts.clock.now()), *item.arrivals]
+        known = item.slot.tail.version
+        return [set_back(known, slot.tail, self._parts.clock.now()), *item.arrivals]
 
     def _append_until_done(self, prepared: list[Prepared]) -> Sequence[AppendResult]:
         """Return the results; while the ledger is away, the very same records are sent again.
@@ -348,7 +327,8 @@ class Turn:
             self._parts.metrics.poisoned.inc()
             kind = type(broken.arrivals[0]).__name__
             log.error("append_poisoned", stream=str(stream), observation=kind, error=str(error))
-            self._reload(stream)
+            if self._reload(stream) and stream in self.set_back:
+                return {stream: self._after_conflict(broken)}
             return again
         for number, observation in enumerate(broken.arrivals):
             if not self._load([stream]):

@@ -39,6 +39,8 @@ class FinishedJob:
     generation: int
     recorded: bool = False
     """Whether it was only recorded."""
+    version: int = 0
+    """Where its stream ends."""
 
 
 class History(Protocol):

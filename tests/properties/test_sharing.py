@@ -65,7 +65,8 @@ class Company:
     def look(self, name: str) -> None:
         """Let a replica look, and give up what is left over."""
         keeper = self.there[name]
-        keeper.keep()
+        if keeper.is_due():
+            keeper.renew()
         keeper.take_up(keeper.held())
         keeper.give_up(keeper.leaving())
 

@@ -234,7 +234,10 @@ def test_a_job_with_a_broken_chain_stands_alone(bench: TurnBench, log_lines: Log
     slot.tail = replace(slot.tail, chain=b"\x01" * 32)
     bench.see(seen("one", 2), seen("two", 2), seen("three"))
     bench.take()
-    assert bench.notes.streams() == [ONE, TWO, TWO, THREE]
+    assert bench.notes.streams() == [ONE, TWO, TWO, THREE, ONE]
+    assert [item.record.type for item in bench.store.read_stream(ONE)].count(
+        "LedgerBehindFound"
+    ) == 1, "what was known of it is not what is there"
     assert [line["stream"] for line in log_lines if line["event"] == "append_poisoned"] == [
         str(ONE)
     ]

@@ -1,0 +1,99 @@
+"""A ledger that is set back under a service that goes on: it acts on nothing that is lost."""
+
+import pytest
+
+from core.ports.cluster import RAYCLUSTERS
+from core.values.documents import child
+from core.values.ids import StreamId
+from tests.adapters.service.parts import a_rayjob
+from tests.adapters.service.stories import HTTP, is_over
+from tests.support.service_world import ServiceWorld
+from tests.support.set_back import kept
+
+
+def told(world: ServiceWorld, stream: StreamId) -> list[str]:
+    return [item.record.type for item in world.store.read_stream(stream)]
+
+
+def running(**spec: object) -> tuple[ServiceWorld, StreamId]:
+    world = ServiceWorld()
+    world.plane.holds = True
+    fields = {"submissionMode": HTTP, "shutdownAfterJobFinishes": True, **spec}
+    stream = world.create(a_rayjob(**fields))
+    world.run(lambda: world.phase("train") == "Running", "the job to run")
+    return world, stream
+
+
+def made(world: ServiceWorld) -> list[str]:
+    """Return the RayClusters that were ever made, in order."""
+    return [item[2] for item in world.cluster.writes if item[:2] == ("create", "rayclusters")]
+
+
+def test_an_end_that_is_lost_is_noticed_without_any_news_of_the_job() -> None:
+    world, stream = running(activeDeadlineSeconds=60)
+    set_back = kept(world.store, world.lease_table)
+    world.plane.holds = False
+    world.run(lambda: is_over(world, stream), "the job to be over")
+    ended = dict(child(world.job("train"), "status"))
+    set_back()
+    world.service.controller.keep_leases()
+    world.run(lambda: "RecoveredFromCluster" in told(world, stream), "it is taken over")
+    world.clock.advance(3600)
+    world.run(lambda: is_over(world, stream), "it is over again")
+    assert world.phase("train") == "Complete"
+    assert child(world.job("train"), "status")["endTime"] == ended["endTime"]
+    assert len(made(world)) == 1
+    assert "DecisionFired" not in told(world, stream)[-3:]
+
+
+def test_a_deadline_of_the_lost_past_does_not_end_a_job_that_is_over() -> None:
+    world, stream = running(activeDeadlineSeconds=60)
+    set_back = kept(world.store, world.lease_table)
+    world.plane.holds = False
+    world.run(lambda: is_over(world, stream), "the job to be over")
+    set_back()
+    world._renewed = float("inf")  # noqa: SLF001 it falls due before anybody has looked at the log
+    world.clock.advance(3600)
+    world.run(lambda: "LedgerBehindFound" in told(world, stream), "it is held")
+    world._renewed = 0.0  # noqa: SLF001 and then somebody does
+    world.run(lambda: "RecoveredFromCluster" in told(world, stream), "it is taken over")
+    world.run(lambda: is_over(world, stream), "it is over again")
+    assert world.phase("train") == "Complete"
+    assert "JobFailed" not in told(world, stream)
+
+
+def test_a_retry_that_is_lost_goes_on_on_its_raycluster() -> None:
+    world, stream = running(backoffLimit=1)
+    set_back = kept(world.store, world.lease_table)
+    world.exit_codes.append(1)
+    world.plane.holds = False
+
+    def second_runs() -> bool:
+        world.plane.holds = len(made(world)) > 1
+        return len(made(world)) == 2 and world.phase("train") == "Running"
+
+    world.run(second_runs, "the second attempt to run")
+    set_back()
+    world.service.controller.keep_leases()
+    world.run(lambda: "RecoveredFromCluster" in told(world, stream), "it is taken over")
+    alive = [
+        child(item, "metadata")["name"] for item in world.cluster.list(RAYCLUSTERS, "ml").items
+    ]
+    assert alive == made(world)[1:]
+    world.plane.holds = False
+    world.run(lambda: is_over(world, stream), "the job to be over")
+    assert world.phase("train") == "Complete"
+    assert child(world.job("train"), "status")["failed"] == 1
+    assert len(made(world)) == 2
+
+
+@pytest.mark.parametrize("news", [0, 5])
+def test_a_ledger_that_only_lost_the_connection_is_not_read_anew(news: int) -> None:
+    world, stream = running()
+    for _ in range(news):
+        world.clock.advance(1)
+        world.step()
+    before = told(world, stream)
+    world.service.controller.keep_leases()
+    world.run(lambda: True, "nothing is left to do")
+    assert told(world, stream) == before
