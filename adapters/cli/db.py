@@ -21,13 +21,19 @@ app = typer.Typer(help="The database of the ledger.", no_args_is_help=True)
 @app.command()
 def upgrade(
     revision: Annotated[str, typer.Option(help="Revision to go up to.")] = "head",
+    beside_others: Annotated[
+        bool,
+        typer.Option(
+            "--beside-others", help="Make a ledger also where tables of other programs are."
+        ),
+    ] = False,
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
     """Bring the schema up to what this program needs; nothing happens if it is."""
     with database(settings_from(database_url, data_dir)) as address:
         try:
-            schema_version.upgrade(address, revision)
+            schema_version.upgrade(address, revision, beside_others=beside_others)
         except schema_version.NoSuchRevision as error:
             fail(str(error), ExitCode.USAGE)
         found = schema_version.status(address)
@@ -47,7 +53,7 @@ def status(
     with database(settings_from(database_url, data_dir)) as address:
         found = asdict(schema_version.status(address))
         state = None
-        if not found["pending"] and not found["newer"]:
+        if not (found["pending"] or found["newer"] or found["is_foreign"]):
             with user_engine(address) as engine:
                 state = condition(engine), PostgresReplicas(engine).holders()
     if output is not Output.TABLE:

@@ -31,6 +31,25 @@ It is written into the database, where an older program that meets a newer schem
 _TOLD = "SELECT obj_description('alembic_version'::regclass, 'pg_class')"
 _SAID = re.compile(r"(\w+) or a later one")
 
+_OTHERS = """
+    SELECT c.relname FROM pg_class c
+    WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
+        AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND c.relname <> 'alembic_version'
+        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
+    ORDER BY c.relkind <> 'r', c.relname
+"""
+"""What is in the schema and of no extension."""
+
+_FIRST_TABLES = """
+    SELECT count(*) = 3 FROM pg_class c
+    WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
+        AND c.relname IN ('event', 'stream', 'log_head')
+"""
+"""Whether the tables of the first revision are there, which every ledger has."""
+
+_NAMED_MAX = 3
+"""So many tables of others are named."""
+
 _MIGRATION_SECONDS = 0
 """Statement timeout of migrations: none; an index on a large log takes its time."""
 
@@ -57,12 +76,16 @@ class SchemaStatus:
     """Revisions yet to be applied, in order."""
     newer: bool
     """Whether a newer program has migrated the database: this one does not know its revision."""
+    is_foreign: bool = False
+    """Whether the revision is another program's: the tables of a ledger are not there."""
     works_from: str | None = None
     """Programs from this revision on work with the schema, by what the database says of itself."""
 
     @property
     def usable(self) -> bool:
         """Return whether this program works with the schema as it is."""
+        if self.is_foreign:
+            return False
         if self.newer:
             return self.works_from is not None and self.works_from <= self.head
         return not self.pending
@@ -78,22 +101,41 @@ def config() -> Config:
     return made
 
 
-def upgrade(url: str, revision: str = "head") -> None:
+def upgrade(url: str, revision: str = "head", *, beside_others: bool = False) -> None:
     """Bring the database up to `revision`; nothing happens if it is there.
 
-    Raises `LedgerMisconfigured` if the user may not do that, or the schema is newer, and
-    `NoSuchRevision`.
+    A first ledger is made in an empty schema only, unless it may stand `beside_others`.
+
+    Raises `LedgerMisconfigured` if the user may not do that, the schema is newer or another
+    program's, and `NoSuchRevision`.
     """
     found = status(url)
-    if found.newer:
+    if found.newer or found.is_foreign:
         raise _newer(url, found)
     with _migrating(url) as (alembic, connection):
+        if found.current is None and not beside_others:
+            _require_empty(url, connection)
         with _on_the_way_to(revision):
             command.upgrade(alembic, revision)
         if found.pending:
             with connection.begin():
                 said = works_with(WORKS_FROM)
                 connection.exec_driver_sql(f"COMMENT ON TABLE alembic_version IS '{said}'")
+
+
+def _require_empty(url: str, connection: Connection) -> None:
+    """Raise `LedgerMisconfigured` if others have tables where the ledger would be made."""
+    with connection.begin():
+        others = connection.exec_driver_sql(_OTHERS).scalars().all()
+    if not others:
+        return
+    named = ", ".join(others[:_NAMED_MAX])
+    more = f" and {len(others) - _NAMED_MAX} more" if len(others) > _NAMED_MAX else ""
+    raise LedgerMisconfigured(
+        f"{describe(open_engine(url).url)} is no ledger and not empty: there are {named}{more}; "
+        "correct DATABASE_URL, give the ledger a database of its own, or, if it is to stand beside "
+        "them, run `jobledger db upgrade --beside-others`"
+    )
 
 
 def works_with(revision: str) -> str:
@@ -108,7 +150,7 @@ def downgrade(url: str, revision: str) -> None:
     `NoSuchRevision`.
     """
     found = status(url)
-    if found.newer:
+    if found.newer or found.is_foreign:
         raise _newer(url, found)
     with _migrating(url) as (alembic, _), _on_the_way_to(revision):
         command.downgrade(alembic, revision)
@@ -134,6 +176,7 @@ def status(url: str) -> SchemaStatus:
     with _migrating(url) as (_, connection):
         current = MigrationContext.configure(connection).get_current_revision()
         told = None if current is None else connection.exec_driver_sql(_TOLD).scalar_one()
+        is_foreign = current is not None and not connection.exec_driver_sql(_FIRST_TABLES).scalar()
     known = _known()
     newer = current is not None and current not in known
     done = 0 if current is None or newer else known.index(current) + 1
@@ -143,6 +186,7 @@ def status(url: str) -> SchemaStatus:
         head=known[-1],
         pending=() if newer else tuple(known[done:]),
         newer=newer,
+        is_foreign=is_foreign,
         works_from=said[1] if said is not None else None,
     )
 
@@ -156,7 +200,7 @@ def require_current(url: str) -> None:
     found = status(url)
     if found.usable:
         return
-    if found.newer:
+    if found.newer or found.is_foreign:
         raise _newer(url, found)
     if found.pending:
         where = describe(open_engine(url).url)
@@ -171,7 +215,7 @@ _OURS = re.compile(r"\d{4}")
 
 
 def _newer(url: str, found: SchemaStatus) -> LedgerMisconfigured:
-    if not _OURS.fullmatch(found.current or ""):
+    if found.is_foreign or not _OURS.fullmatch(found.current or ""):
         return LedgerMisconfigured(
             f"{describe(open_engine(url).url)} is no ledger: its schema {found.current!r} is "
             "another program's; give the ledger a database of its own"

@@ -125,17 +125,24 @@ class KindWatches:
         self.is_settled = True
 
     def _served(self, job_kind: str) -> list[WatchedKind]:
-        """Return what is watched for a kind of job; nothing, if what it needs is not served."""
-        namespace = self._namespaces[0] if self._namespaces else "default"
+        """Return what is watched for a kind of job; nothing, if what it needs is not served.
+
+        Asked for exactly where it would be watched: a right in one says nothing of others.
+        """
         found = []
+        told = partial(self._tell_forbidden, job_kind)
         for kind in watched_for(job_kind, self._around.door.plugins):
-            place = "" if kind.is_cluster_wide else namespace
-            told = partial(self._tell_forbidden, job_kind)
-            if is_served(self._cluster, kind.resource, place, told):
+            if all(
+                is_served(self._cluster, kind.resource, place, told) for place in self._places(kind)
+            ):
                 found.append(kind)
             elif not kind.is_optional:
                 return []
         return found
+
+    def _places(self, kind: WatchedKind) -> tuple[str, ...]:
+        """Return the namespaces in which a kind is watched; `""` is all of them in one watch."""
+        return ("",) if kind.is_cluster_wide else self._namespaces or ("",)
 
     def _tell_forbidden(self, job_kind: str, resource: Resource, error: RequestForbidden) -> None:
         """Say once that a kind may not be listed; it is asked for again and again."""
@@ -150,8 +157,7 @@ class KindWatches:
 
     def _watch(self, kinds: Iterable[WatchedKind]) -> None:
         for kind in kinds:
-            namespaces = ("",) if kind.is_cluster_wide else self._namespaces or ("",)
-            for number, namespace in enumerate(namespaces):
+            for number, namespace in enumerate(self._places(kind)):
                 note = partial(self._synced.note, watch=number)
                 listener = kind.listener(replace(self._around, synced=note))
                 subscription = self._watches.watch(

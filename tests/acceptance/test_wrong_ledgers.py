@@ -145,6 +145,40 @@ def test_a_newer_schema(terminal: Terminal, ledger_url: str) -> None:
     assert_all_tell(terminal, ledger_url, said, commands=commands)
 
 
+def test_a_database_of_others_is_not_made_a_ledger_by_mistake(
+    terminal: Terminal, database_url: str
+) -> None:
+    with psycopg.connect(plain_url(database_url), autocommit=True) as connection:
+        for table in ("customer", "invoice", "refund", "account"):
+            connection.execute(sql.SQL("CREATE TABLE {} (n int)").format(sql.Identifier(table)))
+    said = "is no ledger and not empty: there are account, customer, invoice and 1 more"
+    assert_all_tell(terminal, database_url, said, commands={"upgrade": ("db", "upgrade")})
+    with psycopg.connect(plain_url(database_url)) as connection:
+        made = "SELECT count(*) FROM pg_class WHERE relname IN ('event', 'alembic_version')"
+        assert connection.execute(made).fetchone() == (0,)
+    meant = {"upgrade": ("db", "upgrade", "--beside-others"), "get": ("get",)}
+    assert [ended.code for ended in all_of(terminal, database_url, meant).values()] == [0, 0]
+
+
+@pytest.mark.parametrize("revision", ["0003", "0042", "9f8a7c"])
+def test_a_revision_of_another_program_is_not_taken_for_a_ledgers(
+    terminal: Terminal, database_url: str, revision: str
+) -> None:
+    with psycopg.connect(plain_url(database_url), autocommit=True) as connection:
+        connection.execute("CREATE TABLE alembic_version (version_num varchar(32) PRIMARY KEY)")
+        connection.execute("INSERT INTO alembic_version VALUES (%s)", (revision,))
+    commands = {
+        **READING,
+        "upgrade": ("db", "upgrade"),
+        "beside": ("db", "upgrade", "--beside-others"),
+        "downgrade": ("db", "downgrade", "base", "--yes"),
+    }
+    said = f"is no ledger: its schema '{revision}' is another program's"
+    assert_all_tell(terminal, database_url, said, commands=commands)
+    status = all_of(terminal, database_url, {"status": ("db", "status")})["status"]
+    assert (status.code, "Traceback" in status.everything) == (0, False)
+
+
 @contextmanager
 def guest(url: str) -> Iterator[str]:
     """Make a user who may log in and nothing else; give its URL."""

@@ -34,6 +34,8 @@ class Server(SteppedCluster):
     def __init__(self) -> None:
         super().__init__(lambda: NOON)
         self.errors: dict[Resource, Exception] = {}
+        self.errors_in: dict[tuple[Resource, str], Exception] = {}
+        """The same for one namespace; `""` is a list over all of them."""
         self.listeners: dict[str, list[ObjectListener]] = {}
         """Namespace -> who is told of what is in it."""
 
@@ -51,6 +53,8 @@ class Server(SteppedCluster):
     def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
         if resource in self.errors:
             raise self.errors[resource]
+        if (resource, namespace) in self.errors_in:
+            raise self.errors_in[resource, namespace]
         return super().list(resource, namespace, label_selector)
 
 
@@ -170,3 +174,29 @@ def test_a_namespace_that_is_listed_twice_does_not_stand_for_another() -> None:
 def test_a_namespace_that_was_named_twice_is_listed_twice() -> None:
     desk = Desk(("a", "a"))
     assert desk.synced.has_listed("RayJob")
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "place"), [((), ""), (("red", "blue"), "red"), (("red", "blue"), "blue")]
+)
+def test_a_kind_is_asked_for_wherever_it_would_be_watched(
+    namespaces: tuple[str, ...], place: str
+) -> None:
+    """Else the watch that is refused keeps the whole service from being ready."""
+    desk = Desk(namespaces)
+    desk.server.errors_in[TRAINJOBS, place] = RequestForbidden("trainjobs is forbidden")
+    with capture_logs() as lines:
+        desk.ask()
+    assert desk.synced.all.is_set(), desk.synced.missing()
+    assert not desk.synced.has_listed("TrainJob")
+    assert [line["kind"] for line in lines if line["event"] == "kind_forbidden"] == ["TrainJob"]
+    del desk.server.errors_in[TRAINJOBS, place]
+    desk.ask()
+    assert desk.synced.has_listed("TrainJob")
+
+
+def test_what_is_forbidden_in_a_namespace_that_is_not_watched_forbids_nothing() -> None:
+    desk = Desk()
+    desk.server.errors_in[TRAINJOBS, "default"] = RequestForbidden("trainjobs is forbidden")
+    desk.ask()
+    assert desk.synced.has_listed("TrainJob")
