@@ -20,6 +20,9 @@ from core.errors import ObjectExists
 from core.ports.cluster import CRDS, NAMESPACES, RAYJOBS, Cluster, Watches
 from core.values.documents import items, text
 from tests.contracts.cluster_listener import RecordingListener
+from tests.simulation.kubernetes import SimulatedApi
+from tests.simulation.reflectors import Reflectors
+from tests.support.admission import admission
 from tests.support.apiserver import ApiServer
 from tests.support.memory_cluster import MemoryCluster
 from tests.support.records import NOON
@@ -74,7 +77,16 @@ def stepped(_: pytest.FixtureRequest) -> Iterator[ClusterWorld]:
     yield ClusterWorld(cluster, cluster, _own_namespace(cluster), cluster.deliver)
 
 
+@contextlib.contextmanager
+def simulated(_: pytest.FixtureRequest) -> Iterator[ClusterWorld]:
+    """Yield the simulation's cluster, whose watches tell whenever a test waits."""
+    cluster = SimulatedApi(lambda: NOON, seed=0, admits=admission)
+    watches = Reflectors(cluster, lambda: NOON)
+    yield ClusterWorld(cluster, watches, _own_namespace(cluster), watches.deliver)
+
+
 WORLDS = [
+    pytest.param(simulated, id="simulated"),
     pytest.param(in_memory, id="memory"),
     pytest.param(stepped, id="stepped"),
     pytest.param(sandbox, id="sandbox"),

@@ -7,13 +7,16 @@ from uuid import uuid4
 
 import pytest
 
+from adapters.sandbox.ray.jobs import UNAVAILABLE_RESOURCE
 from core.errors import RayApiUnreachable, RayJobNotFound, RayJobRefused
 from core.ports.ray_jobs import RayJobs, Submission
 from tests.support.waiting import wait_until
 
+CPUS_TOO_MANY = 100_000
+
 
 class RayHead(Protocol):
-    """A head of 4 CPUs or fewer than 100 000, and jobs on it that end when told to."""
+    """A head that has fewer CPUs than too many, and jobs on it that end when told to."""
 
     @property
     def jobs(self) -> RayJobs:
@@ -39,20 +42,20 @@ class RayHead(Protocol):
         ...
 
 
-def submission(head: RayHead, *, cpus: float = 0) -> Submission:
+def submission(head: RayHead, *, too_much: bool = False) -> Submission:
     submission_id = f"rayjob-{uuid4().hex[:12]}"
     return Submission(
         entrypoint=head.entrypoint(submission_id),
         submission_id=submission_id,
         metadata={"owner": "jobledger"},
         runtime_env={"env_vars": {"A": "1"}},
-        num_cpus=cpus,
-        resources={},
+        num_cpus=CPUS_TOO_MANY if too_much else 0,
+        resources={UNAVAILABLE_RESOURCE: 1} if too_much else {},
     )
 
 
-def submitted(head: RayHead, *, cpus: float = 0) -> str:
-    handed_in = submission(head, cpus=cpus)
+def submitted(head: RayHead, *, too_much: bool = False) -> str:
+    handed_in = submission(head, too_much=too_much)
     head.jobs.submit(head.address, handed_in)
     return handed_in.submission_id
 
@@ -150,7 +153,7 @@ class RayJobsContract:
     def test_a_job_that_waits_for_resources_is_pending_and_stays_so_when_stopped(
         self, ray_head: RayHead
     ) -> None:
-        name = submitted(ray_head, cpus=100_000)
+        name = submitted(ray_head, too_much=True)
         assert ray_head.jobs.info(ray_head.address, name).status == "PENDING"
         assert ray_head.jobs.stop(ray_head.address, name)
         assert ray_head.jobs.info(ray_head.address, name).status == "PENDING"

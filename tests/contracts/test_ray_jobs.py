@@ -1,4 +1,7 @@
-"""Ray jobs in memory, over HTTP to a small head, and over HTTP to a real one keep the contract."""
+"""Every head that tests speak to keeps the contract, and so does a real one of Ray.
+
+Those in memory, the simulation's, and over HTTP a small one and the sandbox's.
+"""
 
 import os
 import shlex
@@ -16,7 +19,9 @@ from core.errors import RayJobNotFound
 from core.ports.ray_jobs import RayJobs
 from core.values.instants import EPOCH
 from tests.contracts.ray_jobs import RayHead, RayJobsContract, submitted
+from tests.simulation.heads import SimulatedHeads
 from tests.support.ray_head import FakeRayHead
+from tests.support.sandbox_head import sandbox_head
 
 REAL_HEAD = os.environ.get("RAY_REAL", "")
 
@@ -40,7 +45,7 @@ class HeadInMemory:
 
 @dataclass(frozen=True)
 class RealHead:
-    """A head of Ray on this machine; its jobs wait for a file."""
+    """A head whose jobs are processes of this machine; they wait for a file."""
 
     jobs: RayJobs
     address: str
@@ -65,19 +70,30 @@ def nowhere() -> Iterator[str]:
         yield f"127.0.0.1:{held.getsockname()[1]}"
 
 
-@pytest.fixture(params=["memory", "http", pytest.param("ray", marks=pytest.mark.ray)])
+HEADS = ["memory", "simulated", "http", "sandbox", pytest.param("ray", marks=pytest.mark.ray)]
+
+
+@pytest.fixture(params=HEADS)
 def ray_head(request: pytest.FixtureRequest, nowhere: str, tmp_path: Path) -> Iterator[RayHead]:
     if request.param == "memory":
         inside = MemoryRayJobs(SimulatedClock(EPOCH).now)
         inside.start_head("head:8265")
         yield HeadInMemory(inside, "head:8265", nowhere, inside)
         return
+    if request.param == "simulated":
+        heads = SimulatedHeads(SimulatedClock(EPOCH).now)
+        heads.start("head:8265")
+        yield HeadInMemory(heads, "head:8265", nowhere, heads.inside)
+        return
     if request.param == "ray" and not REAL_HEAD:
         pytest.skip("set RAY_REAL to host:port of a Ray head on this machine (ray start --head)")
-    api = RayJobApi(call_seconds=10.0, proxies={})
+    api = RayJobApi(call_seconds=60.0, proxies={})
     try:
         if request.param == "ray":
             yield RealHead(api, REAL_HEAD, nowhere, tmp_path)
+        elif request.param == "sandbox":
+            with sandbox_head(tmp_path) as running:
+                yield RealHead(api, running.host, nowhere, tmp_path)
         else:
             with FakeRayHead() as fake:
                 yield HeadInMemory(api, fake.address, nowhere, fake.inside)

@@ -12,7 +12,7 @@ class SimulatedHeads(RayJobs):
     """All heads of the cluster, by address; the inside is `MemoryRayJobs`."""
 
     def __init__(self, now: Callable[[], Instant]) -> None:
-        self._inside = MemoryRayJobs(now)
+        self.inside = MemoryRayJobs(now)
         self.up: dict[str, dict[str, None]] = {}
         """Address -> submission ids that the head knows, in order."""
         self.silent: dict[str, str] = {}
@@ -20,13 +20,13 @@ class SimulatedHeads(RayJobs):
 
     def start(self, address: str) -> None:
         """Start a head, or restart it: what it knew is forgotten."""
-        self._inside.start_head(address)
+        self.inside.start_head(address)
         self.up[address] = {}
         self.silent.pop(address, None)
 
     def stop_head(self, address: str) -> None:
         """Stop a head for good."""
-        self._inside.stop_head(address)
+        self.inside.stop_head(address)
         self.up.pop(address, None)
         self.silent.pop(address, None)
 
@@ -36,18 +36,18 @@ class SimulatedHeads(RayJobs):
             (address, job_id)
             for address, known in self.up.items()
             for job_id in known
-            if self._inside.info(address, job_id).status not in TERMINAL
+            if self.inside.info(address, job_id).status not in TERMINAL
         ]
 
     def end(self, address: str, job_id: str, exit_code: int) -> None:
         """Let an entrypoint end."""
-        self._inside.write_log(address, job_id, "loss is NaN\n")
-        self._inside.end(address, job_id, exit_code)
+        self.inside.write_log(address, job_id, "loss is NaN\n")
+        self.inside.end(address, job_id, exit_code)
 
     def status(self, address: str, job_id: str) -> str:
         """Return how far a job is, as one inside of the cluster sees it; empty: unknown."""
         try:
-            return self._inside.info(address, job_id).status
+            return self.inside.info(address, job_id).status
         except RayApiError:
             return ""
 
@@ -60,29 +60,29 @@ class SimulatedHeads(RayJobs):
             runtime_env={},
             resources={},
         )
-        self._inside.submit(address, submission)
+        self.inside.submit(address, submission)
         self.up[address].setdefault(job_id)
 
     def info(self, address: str, submission_id: str, token: str = "") -> RayJobInfo:
         """See `core.ports.ray_jobs.RayJobs.info`."""
         self._require_answer(address)
-        return self._inside.info(address, submission_id, token)
+        return self.inside.info(address, submission_id, token)
 
     def submit(self, address: str, submission: Submission, token: str = "") -> None:
         """See `core.ports.ray_jobs.RayJobs.submit`."""
         self._require_answer(address)
-        self._inside.submit(address, submission, token)
+        self.inside.submit(address, submission, token)
         self.up[address].setdefault(submission.submission_id)
 
     def stop(self, address: str, submission_id: str, token: str = "") -> bool:
         """See `core.ports.ray_jobs.RayJobs.stop`."""
         self._require_answer(address)
-        return self._inside.stop(address, submission_id, token)
+        return self.inside.stop(address, submission_id, token)
 
     def log_tail(self, address: str, submission_id: str, token: str = "") -> str:
         """See `core.ports.ray_jobs.RayJobs.log_tail`."""
         self._require_answer(address)
-        return self._inside.log_tail(address, submission_id, token)
+        return self.inside.log_tail(address, submission_id, token)
 
     def _require_answer(self, address: str) -> None:
         if address in self.silent:

@@ -1,34 +1,51 @@
 """A model of the Kubernetes API: what it keeps, what it refuses, what it lets watches know.
 
-resourceVersions, uids, preconditions, generations, finalizers and the status subresource are as a
-real server has them; server-side apply is approximated for one field manager. What an owner leaves
-behind goes later, by `collect_one`, as the garbage collector is another process. Stored objects
-are never changed in place, so everybody may hold them.
+resourceVersions, uids, preconditions, generations, finalizers, conflicts and the status subresource
+are as a real server has them: the contract of the ports holds for it. managedFields tell of writes
+of the object, not of its status; server-side apply of a status is that of one field manager. What
+an owner leaves behind goes later (`orphans`), as the garbage collector is another process.
+Stored objects are never changed in place, so everybody may hold them.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import uuid5
 
+from adapters.kube.decoding import with_kind
 from core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RequestInvalid
 from core.ports.cluster import (
     CORE_EVENTS,
     JOBSETS,
     KUBERNETES_EVENTS,
+    NAMESPACES,
     TRAINJOBS,
     Cluster,
     ObjectList,
     Propagation,
     Resource,
 )
-from core.values.documents import Json, Manifest, child, items, text
+from core.values.documents import Json, Manifest, child, text
 from core.values.ids import NAMESPACE
 from core.values.instants import Instant, rfc3339
+from tests.simulation.documents import (
+    Document,
+    Path,
+    entry,
+    field_at,
+    lasting,
+    leaves,
+    merged,
+    numbered,
+    owners_of,
+    selects,
+    without,
+)
 
-Document = dict[str, Any]
 Place = tuple[str, str, str]
 """Plural, namespace, name."""
+
+Admission = Callable[[Resource, Manifest], None]
+"""Raises what an API server answers to an object that it does not take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +64,22 @@ class Change:
 class SimulatedApi(Cluster):
     """One API server. `told` is called with every change, in their order."""
 
-    def __init__(self, now: Callable[[], Instant], seed: int) -> None:
+    def __init__(
+        self, now: Callable[[], Instant], seed: int, admits: Admission = lambda *_: None
+    ) -> None:
+        """Take the time, and what refuses a new object; nothing: it may be as odd as it likes."""
+        self._admits = admits
         self._now = now
         self._seed = seed
         self._objects: dict[Place, Document] = {}
+        self._namespaces = {"default", "ml"}
         self._resources: dict[Place, Resource] = {}
         self._notes: dict[str, Manifest] = {}
         """Kubernetes Events by their names."""
         self._applied: dict[Place, frozenset[str]] = {}
+        """The fields of each status that we have sent last."""
+        self._sent: dict[Place, frozenset[Path]] = {}
+        """The fields of each object that we have applied last."""
         self._version = 1  # as etcd begins: no object ever has that one
         self._made = 0
         self.told: list[Callable[[Change], None]] = []
@@ -83,8 +108,13 @@ class SimulatedApi(Cluster):
 
     def create(self, resource: Resource, manifest: Manifest) -> Manifest:
         """See `core.ports.cluster.Cluster.create`."""
+        return self._create(resource, manifest, entry("jobledger", "Update"))
+
+    def _create(self, resource: Resource, manifest: Manifest, by: Document) -> Manifest:
         given = child(manifest, "metadata")
         place = (resource.plural, text(given, "namespace"), text(given, "name"))
+        if place[1] and place[1] not in self._namespaces:
+            raise ObjectNotFound(f"there is no namespace {place[1]}")
         if place in self._objects or place[2] in self._notes:
             raise ObjectExists(f"{resource.plural} {place[2]} is there already")
         if resource in (KUBERNETES_EVENTS, CORE_EVENTS):
@@ -96,12 +126,16 @@ class SimulatedApi(Cluster):
             "uid": str(uuid5(NAMESPACE, f"object {self._made} of seed {self._seed}")),
             "creationTimestamp": rfc3339(self._now()),
             "generation": 1,
+            "managedFields": [by],
         }
         if self.writer and (finalizers := self.admit()):
             metadata["finalizers"] = finalizers
-        document = {**manifest, "metadata": metadata}
+        document = {**with_kind(resource, manifest), "metadata": metadata}
         document.pop("status", None)
+        self._admits(resource, document)
         self._resources[place] = resource
+        if resource is NAMESPACES:
+            self._namespaces.add(place[2])
         return self._store(place, document)
 
     def replace(self, resource: Resource, manifest: Manifest, subresource: str = "") -> Manifest:
@@ -109,12 +143,10 @@ class SimulatedApi(Cluster):
         place, known = self._known(resource, child(manifest, "metadata"))
         if subresource == "status":
             return self._store(place, {**known, "status": manifest["status"]})
-        changed = {**known, "spec": manifest["spec"]}
+        content = {key: value for key, value in manifest.items() if key != "status"}
         labels = child(manifest, "metadata").get("labels", {})
-        changed["metadata"] = {**known["metadata"], "labels": labels}
-        if changed["spec"] != known["spec"]:
-            changed["metadata"]["generation"] += 1
-        return self._store(place, changed)
+        metadata = {**known["metadata"], "labels": labels}
+        return self._store(place, numbered(known, {**known, **content, "metadata": metadata}))
 
     def merge_patch(
         self,
@@ -128,14 +160,12 @@ class SimulatedApi(Cluster):
         """See `core.ports.cluster.Cluster.merge_patch`."""
         about = {**child(patch, "metadata"), "namespace": namespace, "name": name}
         place, known = self._known(resource, about, subresource)
-        changed = dict(known)
         if subresource == "status":
-            changed["status"] = _merged(known.get("status", {}), child(patch, "status"))
+            status = merged(known.get("status", {}), child(patch, "status"))
+            changed = {**known, "status": status}
         else:
-            changed["metadata"] = _merged(known["metadata"], child(patch, "metadata"))
-            changed["spec"] = _merged(known.get("spec", {}), child(patch, "spec"))
-            if changed["spec"] != known.get("spec", {}):
-                changed["metadata"]["generation"] += 1
+            content = {key: value for key, value in patch.items() if key != "status"}
+            changed = numbered(known, merged(known, content))
         after = known if changed == known else self._store(place, changed)
         if subresource == "status" and resource is TRAINJOBS:
             self.on_status(self.writer, after, child(patch, "status"))
@@ -151,9 +181,8 @@ class SimulatedApi(Cluster):
         force: bool = False,
     ) -> Manifest:
         """See `core.ports.cluster.Cluster.apply`; what is not sent any more is taken back."""
-        del field_manager, force  # there is one manager
         if subresource != "status":
-            return self._apply_object(resource, manifest)
+            return self._apply_object(resource, manifest, entry(field_manager, "Apply"), force)
         place, known = self._known(resource, child(manifest, "metadata"), subresource)
         sent = child(manifest, "status")
         mine = self._applied.get(place, frozenset())
@@ -165,7 +194,9 @@ class SimulatedApi(Cluster):
         self.on_status(self.writer, after, sent)
         return after
 
-    def _apply_object(self, resource: Resource, manifest: Manifest) -> Manifest:
+    def _apply_object(
+        self, resource: Resource, manifest: Manifest, by: Document, force: bool
+    ) -> Manifest:
         """Create an object, or put its fields in place of what is there.
 
         Source: an API server takes one controlling owner only, and JobSet's webhook no change of
@@ -176,18 +207,31 @@ class SimulatedApi(Cluster):
         known = self._objects.get(place)
         if known is None and given.get("uid"):
             raise ObjectChanged(f"{place[2]} is not there")
+        sent = frozenset(leaves({key: manifest[key] for key in manifest if key != "metadata"}))
         if known is None:
-            return self.create(resource, manifest)
+            made = self._create(resource, manifest, by)
+            self._sent[place] = sent
+            return made
         self._known(resource, given)
         if owners_of(known) != owners_of(manifest):
             raise RequestInvalid("only one reference can have controller set to true")
-        changed: Document = {**known, **manifest, "metadata": {**known["metadata"], **given}}
+        mine = self._sent.get(place, frozenset())
+        theirs = [
+            at for at in sent - mine if field_at(known, at) not in (None, field_at(manifest, at))
+        ]
+        if theirs and not force:
+            raise ObjectChanged(f"{place[2]}: others have written {sorted(theirs)}")
+        content = {key: value for key, value in manifest.items() if key != "metadata"}
+        changed: Document = without(merged(known, content), mine - sent)
+        managers = known["metadata"]["managedFields"]
+        managers = managers if by in managers else [*managers, by]
+        changed["metadata"] = {**known["metadata"], **given, "managedFields": managers}
         before, after = child(known, "spec"), child(changed, "spec")
         runs = not (before.get("suspend") or after.get("suspend"))
-        if resource is JOBSETS and runs and _lasting(before) != _lasting(after):
+        if resource is JOBSETS and runs and lasting(before) != lasting(after):
             raise RequestInvalid("field is immutable")
-        if after != before:
-            changed["metadata"]["generation"] += 1
+        self._sent[place] = sent
+        changed = numbered(known, changed)
         return known if changed == known else self._store(place, changed)
 
     def overwrite(self, resource: Resource, manifest: Manifest, status: Manifest) -> None:
@@ -279,6 +323,7 @@ class SimulatedApi(Cluster):
         self._version += 1
         before = self._objects.pop(place)
         self._applied.pop(place, None)
+        self._sent.pop(place, None)
         metadata = {**last["metadata"], "resourceVersion": str(self._version)}
         self._tell(place, "gone", {**last, "metadata": metadata}, before)
 
@@ -286,31 +331,3 @@ class SimulatedApi(Cluster):
         change = Change(self._resources[place], kind, document, before, self.writer)
         for tell in list(self.told):
             tell(change)
-
-
-def _lasting(spec: Manifest) -> Manifest:
-    return {key: value for key, value in spec.items() if key != "suspend"}
-
-
-def owners_of(manifest: Manifest) -> list[Manifest]:
-    """Return the owner references of an object."""
-    return [child(item) for item in items(manifest, "metadata", "ownerReferences")]
-
-
-def selects(selector: str, manifest: Manifest) -> bool:
-    """Return whether a label selector (of equalities) selects an object."""
-    labels = child(manifest, "metadata", "labels")
-    wanted = [part.partition("=") for part in selector.split(",") if part]
-    return all(labels.get(name) == value for name, _, value in wanted)
-
-
-def _merged(known: object, patch: object) -> Any:  # noqa: ANN401 free JSON
-    if not isinstance(patch, Mapping):
-        return patch
-    found = dict(known) if isinstance(known, Mapping) else {}
-    for name, value in patch.items():
-        if value is None:
-            found.pop(name, None)
-        else:
-            found[name] = _merged(found.get(name), value)
-    return found

@@ -6,11 +6,13 @@ when a watch breaks off is made good by a new list, told as the real reflector t
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from core.ports.cluster import ObjectListener, Resource, Subscription, Watches
 from core.values.documents import Manifest, child, text
 from core.values.instants import Instant
-from tests.simulation.kubernetes import Change, SimulatedApi, selects
+from tests.simulation.documents import selects
+from tests.simulation.kubernetes import Change, SimulatedApi
 
 REPEATED_MAX = 4
 """How many of the last changes a watch that is resumed too early tells again."""
@@ -24,11 +26,13 @@ class Reflector(Subscription):
         api: SimulatedApi,
         resource: Resource,
         listener: ObjectListener,
-        selector: str,
+        chosen: tuple[str, str],
         now: Callable[[], Instant],
     ) -> None:
+        """Take a namespace and a label selector as what is chosen; empty: any."""
         self.resource = resource
-        self._api, self._listener, self._selector, self._now = api, listener, selector, now
+        self._api, self._listener, self._now = api, listener, now
+        self._namespace, self._selector = chosen
         self._news: deque[Change] = deque()
         self._told: deque[Change] = deque(maxlen=REPEATED_MAX)
         self._known: dict[str, Manifest] = {}
@@ -72,9 +76,16 @@ class Reflector(Subscription):
         self._list_reason = self._list_reason or reason
 
     def _note(self, change: Change) -> None:
-        mine = change.resource is self.resource and selects(self._selector, change.document)
-        if mine and not self._list_reason:
+        if change.resource is not self.resource or self._list_reason:
+            return
+        if self._chooses(change.document):
             self._news.append(change)
+        elif change.before is not None and self._chooses(change.before):
+            self._news.append(replace(change, kind="gone"))
+
+    def _chooses(self, manifest: Manifest) -> bool:
+        here = self._namespace in ("", text(manifest, "metadata", "namespace"))
+        return here and selects(self._selector, manifest)
 
     def _tell(self, change: Change) -> None:
         uid = text(change.document, "metadata", "uid")
@@ -94,7 +105,7 @@ class Reflector(Subscription):
         if self._current_until is not None:
             self._listener.interrupted(self._current_until, at, reason)
         present = {}
-        for manifest in self._api.list(self.resource, "", self._selector).items:
+        for manifest in self._api.list(self.resource, self._namespace, self._selector).items:
             present[text(manifest, "metadata", "uid")] = _stub(manifest)
             self._listener.seen(manifest, at)
         missing = [stub for uid, stub in self._known.items() if uid not in present]
@@ -120,10 +131,15 @@ class Reflectors(Watches):
         selector: str = "",
     ) -> Subscription:
         """See `core.ports.cluster.Watches.watch`."""
-        assert not namespace, "everything is watched"
-        reflector = Reflector(self._api, resource, listener, selector, self._now)
+        reflector = Reflector(self._api, resource, listener, (namespace, selector), self._now)
         self.all.append(reflector)
         return reflector
+
+    def deliver(self) -> None:
+        """Tell everything that waits."""
+        for reflector in self.all:
+            while reflector.has_news:
+                reflector.deliver()
 
     def stop(self) -> None:
         """End them all, as when their process is gone."""

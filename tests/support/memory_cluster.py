@@ -88,7 +88,7 @@ class MemoryCluster(Cluster, Watches):
 
     def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
         """See `core.ports.cluster.Cluster.list`."""
-        with self._storage.lock, _refusals(f"list {resource.plural}"):
+        with self._storage.lock, refusals(f"list {resource.plural}"):
             kind = self._kind(resource)
             chosen = selection(kind, label_selector, "")
             found = [
@@ -280,7 +280,7 @@ class MemoryCluster(Cluster, Watches):
     def _writing(self, verb: str, resource: Resource, manifest: Manifest) -> Iterator[None]:
         """Carry out one write with what follows from it; the garbage collector is prompt."""
         about = f"{verb} {resource.plural} {text(manifest, 'metadata', 'name')}"
-        with self._storage.lock, _refusals(about):
+        with self._storage.lock, refusals(about):
             self._verb = verb
             yield
             if self.collects_at_once:
@@ -371,7 +371,7 @@ def call(listener: ObjectListener, news: str, document: Manifest, at: Instant) -
 
 
 @contextlib.contextmanager
-def _refusals(about: str) -> Iterator[None]:
+def refusals(about: str) -> Iterator[None]:
     """Raise what the adapter makes of a refusal."""
     try:
         yield
