@@ -88,11 +88,12 @@ class Settings(BaseSettings):
     Set it once that controller is switched off. What it writes after the start is still minded:
     the jobs of such a namespace are only recorded.
     """
-    trainjob_conditions: Literal["seed", "upstream"] = "seed"
+    trainjob_conditions: Literal["unless-running", "seed", "upstream"] = "unless-running"
     """Which conditions a TrainJob shows.
 
-    seed: Created comes first. upstream: what Trainer 2.3 writes, without Created; the Kubeflow SDK
-    shows Running only while a job has no conditions.
+    unless-running: Created comes first, and steps back while the job runs and shows no other, for
+    the Kubeflow SDK knows a running job by its having no conditions. seed: it is always shown.
+    upstream: what Trainer 2.3 writes, never Created.
     """
     trainjob_propagate_conditions: bool = False
     """Whether plugins may show conditions of their own on a TrainJob, as of its JobSet's start."""

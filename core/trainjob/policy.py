@@ -7,6 +7,11 @@ from enum import StrEnum
 class ConditionStyle(StrEnum):
     """Which conditions are shown: the setting `trainjob.conditions`."""
 
+    UNLESS_RUNNING = "unless-running"
+    """As `seed`, but Created steps back where it would be all that a running job shows.
+
+    A client that knows a running job by its having no conditions, as the Kubeflow SDK, sees it.
+    """
     SEED = "seed"
     """Created stands first; an unknown kind of runtime is a failed build."""
     UPSTREAM = "upstream"

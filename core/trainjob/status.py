@@ -26,7 +26,9 @@ def status(state: TrainJobState) -> Manifest:
     if state.manifest is None or _is_first_apply_under_way(state):
         return {}
     shown: dict[str, Json] = {}
-    if conditions := _conditions(state, state.manifest.policy.conditions):
+    if steps_back(state):
+        shown["conditions"] = []  # said, so that a merge takes away what stood there
+    elif conditions := _conditions(state, state.manifest.policy.conditions):
         shown["conditions"] = [_condition(item) for item in conditions]
     if state.shown_jobs:
         shown["jobsStatus"] = [
@@ -51,6 +53,20 @@ def _is_first_apply_under_way(state: TrainJobState) -> bool:
     """
     applying = any(effect.wanted.kind is EffectKind.APPLY_OBJECTS for effect in state.effects)
     return applying and state.built is None and not state.shown_jobs
+
+
+def steps_back(state: TrainJobState) -> bool:
+    """Return whether Created is not shown while the job runs.
+
+    It is so where it is True, and the only condition there is: a failure is always shown, and
+    beside another condition nobody would be helped.
+    """
+    if state.manifest is None or state.manifest.policy.conditions is not (
+        ConditionStyle.UNLESS_RUNNING
+    ):
+        return False
+    alone = [(item.type, item.is_true) for item in state.conditions] == [(CREATED, True)]
+    return alone and any(item.ready for item in state.jobs)
 
 
 def _conditions(state: TrainJobState, style: ConditionStyle) -> tuple[Condition, ...]:

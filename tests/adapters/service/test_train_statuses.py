@@ -1,10 +1,13 @@
 """How a TrainJob's status and Kubernetes Events are written."""
 
+from dataclasses import replace
 from typing import Any
 
 from adapters.service.status_faces import FACES
 from core.ports.cluster import CORE_EVENTS, TRAINJOBS
-from core.values.documents import child, items, text
+from core.trainjob.policy import ConditionStyle, TrainPolicy
+from core.values.documents import Manifest, child, items, text
+from tests.support.service_world import DOOR
 from tests.support.train_world import TrainWorld
 
 FACE = FACES["TrainJob"]
@@ -79,3 +82,22 @@ def test_a_failed_build_is_told_by_an_event_that_the_sdk_can_read() -> None:
     assert text(event, "firstTimestamp") == text(event, "lastTimestamp") != ""
     assert text(event, "involvedObject", "kind") == "TrainJob"
     assert items(world.trainjob, "status", "conditions") != ()
+
+
+def test_created_steps_back_while_the_job_runs_and_comes_back_with_its_end() -> None:
+    policy = TrainPolicy(conditions=ConditionStyle.UNLESS_RUNNING)
+    world = TrainWorld(door=replace(DOOR, train_policy=policy))
+    world.install_runtime()
+    world.jobsets.holds = True
+    world.train()
+    world.run(lambda: _counts(world).get("ready") == 1, "the job to run")
+    assert not items(world.trainjob, "status", "conditions")
+    assert world.jobsets.shown == [["Created=True"]], "it was shown before"
+    world.jobsets.holds = False
+    world.run(world.is_so("Complete"), "the end")
+    assert world.jobsets.shown == [["Created=True"], ["Created=True", "Complete=True"]]
+
+
+def _counts(world: TrainWorld) -> Manifest:
+    found = items(world.trainjob, "status", "jobsStatus")
+    return child(found[0]) if found else {}

@@ -10,9 +10,12 @@ from tests.rules.trainjob.rows import Row, check, table
 from tests.support import trainjob_events as told
 from tests.support.rows import WHEN
 from tests.support.trainjobs import (
+    COMPLETED_MESSAGE,
     IDENTITY,
     after,
     applied,
+    completed_end,
+    counts,
     created,
     due,
     faltered,
@@ -35,6 +38,8 @@ BUILD = "Created=False/JobsBuildFailed"
 CREATION = "Created=False/JobsCreationFailed"
 UNKNOWN = RuntimeRef(name="x", kind="Runtime", group="example.org")
 UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
+BOTH = TrainPolicy(conditions=ConditionStyle.UNLESS_RUNNING)
+RUNNING = counts(active=1, ready=1)
 RETRY = DecisionKind.EFFECT_RETRY
 
 
@@ -355,6 +360,85 @@ RETRY = DecisionKind.EFFECT_RETRY
     ),
 )
 def test_created(row: Row) -> None:
+    check(row)
+
+
+@table(
+    Row(
+        rule="Created is shown while nodes are waited for",
+        story=[*created(policy=BOTH), jobset(10, counts(active=1))],
+        then=[told.observed(counts(active=1))],
+        conditions=[TRUE],
+    ),
+    Row(
+        rule="it steps back while a Job is ready",
+        story=[*created(policy=BOTH), jobset(10, RUNNING)],
+        then=[told.observed(RUNNING)],
+        conditions=[],
+        phase="Running",
+    ),
+    Row(
+        rule="it is there again when none is",
+        story=[*created(policy=BOTH), jobset(10, RUNNING), jobset(20, counts(active=1))],
+        then=[told.observed(counts(active=1))],
+        conditions=[TRUE],
+    ),
+    Row(
+        rule="it is there again with the end of the job",
+        story=[
+            *created(policy=BOTH),
+            jobset(10, RUNNING),
+            jobset(60, counts(succeeded=1), end=completed_end()),
+        ],
+        then=[
+            told.observed(counts(succeeded=1), end=completed_end()),
+            told.ended("succeeded", reason="AllJobsCompleted", message=COMPLETED_MESSAGE),
+            told.complete(),
+        ],
+        conditions=[TRUE, "Complete=True/AllJobsCompleted"],
+    ),
+    Row(
+        rule="that the objects cannot be created is shown though the job runs",
+        story=[
+            *created(policy=BOTH),
+            jobset(10, RUNNING),
+            manifest(20, generation=2, policy=BOTH),
+            not_created(21, "503"),
+        ],
+        then=[
+            told.refused(trouble="503"),
+            told.not_created("503", generation=2),
+            told.scheduled(
+                DecisionKind.EFFECT_RETRY,
+                after(31),
+                cause="apply_objects was refused: 503",
+                attempt=1,
+                subject="apply_objects/train",
+            ),
+        ],
+        conditions=["Created=False/JobsCreationFailed"],
+    ),
+    Row(
+        rule="a job that shows another condition shows Created as well",
+        story=[
+            manifest(suspend=True, policy=BOTH),
+            runtime(),
+            applied(1, suspend=True),
+            manifest(20, generation=2, policy=BOTH),
+            applied(21, generation=2),
+            jobset(30, RUNNING, generation=2),
+        ],
+        then=[told.observed(RUNNING, generation=2)],
+        conditions=[TRUE, "Suspended=False/Resumed"],
+    ),
+    Row(
+        rule="in the setting seed it is always shown",
+        story=[*created(), jobset(10, RUNNING)],
+        then=[told.observed(RUNNING)],
+        conditions=[TRUE],
+    ),
+)
+def test_created_while_the_job_runs(row: Row) -> None:
     check(row)
 
 
