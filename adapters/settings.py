@@ -69,9 +69,9 @@ class Settings(BaseSettings):
     job_kinds: tuple[Literal["RayJob", "TrainJob"], ...] = Field(
         default=("RayJob", "TrainJob"), min_length=1
     )
-    """Kinds of job that are controlled.
+    """Kinds of job that are controlled, as far as the API server serves them.
 
-    The first must be served by the API server; the others are taken up once they are.
+    One whose definition is installed later is taken up then.
     """
     control: Literal["all", "namespaces", "managed-by", "nothing"] = "all"
     """Which of the jobs that are watched are controlled; the others are only recorded.

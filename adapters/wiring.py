@@ -247,7 +247,7 @@ def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
     writes = OwnWrites(basis.settings.cluster, basis.opened.store, handover.publisher.is_own)
     basis.door.hands.is_own = writes.recognise
     job_kinds = basis.settings.job_kinds
-    synced = SyncedKinds(max(1, len(basis.settings.namespaces)), job_kinds[0])
+    synced = SyncedKinds(max(1, len(basis.settings.namespaces)), job_kinds)
     turn = _turn(basis, handover)
     return Controller(
         ControllerParts(

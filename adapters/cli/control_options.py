@@ -29,6 +29,12 @@ TakeOver = Annotated[
 ]
 
 
+JobKinds = Annotated[
+    list[str] | None,
+    typer.Option("--job-kind", help="Control this kind of job only: RayJob or TrainJob."),
+]
+
+
 def chosen_control(control: str, namespaces: list[str] | None, *, observe_only: bool) -> str:
     """Return which jobs are to be controlled; empty if nothing was said.
 

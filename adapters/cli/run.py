@@ -10,6 +10,7 @@ import typer
 from adapters.cli.control_options import (
     ControlNamespaces,
     ControlOption,
+    JobKinds,
     ObserveOnly,
     TakeOver,
     chosen_control,
@@ -45,6 +46,7 @@ def run(
     namespace: Annotated[
         list[str] | None, typer.Option("--namespace", "-n", help="Only these namespaces.")
     ] = None,
+    job_kind: JobKinds = None,
     observe_only: ObserveOnly = False,
     control: ControlOption = "",
     control_namespace: ControlNamespaces = None,
@@ -59,7 +61,10 @@ def run(
         Path | None, typer.Option(help="File to write the HTTP address into once it is served.")
     ] = None,
 ) -> None:
-    """Control RayJobs until told to stop (SIGTERM, SIGINT). Killed at any instant, it resumes."""
+    """Control RayJobs and TrainJobs until told to stop (SIGTERM, SIGINT).
+
+    Killed at any instant, it resumes.
+    """
     settings = settings_from(
         database_url,
         data_dir,
@@ -67,6 +72,7 @@ def run(
         context=context,
         cluster=cluster,
         namespaces=tuple(namespace) if namespace else None,
+        job_kinds=tuple(job_kind) if job_kind else None,
         control=chosen_control(control, control_namespace, observe_only=observe_only),
         control_namespaces=tuple(control_namespace) if control_namespace else None,
         take_over=take_over or None,

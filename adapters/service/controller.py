@@ -78,7 +78,7 @@ class ControllerParts:
     watch_troubles: Callable[[], list[str]] = list
     """Why watches do not run at the moment; empty if all do."""
     job_kinds: tuple[str, ...] = ("RayJob",)
-    """Kinds of job that are controlled. All but the first need not be served."""
+    """Kinds of job that are controlled, as far as they are served."""
 
 
 class Controller:
@@ -157,6 +157,7 @@ class Controller:
         """Return what the service still needs before it is ready; empty if it is."""
         parts = self._parts
         reasons = [f"no list of {kind} objects yet" for kind in parts.synced.missing()]
+        reasons += self._kinds.waits_for()
         if not parts.leases.held() and not parts.leases.stands_by:
             reasons.append("no lease: another replica holds every shard")
         if not self._gates_open and parts.leases.held() and not reasons:

@@ -1,4 +1,4 @@
-"""Which watches run: those of the first kind of job at once, the others if they are served."""
+"""Which watches run: those of every kind of job that is served, and of what plugins look at."""
 
 import threading
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ ASK_AGAIN_SECONDS = 1.0
 class SyncedKinds:
     """Which kinds have been listed completely, in every namespace that is watched."""
 
-    def __init__(self, lists_per_kind: int, job_kind: str = "RayJob") -> None:
+    def __init__(self, lists_per_kind: int, job_kinds: tuple[str, ...] = ("RayJob",)) -> None:
         self._lock = threading.Lock()
         self._lists_per_kind = lists_per_kind
         self._expected: dict[str, int] = {}
@@ -28,7 +28,9 @@ class SyncedKinds:
         self._listed: dict[str, set[int]] = {}
         """Kind -> which of them have; a watch may list again before another has listed at all."""
         self.all = threading.Event()
-        self.expect(WATCHED[job_kind])
+        """Set while all that is watched has been listed."""
+        if len(job_kinds) == 1:
+            self.expect(WATCHED[job_kinds[0]])  # of several, those that are served
 
     def expect(self, kinds: Iterable[WatchedKind]) -> None:
         """Take note of kinds that are watched from now on."""
@@ -76,20 +78,34 @@ class KindWatches:
         self._cluster, self._watches = cluster, watches
         self._around, self._synced = around, synced
         self._namespaces, self._stopping = namespaces, stopping
-        self._first = job_kinds[0]
-        self._unwatched = list(job_kinds[1:])
+        self._job_kinds = job_kinds
+        self._unwatched = list(job_kinds)
         """Kinds of job that are not watched: the API server does not know them (yet)."""
+        self._optional: list[tuple[str, WatchedKind]] = []
+        """What would be watched for a kind of job that is, and is not served (yet)."""
         self._forbidden: set[Resource] = set()
         """Kinds of which was said that they may not be listed."""
         self._subscriptions: list[Subscription] = []
         self._lock = threading.Lock()
-        self.is_settled = not self._unwatched
+        self.is_settled = False
         """Whether it is known which kinds of job are served now."""
 
     def start(self) -> None:
-        """Start the watches of the first kind of job."""
+        """Start the watches of the only kind of job; which of several are served is asked first."""
+        if len(self._job_kinds) > 1:
+            return
         with self._lock:
-            self._watch(WATCHED[self._first])
+            (only,) = self._job_kinds
+            self._unwatched.clear()
+            self._watch(self._take_up(only))
+            self.is_settled = not self._optional
+
+    def waits_for(self) -> list[str]:
+        """Return what has to be there before any job can be worked on; empty if it is."""
+        if not self.is_settled or len(self._unwatched) < len(self._job_kinds):
+            return []
+        kinds = ", ".join(self._job_kinds)
+        return [f"none of the kinds of job is served, or may be listed: {kinds}"]
 
     def stop(self) -> None:
         """End all watches."""
@@ -103,48 +119,68 @@ class KindWatches:
             self.ask()
 
     def ask(self) -> None:
-        """Start the watches of kinds of job that the API server knows by now.
+        """Start the watches of kinds that the API server knows by now.
 
         A definition that is installed later is found later. Where the API server does not answer,
         nothing is known, and it is asked again.
         """
-        for job_kind in list(self._unwatched):
-            try:
-                found = self._served(job_kind)
-            except ClusterError as error:
-                log.warning("kind_unclear", kind=job_kind, error=str(error))
-                self._stopping.wait(ASK_AGAIN_SECONDS)
-                return
-            with self._lock:
-                if not found or job_kind not in self._unwatched or self._stopping.is_set():
-                    continue
-                self._unwatched.remove(job_kind)
-                self._synced.expect(found)
-                self._watch(found)
-            log.info("kind_watched", kind=job_kind)
+        try:
+            for job_kind in list(self._unwatched):
+                self._ask_for(job_kind)
+            for job_kind, kind in list(self._optional):
+                self._ask_for_more(job_kind, kind)
+        except ClusterError as error:
+            log.warning("kinds_unclear", error=str(error))
+            self._stopping.wait(ASK_AGAIN_SECONDS)
+            return
         self.is_settled = True
 
-    def _served(self, job_kind: str) -> list[WatchedKind]:
-        """Return what is watched for a kind of job; nothing, if what it needs is not served.
+    def _ask_for(self, job_kind: str) -> None:
+        if not all(self._is_served(job_kind, kind) for kind in WATCHED[job_kind]):
+            return
+        with self._lock:
+            if job_kind not in self._unwatched or self._stopping.is_set():
+                return
+            self._unwatched.remove(job_kind)
+            found = self._take_up(job_kind)
+            self._synced.expect(found)
+            self._watch(found)
+        log.info("kind_watched", kind=job_kind)
 
-        Asked for exactly where it would be watched: a right in one says nothing of others.
+    def _ask_for_more(self, job_kind: str, kind: WatchedKind) -> None:
+        if not self._is_served(job_kind, kind):
+            return
+        with self._lock:
+            if (job_kind, kind) not in self._optional or self._stopping.is_set():
+                return
+            self._optional.remove((job_kind, kind))
+            self._synced.expect([kind])
+            self._watch([kind])
+        log.info("kind_watched", kind=kind.name)
+
+    def _take_up(self, job_kind: str) -> tuple[WatchedKind, ...]:
+        """Return what has to be watched for a kind of job; note what would be, if it is served."""
+        more = watched_for(job_kind, self._around.door.plugins)
+        self._optional += [(job_kind, kind) for kind in more if kind.is_optional]
+        return WATCHED[job_kind]
+
+    def _is_served(self, job_kind: str, kind: WatchedKind) -> bool:
+        """Return whether a kind may be watched, asked for exactly where it would be watched.
+
+        A right in one namespace says nothing of others.
         """
-        found = []
-        told = partial(self._tell_forbidden, job_kind)
-        for kind in watched_for(job_kind, self._around.door.plugins):
-            if all(
-                is_served(self._cluster, kind.resource, place, told) for place in self._places(kind)
-            ):
-                found.append(kind)
-            elif not kind.is_optional:
-                return []
-        return found
+        told = partial(self._tell_forbidden, job_kind, kind)
+        return all(
+            is_served(self._cluster, kind.resource, place, told) for place in self._places(kind)
+        )
 
     def _places(self, kind: WatchedKind) -> tuple[str, ...]:
         """Return the namespaces in which a kind is watched; `""` is all of them in one watch."""
         return ("",) if kind.is_cluster_wide else self._namespaces or ("",)
 
-    def _tell_forbidden(self, job_kind: str, resource: Resource, error: RequestForbidden) -> None:
+    def _tell_forbidden(
+        self, job_kind: str, kind: WatchedKind, resource: Resource, error: RequestForbidden
+    ) -> None:
         """Say once that a kind may not be listed; it is asked for again and again."""
         if resource in self._forbidden:
             return
@@ -153,14 +189,24 @@ class KindWatches:
             f"{job_kind}s are left alone until it may: give it the part of ops/rbac.yaml for them, "
             f"or leave {job_kind} out of JOBLEDGER_JOB_KINDS"
         )
-        log.warning("kind_forbidden", kind=resource.kind, error=str(error), remedy=remedy)
+        if kind.is_optional:
+            remedy = (
+                f"{job_kind}s can do without: what somebody deletes is made again with the next "
+                "apply. Where it is used, give it the part of ops/rbac.yaml for it"
+            )
+        log.warning("kind_forbidden", kind=kind.name, error=str(error), remedy=remedy)
 
     def _watch(self, kinds: Iterable[WatchedKind]) -> None:
         for kind in kinds:
             for number, namespace in enumerate(self._places(kind)):
-                note = partial(self._synced.note, watch=number)
-                listener = kind.listener(replace(self._around, synced=note))
+                told = partial(_note, self._synced, kind, number)
+                listener = kind.listener(replace(self._around, synced=told))
                 subscription = self._watches.watch(
                     kind.resource, listener, namespace=namespace, selector=kind.selector
                 )
                 self._subscriptions.append(subscription)
+
+
+def _note(synced: SyncedKinds, kind: WatchedKind, watch: int, _: str) -> None:
+    """Take note of a complete list under the name of the watch, whatever the listener says."""
+    synced.note(kind.name, watch)

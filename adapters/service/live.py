@@ -14,6 +14,7 @@ import msgspec
 
 from core.jobs.status_writers import StatusWriter
 from core.log.redaction import Redactor, joined
+from core.ports.cluster import BATCH_JOBS, CONFIGMAPS, JOBSETS, PODS, RAYCLUSTERS, Resource
 from core.rayjob.observations import JobIdentity
 from core.values.documents import Manifest, child, items
 
@@ -23,12 +24,20 @@ GONE_MAX = 10_000
 """So many objects that went last are remembered: far more than go while one answer is on its way.
 """
 
+_PLAIN = frozenset({RAYCLUSTERS, BATCH_JOBS, PODS, JOBSETS, CONFIGMAPS})
+"""Kinds of children that are kept under their kind alone."""
+
 _ASKED_FOR = frozenset({"JobSet"})
 """Kinds of children that are asked for besides being watched.
 
 Of the others nothing comes but by their watches, in order; and what is watched by its labels may be
 told as gone and come back.
 """
+
+
+def kept_as(resource: Resource) -> str:
+    """Return under which kind children are kept: two groups may each have a kind of one name."""
+    return resource.kind if resource in _PLAIN else resource.group_kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,12 +27,12 @@ def look_for_others(
     """
     if hands.only_records:
         return
-    try:
-        for kind in kinds:
+    for kind in kinds:
+        try:
             for namespace in tuple(namespaces) or ("",):
                 _look(cluster, hands, kind, namespace, clock)
-    except ClusterError as error:
-        log.warning("other_controllers_not_looked_for", error=str(error))
+        except ClusterError as error:  # of another kind there may be an answer
+            log.warning("other_controllers_not_looked_for", kind=kind, error=str(error))
 
 
 def _look(cluster: Cluster, hands: Hands, kind: str, namespace: str, clock: Clock) -> None:

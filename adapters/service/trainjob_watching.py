@@ -324,4 +324,4 @@ def tell_belonging_gone(
     if kind == "JobSet":
         around.inbox.put(stream, JobSetGone(id=mark, at=at, name=name, uid=uid))
     else:
-        around.inbox.put(stream, BelongingGone(id=mark, at=at, name=name, uid=uid))
+        around.inbox.put(stream, BelongingGone(id=mark, at=at, name=name, uid=uid, kind=kind))

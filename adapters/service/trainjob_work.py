@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from adapters.service.acting import World, exactly
-from adapters.service.live import LiveJob, LiveRuntime
+from adapters.service.live import LiveJob, LiveRuntime, kept_as
 from adapters.service.ssh_keys import new_ssh_keys
 from core.errors import (
     ClusterError,
@@ -98,7 +98,8 @@ class Work:
 
     def known(self, resource: Resource, name: str, *, building: bool) -> Manifest | None:
         """Return an object as its watch tells of it; that it is in the way is asked for anew."""
-        seen = self.world.live.child_named(resource.kind, self.job.identity.namespace, name)
+        namespace = self.job.identity.namespace
+        seen = self.world.live.child_named(kept_as(resource), namespace, name)
         found = seen.manifest if seen is not None else None
         if found is None or (self.is_own(found) and not text(found, *_LEAVING)):
             return found

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from adapters.service.live import kept_as
 from adapters.service.trainjob_watching import (
     BelongingListener,
     RuntimeListener,
@@ -42,8 +43,8 @@ class WatchedKind:
 
     @property
     def name(self) -> str:
-        """Return the kind."""
-        return self.resource.kind
+        """Return what the watch is called: the kind; with its group, if a plugin asks for it."""
+        return self.resource.group_kind if self.is_optional else self.resource.kind
 
 
 WATCHED: Mapping[str, tuple[WatchedKind, ...]] = {
@@ -86,7 +87,10 @@ _NOTHING = "jobledger.dev/nothing=here"
 
 
 def watched_for(kind: str, plugins: Iterable[Plugin]) -> tuple[WatchedKind, ...]:
-    """Return what is watched for a kind of job; for TrainJobs, what plugins build as well."""
+    """Return what is watched for a kind of job; for TrainJobs, what plugins build as well.
+
+    What plugins ask for can be done without, and comes last.
+    """
     found = WATCHED[kind]
     if kind != "TrainJob":
         return found
@@ -97,7 +101,7 @@ def watched_for(kind: str, plugins: Iterable[Plugin]) -> tuple[WatchedKind, ...]
         *(
             WatchedKind(
                 resource=resource,
-                listener=partial(_belonging, kind=resource.kind),
+                listener=partial(_belonging, kind=kept_as(resource)),
                 is_optional=True,
             )
             for resource in sorted(more, key=lambda item: (item.group, item.plural))

@@ -29,6 +29,11 @@ class Resource:
         """Return `group/version` as manifests write it."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
+    @property
+    def group_kind(self) -> str:
+        """Return `kind.group`: two groups may each have a kind of one name."""
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
 
 RAYJOBS = Resource("ray.io", "v1", "rayjobs", "RayJob")
 RAYCLUSTERS = Resource("ray.io", "v1", "rayclusters", "RayCluster")

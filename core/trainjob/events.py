@@ -207,11 +207,13 @@ class RuntimeObserved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BelongingVanished:
-    """A ConfigMap of the job (its runtime snapshot, its hostfile) is no longer there."""
+    """An object of the job (its runtime snapshot, its hostfile, its gang) is no longer there."""
 
     at: Instant
     name: str
     uid: str
+    kind: str = "ConfigMap"
+    """Its kind, with the group where the kind alone does not tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

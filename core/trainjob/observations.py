@@ -85,12 +85,13 @@ class RuntimeSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BelongingGone:
-    """A ConfigMap that the job owns is no longer there."""
+    """An object that the job owns, and that is no JobSet, is no longer there."""
 
     id: ObservationId
     at: Instant
     name: str
     uid: str
+    kind: str = "ConfigMap"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -117,7 +117,7 @@ def on_belonging_gone(state: TrainJobState, gone: BelongingGone) -> News:
     told = state.rebuild_again if is_applying(state) else state.rebuild
     if is_dormant(state) or is_final(state) or told or gone.uid in state.gone:
         return ()
-    return (BelongingVanished(at=gone.at, name=gone.name, uid=gone.uid),)
+    return (BelongingVanished(at=gone.at, name=gone.name, uid=gone.uid, kind=gone.kind),)
 
 
 def on_jobset_seen(state: TrainJobState, seen: JobSetSeen) -> News:

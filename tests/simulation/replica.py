@@ -197,7 +197,7 @@ class Replica:
         )
 
     def _controller(self, around: Surrounding) -> Controller:
-        synced = SyncedKinds(1)
+        synced = SyncedKinds(1, around.job_kinds)
         return Controller(
             ControllerParts(
                 turn=self.turn,

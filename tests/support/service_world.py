@@ -232,7 +232,7 @@ class Service:
         return False
 
     def _controller(self, ports: Ports, watches: SteppedCluster) -> Controller:
-        synced = SyncedKinds(1, self.job_kinds[0])
+        synced = SyncedKinds(1, self.job_kinds)
         return Controller(
             ControllerParts(
                 turn=self.turn,

@@ -101,9 +101,7 @@ def _definition(view: ClusterView, kind: str, resource: Resource) -> Iterator[Fi
     except ObjectNotFound:
         what = f"{resource.plural}.{resource.group}/{resource.version} is not served"
         remedy = f"install its definition (ops/crds), or leave {kind} out of JOBLEDGER_JOB_KINDS"
-        yield (error if resource in (RAYJOBS, RAYCLUSTERS) else warning)(
-            "definitions", what, remedy
-        )
+        yield (error if _is_missed(view, kind, resource) else warning)("definitions", what, remedy)
         return
     except RequestForbidden:
         return  # the permissions say so already
@@ -122,6 +120,24 @@ def _definition(view: ClusterView, kind: str, resource: Resource) -> Iterator[Fi
             "install a newer one (ops/crds): users do not see these fields, nothing else is lost"
         )
         yield warning("definitions", what, remedy)
+
+
+def _is_missed(view: ClusterView, kind: str, resource: Resource) -> bool:
+    """Return whether nothing can be controlled without a kind, or RayJobs that are there cannot."""
+    others = [other for other in view.wants.kinds if other != kind]
+    if not any(_is_served(view, _NEEDED[other][0]) for other in others):
+        return True
+    return resource == RAYCLUSTERS and _is_served(view, RAYJOBS)
+
+
+def _is_served(view: ClusterView, resource: Resource) -> bool:
+    try:
+        view.cluster.list(resource, "jobledger-doctor")
+    except ObjectNotFound:
+        return False
+    except RequestForbidden:
+        return True  # as far as anybody knows
+    return True
 
 
 def _pruned(definition: Manifest, resource: Resource) -> Iterator[str]:

@@ -6,7 +6,7 @@ Source: Trainer v2.3, pkg/runtime/framework/plugins/volcano.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from core.ports.cluster import VOLCANO_POD_GROUPS
+from core.ports.cluster import VOLCANO_POD_GROUPS, Resource
 from core.trainjob.framework import ApplyRule, BuiltObject, Info, Plugin
 from core.trainjob.pod_sets import gang_of
 from core.values.documents import Manifest, number, text
@@ -20,6 +20,7 @@ class Volcano(Plugin):
 
     name = "volcano"
     pod_group_policies: tuple[str, ...] = ("volcano",)
+    watched: tuple[Resource, ...] = (VOLCANO_POD_GROUPS,)
 
     def validate(self, info: Info) -> Iterable[str]:
         """Yield a queue without a name."""

@@ -24,6 +24,7 @@ from core.ports.cluster import (
     JOBSETS,
     RAYCLUSTERS,
     RAYJOBS,
+    TRAINJOBS,
     ObjectList,
     Resource,
 )
@@ -206,6 +207,21 @@ def test_a_kind_that_is_not_served_is_told(
     (found,) = findings(view)
     assert (found.check, found.severity) == ("definitions", severity)
     assert "is not served" in found.what
+
+
+def test_a_cluster_without_kuberay_is_only_warned_of(guarded: Guarded, view: ClusterView) -> None:
+    guarded.unserved |= {RAYJOBS, RAYCLUSTERS}
+    assert {item.severity for item in findings(view)} == {Severity.WARNING}
+
+
+@pytest.mark.parametrize("kinds", [("RayJob", "TrainJob"), ("RayJob",), ("TrainJob",)])
+def test_where_no_kind_of_job_is_served_nothing_can_be_done(
+    guarded: Guarded, view: ClusterView, kinds: tuple[str, ...]
+) -> None:
+    guarded.unserved |= {RAYJOBS, RAYCLUSTERS, TRAINJOBS, JOBSETS}
+    found = findings(replace(view, wants=replace(view.wants, kinds=kinds)))
+    told = [item.severity for item in found if item.check == "definitions"]
+    assert told == [Severity.ERROR] * 2 * len(kinds)
 
 
 def test_fields_that_a_definition_prunes_are_named(guarded: Guarded, view: ClusterView) -> None:

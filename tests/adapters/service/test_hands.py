@@ -12,12 +12,12 @@ from adapters.service.live import LiveObjects
 from adapters.service.preflight import look_for_others
 from adapters.service.sightings import Door
 from adapters.service.watching import JobListener, Surroundings
-from core.errors import ClusterUnreachable, ObjectNotFound
+from core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
 from core.jobs.policy import Policy
 from core.jobs.status_writers import other_controller
 from core.jobs.whose import MANAGED_BY_JOBLEDGER, Control, Whose
 from core.ports.clock import Clock
-from core.ports.cluster import TRAINJOBS, Cluster, ObjectList, Resource
+from core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster, ObjectList, Resource
 from core.rayjob.observations import ManifestSeen
 from core.values.documents import Manifest
 from core.values.instants import rfc3339
@@ -87,6 +87,22 @@ def test_what_another_cluster_works_on_says_nothing_of_this_ones_controllers(kin
     assert hands.at_start(kind, far, NOON) is None
     hands.note(kind, later, other_controller(kind, far, NOON), NOON)
     assert hands.refusals() == []
+
+
+def test_where_one_kind_may_not_be_listed_the_other_is_looked_at_all_the_same() -> None:
+    """As where KubeRay is not installed and its part of the permissions was left out."""
+
+    class _Guarded(_Listed):
+        def list(self, resource: Resource, namespace: str = "") -> ObjectList:
+            if resource == RAYJOBS:
+                raise RequestForbidden("rayjobs is forbidden")
+            del namespace
+            return ObjectList(items=(theirs,), resource_version="1")
+
+    hands = Hands()
+    theirs = {**job(THEIRS), "status": {"conditions": [{"type": "Created", "status": "True"}]}}
+    look(hands, _Guarded())
+    assert hands.why_recorded("TrainJob", theirs) != ""
 
 
 def test_a_namespace_is_only_recorded_where_another_drives_a_job_at_the_start() -> None:

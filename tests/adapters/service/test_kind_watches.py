@@ -15,7 +15,9 @@ from core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
 from core.ports.cluster import (
     JOBSETS,
     POD_GROUPS,
+    RAYJOBS,
     TRAINJOBS,
+    VOLCANO_POD_GROUPS,
     ObjectList,
     ObjectListener,
     Resource,
@@ -38,6 +40,7 @@ class Server(SteppedCluster):
         """The same for one namespace; `""` is a list over all of them."""
         self.listeners: dict[str, list[ObjectListener]] = {}
         """Namespace -> who is told of what is in it."""
+        self.watched: set[Resource] = set()
 
     def watch(
         self,
@@ -47,6 +50,7 @@ class Server(SteppedCluster):
         namespace: str = "",
         selector: str = "",
     ) -> Subscription:
+        self.watched.add(resource)
         self.listeners.setdefault(namespace, []).append(listener)
         return super().watch(resource, listener, namespace=namespace, selector=selector)
 
@@ -59,9 +63,13 @@ class Server(SteppedCluster):
 
 
 class Desk:
-    def __init__(self, namespaces: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        namespaces: tuple[str, ...] = (),
+        job_kinds: tuple[str, ...] = ("RayJob", "TrainJob"),
+    ) -> None:
         self.server = Server()
-        self.synced = SyncedKinds(max(1, len(namespaces)))
+        self.synced = SyncedKinds(max(1, len(namespaces)), job_kinds)
         around = Surroundings(own_door(), Inbox(), LiveObjects(), Confirmations(), self.synced.note)
         stopping = threading.Event()
         stopping.wait = lambda _=None: False  # type: ignore[method-assign,assignment] # no time
@@ -71,7 +79,7 @@ class Desk:
             around=around,
             synced=self.synced,
             namespaces=namespaces,
-            job_kinds=("RayJob", "TrainJob"),
+            job_kinds=job_kinds,
             stopping=stopping,
         )
         self.watches.start()
@@ -82,13 +90,81 @@ class Desk:
         self.server.deliver()
 
 
-def test_the_first_kind_is_watched_at_once_and_the_other_once_it_is_known_to_be_served() -> None:
+def test_of_several_kinds_each_is_watched_once_it_is_known_to_be_served() -> None:
     desk = Desk()
-    before = desk.watches.is_settled, desk.synced.has_listed("TrainJob")
+    before = desk.watches.is_settled, desk.synced.has_listed("RayJob"), desk.synced.all.is_set()
     desk.ask()
-    assert (before, desk.watches.is_settled) == ((False, False), True)
+    assert (before, desk.watches.is_settled) == ((False, False, False), True)
+    assert desk.synced.has_listed("RayJob")
     assert desk.synced.has_listed("TrainJob")
     assert desk.synced.all.is_set()
+
+
+def test_the_only_kind_is_watched_at_once() -> None:
+    desk = Desk(job_kinds=("RayJob",))
+    assert desk.watches.is_settled
+    assert desk.synced.all.is_set()
+
+
+def test_with_trainjobs_as_the_only_kind_what_plugins_look_at_is_watched() -> None:
+    desk = Desk(job_kinds=("TrainJob",))
+    assert (desk.watches.is_settled, desk.synced.all.is_set()) == (False, True)
+    desk.ask()
+    assert desk.watches.is_settled
+    told = {(resource.kind, resource.group) for resource in desk.server.watched}
+    assert told >= {("PodGroup", "scheduling.x-k8s.io"), ("PodGroup", "scheduling.volcano.sh")}
+    assert desk.synced.all.is_set()
+
+
+@pytest.mark.parametrize("error", [ObjectNotFound("no"), RequestForbidden("no")])
+@pytest.mark.parametrize(
+    ("missing", "job_kind", "other"),
+    [(RAYJOBS, "RayJob", "TrainJob"), (TRAINJOBS, "TrainJob", "RayJob")],
+)
+def test_a_cluster_may_serve_either_kind_alone(
+    missing: Resource, job_kind: str, other: str, error: Exception
+) -> None:
+    desk = Desk()
+    desk.server.errors[missing] = error
+    desk.ask()
+    assert desk.synced.has_listed(other)
+    assert not desk.synced.has_listed(job_kind)
+    assert (desk.synced.all.is_set(), desk.watches.waits_for()) == (True, [])
+    del desk.server.errors[missing]
+    desk.ask()
+    assert desk.synced.has_listed(job_kind), "a definition that is installed later is found"
+
+
+def test_where_no_kind_is_served_the_service_says_what_it_waits_for() -> None:
+    desk = Desk()
+    desk.server.errors |= {RAYJOBS: ObjectNotFound("no"), TRAINJOBS: ObjectNotFound("no")}
+    desk.ask()
+    assert not desk.synced.all.is_set()
+    assert desk.watches.waits_for() == [
+        "none of the kinds of job is served, or may be listed: RayJob, TrainJob"
+    ]
+
+
+def test_what_plugins_look_at_is_watched_once_it_is_served() -> None:
+    desk = Desk()
+    desk.server.errors[POD_GROUPS] = ObjectNotFound("no such kind")
+    desk.ask()
+    assert POD_GROUPS not in desk.server.watched
+    assert VOLCANO_POD_GROUPS in desk.server.watched
+    del desk.server.errors[POD_GROUPS]
+    desk.ask()
+    assert POD_GROUPS in desk.server.watched
+    assert desk.synced.all.is_set()
+
+
+def test_of_what_can_be_done_without_nobody_says_that_jobs_are_left_alone() -> None:
+    desk = Desk()
+    desk.server.errors[VOLCANO_POD_GROUPS] = RequestForbidden("podgroups is forbidden")
+    with capture_logs() as lines:
+        desk.ask()
+    (told,) = (line for line in lines if line["event"] == "kind_forbidden")
+    assert told["kind"] == "PodGroup.scheduling.volcano.sh"
+    assert told["remedy"].startswith("TrainJobs can do without")
 
 
 def test_a_kind_that_is_not_served_keeps_nobody_waiting_and_is_found_later() -> None:
@@ -145,7 +221,6 @@ def test_an_api_server_that_does_not_answer_is_asked_again() -> None:
 
 def test_while_a_kind_is_being_listed_the_gates_stay_shut() -> None:
     desk = Desk()
-    assert desk.synced.all.is_set()
     desk.watches.ask()
     assert not desk.synced.all.is_set()
     assert set(desk.synced.missing()) >= TRAINJOB_KINDS
@@ -159,7 +234,7 @@ def test_kinds_without_namespace_are_listed_once_whatever_is_watched() -> None:
 
 def test_a_namespace_that_is_listed_twice_does_not_stand_for_another() -> None:
     """Its watches may expire (410) before those of the other have listed at all."""
-    desk = Desk(("a", "b"))
+    desk = Desk(("a", "b"), ("RayJob",))
     desk.synced.expect(WATCHED["RayJob"])
     for listener in desk.server.listeners["a"] * 2:
         listener.synced(NOON)
@@ -172,7 +247,7 @@ def test_a_namespace_that_is_listed_twice_does_not_stand_for_another() -> None:
 
 
 def test_a_namespace_that_was_named_twice_is_listed_twice() -> None:
-    desk = Desk(("a", "a"))
+    desk = Desk(("a", "a"), ("RayJob",))
     assert desk.synced.has_listed("RayJob")
 
 
