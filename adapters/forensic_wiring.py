@@ -4,6 +4,7 @@ import importlib.metadata
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -25,6 +26,7 @@ from adapters.postgres.evidence import PostgresEvidence
 from adapters.postgres.schema_version import status
 from adapters.postgres.seals import PostgresSeals
 from adapters.postgres.verify import Extent, verify
+from adapters.scheduler.alarms import SchedulerAlarms
 from adapters.service.capturing import CaptureParts, Capturer
 from adapters.service.inbox import Inbox
 from adapters.service.live import LiveObjects
@@ -34,8 +36,12 @@ from adapters.telemetry.logging import get_logger
 from core.errors import BrokenChain, JobledgerError, LedgerMisconfigured
 from core.forensics.seals import Seal
 from core.ports.ray_jobs import RayJobs
+from core.values.instants import Instant
 
 log = get_logger(__name__)
+
+PARTITIONS_EVERY = timedelta(hours=6)
+ANALYZE_EVERY = timedelta(minutes=15)
 
 
 def seal_log(settings: Settings, engine: Engine) -> list[Seal]:
@@ -97,6 +103,18 @@ def analyze_quietly(engine: Engine) -> None:
     else:
         if grown:
             log.info("analyzed", tables=grown)
+
+
+def keep_house(opened: Ledger, alarms: SchedulerAlarms, now: Callable[[], Instant]) -> None:
+    """Add the duties by which the database stays in order."""
+    alarms.add_duty(
+        "make partitions",
+        lambda: opened.partitions.ensure_around(now()),
+        PARTITIONS_EVERY,
+        at_once=True,
+    )
+    analyze = partial(analyze_quietly, opened.engine)
+    alarms.add_duty("analyze what has grown", analyze, ANALYZE_EVERY)
 
 
 def archive_parts(

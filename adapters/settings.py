@@ -82,6 +82,11 @@ class Settings(BaseSettings):
     """
     control_namespaces: tuple[str, ...] = ()
     """Namespaces whose jobs are controlled, with control namespaces."""
+    claim_namespace: str = "jobledger"
+    """Namespace of the Leases by which ledgers that control the same jobs notice each other.
+
+    The same for all of them. It has to exist, and to be out of reach of tenants.
+    """
     take_over: bool = False
     """Whether jobs that another controller has driven until the start are taken over.
 

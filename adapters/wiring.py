@@ -14,7 +14,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
-from adapters import clock_wiring, forensic_wiring
+from adapters import claim_wiring, clock_wiring, forensic_wiring
 from adapters.http.health import health_app
 from adapters.http.server import CannotServe, HttpServer
 from adapters.kube.client import KubernetesCluster
@@ -62,8 +62,6 @@ from adapters.settings import Settings
 from adapters.telemetry.metrics import Metrics
 from adapters.telemetry.steady_clock import SteadyClock
 
-PARTITIONS_EVERY = timedelta(hours=6)
-ANALYZE_EVERY = timedelta(minutes=15)
 SUM_UP_EVERY = timedelta(seconds=15)
 COUNT_KEPT_EVERY = timedelta(seconds=60)
 LOOK_AROUND_EVERY = timedelta(seconds=60)
@@ -103,6 +101,8 @@ class Service:
     """Asks whether another controller is at work; where one is, jobs are only recorded."""
     reports: ReportService | None = None
     """Carries on the tables behind the reporting views."""
+    withdraw: Callable[[], None] = lambda: None
+    """Withdraws the claim on the cluster's jobs."""
 
     def start(self) -> None:
         """Start everything; return at once."""
@@ -114,6 +114,7 @@ class Service:
     def stop(self) -> None:
         """Stop everything in order."""
         self.controller.stop()
+        self.withdraw()
         if self.reports is not None:
             self.reports.stop()
         self.http.stop()
@@ -313,20 +314,15 @@ def service(settings: Settings, opened: Ledger) -> Service:
     clock_wiring.keep_comparing(clocks, alarms, basis.metrics)
     controller = _controller(basis, alarms)
     _share_work(basis, controller, alarms)
+    claiming = claim_wiring.claiming(settings, opened, basis.cluster, basis.clock, basis.actor)
+    claim = claim_wiring.keep_claim(claiming, basis.leases, alarms, basis.metrics)
     alarms.add_duty("sum up confirmations", controller.sum_up, SUM_UP_EVERY)
     count_kept = partial(
         count_kept_clusters, opened.history, basis.leases, basis.metrics, settings.cluster
     )
     alarms.add_duty("count kept RayClusters", count_kept, COUNT_KEPT_EVERY)
     alarms.add_duty("look around", controller.look_around, LOOK_AROUND_EVERY)
-    alarms.add_duty(
-        "make partitions",
-        lambda: opened.partitions.ensure_around(basis.clock.now()),
-        PARTITIONS_EVERY,
-        at_once=True,
-    )
-    analyze = partial(forensic_wiring.analyze_quietly, opened.engine)
-    alarms.add_duty("analyze what has grown", analyze, ANALYZE_EVERY)
+    forensic_wiring.keep_house(opened, alarms, basis.clock.now)
     if settings.seal_every_seconds:
         seal_every = timedelta(seconds=settings.seal_every_seconds)
         sealing = forensic_wiring.SealingDuty(
@@ -334,12 +330,12 @@ def service(settings: Settings, opened: Ledger) -> Service:
         )
         alarms.add_duty("seal the log", sealing.seal, seal_every)
     notes = clock_wiring.notes_of(basis.door.hands, clocks)
-    told = (controller.is_alive, controller.waits_for)
     health = health_app(
-        *told,
+        controller.is_alive,
+        lambda: [*controller.waits_for(), *claim.waits_for()],
         basis.metrics.registry,
         controller.troubles,
-        lambda: [*notes(), *controller.holding.words()],
+        lambda: [*notes(), *controller.holding.words(), *claim.notes()],
     )
     app = forensic_wiring.with_api_if_allowed(health, opened, settings, lambda: basis.cluster)
     look_first = partial(
@@ -351,7 +347,7 @@ def service(settings: Settings, opened: Ledger) -> Service:
         basis.clock,
     )
     http = HttpServer(app, settings.host, settings.port)
-    return Service(controller, http, alarms, look_first, _reports(basis))
+    return Service(controller, http, alarms, look_first, _reports(basis), claim.withdraw)
 
 
 def _reports(basis: _Basis) -> ReportService | None:

@@ -6,7 +6,7 @@ what is in flight ends, then the shard is free for others.
 """
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 
 from adapters.service.sharing import Share
@@ -41,7 +41,7 @@ class LeaseKeeper:
         self._leases = leases
         self._clock = clock
         self._owner = owner
-        self._seconds = lease_seconds
+        self.seconds = lease_seconds
         self.share = share
         self._asking = threading.Lock()
         """Held while the table is asked, so that no older answer comes after a newer one."""
@@ -50,6 +50,8 @@ class LeaseKeeper:
         self._taken_up: Mapping[int, int] = {}
         self._leaving: frozenset[int] = frozenset()
         self._trusted_until = 0.0
+        self.allows: Callable[[], bool] = lambda: True
+        """Tells whether this run may control jobs; while another ledger does, it holds nothing."""
         self.trouble = ""
         """Why the leases could not be renewed at the last try; empty if they were."""
 
@@ -74,7 +76,7 @@ class LeaseKeeper:
             asked = self._clock.monotonic()
             try:
                 aim = self.share.look() if self.share is not None else SHARDS
-                held = self._leases.acquire(self._owner, timedelta(seconds=self._seconds), aim)
+                held = self._leases.acquire(self._owner, timedelta(seconds=self.seconds), aim)
             except LedgerError as error:  # whatever it is: somebody may put it right
                 self.trouble = str(error)
                 log.warning("leases_not_renewed", error=self.trouble)
@@ -83,12 +85,12 @@ class LeaseKeeper:
             with self._lock:
                 self._leaving = surplus(held, aim, self._leaving)
                 self._held = dict(held)
-                self._trusted_until = asked + self._seconds - MARGIN_SECONDS
+                self._trusted_until = asked + self.seconds - MARGIN_SECONDS
 
     @property
     def stands_by(self) -> bool:
         """Return whether nothing is held here because others are to hold everything."""
-        return self.share is not None and self.share.aim == 0
+        return not self.allows() or (self.share is not None and self.share.aim == 0)
 
     def leaving(self) -> frozenset[int]:
         """Return the shards that are to be given up, and for which nothing is done any more."""
@@ -120,7 +122,7 @@ class LeaseKeeper:
     def epoch(self, shard: int) -> int | None:
         """Return the epoch under which a shard is held, or None."""
         lease = self._held.get(shard)
-        return lease.epoch if lease is not None else None
+        return lease.epoch if lease is not None and self.allows() else None
 
     def is_known(self) -> bool:
         """Return whether leases were ever asked for, so that it is known which are held."""
@@ -133,6 +135,8 @@ class LeaseKeeper:
 
     def held(self) -> Mapping[int, int]:
         """Return the epoch of every shard that is held."""
+        if not self.allows():
+            return {}
         return {shard: lease.epoch for shard, lease in self._held.items()}
 
     def take_up(self, held: Mapping[int, int]) -> None:
@@ -148,7 +152,7 @@ class LeaseKeeper:
 
         They are held, were taken up under the epoch they are held under, and are not leaving.
         """
-        held, taken_up = self._held, self._taken_up
+        held, taken_up = self._held if self.allows() else {}, self._taken_up
         worked_on = (shard for shard, lease in held.items() if taken_up.get(shard) == lease.epoch)
         return frozenset(worked_on) - self._leaving
 
@@ -158,7 +162,7 @@ class LeaseKeeper:
         lease = self._held.get(shard)
         if lease is None or self._taken_up.get(shard) != lease.epoch or shard in self._leaving:
             return False
-        return self._clock.monotonic() < self._trusted_until
+        return self._clock.monotonic() < self._trusted_until and self.allows()
 
     def release(self) -> None:
         """Give everything up, so that another replica takes over at once."""

@@ -163,6 +163,11 @@ class Metrics:
             "1 while what would end a job waits, because clocks are apart.",
             registry=registry,
         )
+        self.other_ledgers = Gauge(
+            "jobledger_other_ledgers",
+            "Runs on other ledgers that would control the same jobs; only one of them acts.",
+            registry=registry,
+        )
         self.behind_jobs = Gauge(
             "jobledger_ledger_behind_jobs",
             "Jobs for which nothing is done, because the ledger is older than the cluster.",

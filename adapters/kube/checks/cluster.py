@@ -4,12 +4,23 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from adapters.kube.api_clock import api_server_now
-from adapters.kube.checks.rights import Wants, how_bad, rights
+from adapters.kube.checks.rights import CLAIMS, Right, Wants, how_bad, rights
 from adapters.kube.transport import Transport
+from core.claims.leases import SELECTOR, claim_of, is_recent
+from core.claims.rule import kinship, overlap
 from core.errors import ObjectNotFound, RequestForbidden
 from core.forensics.findings import Check, Finding, error, note, warning
 from core.jobs.whose import WHAT_TO_DO, Refusal
-from core.ports.cluster import CRDS, JOBSETS, RAYCLUSTERS, RAYJOBS, TRAINJOBS, Cluster, Resource
+from core.ports.cluster import (
+    CRDS,
+    JOBSETS,
+    LEASES,
+    RAYCLUSTERS,
+    RAYJOBS,
+    TRAINJOBS,
+    Cluster,
+    Resource,
+)
 from core.values.documents import Json, Manifest, child, items, text
 from core.values.instants import Instant
 
@@ -46,24 +57,27 @@ class ClusterView:
     """Tells why a job would forbid the service to start, as the service itself judges."""
     namespaces: Collection[str] = ()
     """Namespaces whose jobs are looked at; empty: all."""
+    claim_namespace: str = "jobledger"
+    """Where runs of the service keep their claims."""
 
 
 def permissions(view: ClusterView) -> Iterator[Finding]:
     """Yield every right of ops/rbac.yaml that is missing and needed."""
     for right in rights():
         severity = how_bad(right, view.wants)
-        if severity is None or _may(view, right.group, right.resource, right.verb):
+        where = (view.claim_namespace,) if right.part == CLAIMS else tuple(view.namespaces) or ("",)
+        if severity is None or _may(view, where, right):
             continue
         what = f"may not {right.words}"
         yield Finding(check="permissions", severity=severity, what=what, remedy=right.remedy)
 
 
-def _may(view: ClusterView, group: str, resource: str, verb: str) -> bool:
-    name, _, below = resource.partition("/")
-    wanted: dict[str, Json] = {"group": group, "resource": name, "verb": verb}
+def _may(view: ClusterView, namespaces: Collection[str], right: Right) -> bool:
+    name, _, below = right.resource.partition("/")
+    wanted: dict[str, Json] = {"group": right.group, "resource": name, "verb": right.verb}
     if below:
         wanted["subresource"] = below
-    for namespace in tuple(view.namespaces) or ("",):
+    for namespace in namespaces:
         about: Manifest = {**wanted, "namespace": namespace}
         question: Manifest = {"metadata": {}, "spec": {"resourceAttributes": about}}
         answer = child(view.cluster.create(_REVIEWS, question), "status")
@@ -165,6 +179,30 @@ def other_controllers(view: ClusterView) -> Iterator[Finding]:
                 yield error("other-controllers", refusal.words, WHAT_TO_DO)
 
 
+def other_ledgers(view: ClusterView) -> Iterator[Finding]:
+    """Yield ledgers whose services would control the same jobs, as their claims say."""
+    try:
+        found = view.cluster.list(LEASES, view.claim_namespace, SELECTOR).items
+    except (ObjectNotFound, RequestForbidden):
+        return  # the permissions say so already
+    claims = [claim_of(one) for one in found if is_recent(one, view.now())]
+    told: set[str] = set()
+    for one in sorted(claims, key=lambda claim: (claim.since, claim.name)):
+        others = [
+            other
+            for other in claims
+            if other.database != one.database and other.name not in told and overlap(one, other)
+        ]
+        told.add(one.name)
+        for other in others:
+            what = (
+                f"{one.owner} ({one.standing.value} since {one.since}) and {other.owner} "
+                f"({other.standing.value} since {other.since}) would control the same jobs; "
+                f"that of {other.owner} is {kinship(one, other)}"
+            )
+            yield error("other-ledgers", what, "stop all but one; one acts, the others wait")
+
+
 def _listed(view: ClusterView, resource: Resource) -> Iterator[Manifest]:
     for namespace in tuple(view.namespaces) or ("",):
         try:
@@ -189,5 +227,10 @@ CHECKS: tuple[Check[ClusterView], ...] = (
         name="other-controllers",
         asks="Does no other controller write the status of jobs that are controlled here?",
         run=other_controllers,
+    ),
+    Check(
+        name="other-ledgers",
+        asks="Does one ledger alone control the jobs of this cluster?",
+        run=other_ledgers,
     ),
 )

@@ -18,6 +18,9 @@ SHOWING = frozenset({("", "events", "create"), ("events.k8s.io", "events", "crea
 
 LABEL = "jobledger.dev/part"
 
+CLAIMS = "claims"
+"""Part that is needed in the namespace of the claims alone."""
+
 WHERE_WANTED = {
     "head-tokens": "RayJobs whose heads ask for a token",
     "mpi-keys": "MPI TrainJobs",
@@ -102,7 +105,9 @@ def _of_rule(part: str, role: str, rule: Json) -> Iterator[Right]:
 
 def how_bad(right: Right, wants: Wants) -> Severity | None:
     """Return how bad it is that a right is missing; None if it is not needed."""
-    if wants.only_records and (right.verb not in READING or right.resource == "secrets"):
+    if wants.only_records and (
+        right.part == CLAIMS or right.verb not in READING or right.resource == "secrets"
+    ):
         return None
     needed = {
         "rayjobs": "RayJob" in wants.kinds,
@@ -116,7 +121,7 @@ def how_bad(right: Right, wants: Wants) -> Severity | None:
         return None
     if right.part in WHERE_WANTED:
         return Severity.NOTE
-    if right.part == "evidence" or (right.group, right.resource, right.verb) in SHOWING:
+    if right.part in {"evidence", CLAIMS} or (right.group, right.resource, right.verb) in SHOWING:
         return Severity.WARNING
     return Severity.ERROR
 

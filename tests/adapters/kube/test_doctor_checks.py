@@ -15,6 +15,8 @@ from adapters.kube.checks.cluster import ClusterView
 from adapters.kube.checks.leaks import Objects
 from adapters.kube.checks.rights import Right, Wants, how_bad, rights
 from adapters.kube.transport import Request, Transport
+from core.claims.leases import manifest_of
+from core.claims.rule import Claim, Standing
 from core.errors import ObjectNotFound, RequestForbidden
 from core.forensics.findings import Finding, Severity
 from core.jobs.whose import Refusal
@@ -22,6 +24,8 @@ from core.ports.cluster import (
     BATCH_JOBS,
     CRDS,
     JOBSETS,
+    LEASES,
+    NAMESPACES,
     RAYCLUSTERS,
     RAYJOBS,
     TRAINJOBS,
@@ -163,7 +167,12 @@ def documents() -> list[dict[str, Any]]:
 def test_secrets_are_not_cluster_wide_unless_somebody_binds_them() -> None:
     roles = {one["metadata"]["name"]: one for one in documents() if one["kind"] == "ClusterRole"}
     bound = [one["roleRef"]["name"] for one in documents() if one["kind"].endswith("Binding")]
-    assert bound == ["jobledger", "jobledger-trainjobs", "jobledger-evidence"]
+    assert bound == [
+        "jobledger",
+        "jobledger-trainjobs",
+        "jobledger-evidence",
+        "jobledger-claims",
+    ]
     for name in bound:
         resources = [item for rule in roles[name]["rules"] for item in rule["resources"]]
         assert "secrets" not in resources
@@ -327,3 +336,33 @@ def test_two_live_clusters_of_a_job_are_an_error() -> None:
     (found,) = asked(Objects(cluster=Fixed((RAYJOBS, TRAIN), *two)))
     assert (found.check, found.severity) == ("one-live-cluster", Severity.ERROR)
     assert text(TRAIN, "metadata", "name") in found.what
+
+
+def a_claim(owner: str, since: str, database: str, **told: Any) -> Manifest:  # noqa: ANN401
+    claim = Claim(
+        name=f"jobledger-{owner}",
+        owner=owner,
+        since=since,
+        standing=Standing.ACTING,
+        database=database,
+        kinds=("RayJob",),
+        **told,
+    )
+    return manifest_of(claim, "jobledger", 15, NOW)
+
+
+def test_another_ledger_is_told(view: ClusterView, guarded: Guarded) -> None:
+    metadata: Manifest = {"name": "jobledger"}
+    guarded.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+    for owner, since, database in (("a", "1", "one"), ("b", "2", "one"), ("c", "3", "two")):
+        guarded.create(LEASES, a_claim(owner, since, database))
+    assert findings(replace(view, claim_namespace="elsewhere")) == []
+    late = replace(view, now=lambda: NOW + timedelta(minutes=1))
+    assert [one for one in findings(late) if one.check == "other-ledgers"] == []
+    told = findings(view)
+    assert {(one.check, one.severity) for one in told} == {("other-ledgers", Severity.ERROR)}
+    assert [one.what for one in told] == [
+        f"{owner} (Acting since {since}) and c (Acting since 3) would control the same jobs; "
+        "that of c is a ledger of its own"
+        for owner, since in (("a", "1"), ("b", "2"))
+    ]

@@ -1,0 +1,87 @@
+"""The composition root of claims: what joins the ledger and the cluster it controls."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from adapters.ledger_wiring import Ledger
+from adapters.postgres.identity import database_identity
+from adapters.scheduler.alarms import SchedulerAlarms
+from adapters.service.claiming import LOOKS_PER_DURATION, Claiming, Ledgers
+from adapters.service.leasing import LeaseKeeper
+from adapters.settings import Settings
+from adapters.telemetry.metrics import Metrics
+from core.claims.rule import Claim, Standing
+from core.ports.clock import Clock
+from core.ports.cluster import Cluster
+
+
+def claiming(
+    settings: Settings, opened: Ledger, cluster: Cluster, clock: Clock, owner: str
+) -> Claiming | None:
+    """Return who keeps the claim of a run; None in recorder mode, which controls nothing."""
+    if settings.control == "nothing":
+        return None
+
+    def of_log() -> tuple[str, int]:
+        first = opened.store.read_after(0, 1)
+        return first[0].record.chain.hex() if first else "", opened.store.last_position()
+
+    ledgers = Ledgers(
+        database=lambda: database_identity(opened.engine),
+        log=of_log,
+        replicas=lambda: {one.owner for one in opened.replicas.current()},
+    )
+    return Claiming(
+        cluster,
+        ledgers,
+        clock,
+        claim_of_run(settings, owner, clock),
+        seconds=settings.lease_seconds,
+        namespace=settings.claim_namespace,
+    )
+
+
+def claim_of_run(settings: Settings, owner: str, clock: Clock) -> Claim:
+    """Return what a run claims: the jobs that its settings call for."""
+    by_name = settings.control == "namespaces"
+    return Claim(
+        name="",
+        owner=owner,
+        since=clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        standing=Standing.CLAIMING,
+        database="",
+        namespaces=settings.control_namespaces if by_name else settings.namespaces,
+        kinds=tuple(settings.job_kinds),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the service asks of the claim that is kept; of none, if none is."""
+
+    claim: Claiming | None
+
+    def waits_for(self) -> list[str]:
+        """Return why this run does not control jobs; empty if it does."""
+        return self.claim.waits_for() if self.claim is not None else []
+
+    def notes(self) -> list[str]:
+        """Return what somebody should know although jobs are controlled."""
+        return self.claim.notes() if self.claim is not None else []
+
+    def withdraw(self) -> None:
+        """Withdraw it."""
+        if self.claim is not None:
+            self.claim.leave()
+
+
+def keep_claim(
+    claim: Claiming | None, leases: LeaseKeeper, alarms: SchedulerAlarms, metrics: Metrics
+) -> Kept:
+    """Let nothing be done without the claim, and renew it from the start on."""
+    if claim is not None:
+        leases.allows = claim.allows
+        every = timedelta(seconds=leases.seconds / LOOKS_PER_DURATION / LOOKS_PER_DURATION)
+        alarms.add_duty("keep the claim", claim.look, every, at_once=True)
+        metrics.other_ledgers.set_function(lambda: float(claim.rivals))
+    return Kept(claim)

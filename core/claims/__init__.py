@@ -1,0 +1,1 @@
+"""Claims: what runs of the service say to each other across ledgers, in the cluster itself."""

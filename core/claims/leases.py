@@ -1,0 +1,94 @@
+"""A claim in the cluster, as a Lease."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from core.claims.rule import Claim, Standing
+from core.ports.cluster import LEASES
+from core.values.documents import Manifest, child, text
+from core.values.instants import Instant, parse_rfc3339
+
+LABEL = "jobledger.dev/claim"
+SELECTOR = f"{LABEL}=true"
+SHOWN_MAX = 200
+"""Characters of what others have written that are shown; all of it that is printable."""
+
+DURATION_MAX = 300
+"""Seconds for which somebody who has said nothing counts as alive, whatever the claim says."""
+
+_MARK = "jobledger.dev/"
+
+
+def manifest_of(claim: Claim, namespace: str, seconds: int, now: Instant) -> Manifest:
+    """Return the Lease that says it."""
+    told: Manifest = {
+        f"{_MARK}since": claim.since,
+        f"{_MARK}standing": claim.standing.value,
+        f"{_MARK}database": claim.database,
+        f"{_MARK}log-origin": claim.origin,
+        f"{_MARK}log-position": str(claim.position),
+        f"{_MARK}namespaces": ",".join(claim.namespaces),
+        f"{_MARK}kinds": ",".join(claim.kinds),
+    }
+    labels: Manifest = {LABEL: "true"}
+    metadata: Manifest = {
+        "name": claim.name,
+        "namespace": namespace,
+        "labels": labels,
+        "annotations": told,
+    }
+    spec: Manifest = {
+        "holderIdentity": claim.owner,
+        "leaseDurationSeconds": seconds,
+        "renewTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+    }
+    return {
+        "apiVersion": LEASES.api_version,
+        "kind": LEASES.kind,
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def claim_of(manifest: Manifest) -> Claim:
+    """Return what a Lease says; what it does not say, or says wrongly, is the safe side of it."""
+    told = {
+        key.removeprefix(_MARK): _legible(str(value))
+        for key, value in child(manifest, "metadata", "annotations").items()
+    }
+    position = told.get("log-position", "")
+    return Claim(
+        name=text(manifest, "metadata", "name"),
+        owner=_legible(text(manifest, "spec", "holderIdentity")),
+        since=told.get("since", ""),
+        standing=_standing(told.get("standing", "")),
+        database=told.get("database", ""),
+        origin=told.get("log-origin", ""),
+        position=int(position) if position.isascii() and position.isdigit() else 0,
+        namespaces=tuple(_names(told.get("namespaces", ""))),
+        kinds=tuple(_names(told.get("kinds", ""))) or ("RayJob", "TrainJob"),
+    )
+
+
+def duration_of(manifest: Manifest) -> float:
+    """Return for how many seconds a claim holds without being renewed."""
+    given = child(manifest, "spec").get("leaseDurationSeconds")
+    return float(min(max(given, 1), DURATION_MAX)) if isinstance(given, int) else 15.0
+
+
+def is_recent(manifest: Manifest, now: Instant) -> bool:
+    """Return whether a claim was renewed lately, by the clocks of two machines."""
+    renewed = parse_rfc3339(text(manifest, "spec", "renewTime"))
+    return renewed is not None and now - renewed < timedelta(seconds=duration_of(manifest))
+
+
+def _standing(told: str) -> Standing:
+    return next((one for one in Standing if one.value == told), Standing.ACTING)
+
+
+def _names(told: str) -> Iterator[str]:
+    return (name for name in told.split(",") if name)
+
+
+def _legible(told: str) -> str:
+    return "".join(one if one.isprintable() else "�" for one in told[:SHOWN_MAX])

@@ -1,0 +1,88 @@
+"""Who of several ledgers controls the jobs of a cluster: one rule that each applies by itself.
+
+Each run of the service keeps a claim in the cluster: to which ledger it writes, and whose jobs it
+controls. It acts only if it had written that it claims, and saw no rival that claims or acts
+afterwards; so of two that begin at once never both do. Who acts goes on, who comes later waits.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Standing(Enum):
+    """What a run says of itself."""
+
+    CLAIMING = "Claiming"
+    """It is about to act, if nobody else is."""
+    ACTING = "Acting"
+    WAITING = "Waiting"
+    """It does nothing, because another ledger controls these jobs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What one run of the service says of itself."""
+
+    name: str
+    """Of the object that holds it; no two runs have the same."""
+    owner: str
+    """`<replica>/<run>`."""
+    since: str
+    """When the run began, in UTC and of fixed width, so that texts compare as instants."""
+    standing: Standing
+    database: str
+    """Which database it writes to; a copy or a promoted replica is another."""
+    origin: str = ""
+    """The first link of its log; empty while that is empty. Copies of one ledger share it."""
+    position: int = 0
+    """How long its log is."""
+    namespaces: tuple[str, ...] = ()
+    """Whose jobs it controls; none: all."""
+    kinds: tuple[str, ...] = ()
+
+
+def overlap(one: Claim, other: Claim) -> bool:
+    """Return whether two runs would control some of the same jobs."""
+    same_places = not one.namespaces or not other.namespaces
+    same_places = same_places or bool({*one.namespaces} & {*other.namespaces})
+    return same_places and bool({*one.kinds} & {*other.kinds})
+
+
+def stand(mine: Claim, rivals: Collection[Claim]) -> Standing:
+    """Return what a run is to say next, by the rivals it saw after it had written `mine`.
+
+    A rival is a run on another ledger that is alive and overlaps.
+    """
+    by_standing = {
+        standing: [rival for rival in rivals if rival.standing is standing] for standing in Standing
+    }
+    if mine.standing is Standing.ACTING:  # two may act after one was cut off: the older goes on
+        is_first = all(_rank(mine) < _rank(one) for one in by_standing[Standing.ACTING])
+        return Standing.ACTING if is_first else Standing.WAITING
+    if by_standing[Standing.ACTING]:
+        return Standing.WAITING
+    others = by_standing[Standing.CLAIMING]
+    if mine.standing is Standing.CLAIMING:
+        if not others:
+            return Standing.ACTING
+        is_first = all(_rank(mine) < _rank(one) for one in others)
+        return Standing.CLAIMING if is_first else Standing.WAITING
+    is_first = all(_rank(mine) < _rank(one) for one in by_standing[Standing.WAITING])
+    return Standing.CLAIMING if is_first and not others else Standing.WAITING
+
+
+def kinship(mine: Claim, rival: Claim) -> str:
+    """Return what the other ledger is to this one, in words."""
+    if mine.database == rival.database:
+        return "the same database under another name of the cluster, or a copy of its files"
+    if not mine.origin or mine.origin != rival.origin:
+        return "a ledger of its own"
+    ahead = rival.position - mine.position
+    if ahead == 0:
+        return "a copy of this ledger, as long as this one"
+    return f"a copy of this ledger, {abs(ahead)} events {'longer' if ahead > 0 else 'shorter'}"
+
+
+def _rank(claim: Claim) -> tuple[str, str]:
+    return claim.since, claim.name
