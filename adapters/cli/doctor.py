@@ -15,7 +15,7 @@ from adapters.cli.progressing import progressing
 from adapters.kube.checks import cluster as of_cluster
 from adapters.kube.checks import leaks, webhooks
 from adapters.ledger_wiring import Ledger
-from adapters.postgres.checks import housekeeping, invariants
+from adapters.postgres.checks import guards, housekeeping, invariants
 from adapters.postgres.condition import condition
 from adapters.postgres.orphans import orphans
 from adapters.rebuilding import compare
@@ -96,6 +96,7 @@ def _of_database(found: Patient, *, full: bool) -> Iterator[tuple[str, str, list
     assert opened is not None
     state = condition(opened.engine)
     yield from _asked(housekeeping.CHECKS, lambda: state)
+    yield from _asked(guards.CHECKS, lambda: opened.engine)
     yield from _asked((DATABASE_CLOCK,), lambda: found)
     yield from _asked(invariants.CHECKS, lambda: opened.engine)
     if full:
@@ -189,6 +190,8 @@ def catalogue() -> Iterator[tuple[str, str, str]]:
     yield "database", "schema", REACHED["schema"]
     for of_house in housekeeping.CHECKS:
         yield "database", of_house.name, of_house.asks
+    for of_guards in guards.CHECKS:
+        yield "database", of_guards.name, of_guards.asks
     for of_patient in (DATABASE_CLOCK, FOLD_SOME):
         yield "database", of_patient.name, of_patient.asks
     for of_rules in (*invariants.CHECKS, *invariants.WHOLE):

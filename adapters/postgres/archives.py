@@ -35,7 +35,7 @@ _DROP = text(
 _SWEEP = text("SELECT sweep_evidence_v1()")
 _MAY_ARCHIVE = text("""
     SELECT bool_and(has_function_privilege(oid, 'EXECUTE')) FROM pg_proc
-    WHERE pronamespace = current_schema()::regnamespace
+    WHERE pronamespace = to_regnamespace(quote_ident(current_schema()))
         AND proname IN ('keep_archive_v1', 'remove_archived_v1', 'drop_archived_partition_v1')
 """)
 _LOCK, _UNLOCK = (

@@ -79,17 +79,19 @@ _RIGHTS = text("""
     FROM unnest(CAST(:functions AS text[])) f
     WHERE NOT EXISTS (
         SELECT FROM pg_proc p
-        WHERE p.proname = f AND p.pronamespace = current_schema()::regnamespace
+        WHERE p.proname = f AND p.pronamespace = to_regnamespace(quote_ident(current_schema()))
             AND has_function_privilege('jobledger_app', p.oid, 'EXECUTE')
     )
     UNION ALL
     SELECT 'SELECT ON ' || c.relname, NULL FROM pg_class c
-    WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+    WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
+        AND c.relkind IN ('r', 'p')
         AND NOT c.relispartition AND NOT has_table_privilege('jobledger_app', c.oid, 'SELECT')
     UNION ALL
     SELECT NULL, what || ' ON ' || c.relname
     FROM pg_class c, unnest(ARRAY['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) AS what
-    WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+    WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
+        AND c.relkind IN ('r', 'p')
         AND has_table_privilege('jobledger_app', c.oid, what)
 """)
 

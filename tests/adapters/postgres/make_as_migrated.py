@@ -1,0 +1,35 @@
+"""Write down what the migrations make: `python -m tests.adapters.postgres.make_as_migrated`."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from adapters.postgres import guards
+from adapters.postgres.engine import open_engine
+from adapters.postgres.schema_version import upgrade
+from tests.support.postgres import fresh_database, running_server
+
+PLACE = Path(guards.__file__).with_name("as_migrated.json")
+
+
+def made_by_migrations(url: str) -> str:
+    """Return the content of the file, by a database that was just migrated."""
+    engine = open_engine(url)
+    try:
+        functions = guards.read_functions(engine)
+        found = guards.guards_of(engine).there
+    finally:
+        engine.dispose()
+    told = {**asdict(found), "functions": functions}
+    return json.dumps(told, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    """Migrate a database of its own and write the file."""
+    with running_server() as server, fresh_database(server) as url:
+        upgrade(url)
+        PLACE.write_text(made_by_migrations(url), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
