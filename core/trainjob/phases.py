@@ -85,10 +85,12 @@ FOLLOWERS: Mapping[Phase, frozenset[Phase]] = {
     Phase.NEW: frozenset(_BEGUN) | FINAL,
     **{phase: (frozenset(_BEGUN) | FINAL) - {phase} for phase in _BEGUN},
     Phase.SUSPENDED: (frozenset(_BEGUN) | FINAL | {Phase.NEW}) - {Phase.SUSPENDED},
+    Phase.RUNNING: (frozenset(_BEGUN) | FINAL | {Phase.NEW}) - {Phase.RUNNING},
     Phase.COMPLETE: frozenset(),
     Phase.FAILED: frozenset(),
 }
 """Phase -> phases that may follow it.
 
-A resume goes back to New where nothing had been applied yet.
+A resume goes back to New where nothing had been applied yet, and Running where its Jobs have
+ended before the outcome of the apply was heard.
 """

@@ -1,7 +1,7 @@
-"""The nine invariants of the design, section 10, each with properties that bear its number.
+"""The nine invariants of `docs/explanation/invariants.md`, each with properties of its number.
 
-`test_stories`, `test_wild` and `test_redaction` hold more generated histories against some of them;
-the simulation holds the whole service against all.
+Those of TrainJobs are in `test_train_wild`. `test_stories`, `test_wild` and `test_redaction` hold
+more generated histories against some of them; the simulation holds the whole service against all.
 """
 
 import json
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adapters.memory.clock import SimulatedClock
 from adapters.memory.leases import MemoryLeases
 from adapters.service.leasing import LeaseKeeper
-from core.catalogue import NAMES, SCHEMA_VERSION, read_event
+from core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event
 from core.log.chain import GENESIS, canonical, first_fault
 from core.log.envelope import EventRecord
 from core.log.recording import NamedEvent, Tail, Writer, record
@@ -125,11 +125,11 @@ def test_invariant_6_a_selected_cluster_is_never_deleted(
         state = after
 
 
-def recorded(world: World) -> Sequence[EventRecord]:
+def recorded(history: Sequence[JobEvent]) -> Sequence[EventRecord]:
     """Return a history as it stands in the log."""
     named = [
         NamedEvent(name=NAMES[type(event)], schema_version=SCHEMA_VERSION, at=event.at, event=event)
-        for event in world.history
+        for event in history
     ]
     tail = Tail(stream_id=STREAM, version=0, chain=GENESIS)
     writer = Writer(actor="jobledger-0", epoch=1, now=NOON)
@@ -158,7 +158,7 @@ def tampered(records: Sequence[EventRecord], deed: str, at: int) -> list[EventRe
 def test_invariant_7_no_event_is_lost_doubled_moved_or_changed_unnoticed(
     spec: dict[str, object], chosen: list[int], deed: str, at: int
 ) -> None:
-    records = recorded(lived(spec, chosen))
+    records = recorded(lived(spec, chosen).history)
     assert first_fault(GENESIS, records) is None
     read = [read_event(replace(item, data=json.loads(canonical(item.data)))) for item in records]
     assert [NAMES[type(event)] for event in read] == [item.type for item in records]
