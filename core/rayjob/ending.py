@@ -312,10 +312,14 @@ def _by_loss(
     if not state.entrypoint.missed:
         return ()
     if submitter is not None and submitter.outcome != "":
-        known = state.entrypoint.status is not JobStatus.NEW
-        failure = FailureClass.HEAD_LOST if known else FailureClass.SUBMISSION
+        failure = (
+            FailureClass.HEAD_LOST
+            if state.entrypoint.status is not JobStatus.NEW
+            else FailureClass.SUBMISSION
+        )
         return fail(state, at, APP_FAILED, NOT_FOUND_MESSAGE, failure=failure)
-    if state.entrypoint.status is not JobStatus.NEW or attempt.submitted:
+    known = state.entrypoint.status is not JobStatus.NEW or attempt.submitted
+    if known and not manifest.spec.recovers_lost_heads:
         message = (
             f"Ray job {attempt.job_id} is no longer known to the head of RayCluster "
             f"{attempt.cluster_name or manifest.spec.cluster_selector}: the head was restarted "

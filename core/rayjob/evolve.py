@@ -11,6 +11,7 @@ from core.jobs.observations import remember_occasion
 from core.jobs.open_work import tried_at_once
 from core.rayjob import events
 from core.rayjob.deletion import with_what_is_due
+from core.rayjob.entrypoint import Entrypoint
 from core.rayjob.evolve_decisions import decision_cancelled, decision_fired, decision_scheduled
 from core.rayjob.evolve_effects import (
     effect_failed,
@@ -32,7 +33,6 @@ from core.rayjob.phases import FINAL, JobStatus, Phase
 from core.rayjob.spec import SubmissionMode
 from core.rayjob.state import (
     Attempt,
-    Entrypoint,
     KnownCluster,
     KnownManifest,
     RayJobState,

@@ -5,17 +5,21 @@ from typing import assert_never
 
 from core.jobs.effects import EffectKind
 from core.rayjob import events
+from core.rayjob.entrypoint import Entrypoint
 from core.rayjob.evolve_pods import pods_observed
 from core.rayjob.phases import ENDED, JobStatus, Phase
 from core.rayjob.state import (
-    Entrypoint,
     KnownCluster,
     KnownHead,
     KnownSubmitter,
     RayJobState,
     awaits_submitter,
+    hands_in_again,
+    is_sidecar,
+    recovers_lost_heads,
     remember_gone,
     standing,
+    was_handed_in,
 )
 
 NO_DASHBOARD_PORT = (
@@ -81,11 +85,8 @@ def _head_observed(state: RayJobState, event: events.HeadPodObserved) -> RayJobS
         keeps_jobs=event.keeps_jobs,
     )
     restarted = before is not None and before.uid == event.uid and event.restarts > before.restarts
-    had_it = state.entrypoint.status is not JobStatus.NEW or (
-        attempt is not None and attempt.submitted
-    )
     running = standing(state) is Phase.RUNNING and not event.keeps_jobs
-    if attempt is not None and restarted and had_it and running:
+    if attempt is not None and restarted and running and _loses_job_with_head(state):
         why = event.ended or "nobody knows why"
         attempt = replace(attempt, head_lost=True, head_restarted=why)
     return state._replace(head=head, attempt=attempt)
@@ -94,9 +95,13 @@ def _head_observed(state: RayJobState, event: events.HeadPodObserved) -> RayJobS
 def _entrypoint_missed(state: RayJobState, event: events.EntrypointMissed) -> RayJobState:
     """Return the state in which the head does not know the job.
 
-    Where nobody submits for the user, that is said: the job might wait for ever.
+    Where nobody submits for the user, that is said: the job might wait for ever. Who asked for
+    recovery in HTTPMode has it handed in once more.
     """
     attempt = state.attempt
+    if attempt is not None and hands_in_again(state):
+        attempt = replace(attempt, submitted=False, look_wanted=False)
+        return state._replace(attempt=attempt)
     by_hand = attempt is not None and not attempt.submitted and not awaits_submitter(state)
     unseen = state.entrypoint.status is JobStatus.NEW and state.phase is Phase.RUNNING
     message = state.message
@@ -110,13 +115,23 @@ def _entrypoint_missed(state: RayJobState, event: events.EntrypointMissed) -> Ra
 
 
 def _head_vanished(state: RayJobState, event: events.HeadPodVanished) -> RayJobState:
-    """Return the state without the head; a job that needed it has lost it."""
+    """Return the state without the head; a job that was on it is lost with it.
+
+    Until something was handed in, the next head is as good. Beside the head the submitter goes with
+    it, and KubeRay is told to put no other in its place: that is the end in any case.
+    """
     attempt, cluster = state.attempt, state.cluster
     asked = cluster is not None and (cluster.delete_asked or cluster.deleting)
     asked = asked or (state.head is not None and state.head.keeps_jobs)
-    if attempt is not None and standing(state) in {Phase.WAITING, Phase.RUNNING} and not asked:
+    needed = standing(state) in {Phase.WAITING, Phase.RUNNING} and not asked
+    if attempt is not None and needed and (is_sidecar(state) or _loses_job_with_head(state)):
         attempt = replace(attempt, head_lost=True, head_taken=event.taken)
     return remember_gone(state._replace(head=None, attempt=attempt), event.uid)
+
+
+def _loses_job_with_head(state: RayJobState) -> bool:
+    """Return whether the attempt ends with its head: the head had the Ray job."""
+    return was_handed_in(state) and not recovers_lost_heads(state)
 
 
 def _sidecar_finished(state: RayJobState, event: events.SidecarFinished) -> RayJobState:
@@ -246,7 +261,7 @@ def _entrypoint_observed(state: RayJobState, event: events.EntrypointObserved) -
         ended_seen_at=ended_seen_at,
         error_type=event.error_type,
         exit_code=event.exit_code,
-        missed=_began_anew(before, event),
+        missed=_began_anew(before, event) and not recovers_lost_heads(state),
     )
     paused = state.phase is Phase.VALIDATION_FAILED
     message = state.message if paused else event.message

@@ -33,6 +33,9 @@ NO_HEAD_RESTART_ANNOTATION = "ray.io/disable-provisioned-head-restart"
 RAY_SUCCESS_WINS_ANNOTATION = "jobledger.dev/ray-success-wins"
 """`"true"`: a Ray job that succeeded is a success, even if its submitter ended Failed; ours."""
 
+RECOVER_LOST_HEAD_ANNOTATION = f"{OUR_PREFIX}recover-lost-head"
+"""`"true"`: a Ray job that was lost with its head is handed in again on the next one; ours."""
+
 LABEL_CLUSTER = "ray.io/cluster"
 LABEL_NODE_TYPE = "ray.io/node-type"
 LABEL_IDENTIFIER = "ray.io/identifier"

@@ -15,7 +15,13 @@ from core.rayjob.events import (
 )
 from core.rayjob.observations import PollAnswered, PollNotFound, PollUnanswered
 from core.rayjob.phases import JobStatus
-from core.rayjob.state import RayJobState, awaits_submitter, submitter_of, wants_poll
+from core.rayjob.state import (
+    RayJobState,
+    awaits_submitter,
+    recovers_lost_heads,
+    submitter_of,
+    wants_poll,
+)
 
 
 def on_poll_answered(state: RayJobState, seen: PollAnswered) -> tuple[RayJobEvent, ...]:
@@ -55,11 +61,12 @@ def on_poll_not_found(state: RayJobState, seen: PollNotFound) -> tuple[RayJobEve
         return ()
     recovered = _recovered(state, seen)
     submitter = submitter_of(state)
+    known = state.entrypoint.status is not JobStatus.NEW and not recovers_lost_heads(state)
     expected = (
         attempt.submitted
         or attempt.look_wanted
         or not awaits_submitter(state)
-        or state.entrypoint.status is not JobStatus.NEW
+        or known
         or (submitter is not None and submitter.outcome != "")
     )
     if not expected or (state.entrypoint.missed and not attempt.look_wanted):

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from core.jobs.whose import MANAGED_BY_JOBLEDGER
 from core.log.storable import word
-from core.rayjob.names import RAY_SUCCESS_WINS_ANNOTATION
+from core.rayjob.names import RAY_SUCCESS_WINS_ANNOTATION, RECOVER_LOST_HEAD_ANNOTATION
 from core.values.delays import SECONDS_MAX, delay_seconds
 from core.values.documents import Manifest, child, items, number, text
 
@@ -74,6 +74,8 @@ class RayJobSpec:
     managed_by: str = ""
     ray_success_wins: bool = False
     """A Ray job that succeeded is a success, even if its submitter ended Failed. Ours."""
+    recovers_lost_heads: bool = False
+    """A Ray job that was lost with its head runs again on the next one, uncounted. Ours."""
     deletion_rules: tuple[DeletionRule, ...] = ()
     """What deletionStrategy has done after the end; the two old policies are rules as well."""
     has_deletion_strategy: bool = False
@@ -109,11 +111,15 @@ def read_spec(manifest: Manifest) -> RayJobSpec:
         job_id=word(spec, "jobId"),
         cluster_selector=word(spec, "clusterSelector", "ray.io/cluster"),
         managed_by=word(spec, "managedBy"),
-        ray_success_wins=text(manifest, "metadata", "annotations", RAY_SUCCESS_WINS_ANNOTATION)
-        == "true",
+        ray_success_wins=_is_asked(manifest, RAY_SUCCESS_WINS_ANNOTATION),
+        recovers_lost_heads=_is_asked(manifest, RECOVER_LOST_HEAD_ANNOTATION),
         deletion_rules=tuple(_deletion_rules(spec)),
         has_deletion_strategy=len(child(spec, "deletionStrategy")) > 0,
     )
+
+
+def _is_asked(manifest: Manifest, annotation: str) -> bool:
+    return text(manifest, "metadata", "annotations", annotation) == "true"
 
 
 def _deadline(spec: Manifest, field: str) -> int | None:

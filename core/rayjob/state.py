@@ -8,8 +8,9 @@ from core.jobs.effects import OpenEffect, RefusedEffect, RepeatedEffect
 from core.jobs.failures import FailureClass
 from core.jobs.policy import Policy
 from core.jobs.retry_options import NOTHING_ASKED, RetryOptions
+from core.rayjob.entrypoint import Entrypoint
 from core.rayjob.observations import JobIdentity, Problem, SeenStatus
-from core.rayjob.phases import ENDED, FINAL, JobStatus, Phase
+from core.rayjob.phases import FINAL, JobStatus, Phase
 from core.rayjob.pods import PodFact
 from core.rayjob.spec import RayJobSpec, SubmissionMode
 from core.values.documents import Manifest
@@ -77,52 +78,6 @@ class KnownSubmitter:
     """When the controller learned of it."""
     reason: str = ""
     message: str = ""
-
-
-COMMAND_ERROR = "JOB_ENTRYPOINT_COMMAND_ERROR"
-"""Ray's word for an entrypoint that ended with a code other than 0. Source: JobErrorType."""
-
-LAST_CODE_OF_ITS_OWN = 128
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entrypoint:
-    """The Ray job of the attempt, as the head tells it."""
-
-    status: JobStatus = JobStatus.NEW
-    message: str = ""
-    started_at: Instant | None = None
-    ended_at: Instant | None = None
-    ended_seen_at: Instant | None = None
-    """When the controller learned that it had ended."""
-    error_type: str = ""
-    exit_code: int | None = None
-    missed: bool = False
-    """The head answered that it does not know it."""
-    silent_since: Instant | None = None
-    """Since when the head has left the status checks unanswered."""
-    trouble: str = ""
-    """Why it has, as it was told last."""
-    troubles: int = 0
-    """How often that was told."""
-
-    def heard(self) -> "Entrypoint":
-        """Return it as it is once its head is silent no more."""
-        return replace(self, silent_since=None, trouble="", troubles=0)
-
-    @property
-    def has_ended(self) -> bool:
-        """Return whether Ray will not change its mind any more."""
-        return self.status in ENDED
-
-    @property
-    def explains_itself(self) -> bool:
-        """Return whether it has ended as a program does: by itself, killed by no signal.
-
-        Source: Ray, JobErrorType; a shell's exit codes above 128 are signals.
-        """
-        killed = self.exit_code is not None and not 0 <= self.exit_code <= LAST_CODE_OF_ITS_OWN
-        return self.has_ended and not killed and self.error_type in ("", COMMAND_ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -369,6 +324,24 @@ def submitter_of(state: RayJobState) -> KnownSubmitter | None:
     if is_sidecar(state):
         return state.sidecar
     return state.submitter if has_submitter(state) else None
+
+
+def was_handed_in(state: RayJobState) -> bool:
+    """Return whether the head has the Ray job, as far as anybody knows: seen there, or taken."""
+    attempt, submitter = state.attempt, submitter_of(state)
+    over = submitter is not None and submitter.outcome != ""
+    taken = attempt is not None and attempt.submitted
+    return taken or over or state.entrypoint.status is not JobStatus.NEW
+
+
+def recovers_lost_heads(state: RayJobState) -> bool:
+    """Return whether the job asks to run again on the next head, in the same attempt."""
+    return state.manifest is not None and state.manifest.spec.recovers_lost_heads
+
+
+def hands_in_again(state: RayJobState) -> bool:
+    """Return whether a Ray job that the head does not know is handed in by us once more."""
+    return _is_http(state) and recovers_lost_heads(state)
 
 
 def wants_poll(state: RayJobState) -> bool:

@@ -18,9 +18,10 @@ from core.jobs.effects import EffectKind, OpenEffect
 from core.jobs.evidence import LOG_BYTES_MAX, LOG_LINES_MAX, LOGS_MAX, PODS_MAX
 from core.jobs.observations import EffectEnded, EvidenceSeen
 from core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS
+from core.rayjob.entrypoint import COMMAND_ERROR, Entrypoint
 from core.rayjob.events import AttemptFailed
 from core.rayjob.phases import JobStatus
-from core.rayjob.state import COMMAND_ERROR, Attempt, Entrypoint, RayJobState
+from core.rayjob.state import Attempt, RayJobState
 from core.trainjob.events import TrainAttemptEnded
 from core.trainjob.state import TrainAttempt, TrainJobState
 from core.values.documents import Manifest, child, text
@@ -52,11 +53,9 @@ class Witness:
         namespace: str,
         name: str,
         container: str = "",
-        *,
-        tail_lines: int | None = None,
-        limit_bytes: int = 0,
+        **limits: int | None,
     ) -> str:
-        del namespace, container, tail_lines, limit_bytes
+        del namespace, container, limits
         if name in self.silent:
             self.over.wait(60)
         if self.forbidden:

@@ -5,26 +5,36 @@ Its silence alone is not: what nobody can explain may be a job that is still at 
 
 from typing import Any
 
+import pytest
+
 from core.jobs.decisions import DecisionKind
+from core.jobs.effects import EffectKind
 from core.jobs.failures import FailureClass
 from core.rayjob.decider import RAYJOB
 from core.rayjob.events import JobCompleted, RetryGranted
 from core.rayjob.observations import HeadPodSeen
 from core.rayjob.phases import JobStatus
+from core.rayjob.spec import SubmissionMode, read_spec
 from tests.support.rayjob_builders import (
     HTTP,
+    INTERACTIVE,
     UNNAMED,
     after,
     cluster,
     cluster_of,
+    done,
     due,
+    manifest,
     named,
+    not_found,
     poll,
     silence,
     submission_of,
+    submitter,
 )
-from tests.support.rayjob_events import HEAD_LOST, failed_for_good, ray_says
-from tests.support.rayjob_stories import initializing, readied, working
+from tests.support.rayjob_events import HEAD_LOST, SERVICE, failed_for_good, ray_says
+from tests.support.rayjob_heads import head_pod_gone
+from tests.support.rayjob_stories import initializing, readied, running, working
 from tests.support.rows import WHEN, Outlook, Row, check, check_outlook, play, table
 
 NO_LIMIT = "backoffLimit is 0"
@@ -164,6 +174,134 @@ RESTARTED = (
 )
 def test_heads(row: Outlook) -> None:
     check_outlook(RAYJOB, row)
+
+
+RECOVERING = working(backoff_limit=1, recovers_lost_heads=True)
+HTTP_RECOVERING = working(submission_mode=HTTP, backoff_limit=1, recovers_lost_heads=True)
+RUNS_STILL = {"jobDeploymentStatus": "Running", "jobStatus": "RUNNING", "reason": None}
+
+
+@table(
+    Outlook(
+        rule="while the submitter has handed in nothing, the next head is as good",
+        story=(*running(), head(13), head(14, uid="head-2")),
+        status={"jobDeploymentStatus": "Running", "reason": None},
+    ),
+    Outlook(
+        rule="and the job goes on there",
+        story=(*running(), head(13), head_pod_gone(14), head(15, uid="head-2"), poll("RUNNING")),
+        status=RUNS_STILL,
+    ),
+    Outlook(
+        rule="a job that waits for its user needs no particular head: it is not retried either",
+        story=(*running(submission_mode=INTERACTIVE), head(13), head_pod_gone(14)),
+        status={"jobDeploymentStatus": "Waiting", "reason": None},
+    ),
+    Outlook(
+        rule="nor does one whose user has named a job that was never seen",
+        story=(
+            *running(submission_mode=INTERACTIVE),
+            manifest(20, generation=2, submission_mode=INTERACTIVE, job_id="mine", finalizer=True),
+            head(21),
+            head_pod_gone(22),
+        ),
+        status={"jobDeploymentStatus": "Running", "reason": None},
+    ),
+    Outlook(
+        rule="in HTTPMode what the first head has not taken is handed in on the next",
+        story=(
+            *initializing(submission_mode=HTTP),
+            cluster("ready"),
+            head(10.5),
+            head(12, uid="head-2"),
+        ),
+        status={"jobDeploymentStatus": "Running", "reason": None},
+        under_way=[f"submit_entrypoint {submission_of()}", f"create_service {SERVICE}"],
+    ),
+    Outlook(
+        rule="what the first head has taken is lost with it",
+        story=(*running(submission_mode=HTTP), head(13), head_pod_gone(14)),
+        status={"jobDeploymentStatus": "Failed", "message": "Ray head pod not found."},
+    ),
+    Outlook(
+        rule="a submitter that has ended had handed it in",
+        story=(*running(), head(13), submitter("Complete", 14), head_pod_gone(15)),
+        status={"jobDeploymentStatus": "Failed", "message": "Ray head pod not found."},
+    ),
+    Outlook(
+        rule="beside the head the submitter goes with it",
+        story=(*running(submission_mode=SubmissionMode.SIDECAR), head(13), head_pod_gone(14)),
+        status={"jobDeploymentStatus": "Failed", "message": "Ray head pod not found."},
+    ),
+)
+def test_a_head_is_lost_only_with_a_job_on_it(row: Outlook) -> None:
+    check_outlook(RAYJOB, row)
+
+
+@table(
+    Outlook(
+        rule="who asks for it waits for the next head",
+        story=(*RECOVERING, head(31), head(40, uid="head-2")),
+        status=RUNS_STILL,
+    ),
+    Outlook(
+        rule="also for one that is started again in its Pod",
+        story=(*RECOVERING, head(31), head(40, restarts=1, ended="OOMKilled, exit code 137")),
+        status=RUNS_STILL,
+    ),
+    Outlook(
+        rule="that the next head does not know the job yet is no end: the submitter hands it in",
+        story=(*RECOVERING, not_found(40)),
+        status=RUNS_STILL,
+    ),
+    Outlook(
+        rule="and the run there is followed, in the same attempt",
+        story=(*RECOVERING, not_found(40), poll("RUNNING", 50, started_at=45)),
+        status={**RUNS_STILL, "failed": 0, "rayClusterName": cluster_of()},
+    ),
+    Outlook(
+        rule="in HTTPMode it is handed in there by us",
+        story=(*HTTP_RECOVERING, head(31), head(40, uid="head-2"), not_found(45)),
+        status=RUNS_STILL,
+        under_way=[f"submit_entrypoint {submission_of()}"],
+    ),
+    Outlook(
+        rule="as often as the head does not know it",
+        story=(
+            *HTTP_RECOVERING,
+            not_found(45),
+            done(EffectKind.SUBMIT_ENTRYPOINT, 46),
+            not_found(50),
+        ),
+        status=RUNS_STILL,
+        under_way=[f"submit_entrypoint {submission_of()}"],
+    ),
+    Outlook(
+        rule="beside the head the submitter is gone, and with it the job",
+        story=(
+            *working(submission_mode=SubmissionMode.SIDECAR, recovers_lost_heads=True),
+            head(31),
+            head_pod_gone(40),
+        ),
+        status={"jobDeploymentStatus": "Failed", "message": "Ray head pod not found."},
+    ),
+    Outlook(
+        rule="a submitter that has ended hands in nothing any more",
+        story=(*RECOVERING, submitter("Complete", 40), not_found(41)),
+        status={
+            "jobDeploymentStatus": "Retrying",
+            "message": "Submitter completed but Ray job not found in RayCluster.",
+        },
+    ),
+)
+def test_recovery_on_the_next_head_is_upstreams_and_asked_for(row: Outlook) -> None:
+    check_outlook(RAYJOB, row)
+
+
+@pytest.mark.parametrize(("written", "asked"), [("true", True), ("True", False), ("", False)])
+def test_recovery_is_asked_for_by_an_annotation(written: str, *, asked: bool) -> None:
+    annotations = {"jobledger.dev/recover-lost-head": written}
+    assert read_spec({"metadata": {"annotations": annotations}}).recovers_lost_heads is asked
 
 
 def test_a_head_that_was_taken_away_is_a_preemption() -> None:

@@ -116,8 +116,7 @@ TRANSITIONS = (
         (
             *WAITING,
             manifest(20, generation=2, backoff_limit=1, finalizer=True),
-            head_pod(21),
-            head_pod_gone(22),
+            cluster_gone(22),
         ),
         phase(Phase.RETRYING, reason="AppFailed"),
     ),
