@@ -13,7 +13,7 @@ class Policy:
     """What is not in the job's specification but decides about it. Times are whole seconds."""
 
     transition_grace_seconds: int = 300
-    """From the end of the Ray job until the job is concluded without its submitter.
+    """From the end of the Ray job, by Ray's word, until the job is concluded without its submitter.
 
     Source: KubeRay, RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS.
     """

@@ -239,6 +239,7 @@ def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> Ra
 
 
 def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJobState:
+    shared = _shared(state)
     return state._replace(
         phase=Phase.INITIALIZING,
         attempt=Attempt(
@@ -250,7 +251,8 @@ def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJob
             selected=event.cluster_name == _selected(state) != "",
             mode=state.manifest.spec.submission_mode if state.manifest is not None else None,
         ),
-        cluster=_shared(state),
+        cluster=shared,
+        shown_cluster=shared.status if shared is not None else None,
         submitter=None,
         head=None,
         sidecar=None,

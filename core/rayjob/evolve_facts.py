@@ -21,6 +21,7 @@ from core.rayjob.state import (
     standing,
     was_handed_in,
 )
+from core.values.documents import Manifest
 
 NO_DASHBOARD_PORT = (
     "dashboard port is not found: the RayCluster is ready, but the ports of its head name none "
@@ -169,6 +170,7 @@ def _cluster_observed(state: RayJobState, event: events.ClusterObserved) -> RayJ
     return state._replace(
         refused=tuple(item for item in state.refused if item not in missing),
         message=message,
+        shown_cluster=_shown_cluster(state, event),
         cluster=KnownCluster(
             name=event.name,
             uid=event.uid,
@@ -179,6 +181,15 @@ def _cluster_observed(state: RayJobState, event: events.ClusterObserved) -> RayJ
             status=event.status,
         ),
     )
+
+
+def _shown_cluster(state: RayJobState, event: events.ClusterObserved) -> Manifest | None:
+    """Return what users are shown of the RayCluster: how it goes away is no status of the job.
+
+    Source: KubeRay copies it in Initializing and Running only.
+    """
+    over = standing(state) not in {Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING}
+    return state.shown_cluster if over and state.shown_cluster else event.status
 
 
 def _cluster_vanished(state: RayJobState, event: events.ClusterVanished) -> RayJobState:

@@ -18,6 +18,7 @@ from core.rayjob.state import (
     submitter_of,
 )
 from core.rayjob.wanted import called_for
+from core.values.instants import Instant
 
 ACTIVE = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
 """Phases that the active deadline bounds.
@@ -67,7 +68,8 @@ def _time_outs(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedDe
     entrypoint, policy = state.entrypoint, manifest.policy
     submitter = submitter_of(state)
     if entrypoint.has_ended and entrypoint.ended_seen_at is not None:
-        due_at = entrypoint.ended_seen_at + policy.transition_grace
+        since = _ended_at(state, entrypoint.ended_seen_at)
+        due_at = since + policy.transition_grace
         cause = f"the Ray job is {entrypoint.status}, its submitter has not ended"
         yield WantedDecision(kind=DecisionKind.TRANSITION_GRACE, due_at=due_at, cause=cause)
         return
@@ -80,6 +82,18 @@ def _time_outs(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedDe
         due_at = entrypoint.silent_since + policy.status_check_timeout
         cause = f"the head does not answer: {entrypoint.trouble}"
         yield WantedDecision(kind=DecisionKind.STATUS_CHECK, due_at=due_at, cause=cause)
+
+
+def _ended_at(state: RayJobState, seen_at: Instant) -> Instant:
+    """Return when the Ray job ended: by Ray's own word, where that can be.
+
+    An end before the attempt began, or after it was seen, is told by a clock that is wrong; then it
+    is when the end was seen. Upstream takes Ray's word for all of it.
+    """
+    attempt, told = state.attempt, state.entrypoint.ended_at
+    if attempt is None or told is None or not attempt.started_at <= told <= seen_at:
+        return seen_at
+    return told
 
 
 def _evidence(manifest: KnownManifest, failing: Failing) -> Iterator[WantedDecision]:

@@ -188,6 +188,8 @@ class RayJobState(NamedTuple):
     sidecar: KnownSubmitter | None = None
     """SidecarMode: the submitter beside the head, once it has ended; its name is the Pod's."""
     entrypoint: Entrypoint = Entrypoint()
+    shown_cluster: Manifest | None = None
+    """Status of the attempt's RayCluster as users are shown it: what follows the end is not."""
     strays: tuple[KnownCluster, ...] = ()
     stray_submitter: KnownSubmitter | None = None
     """One that was made for an attempt that is over; it has the name that all submitters have."""

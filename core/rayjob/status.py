@@ -45,7 +45,7 @@ def _attempt(state: RayJobState) -> dict[str, Json]:
     attempt = state.attempt
     if attempt is None or attempt.cleared:
         return {}
-    mirrored = state.cluster.status if state.cluster is not None else None
+    mirrored = state.shown_cluster
     return {
         "jobId": attempt.job_id,
         "rayClusterName": attempt.cluster_name,

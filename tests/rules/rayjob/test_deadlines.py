@@ -164,7 +164,7 @@ EDITED = manifest(50, generation=2, active_deadline_seconds=90, finalizer=True)
             cancelled(ACTIVE, "the job is Running, Ray says SUCCEEDED"),
             scheduled(
                 DecisionKind.TRANSITION_GRACE,
-                358,
+                357,
                 "the Ray job is SUCCEEDED, its submitter has not ended",
             ),
         ),

@@ -629,7 +629,13 @@ TIMERS = (
         pending={"pre_running_deadline": 60},
     ),
     row(
-        "3.11 transition grace: 300 s from Ray's end, as it was seen (differs)",
+        "3.11 transition grace: 300 s from Ray's end",
+        (*working(), poll("SUCCEEDED", 40, ended_at=39)),
+        phase(Phase.RUNNING),
+        pending={"transition_grace": 339},
+    ),
+    row(
+        "3.11 transition grace: from when it was seen, where Ray says no instant (differs)",
         (*working(), poll("SUCCEEDED", 40)),
         phase(Phase.RUNNING),
         pending={"transition_grace": 340},

@@ -221,6 +221,30 @@ def test_every_phase_but_the_empty_one_goes_out_in_a_write_of_its_own() -> None:
     assert set(Phase) - SHOWN_ALONE == {Phase.NEW}
 
 
+GOING = cluster("suspended", 51, deleting=True)
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        pytest.param((GOING,), id="as it goes"),
+        pytest.param((GOING, cluster_gone(52)), id="once it is gone"),
+        pytest.param((cluster_gone(52),), id="where it was not seen to go"),
+    ],
+)
+def test_after_the_end_the_copy_of_the_raycluster_is_not_written_again(story: Story) -> None:
+    """Source: KubeRay, which writes no status in Complete and Failed."""
+    ended = play(RAYJOB, succeeded())
+    before = status(ended.state)
+    assert before["rayClusterStatus"] == {"state": "ready"}
+    assert status(play(RAYJOB, (*succeeded(), *story)).state) == before
+
+
+def test_while_a_retry_cleans_up_the_copy_stays_as_it_was() -> None:
+    story = (*working(backoff_limit=1), *failing(), GOING)
+    assert status(play(RAYJOB, story).state)["rayClusterStatus"] == {"state": "ready"}
+
+
 def test_after_the_shutdown_the_last_attempt_stays_shown() -> None:
     story = (
         *succeeded(shutdown_after_job_finishes=True),

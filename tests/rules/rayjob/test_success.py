@@ -112,7 +112,7 @@ def completed(status: str = "SUCCEEDED", message: str = "") -> JobCompleted:
         when=poll("SUCCEEDED", 40, started_at=25, ended_at=39),
         then=(
             ray_says("SUCCEEDED", started_at=25, ended_at=39),
-            scheduled(DecisionKind.TRANSITION_GRACE, 340, GRACE.format("SUCCEEDED")),
+            scheduled(DecisionKind.TRANSITION_GRACE, 339, GRACE.format("SUCCEEDED")),
         ),
     ),
     Row(
@@ -195,8 +195,18 @@ GRACE_STORY = (*working(), poll("SUCCEEDED", 40, ended_at=39))
         },
     ),
     Outlook(
-        rule="the grace counts from when the end was heard, by the controller's own clock",
+        rule="the grace counts from Ray's own end, however late it is heard of",
+        story=(*working(), poll("SUCCEEDED", 250, ended_at=39)),
+        pending={"transition_grace": 339},
+    ),
+    Outlook(
+        rule="of an end before the attempt began it counts from when the end was heard",
         story=(*working(), poll("SUCCEEDED", 100, ended_at=-5000)),
+        pending={"transition_grace": 400},
+    ),
+    Outlook(
+        rule="and so it does of an end that is still to come",
+        story=(*working(), poll("SUCCEEDED", 100, ended_at=5000)),
         pending={"transition_grace": 400},
     ),
     Outlook(
