@@ -124,7 +124,7 @@ def _create_cluster(world: World, job: LiveJob, effect: OpenEffect, names: Attem
         effect.wanted.name,
         effect.attempt,
         job_id=names.job_id,
-        runtime_env=runtime_env or None,
+        runtime_env=runtime_env,
         installation=world.door.installation,
     )
     return _create(world, job, RAYCLUSTERS, manifest)
@@ -139,7 +139,7 @@ def _create_submitter(world: World, job: LiveJob, effect: OpenEffect, names: Att
         cluster_name=name,
         address=effect.wanted.address,
         job_id=names.job_id,
-        runtime_env=runtime_env or None,
+        runtime_env=runtime_env,
         attempt=effect.attempt,
         installation=world.door.installation,
     )

@@ -49,7 +49,7 @@ def _secrets_of_snapshot(manifest: Manifest) -> frozenset[str]:
     if not written:
         return frozenset()
     held, problem = parse_runtime_env(written)
-    if problem:
+    if problem or held is None:
         return secrets_in({"spec": {"runtimeEnvYAML": written}}, None)
     return secrets_in(held, None)
 

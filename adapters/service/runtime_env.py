@@ -1,15 +1,17 @@
 """`spec.runtimeEnvYAML`, parsed at the door: YAML to the JSON object it stands for.
 
-Within limits, and never repeating the content in a problem.
+As upstream reads it (`adapters/service/go_yaml.py`), within limits, and never repeating the content
+in a problem. Only the first document of a text counts.
 """
 
 import functools
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import isfinite
 
 import yaml
 
+from adapters.service.go_yaml import MERGE, STR, key_text, scalar
 from core.values.documents import Json, Manifest
 
 NODES_MAX = 20_000
@@ -21,62 +23,56 @@ PROBLEM_CHARACTERS_MAX = 200
 CHARACTERS_MAX = 256 * 1024
 """Longest text that is read: a megabyte would keep the watch busy for a quarter of a minute."""
 
-WHOLE_NUMBER_BITS_MAX = 64
-"""Longest whole number that is read; neither JSON readers nor Ray take longer ones."""
+VERSION = (1, 1)
+"""Of YAML; a text that says it is of another is refused."""
 
-_MERGE = "tag:yaml.org,2002:merge"
+_MERGED = "<<"
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML as JSON sees it: a date is a text, and merged maps stay within the limit."""
+class _Reader(yaml.SafeLoader):
+    """YAML up to its nodes: what a plain scalar means is not for it to say."""
 
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Merge `<<` into a map, unless what is merged is too much.
+    def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> str:
+        """Return the tag of what has none: a text, unless it is a scalar written plainly."""
+        del value
+        return "" if kind is yaml.ScalarNode and implicit[0] else STR
 
-        PyYAML copies what is merged at every level: ten levels of ten are ten thousand million
-        pairs.
+    def scan_to_next_token(self) -> None:
+        """Go to the next token; tabs between tokens count as spaces, as they do to Go.
+
+        Source: yaml_parser_scan_to_next_token of go.yaml.in/yaml/v2.
         """
-        total = len(node.value)
-        for key, value in node.value:
-            if key.tag != _MERGE:
-                continue
-            for part in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-                if isinstance(part, yaml.MappingNode):
-                    self.flatten_mapping(part)
-                    total += len(part.value)
-                if total > NODES_MAX:
-                    raise ValueError("too many values")
-        super().flatten_mapping(node)
+        super().scan_to_next_token()
+        while self.peek() == "\t" and (self.flow_level or not self.allow_simple_key):
+            self.forward()
+            super().scan_to_next_token()
 
-
-_Loader.yaml_implicit_resolvers = {
-    first: [entry for entry in entries if entry[0] != "tag:yaml.org,2002:timestamp"]
-    for first, entries in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
+    def first(self) -> yaml.Node | None:
+        """Return the first document, None if there is nothing."""
+        node: yaml.Node | None = self.get_node() if self.check_node() else None
+        if self.yaml_version not in (None, VERSION):
+            raise ValueError("another version of YAML")
+        return node
 
 
 @functools.lru_cache(maxsize=64)
-def parse_runtime_env(text: str) -> tuple[Manifest, str]:
-    """Return the runtime environment and an empty text, or an empty one and why it cannot be read.
+def parse_runtime_env(text: str) -> tuple[Manifest | None, str]:
+    """Return the runtime environment (None for nothing) and why it cannot be read, empty if it can.
 
     The problem names the place and never the content, which may hold secrets.
     """
-    if not text.strip():
-        return {}, ""
     if len(text) > CHARACTERS_MAX:
-        return {}, f"longer than {CHARACTERS_MAX} characters"
+        return None, f"longer than {CHARACTERS_MAX} characters"
     try:
-        # a subclass of SafeLoader: no objects are made
-        loaded = yaml.load(text, Loader=_Loader)  # noqa: S506
-        budget = [NODES_MAX]
-        plain = _plain(loaded, budget)
+        node = _Reader(text).first()
+        found = None if node is None else _plain(node, [NODES_MAX])
     except yaml.MarkedYAMLError as error:
-        return {}, _where(error)
+        return None, _where(error)
     except Exception as error:  # noqa: BLE001 whatever a foreign text makes the parser stumble over
-        return {}, f"not readable as YAML ({type(error).__name__})"
-    if not isinstance(plain, Mapping):
-        return {}, f"a YAML map is needed, found {_kind(loaded)}"
-    return plain, ""
+        return None, f"not readable as YAML ({type(error).__name__})"
+    if found is not None and not isinstance(found, Mapping):
+        return None, f"a YAML map is needed, found {_kind(found)}"
+    return found, ""
 
 
 def _where(error: yaml.MarkedYAMLError) -> str:
@@ -86,38 +82,49 @@ def _where(error: yaml.MarkedYAMLError) -> str:
     return f"yaml: {problem[:PROBLEM_CHARACTERS_MAX]}{place}"
 
 
-def _kind(loaded: object) -> str:
-    return {str: "a text", list: "a list", type(None): "nothing"}.get(type(loaded), "a number")
+def _kind(found: Json) -> str:
+    if isinstance(found, str):
+        return "a text"
+    return "a list" if isinstance(found, list) else "a number"
 
 
-def _plain(value: object, budget: list[int]) -> Json:
+def _plain(node: yaml.Node, budget: list[int]) -> Json:
     budget[0] -= 1
     if budget[0] < 0:
         raise ValueError("too many values")
-    if isinstance(value, dict):
-        return {_key(key): _plain(item, budget) for key, item in value.items()}
-    if isinstance(value, set):
-        return [_plain(item, budget) for item in sorted(value, key=str)]
-    if isinstance(value, list | tuple):
-        return [_plain(item, budget) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(item, budget) for item in node.value]
+    if isinstance(node, yaml.MappingNode):
+        return dict(_pairs(node, budget))
+    value = scalar(node.tag, node.value)
+    if isinstance(value, float) and not isfinite(value):
         raise ValueError("a number that JSON cannot hold")
-    if isinstance(value, int) and value.bit_length() > WHOLE_NUMBER_BITS_MAX:
-        raise ValueError("a number that JSON cannot hold")
-    if isinstance(value, bytes):
-        raise ValueError("bytes, which JSON cannot hold")  # noqa: TRY004 it is not a wrong argument
-    if isinstance(value, bool | int | float) or value is None:
-        return value
-    return _sendable(value if isinstance(value, str) else str(value))
+    return _sendable(value) if isinstance(value, str) else value
+
+
+def _pairs(node: yaml.MappingNode, budget: list[int]) -> Iterator[tuple[str, Json]]:
+    """Yield the pairs of a map, merged ones where they stand: the last one of a key counts."""
+    for key, value in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.value == _MERGED and key.tag in ("", MERGE):
+            for part in _merged(value):
+                budget[0] -= 1
+                yield from _pairs(part, budget)
+            continue
+        if not isinstance(key, yaml.ScalarNode):
+            raise ValueError("a key that is no text")  # noqa: TRY004 it is not a wrong argument
+        yield _sendable(key_text(scalar(key.tag, key.value))), _plain(value, budget)
+
+
+def _merged(node: yaml.Node) -> Iterator[yaml.MappingNode]:
+    """Yield the maps that are merged; of several the first one counts, so it comes last."""
+    parts = list(reversed(node.value)) if isinstance(node, yaml.SequenceNode) else [node]
+    for part in parts:
+        if not isinstance(part, yaml.MappingNode):
+            raise ValueError("a map is needed for a merge")  # noqa: TRY004 it is not a wrong argument
+        yield part
 
 
 def _sendable(value: str) -> str:
     """Return the text; raise `ValueError` for one that no request can carry."""
     value.encode()
     return value
-
-
-def _key(key: object) -> str:
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    return "null" if key is None else _sendable(str(key))

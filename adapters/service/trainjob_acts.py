@@ -125,8 +125,8 @@ def _runtime(work: Work) -> Manifest:
         snapshot = work.get(CONFIGMAPS, name, building=True)
     if snapshot is not None:
         work.refuse_if_taken(CONFIGMAPS, snapshot, building=True)
-        held, problem = parse_runtime_env(text(snapshot, "data", SNAPSHOT_KEY))
-        runtime = check_snapshot(snapshot, job.identity.uid, ref, {} if problem else held)
+        held, _ = parse_runtime_env(text(snapshot, "data", SNAPSHOT_KEY))
+        runtime = check_snapshot(snapshot, job.identity.uid, ref, held or {})
         key = world.door.redaction_key
         same = live is None or digest(key, content_of(runtime)) == live.digest
         if work.state.created_once or same:

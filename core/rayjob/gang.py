@@ -8,6 +8,7 @@ Source: KubeRay's controllers/ray/batchscheduler (volcano, yunikorn, kai-schedul
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -16,7 +17,7 @@ from core.rayjob.owning import owner_reference
 from core.rayjob.submitter_container import default_container
 from core.rayjob.validation_reading import texts
 from core.values.documents import Json, Manifest, child, items, number, text
-from core.values.quantities import Amounts, amounts, greatest, times, total
+from core.values.quantities import Amounts, amounts, times, total
 
 VOLCANO, YUNIKORN, KAI = "volcano", "yunikorn", "kai-scheduler"
 SUBMITTER_GROUP, HEAD_GROUP = "submittergroup", "headgroup"
@@ -31,7 +32,11 @@ YUNIKORN_LABELS: Mapping[str, str] = {
     "yunikorn.apache.org/queue": "queue",
 }
 """Label of a RayJob -> label of what is made for it."""
+TASK_GROUPS = "yunikorn.apache.org/task-groups"
+TASK_GROUP_NAME = "yunikorn.apache.org/task-group-name"
 KAI_QUEUE = "kai.scheduler/queue"
+
+_WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +59,8 @@ def gang_metadata(job: Manifest, scheduler: str, group: str = "") -> GangMetadat
 
     `group` is the part of the job that a Pod belongs to; empty for a RayCluster, which has many.
     """
-    given = texts(child(job, "metadata", "labels"))
+    labels = texts(child(job, "metadata", "labels"))
+    given = {key: value for key, value in labels.items() if value}
     if scheduler == VOLCANO:
         kept = {key: given[key] for key in (VOLCANO_QUEUE, PRIORITY_LABEL) if key in given}
         told = {
@@ -63,9 +69,9 @@ def gang_metadata(job: Manifest, scheduler: str, group: str = "") -> GangMetadat
         }
         return GangMetadata(labels=kept, annotations=told, scheduler=VOLCANO)
     if scheduler == YUNIKORN:
-        labels = {theirs: given[ours] for ours, theirs in YUNIKORN_LABELS.items() if ours in given}
-        told = _task_groups(job, group) if GANG_LABEL in given else {}
-        return GangMetadata(labels=labels, annotations=told, scheduler=YUNIKORN)
+        kept = {theirs: given[ours] for ours, theirs in YUNIKORN_LABELS.items() if ours in given}
+        told = _task_groups(job, group) if GANG_LABEL in labels else {}
+        return GangMetadata(labels=kept, annotations=told, scheduler=YUNIKORN)
     if scheduler == KAI:
         kept = {KAI_QUEUE: given[KAI_QUEUE]} if KAI_QUEUE in given else {}
         return GangMetadata(labels=kept, scheduler=KAI)
@@ -73,17 +79,21 @@ def gang_metadata(job: Manifest, scheduler: str, group: str = "") -> GangMetadat
 
 
 def _task_groups(job: Manifest, group: str) -> dict[str, str]:
+    """Return the annotations for YuniKorn; task groups that the user wrote stay as they are."""
+    own = text(job, "metadata", "annotations", TASK_GROUPS)
+    spec = child(job, "spec")
+    submitter = _part(SUBMITTER_GROUP, _submitter_template(spec), least=1)
     groups = [
         {
             "name": part.name,
-            "minMember": part.members,
+            "minMember": part.least,
             "minResource": {name: str(found) for name, found in sorted(part.each.items())},
             **part.placing,
         }
-        for part in _parts(job, least=False, with_submitter=True)
+        for part in (*_parts(child(spec, "rayClusterSpec")), submitter)
     ]
-    told = {"yunikorn.apache.org/task-groups": json.dumps(groups, separators=(",", ":"))}
-    return {**told, **({"yunikorn.apache.org/task-group-name": group} if group else {})}
+    told = {TASK_GROUPS: own or json.dumps(groups, separators=(",", ":"))}
+    return {**told, **({TASK_GROUP_NAME: group} if group else {})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,21 +101,24 @@ class _Part:
     """Pods of a job that are alike."""
 
     name: str
-    members: int
     each: Amounts
-    placing: Mapping[str, Json] = field(default_factory=dict)
+    """What one Pod asks for."""
+    placing: Mapping[str, Json]
+    members: int = 1
+    """How many Pods there are to be."""
+    replicas: int = 1
+    """How many are asked for, whatever the limits of the group say."""
+    least: int = 1
+    """How many there are at least, autoscaling or not."""
+    suspended: bool = False
 
 
 def build_pod_group(job: Manifest, *, is_over: bool = False) -> Manifest:
     """Return the PodGroup of a job (Volcano); once it `is_over`, nobody has to be placed."""
     given = texts(child(job, "metadata", "labels"))
-    cluster = child(job, "spec", "rayClusterSpec")
-    scales = cluster.get("enableInTreeAutoscaling") is True
-    parts = () if is_over else (*_parts(job, least=scales, with_submitter=False),)
-    everybody = () if is_over else (*_parts(job, least=scales, with_submitter=True),)
-    needed = total(times(part.each, part.members) for part in everybody)
+    members, needed = (0, {}) if is_over else _size(child(job, "spec"))
     spec: dict[str, Json] = {
-        "minMember": sum(part.members for part in parts),
+        "minMember": members,
         "minResources": {name: str(found) for name, found in sorted(needed.items())},
     }
     if VOLCANO_QUEUE in given:
@@ -114,7 +127,8 @@ def build_pod_group(job: Manifest, *, is_over: bool = False) -> Manifest:
         spec["priorityClassName"] = given[PRIORITY_LABEL]
     if VOLCANO_TOPOLOGY in given:
         tier = given.get(VOLCANO_TIER, "")
-        highest: dict[str, Json] = {"highestTierAllowed": int(tier)} if tier.isdigit() else {}
+        readable = _WHOLE_NUMBER.fullmatch(tier)
+        highest: dict[str, Json] = {"highestTierAllowed": int(tier)} if readable else {}
         spec["networkTopology"] = {"mode": given[VOLCANO_TOPOLOGY], **highest}
     return {
         "apiVersion": VOLCANO_POD_GROUPS.api_version,
@@ -122,41 +136,83 @@ def build_pod_group(job: Manifest, *, is_over: bool = False) -> Manifest:
         "metadata": {
             "name": pod_group_name(text(job, "metadata", "name")),
             "namespace": text(job, "metadata", "namespace"),
+            "annotations": dict(texts(child(job, "metadata", "annotations"))),
             "ownerReferences": [owner_reference(job)],
         },
         "spec": spec,
     }
 
 
-def _parts(job: Manifest, *, least: bool, with_submitter: bool) -> Iterator[_Part]:
-    """Yield the head, the worker groups as they are wanted (or at `least` are), the submitter."""
-    spec = child(job, "spec")
+def _size(spec: Manifest) -> tuple[int, Amounts]:
+    """Return how many Pods are placed together, and what everybody asks for.
+
+    The submitter asks, but does not count. Upstream counts the Pods within the limits of their
+    group, and their needs by `replicas` alone.
+    """
     cluster = child(spec, "rayClusterSpec")
-    yield _part(HEAD_GROUP, 1, child(cluster, "headGroupSpec", "template"))
-    for group in items(cluster, "workerGroupSpecs"):
-        least_wanted = number(group, "minReplicas") or 0
-        replicas = number(group, "replicas")
-        wanted = least_wanted if least or replicas is None else max(replicas, least_wanted)
-        most = number(group, "maxReplicas")
-        wanted = wanted if most is None else min(wanted, most)
-        suspended = child(group).get("suspend") is True
-        hosts = number(group, "numOfHosts") or 1
-        members = 0 if suspended else wanted * hosts
-        yield _part(text(group, "groupName"), members, child(group, "template"))
+    scales = cluster.get("enableInTreeAutoscaling") is True
+    parts = [part for part in _parts(cluster) if not part.suspended]
+    members = sum(part.least if scales else part.members for part in parts)
+    needs = [times(part.each, part.least if scales else part.replicas) for part in parts]
+    return members, total((*needs, _submitter_needs(spec)))
+
+
+def _submitter_needs(spec: Manifest) -> Amounts:
+    """Return what the submitter asks for: a Pod of its own, or a container beside the head."""
     mode = spec.get("submissionMode")
-    if with_submitter and (mode == "K8sJobMode" or not isinstance(mode, str)):
-        given = child(spec, "submitterPodTemplate")
-        default: Manifest = {"spec": {"containers": [default_container(cluster)]}}
-        yield _part(SUBMITTER_GROUP, 1, given or default)
+    if mode == "SidecarMode":
+        return _needs(default_container(child(spec, "rayClusterSpec")))
+    if mode == "K8sJobMode" or not isinstance(mode, str):
+        return _part(SUBMITTER_GROUP, _submitter_template(spec)).each
+    return {}
 
 
-def _part(name: str, members: int, template: Manifest) -> _Part:
+def _submitter_template(spec: Manifest) -> Manifest:
+    given = child(spec, "submitterPodTemplate")
+    containers = [default_container(child(spec, "rayClusterSpec"))]
+    return given or {"spec": {"containers": containers}}
+
+
+def _parts(cluster: Manifest) -> Iterator[_Part]:
+    """Yield the head and the groups of workers."""
+    yield _part(HEAD_GROUP, child(cluster, "headGroupSpec", "template"))
+    for group in items(cluster, "workerGroupSpecs"):
+        least, most = number(group, "minReplicas") or 0, number(group, "maxReplicas")
+        replicas, hosts = number(group, "replicas"), number(group, "numOfHosts")
+        each = 1 if hosts is None else hosts
+        wanted = max(replicas or 0, least)
+        yield _part(
+            text(group, "groupName"),
+            child(group, "template"),
+            members=each * (wanted if most is None else min(wanted, most)),
+            replicas=each * (replicas or 0),
+            least=each * least,
+            suspended=child(group).get("suspend") is True,
+        )
+
+
+def _part(
+    name: str,
+    template: Manifest,
+    *,
+    members: int = 1,
+    replicas: int = 1,
+    least: int = 1,
+    suspended: bool = False,
+) -> _Part:
+    """Return Pods that are alike; what their init containers ask for is not counted."""
     pod = child(template, "spec")
-    needs = total(_needs(container) for container in items(pod, "containers"))
-    for container in items(pod, "initContainers"):
-        needs = greatest(needs, _needs(container))
-    placing = {key: pod[key] for key in ("nodeSelector", "tolerations", "affinity") if key in pod}
-    return _Part(name=name, members=members, each=needs, placing=placing)
+    return _Part(
+        name=name,
+        each=total(_needs(container) for container in items(pod, "containers")),
+        placing={
+            key: pod[key] for key in ("nodeSelector", "tolerations", "affinity") if key in pod
+        },
+        members=members,
+        replicas=replicas,
+        least=least,
+        suspended=suspended,
+    )
 
 
 def _needs(container: Json) -> Amounts:

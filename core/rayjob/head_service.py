@@ -1,8 +1,10 @@
 """The Service that leads to the head of a job's present RayCluster, under one name for ever.
 
-Source: KubeRay's BuildHeadServiceForRayJob and BuildServiceForHeadPod. Where the specification and
-the template of a Service name the same port, upstream's object would be refused; here the template
-has its way.
+A template of it (`headService`) says what it is but for its name, labels and selector. Where the
+head and the template name the same port, upstream's object would be refused; here the template has
+its way.
+
+Source: KubeRay's BuildHeadServiceForRayJob and BuildServiceForHeadPod.
 """
 
 from collections.abc import Mapping
@@ -45,14 +47,6 @@ def build_head_service(
     name = text(job, "metadata", "name")
     head = child(job, "spec", "rayClusterSpec", "headGroupSpec")
     template = child(head, "headService")
-    given = child(template, "spec")
-    kind = text(head, "serviceType") or text(given, "type")
-    spec: dict[str, Json] = {**given, "selector": selector_of(cluster_name), "ports": _ports(head)}
-    if kind:
-        spec["type"] = kind
-    is_plain = kind in ("", "ClusterIP") and "clusterIP" not in given
-    if is_plain and not installation.head_cluster_ip:
-        spec.update({"clusterIP": "None", "publishNotReadyAddresses": True})
     return {
         "apiVersion": SERVICES.api_version,
         "kind": SERVICES.kind,
@@ -60,20 +54,37 @@ def build_head_service(
             "name": head_service_name(name),
             "namespace": text(job, "metadata", "namespace"),
             "labels": {
-                **texts(child(template, "metadata", "labels")),
                 LABEL_ORIGIN_NAME: name,
                 LABEL_ORIGIN_KIND: RAYJOBS.kind,
                 LABEL_NODE_TYPE: HEAD,
                 LABEL_IDENTIFIER: _identifier(name),
             },
-            "annotations": {
-                **texts(child(template, "metadata", "annotations")),
-                **texts(child(head, "headServiceAnnotations")),
-            },
+            "annotations": dict(texts(child(template, "metadata", "annotations"))),
+            "finalizers": [*items(template, "metadata", "finalizers")],
             "ownerReferences": [owner_reference(job)],
         },
-        "spec": spec,
+        "spec": _spec(head, cluster_name, installation),
     }
+
+
+def _spec(head: Manifest, cluster_name: str, installation: Installation) -> Manifest:
+    given = child(head, "headService", "spec")
+    own = items(given, "ports")
+    taken = {text(port, "name") for port in own}
+    spec: dict[str, Json] = {
+        **given,
+        "selector": selector_of(cluster_name),
+        "ports": [
+            *own,
+            *(port for name, port in sorted(_ports(head).items()) if name not in taken),
+        ],
+    }
+    if kind := text(given, "type") or text(head, "serviceType"):
+        spec["type"] = kind
+    is_plain = head.get("headService") is None and kind in ("", "ClusterIP")
+    if is_plain and not installation.head_cluster_ip:
+        spec.update({"clusterIP": "None", "publishNotReadyAddresses": True})
+    return spec
 
 
 def selector_of(cluster_name: str) -> dict[str, str]:
@@ -96,7 +107,8 @@ def _identifier(name: str) -> str:
     return f"{name}-{HEAD}"[-LABEL_MAX_CHARACTERS:].lstrip("-._")
 
 
-def _ports(head: Manifest) -> list[Json]:
+def _ports(head: Manifest) -> dict[str, Json]:
+    """Return the ports of a head's container by name; where it has none, those of every head."""
     named: dict[str, int] = {}
     for port in items(ray_container(head), "ports"):
         value = number(port, "containerPort")
@@ -104,8 +116,6 @@ def _ports(head: Manifest) -> list[Json]:
             named[text(port, "name") or f"{value}-port"] = value
     named = named or dict(DEFAULT_PORTS)
     named.setdefault("metrics", METRICS_PORT)
-    ports: dict[str, Json] = {
+    return {
         name: {"name": name, "port": value, "appProtocol": "tcp"} for name, value in named.items()
     }
-    own = {text(port, "name"): port for port in items(head, "headService", "spec", "ports")}
-    return [port for _, port in sorted({**ports, **own}.items())]

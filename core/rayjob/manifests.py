@@ -60,7 +60,11 @@ def build_cluster(
     if mode == "SidecarMode":
         annotations[NO_HEAD_RESTART_ANNOTATION] = "true"
         around = Surroundings(
-            address="", job_id=job_id, cluster_name=name, cluster_spec=cluster_spec
+            address="",
+            job_id=job_id,
+            cluster_name=name,
+            cluster_spec=cluster_spec,
+            login_shell=installation.login_shell,
         )
         restarts = installation.sidecar_restarts
         command = sidecar_command(job, job_id=job_id, runtime_env=runtime_env, restarts=restarts)

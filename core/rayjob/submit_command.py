@@ -26,7 +26,7 @@ def submit_command(
 ) -> str:
     """Return the command of a submitter in K8sJobMode; `address` is the head's `host:port`.
 
-    `runtime_env` is the parsed `spec.runtimeEnvYAML`, None where there is none.
+    `runtime_env` is the parsed `spec.runtimeEnvYAML`, None where it holds nothing.
     """
     url = address if address.startswith("http://") else f"http://{address}"
     return " ".join(
@@ -84,7 +84,7 @@ def _wait(health_url: str, url: str) -> Iterator[str]:
 
 def _options(job: Manifest, job_id: str, runtime_env: Manifest | None) -> Iterator[str]:
     spec = child(job, "spec")
-    if runtime_env is not None:
+    if text(spec, "runtimeEnvYAML"):
         yield from ("--runtime-env-json", quote(go_json(runtime_env)))
     if metadata := texts(child(spec, "metadata")):
         yield from ("--metadata-json", quote(go_json(metadata)))

@@ -118,6 +118,16 @@ def test_the_submitter_counts_among_the_resources_and_not_among_the_members() ->
     assert spec == {"minMember": 3, "minResources": {"cpu": "2500m", "memory": "4296Mi"}}
 
 
+def test_the_submitter_beside_the_head_asks_as_well() -> None:
+    spec = child(build_pod_group(sized({"spec.submissionMode": "SidecarMode"})), "spec")
+    assert spec == {"minMember": 3, "minResources": {"cpu": "2500m", "memory": "4296Mi"}}
+
+
+def test_volcano_is_told_what_the_job_says_in_annotations() -> None:
+    group = build_pod_group(sized({"metadata.annotations": {"volcano.sh/x": "y"}}))
+    assert child(group, "metadata", "annotations") == {"volcano.sh/x": "y"}
+
+
 def test_with_an_autoscaler_the_least_number_of_workers_counts() -> None:
     job = sized({"spec.rayClusterSpec.enableInTreeAutoscaling": True}, replicas=5)
     assert child(build_pod_group(job), "spec")["minMember"] == 2
@@ -178,12 +188,20 @@ def test_yunikorn_finds_application_queue_and_groups() -> None:
         )
         assert [(group["name"], group["minMember"]) for group in groups] == [
             ("headgroup", 1),
-            ("workers", 2),
+            ("workers", 1),
             ("submittergroup", 1),
         ]
         assert groups[1]["minResource"] == {"cpu": "500m", "memory": "1Gi"}
     group = text(pod, "metadata", "annotations", "yunikorn.apache.org/task-group-name")
     assert group == "submittergroup"
+
+
+def test_task_groups_that_the_user_wrote_stay_as_they_are() -> None:
+    own = {"metadata.annotations": {"yunikorn.apache.org/task-groups": "[mine]"}}
+    labels = {"metadata.labels": {"ray.io/gang-scheduling-enabled": ""}}
+    for item in made("yunikorn", sized({**own, **labels})):
+        annotations = child(item, "metadata", "annotations")
+        assert annotations["yunikorn.apache.org/task-groups"] == "[mine]"
 
 
 def test_kai_finds_the_queue() -> None:

@@ -32,6 +32,7 @@ class Row(NamedTuple):
 
 
 ID = "--submission-id train-abcde"
+WRITTEN = "what the runtime environment was read from"
 ROWS = (
     Row("nothing but the id", ID),
     Row(
@@ -45,10 +46,19 @@ ROWS = (
         "the runtime environment is compact JSON with sorted keys",
         '--runtime-env-json "{\\"env_vars\\":{\\"A\\":\\"1\\",\\"B\\":\\"$HOME\\"},'
         '\\"pip\\":[\\"requests==2.26.0\\"]}" ' + ID,
+        {"runtimeEnvYAML": WRITTEN},
         runtime_env={"pip": ["requests==2.26.0"], "env_vars": {"B": "$HOME", "A": "1"}},
     ),
     Row(
-        "an empty runtime environment is passed on", '--runtime-env-json "{}" ' + ID, runtime_env={}
+        "an empty runtime environment is passed on",
+        '--runtime-env-json "{}" ' + ID,
+        {"runtimeEnvYAML": "{}"},
+        runtime_env={},
+    ),
+    Row(
+        "and one that holds nothing, as upstream passes it on",
+        '--runtime-env-json "null" ' + ID,
+        {"runtimeEnvYAML": "# later"},
     ),
     Row(
         "metadata is JSON with HTML escaped, then quoted",
@@ -81,6 +91,7 @@ ROWS = (
             "entrypointNumCpus": 0.5,
             "entrypointNumGpus": 2,
             "entrypointResources": "{}",
+            "runtimeEnvYAML": WRITTEN,
         },
         runtime_env={"a": 1},
     ),
