@@ -1,19 +1,31 @@
 """Asks upstream's own code: `answers` makes the data of the tests anew, `search` looks for more.
 
-make upstream                                  # answers to all cases, kept as data
-make upstream ARGS="search --cases 10000"      # generated TrainJobs, with a fresh seed
+make upstream                                                 # answers to all cases, kept as data
+make upstream ARGS="answers --kind rayjob"                    # of one kind of job
+make upstream ARGS="search --kind trainjob --cases 10000"     # generated ones, with a fresh seed
 """
 
 import argparse
 import secrets
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.upstream import trainjob_data
+from tests.upstream import (
+    rayjob_cases,
+    rayjob_data,
+    rayjob_known,
+    rayjob_search,
+    rayjobs,
+    trainjob_cases,
+    trainjob_data,
+    trainjob_search,
+    trainjobs,
+)
 from tests.upstream.programs import (
+    KUBERAY,
     MODULE,
     TRAINER,
     CannotAsk,
@@ -23,9 +35,6 @@ from tests.upstream.programs import (
     oracle,
     source_of,
 )
-from tests.upstream.trainjob_cases import cases, with_defaults
-from tests.upstream.trainjob_search import search
-from tests.upstream.trainjobs import explained, found, question
 
 
 def say(line: str) -> None:
@@ -38,59 +47,96 @@ EVERY = 250
 """Progress is said after so many cases."""
 
 
+MODULES = {"rayjob": KUBERAY, "trainjob": TRAINER}
+"""Kind of job -> the Go module that asks upstream about it."""
+
+
 def main() -> int:
     """Run one command; return its exit code."""
     parser = argparse.ArgumentParser(prog="tests.upstream", description=__doc__)
     commands = parser.add_subparsers(dest="command")
-    commands.add_parser("answers", help="ask every case and keep the answers as data")
+    answering = commands.add_parser("answers", help="ask every case and keep the answers as data")
     searching = commands.add_parser("search", help="ask generated cases, say what differs")
     searching.add_argument("--cases", type=int, default=1000)
     searching.add_argument("--seed", type=int, default=secrets.randbelow(2**32))
+    for command in (answering, searching):
+        command.add_argument("--kind", choices=sorted(MODULES), action="append")
     asked = parser.parse_args()
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            program = Path(folder) / "trainer"
-            say("compiling Trainer (minutes the first time)")
-            build(TRAINER, program)
-            with oracle(program) as upstream:
-                if asked.command == "search":
-                    return _search(upstream, asked.cases, asked.seed)
-                return _answers(upstream)
+        return max([_run(asked, kind) for kind in asked.kind or sorted(MODULES)])
     except CannotAsk as error:
         say(str(error))
         return 1
 
 
-def _answers(upstream: Oracle) -> int:
-    runtimes = _shipped()
-    answers, new = [], 0
-    for index, case in enumerate(cases(runtimes), start=1):
-        answer = upstream.ask(question(case))
-        answers.append(answer)
-        differs = found(case, answer)
-        if differs and not explained(case, answer):
-            new += 1
-            say(f"{case.id}:\n  " + "\n  ".join(differs[:5]))
-        if index % EVERY == 0:
-            say(f"{index} cases asked")
-    say(f"{trainjob_data.write(runtimes, answers)} answers kept, {new} with unlisted differences")
+def _run(asked: argparse.Namespace, kind: str) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / kind
+        say(f"{kind}: compiling upstream's code (minutes the first time)")
+        build(MODULES[kind], program)
+        with oracle(program) as upstream:
+            if asked.command == "search":
+                return _search(upstream, kind, asked.cases, asked.seed)
+            return _rayjobs(upstream) if kind == "rayjob" else _trainjobs(upstream)
+
+
+def _rayjobs(upstream: Oracle) -> int:
+    every = ((case.id, rayjobs.question(case), case) for case in rayjob_cases.cases())
+    answers, new = _answers(upstream, every, rayjob_known.found)
+    say(f"{rayjob_data.write(answers)} answers kept, {new} with unlisted differences")
     return 1 if new else 0
+
+
+def _trainjobs(upstream: Oracle) -> int:
+    runtimes = _shipped()
+    every = ((case.id, trainjobs.question(case), case) for case in trainjob_cases.cases(runtimes))
+    answers, new = _answers(upstream, every, _unlisted)
+    kept = trainjob_data.write(runtimes, answers)
+    say(f"{kept} answers kept, {new} with unlisted differences")
+    return 1 if new else 0
+
+
+def _unlisted(case: trainjob_cases.Case, answer: Mapping[str, Any]) -> list[str]:
+    return [] if trainjobs.explained(case, answer) else trainjobs.found(case, answer)
+
+
+def _answers(
+    upstream: Oracle,
+    every: Iterable[tuple[str, Mapping[str, Any], Any]],
+    found: Callable[[Any, Mapping[str, Any]], list[str]],
+) -> tuple[list[Mapping[str, Any]], int]:
+    """Return the answers, and how many of them are another than ours without being listed."""
+    answers: list[Mapping[str, Any]] = []
+    new = 0
+    for name, question, case in every:
+        answer = upstream.ask(question)
+        answers.append(answer)
+        if differs := found(case, answer):
+            new += 1
+            say(f"{name}:\n  " + "\n  ".join(differs[:5]))
+        if len(answers) % EVERY == 0:
+            say(f"{len(answers)} cases asked")
+    return answers, new
 
 
 def _shipped() -> Mapping[str, Any]:
     folder = source_of(TRAINER, MODULE) / "manifests" / "base" / "runtimes"
     shipped = manifests(folder, ("ClusterTrainingRuntime", "TrainingRuntime"))
-    return {item["metadata"]["name"]: with_defaults(item) for item in shipped}
+    return {item["metadata"]["name"]: trainjob_cases.with_defaults(item) for item in shipped}
 
 
-def _search(upstream: Oracle, count: int, seed: int) -> int:
-    runtimes, _ = trainjob_data.read()
-    say(f"{count} cases, seed {seed}")
-    smallest = search(upstream, runtimes, count, seed)
+def _search(upstream: Oracle, kind: str, count: int, seed: int) -> int:
+    say(f"{kind}: {count} cases, seed {seed}")
+    if kind == "rayjob":
+        smallest = rayjob_search.search(upstream, count, seed)
+    else:
+        runtimes, _ = trainjob_data.read()
+        smallest = trainjob_search.search(upstream, runtimes, count, seed)
     if smallest is None:
         say(f"{count} cases asked, no difference that docs/differences.md does not list")
         return 0
-    say(f"the smallest difference:\n{smallest}\nagain with: search --cases {count} --seed {seed}")
+    again = f"search --kind {kind} --cases {count} --seed {seed}"
+    say(f"the smallest difference:\n{smallest}\nagain with: {again}")
     return 1
 
 

@@ -6,8 +6,11 @@ from typing import Any
 
 from core.values.quantities import parse_quantity
 
-QUANTITIES = ("limits", "requests", "minResources")
+QUANTITIES = ("limits", "requests", "minResources", "minResource")
 """Fields that hold quantities: `1.50` and `1500m` are one."""
+
+TARGET_PORT = "targetPort"
+"""Of a Service; Go writes 0 where there is none."""
 
 SHOWN = 200
 """Characters of a value that a difference shows."""
@@ -19,7 +22,11 @@ def plain(value: Any, field: str = "") -> Any:  # noqa: ANN401 any JSON
         if field in QUANTITIES:
             return {key: _quantity(item) for key, item in value.items()}
         kept = {key: plain(item, key) for key, item in value.items()}
-        return {key: item for key, item in kept.items() if item not in ({}, [], None, "")}
+        return {
+            key: item
+            for key, item in kept.items()
+            if item not in ({}, [], None, "") and not (key == TARGET_PORT and item == 0)
+        }
     if isinstance(value, list):
         return [plain(item) for item in value]
     return value

@@ -13,6 +13,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 TRAINER = HERE / "trainer"
+KUBERAY = HERE / "kuberay"
 MODULE = "github.com/kubeflow/trainer/v2"
 
 
@@ -84,12 +85,12 @@ def source_of(module: Path, name: str) -> Path:
     return Path(said.stdout.strip())
 
 
-def manifests(folder: Path, kinds: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield the objects of some kinds in the YAML files below a folder, in the files' order."""
+def manifests(place: Path, kinds: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the objects of some kinds in a YAML file, or in those below a folder, in order."""
     import yaml  # noqa: PLC0415 only where files of upstream are read
 
     wanted = frozenset(kinds)
-    for path in sorted(folder.rglob("*.yaml")):
+    for path in [place] if place.is_file() else sorted(place.rglob("*.yaml")):
         for document in yaml.safe_load_all(path.read_text()):
             if isinstance(document, dict) and document.get("kind") in wanted:
                 yield document

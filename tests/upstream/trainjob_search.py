@@ -4,12 +4,12 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from tests.upstream.changing import Document, put
 from tests.upstream.programs import Oracle
 from tests.upstream.runtime_changes import RUNTIME_CHANGES
+from tests.upstream.searching import smallest
 from tests.upstream.trainjob_cases import Case, case_of_changes
 from tests.upstream.trainjob_changes import JOB_CHANGES
 from tests.upstream.trainjobs import explained, found, question
@@ -71,27 +71,12 @@ def generated(draw: st.DrawFn, runtimes: Mapping[str, Any]) -> Case:
 
 def search(upstream: Oracle, runtimes: Mapping[str, Any], count: int, number: int) -> str | None:
     """Return the smallest unlisted difference among so many generated cases, or None."""
-    last = ""
 
-    @seed(number)
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(generated(runtimes))
-    def agree(case: Case) -> None:
-        nonlocal last
+    def told(case: Case) -> str:
         answer = upstream.ask(question(case))
         differs = found(case, answer)
-        if differs and not explained(case, answer):
-            last = f"{case.id} with {case.job['spec']}:\n  " + "\n  ".join(differs[:10])
-            raise AssertionError(last)
+        if not differs or explained(case, answer):
+            return ""
+        return f"{case.id} with {case.job['spec']}:\n  " + "\n  ".join(differs[:10])
 
-    try:
-        agree()
-    except AssertionError:
-        return last
-    return None
+    return smallest(generated(runtimes), told, count, number)
