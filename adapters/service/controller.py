@@ -1,9 +1,8 @@
 """The service as a whole: start, take turns, resume after a crash, stop.
 
 A start loads the open jobs from the log, lists everything from the cluster, and only then opens
-the gates: effects are carried out, heads are asked and decisions fire on what is true now. The
-same is done for every shard that is gained later: until its jobs are taken up, nothing is done
-for them.
+the gates: effects are carried out, heads are asked and decisions fire on what is true now. So it is
+for every shard that is gained later: until its jobs are taken up, nothing is done for them.
 """
 
 import threading

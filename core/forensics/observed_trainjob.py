@@ -35,7 +35,9 @@ def candidates(
     elif isinstance(first, events.RuntimeObserved):
         yield seen.RuntimeSeen(id=cause, at=first.at, digest=first.digest)
     elif isinstance(first, events.BelongingVanished):
-        yield seen.BelongingGone(id=cause, at=first.at, name=first.name, uid=first.uid)
+        yield seen.BelongingGone(
+            id=cause, at=first.at, name=first.name, uid=first.uid, kind=first.kind
+        )
     elif isinstance(first, events.JobSetObserved):
         yield seen.JobSetSeen(
             id=cause,
