@@ -114,6 +114,7 @@ class TrainAttemptStarted:
     at: Instant
     attempt: int
     generation: int
+    """That of the TrainJob the JobSet was built from; the newest, where nobody here knows."""
     jobset_uid: str
     """UID of the JobSet that it runs as."""
     restarts: int

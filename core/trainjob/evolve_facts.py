@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from core.jobs.effects import EffectKind
 from core.jobs.open_work import tried_soon
 from core.trainjob import events
 from core.trainjob.conditions import merged
@@ -54,6 +55,7 @@ def _jobset(state: TrainJobState, event: events.JobSetObserved) -> TrainJobState
         end=event.end,
         observed=True,
         version=event.version,
+        built_from=_built_from(state, before, event),
     )
     conditions = state.conditions
     if state.manifest is not None and state.manifest.policy.propagates:
@@ -67,3 +69,15 @@ def _jobset(state: TrainJobState, event: events.JobSetObserved) -> TrainJobState
         jobs=event.jobs,
         shown_jobs=state.shown_jobs or event.jobs != (),
     )
+
+
+def _built_from(
+    state: TrainJobState, before: KnownJobSet | None, event: events.JobSetObserved
+) -> int:
+    """Return whose apply made the JobSet as it is; the watch may tell of it before its outcome."""
+    same = before is not None and before.uid == event.uid
+    known = before.built_from if before is not None and same else 0
+    if before is not None and same and event.generation <= before.generation:
+        return known
+    applies = [item for item in state.effects if item.wanted.kind is EffectKind.APPLY_OBJECTS]
+    return applies[0].generation if applies else known

@@ -180,10 +180,16 @@ def _jobset_after(state: TrainJobState, event: events.ObjectsApplied) -> KnownJo
             uid=event.jobset_uid,
             generation=event.jobset_generation,
             suspend=event.jobset_suspend,
+            built_from=event.generation,
         )
-    if event.jobset_generation <= known.generation:
-        return known
-    return replace(known, generation=event.jobset_generation, suspend=event.jobset_suspend)
+    if event.jobset_generation <= known.generation:  # told by the watch already, or left as it was
+        return known if known.built_from else replace(known, built_from=event.generation)
+    return replace(
+        known,
+        generation=event.jobset_generation,
+        suspend=event.jobset_suspend,
+        built_from=event.generation,
+    )
 
 
 def _attempt_started(state: TrainJobState, event: events.TrainAttemptStarted) -> TrainJobState:

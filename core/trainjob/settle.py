@@ -139,12 +139,16 @@ def execution(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
         TrainAttemptStarted(
             at=at,
             attempt=attempt.number + 1 if attempt is not None else 1,
-            generation=state.manifest.generation if state.manifest is not None else 0,
+            generation=jobset.built_from or _newest(state),
             jobset_uid=jobset.uid,
             restarts=jobset.restarts,
             cause=_why_started(attempt, jobset),
         ),
     )
+
+
+def _newest(state: TrainJobState) -> int:
+    return state.manifest.generation if state.manifest is not None else 0
 
 
 def _why_started(attempt: TrainAttempt | None, jobset: KnownJobSet) -> str:

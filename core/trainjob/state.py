@@ -38,6 +38,8 @@ class KnownJobSet:
     delete_asked: bool = False
     end: JobSetEnd | None = None
     observed: bool = False
+    built_from: int = 0
+    """Generation of the TrainJob whose apply made it as it is; 0: nobody here knows."""
     """Whether it was seen, and is not known by the answer to an apply alone."""
     version: str = ""
     """resourceVersion of the look that brought the last news; empty: unknown."""

@@ -301,7 +301,7 @@ RETRY = DecisionKind.EFFECT_RETRY
         then=[
             told.done(),
             told.in_place(),
-            told.started(generation=2),
+            told.started(),
             told.requested(attempt=1, generation=2),
         ],
         under_way=["apply_objects"],
