@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from core.jobs.failures import FailureClass
 from core.jobs.retry import NEVER_RETRIED, Blame, delay, judge
+from core.rayjob.entrypoint import UNKNOWN_TO_ITS_HEAD
 from core.rayjob.events import (
     AttemptFailed,
     FailureNoticed,
@@ -322,8 +323,14 @@ def _by_loss(
     if known and not manifest.spec.recovers_lost_heads:
         message = (
             f"Ray job {attempt.job_id} is no longer known to the head of RayCluster "
-            f"{attempt.cluster_name or manifest.spec.cluster_selector}: the head was restarted "
-            "and has lost its jobs."
+            f"{attempt.cluster_name or manifest.spec.cluster_selector}: {_why_unknown(state)}."
         )
         return fail(state, at, APP_FAILED, message, failure=FailureClass.HEAD_LOST)
     return ()
+
+
+def _why_unknown(state: RayJobState) -> str:
+    """Return what is concluded from a head that does not know a job it had."""
+    if state.entrypoint.trouble == UNKNOWN_TO_ITS_HEAD:
+        return "its Pod is the same, but its Ray processes have lost their jobs"
+    return "the head was restarted and has lost its jobs"

@@ -8,6 +8,9 @@ from core.values.instants import Instant
 COMMAND_ERROR = "JOB_ENTRYPOINT_COMMAND_ERROR"
 """Ray's word for an entrypoint that ended with a code other than 0. Source: JobErrorType."""
 
+UNKNOWN_TO_ITS_HEAD = "it does not know the Ray job, though its Pod was not started again"
+"""Trouble of a head that must know the Ray job and says it does not."""
+
 LAST_CODE_OF_ITS_OWN = 128
 
 

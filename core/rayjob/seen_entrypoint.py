@@ -1,11 +1,15 @@
 """What an answer of the head, or its silence, brings.
 
 An answer that the job is not known is an answer: it ends the silence. Only where it means
-something (the job had been
-seen or handed in before, or the submitter has ended) is it written down.
+something (the job had been seen or handed in before, or the submitter has ended) is it written
+down. A head whose Pod was seen and has neither gone nor been started again still has its jobs: that
+it does not know one is doubted, as a failed check, until it has said nothing else for a while.
 """
 
+from datetime import timedelta
+
 from core.jobs.troubles import is_new_trouble
+from core.rayjob.entrypoint import UNKNOWN_TO_ITS_HEAD
 from core.rayjob.events import (
     EntrypointMissed,
     EntrypointObserved,
@@ -16,12 +20,19 @@ from core.rayjob.events import (
 from core.rayjob.observations import PollAnswered, PollNotFound, PollUnanswered
 from core.rayjob.phases import JobStatus
 from core.rayjob.state import (
+    Attempt,
     RayJobState,
     awaits_submitter,
     recovers_lost_heads,
     submitter_of,
     wants_poll,
 )
+
+DOUBTED = timedelta(seconds=30)
+"""So long a head that was not seen to restart has to say that it does not know the Ray job.
+
+Ten of upstream's questions; and a restart shows in the Pod within a few seconds.
+"""
 
 
 def on_poll_answered(state: RayJobState, seen: PollAnswered) -> tuple[RayJobEvent, ...]:
@@ -59,6 +70,8 @@ def on_poll_not_found(state: RayJobState, seen: PollNotFound) -> tuple[RayJobEve
     attempt = state.attempt
     if attempt is None or not wants_poll(state) or seen.job_id != attempt.job_id:
         return ()
+    if _is_doubted(state, attempt):
+        return _doubtful(state, seen)
     recovered = _recovered(state, seen)
     submitter = submitter_of(state)
     known = state.entrypoint.status is not JobStatus.NEW and not recovers_lost_heads(state)
@@ -72,6 +85,32 @@ def on_poll_not_found(state: RayJobState, seen: PollNotFound) -> tuple[RayJobEve
     if not expected or (state.entrypoint.missed and not attempt.look_wanted):
         return recovered
     return *recovered, EntrypointMissed(at=seen.at, job_id=seen.job_id)
+
+
+def _is_doubted(state: RayJobState, attempt: Attempt) -> bool:
+    """Return whether the head must know the Ray job: it had it, and its Pod is as it was."""
+    submitter = submitter_of(state)
+    over = state.entrypoint.has_ended or (submitter is not None and submitter.outcome != "")
+    had_it = attempt.submitted or state.entrypoint.status is not JobStatus.NEW
+    lost = state.entrypoint.missed or recovers_lost_heads(state)
+    return had_it and state.head is not None and not (over or lost or attempt.look_wanted)
+
+
+def _doubtful(state: RayJobState, seen: PollNotFound) -> tuple[RayJobEvent, ...]:
+    """Return that the check failed; and that the job is lost, once that was said for long enough.
+
+    It ends no other silence, and counts from where that began: of two that take turns none would
+    ever be long enough.
+    """
+    known = state.entrypoint
+    if known.trouble != UNKNOWN_TO_ITS_HEAD or known.silent_since is None:
+        if not is_new_trouble(UNKNOWN_TO_ITS_HEAD, known.trouble, known.troubles):
+            return ()
+        trouble = UNKNOWN_TO_ITS_HEAD
+        return (StatusCheckFailed(at=seen.at, job_id=seen.job_id, trouble=trouble),)
+    if seen.at - known.silent_since < DOUBTED:
+        return ()
+    return (EntrypointMissed(at=seen.at, job_id=seen.job_id),)
 
 
 def on_poll_unanswered(state: RayJobState, seen: PollUnanswered) -> tuple[RayJobEvent, ...]:

@@ -106,7 +106,8 @@ def test_what_is_lost_after_control_was_taken_ends_the_attempt_all_the_same() ->
     survived = (head_gone(30), head(31, uid="head-2"))
     taken = (*RECORDED, *survived, MINE)
     assert play(RAYJOB, (*taken, head_gone(60, "head-2"))).state.phase is Phase.RETRYING
-    assert play(RAYJOB, (*taken, not_found(60))).state.phase is Phase.RETRYING
+    unknown = (*taken, not_found(60), not_found(90))  # of a Pod as it was, once is not enough
+    assert play(RAYJOB, unknown).state.phase is Phase.RETRYING
 
 
 SECOND: tuple[Step, ...] = (

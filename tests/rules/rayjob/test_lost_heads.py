@@ -28,6 +28,7 @@ from tests.support.rayjob_builders import (
     named,
     not_found,
     poll,
+    shown,
     silence,
     submission_of,
     submitter,
@@ -176,9 +177,73 @@ def test_heads(row: Outlook) -> None:
     check_outlook(RAYJOB, row)
 
 
+HTTP_HELD = (*working(submission_mode=HTTP, backoff_limit=1), head(31))
+RUNS_STILL = {"jobDeploymentStatus": "Running", "jobStatus": "RUNNING", "reason": None}
+FORGOTTEN = (
+    f"Ray job {submission_of()} is no longer known to the head of RayCluster {cluster_of()}: "
+    "its Pod is the same, but its Ray processes have lost their jobs."
+)
+
+
+@table(
+    Outlook(
+        rule="that a head whose Pod is untouched does not know the job once is a failed check",
+        story=(*HTTP_HELD, not_found(40)),
+        status={**RUNS_STILL, "jobStatusCheckFailureStartTime": shown(40)},
+        pending={"status_check": 340},
+    ),
+    Outlook(
+        rule="which is forgotten when it knows the job again",
+        story=(*HTTP_HELD, not_found(40), poll("RUNNING", 43, started_at=25), not_found(80)),
+        status={**RUNS_STILL, "jobStatusCheckFailureStartTime": shown(80)},
+        pending={"status_check": 380},
+    ),
+    Outlook(
+        rule="the same answer for half a minute is a lost job",
+        story=(*HTTP_HELD, not_found(40), not_found(69.9), not_found(70)),
+        status={
+            "jobDeploymentStatus": "Retrying",
+            "reason": "AppFailed",
+            "message": FORGOTTEN,
+            "failed": 1,
+        },
+    ),
+    Outlook(
+        rule="until then it is none",
+        story=(*HTTP_HELD, not_found(40), not_found(69.9)),
+        status=RUNS_STILL,
+    ),
+    Outlook(
+        rule="a restart that is seen after the answer is one at once",
+        story=(*HTTP_HELD, not_found(40), head(41, restarts=1, ended="Error, exit code 1")),
+        status={"jobDeploymentStatus": "Retrying", "reason": "AppFailed", "failed": 1},
+    ),
+    Outlook(
+        rule="the same holds where a submitter waits for the job",
+        story=(*HELD, not_found(40)),
+        status=RUNS_STILL,
+    ),
+    Outlook(
+        rule="two kinds of trouble that take turns end in the time-out of the first",
+        story=(*HTTP_HELD, silence(35), not_found(40), silence(43)),
+        status=RUNS_STILL,
+        pending={"status_check": 335},
+    ),
+    Outlook(
+        rule="once the submitter has ended there is nobody to wait for",
+        story=(*HELD, submitter("Complete", 40), not_found(41)),
+        status={
+            "jobDeploymentStatus": "Retrying",
+            "message": "Submitter completed but Ray job not found in RayCluster.",
+        },
+    ),
+)
+def test_one_answer_of_an_untouched_head_is_no_restart(row: Outlook) -> None:
+    check_outlook(RAYJOB, row)
+
+
 RECOVERING = working(backoff_limit=1, recovers_lost_heads=True)
 HTTP_RECOVERING = working(submission_mode=HTTP, backoff_limit=1, recovers_lost_heads=True)
-RUNS_STILL = {"jobDeploymentStatus": "Running", "jobStatus": "RUNNING", "reason": None}
 
 
 @table(
