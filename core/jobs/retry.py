@@ -17,6 +17,9 @@ from core.jobs.failures import FailureClass
 from core.jobs.policy import Policy
 from core.jobs.retry_options import NOTHING_ASKED, Answer, Growth, RetryOptions
 
+UNCLEAR = "the retry policy cannot be understood, so nothing is retried"
+"""Rule by which a retry is refused that a policy which nobody can read might forbid."""
+
 NEVER_RETRIED = frozenset({"DeadlineExceeded", "JobStatusCheckTimeoutExceeded"})
 """Reasons that end the job whatever its backoffLimit. The pre-running deadline is not among them.
 """
@@ -92,6 +95,8 @@ def judge(
         )
     else:
         granted, rule = _by_count(failed, backoff_limit)
+        if granted and options.unclear:
+            granted, rule = False, UNCLEAR
         if answer is Answer.UNCOUNTED:
             rule = f"{uncounted} uncounted retries are used up, and {rule}"
     return Verdict(

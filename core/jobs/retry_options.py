@@ -49,6 +49,9 @@ class RetryOptions:
     rules: tuple[RetryRule, ...] = ()
     """The retry policy by class. Empty: every class is retried alike, and Pods are not looked at.
     """
+    unclear: bool = False
+    """There is a policy that cannot be understood: it might forbid any retry, so none is granted.
+    """
     uncounted_max: int = UNCOUNTED_RETRIES_MAX
     """Retries without counting; from then on such failures count like others."""
     delay_seconds: int | None = None
@@ -62,6 +65,10 @@ class RetryOptions:
     """The next attempt begins only when no Pod of the last is left."""
     label_attempts: bool = False
     """What is created carries the number of the attempt as a label, Pods included."""
+
+    def speaks_of(self, exit_code: int | None) -> bool:
+        """Return whether a rule names this very exit code of the application."""
+        return exit_code is not None and any(rule.exit_code == exit_code for rule in self.rules)
 
     def answer(self, failure: FailureClass, exit_code: int | None) -> Answer:
         """Return what the policy says; a rule for the very exit code goes before its class's."""

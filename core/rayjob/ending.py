@@ -8,7 +8,7 @@ Source: KubeRay's rayjob_controller.go and rayjob_types.go (JobFailedReason).
 from datetime import timedelta
 
 from core.jobs.failures import FailureClass
-from core.jobs.retry import NEVER_RETRIED, Blame, delay, judge
+from core.jobs.retry import NEVER_RETRIED, UNCLEAR, Blame, delay, judge
 from core.rayjob.entrypoint import UNKNOWN_TO_ITS_HEAD
 from core.rayjob.events import (
     AttemptFailed,
@@ -166,7 +166,13 @@ def _judged(state: RayJobState, failing: Failing, at: Instant) -> tuple[RayJobEv
     assert attempt is not None, "only a job with an attempt can fail"
     assert manifest is not None, "an attempt has a manifest"
     options, exit_code = manifest.options, state.entrypoint.exit_code
-    failure, evidence = by_evidence(failing.failure, exit_code, failing.pods, attempt.head_taken)
+    failure, evidence = by_evidence(
+        failing.failure,
+        exit_code,
+        failing.pods,
+        attempt.head_taken,
+        is_named=options.speaks_of(exit_code),
+    )
     verdict = judge(
         failing.reason,
         state.failed + 1,
@@ -176,11 +182,14 @@ def _judged(state: RayJobState, failing: Failing, at: Instant) -> tuple[RayJobEv
         options=options,
     )
     number, reason = attempt.number, failing.reason
+    message = failing.message
+    if verdict.rule == UNCLEAR:
+        message = f"{message} (not retried: {UNCLEAR})".strip()
     failed = AttemptFailed(
         at=at,
         attempt=number,
         reason=reason,
-        message=failing.message,
+        message=message,
         failed=verdict.failed,
         job_status=failing.job_status,
     )
@@ -198,7 +207,7 @@ def _judged(state: RayJobState, failing: Failing, at: Instant) -> tuple[RayJobEv
         uncounted_max=options.uncounted_max if options.rules else 0,
     )
     if not verdict.granted:
-        ended = JobFailed(at=at, attempt=number, reason=reason, message=failing.message)
+        ended = JobFailed(at=at, attempt=number, reason=reason, message=message)
         return failed, refused, ended
     seed = f"{identity.uid if identity is not None else ''}/{number}"
     pause = delay(manifest.policy, verdict.failed + verdict.uncounted, options, seed)

@@ -18,14 +18,22 @@ def by_reason(reason: str) -> FailureClass:
 
 
 def by_evidence(
-    failure: FailureClass, exit_code: int | None, pods: Sequence[PodFact], head_taken: str = ""
+    failure: FailureClass,
+    exit_code: int | None,
+    pods: Sequence[PodFact],
+    head_taken: str = "",
+    *,
+    is_named: bool = False,
 ) -> tuple[FailureClass, str]:
     """Return the class in the light of the Pods, and the evidence in words; empty if there is none.
 
     A Pod that was taken away explains every failure: of the application too, which loses what ran
     there. An image that is not to be had explains what never came to run. `head_taken` says why
-    the head's Pod was taken away, as the watch saw it before it went.
+    the head's Pod was taken away, as the watch saw it before it went. Where the job's policy names
+    the very exit code of the application (`is_named`), that was its own last word: it stays.
     """
+    if failure is FailureClass.APPLICATION and is_named:
+        return failure, f"the application ended with exit code {exit_code}"
     if head_taken:
         return FailureClass.PREEMPTION, f"the head's Pod was taken away: {head_taken}"
     taken = next((pod for pod in pods if pod.disrupted), None)

@@ -1,7 +1,8 @@
 """What a RayJob asks for about its retries, by annotations under our prefix.
 
 Each annotation stands for itself: one that cannot be understood is left out, as if it were not
-there, and named; it never makes the job invalid.
+there, and named; it never makes the job invalid. A policy that cannot be understood might forbid
+any retry, so there is none.
 """
 
 import re
@@ -15,6 +16,7 @@ from core.rayjob.names import OUR_PREFIX
 from core.rayjob.spec import SubmissionMode, read_spec
 from core.rayjob.validation_reading import texts
 from core.values.documents import Manifest, child
+from core.values.durations import duration_seconds
 
 SECONDS_MAX = 7 * 24 * 60 * 60
 """Longest pause that can be asked for: a week."""
@@ -25,7 +27,12 @@ UNCOUNTED_MAX = 1000
 SHOWN_MAX = 80
 """So much of an annotation is repeated when it is named."""
 
-_SECONDS = f"a whole number of seconds from 0 to {SECONDS_MAX}"
+_POLICY = "retry-policy"
+
+UNKNOWN_MAX = 8
+"""So many annotations that are not known are named one by one."""
+
+_SECONDS = f"a duration from 0 to {SECONDS_MAX} seconds, as in 90, 90s or 1h30m"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +59,42 @@ def read_retry_options(job: Manifest) -> ReadOptions:
         try:
             options = read(options, annotations[key].strip())
         except _Wrong as wrong:
-            problems.append(_problem(key, annotations[key], str(wrong)))
-    problems += _unknown(annotations)
+            options = replace(options, unclear=options.unclear or name == _POLICY)
+            problems.append(_problem(key, annotations[key], str(wrong), fatal=name == _POLICY))
+    unknown = _unknown(annotations)
+    problems += list(unknown.values())[:UNKNOWN_MAX]
+    if len(unknown) > UNKNOWN_MAX:
+        more = (
+            f"{len(unknown) - UNKNOWN_MAX} more annotations under {OUR_PREFIX}retry are not known"
+        )
+        problems.append(more)
+    if any(_looks_like_a_policy(annotations[key]) for key in unknown):
+        options = replace(options, unclear=True)
     if options.rules and (why := _never_retries(job)):
-        key = f"{OUR_PREFIX}retry-policy"
+        key = f"{OUR_PREFIX}{_POLICY}"
         problems.append(_problem(key, annotations[key], why))
         options = replace(options, rules=())
     return ReadOptions(options, tuple(problems))
 
 
-def _problem(key: str, value: str, why: str) -> str:
-    return f"annotation {key} is left out: {value[:SHOWN_MAX]!a}: {why}"
+def _problem(key: str, value: str, why: str, *, fatal: bool = False) -> str:
+    done = "is left out" if not fatal else "cannot be understood, so nothing is retried"
+    return f"annotation {key} {done}: {value[:SHOWN_MAX]!a}: {why}"
 
 
-def _unknown(annotations: Mapping[str, str]) -> list[str]:
+def _unknown(annotations: Mapping[str, str]) -> dict[str, str]:
     """Return complaints about annotations that look as if meant for here: a slip of the pen."""
-    return [
-        _problem(
-            key, value, f"there is no such annotation; known are {', '.join(sorted(_READERS))}"
-        )
+    why = f"there is no such annotation; known are {', '.join(sorted(_READERS))}"
+    return {
+        key: _problem(key, value, why, fatal=_looks_like_a_policy(value))
         for key, value in sorted(annotations.items())
         if key.startswith(f"{OUR_PREFIX}retry") and key.removeprefix(OUR_PREFIX) not in _READERS
-    ]
+    }
+
+
+def _looks_like_a_policy(value: str) -> bool:
+    """Return whether an annotation of a name that is not known was meant to be the policy."""
+    return "=" in value
 
 
 def _never_retries(job: Manifest) -> str:
@@ -132,17 +153,24 @@ def _rule(entry: str) -> RetryRule:
     return RetryRule(failure=failure, answer=_choice(Answer, answer, "answer"), exit_code=exit_code)
 
 
+def _duration(value: str) -> int:
+    seconds = duration_seconds(value)
+    if seconds is None or seconds > SECONDS_MAX:
+        raise _Wrong(f"write {_SECONDS}")
+    return seconds
+
+
 def _uncounted(options: RetryOptions, value: str) -> RetryOptions:
     wanted = f"a whole number from 0 to {UNCOUNTED_MAX}"
     return replace(options, uncounted_max=_number(value, 0, UNCOUNTED_MAX, wanted))
 
 
 def _delay(options: RetryOptions, value: str) -> RetryOptions:
-    return replace(options, delay_seconds=_number(value, 0, SECONDS_MAX, _SECONDS))
+    return replace(options, delay_seconds=_duration(value))
 
 
 def _delay_max(options: RetryOptions, value: str) -> RetryOptions:
-    return replace(options, delay_max_seconds=_number(value, 0, SECONDS_MAX, _SECONDS))
+    return replace(options, delay_max_seconds=_duration(value))
 
 
 def _growth(options: RetryOptions, value: str) -> RetryOptions:
@@ -163,7 +191,7 @@ def _label_attempts(options: RetryOptions, value: str) -> RetryOptions:
 
 
 _READERS: Mapping[str, Callable[[RetryOptions, str], RetryOptions]] = {
-    "retry-policy": _policy,
+    _POLICY: _policy,
     "retry-uncounted-max": _uncounted,
     "retry-delay-seconds": _delay,
     "retry-delay-max-seconds": _delay_max,

@@ -364,6 +364,16 @@ def _is_http(state: RayJobState) -> bool:
     return submission_mode(state) is SubmissionMode.HTTP
 
 
+def pending_retry(state: RayJobState) -> Instant | None:
+    """Return when the next attempt may begin, where the job or the installation wants a pause."""
+    attempt, manifest = state.attempt, state.manifest
+    if attempt is None or manifest is None:
+        return None
+    asked = manifest.options.delay_seconds
+    pause = manifest.policy.retry_delay_seconds if asked is None else asked
+    return attempt.retry_at if pause > 0 else None
+
+
 def is_open(state: RayJobState) -> bool:
     """Return whether anything is left to do or to wait for."""
     if state.deleted_at is not None or state.manifest is None:

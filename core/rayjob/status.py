@@ -8,7 +8,7 @@ Source: KubeRay's rayjob_types.go, RayJobStatus; empty fields are left out, as G
 """
 
 from core.rayjob.phases import FINAL, Phase
-from core.rayjob.state import RayJobState
+from core.rayjob.state import RayJobState, pending_retry
 from core.values.documents import Json, Manifest
 from core.values.instants import Instant, rfc3339
 
@@ -21,7 +21,7 @@ def status(state: RayJobState) -> Manifest:
         "jobStatus": state.entrypoint.status.value,
         "jobDeploymentStatus": state.phase.value,
         "reason": state.reason,
-        "message": state.message,
+        "message": _message(state),
         "startTime": _time(state.started_at),
         "endTime": _time(state.ended_at) if state.phase in FINAL else "",
         "jobStatusCheckFailureStartTime": _time(state.entrypoint.silent_since),
@@ -39,6 +39,20 @@ def status(state: RayJobState) -> Manifest:
         "observedGeneration": state.manifest.generation,
     }
     return {**_without_empty(shown), **counters}
+
+
+def _message(state: RayJobState) -> str:
+    """Return upstream's message, and what it has no words for.
+
+    While it says nothing: which annotations are left out. While a retry waits: until when.
+    """
+    if state.manifest is None or state.phase in FINAL:
+        return state.message
+    if not state.message:
+        return "; ".join(state.manifest.option_problems)
+    if state.phase is not Phase.RETRYING or (due_at := pending_retry(state)) is None:
+        return state.message
+    return f"{state.message} (retrying not before {rfc3339(due_at)})"
 
 
 def _attempt(state: RayJobState) -> dict[str, Json]:

@@ -158,4 +158,7 @@ def test_an_annotation_that_cannot_be_understood_is_told_and_does_no_harm(
         assert "annotation_left_out" in controller.log
     assert status["succeeded"] == 1
     told = site.terminal.jobledger("history", "odd").out
-    assert "annotation jobledger.dev/retry-policy is left out: 'preempted=retry'" in told
+    assert (
+        "annotation jobledger.dev/retry-policy cannot be understood, so nothing is retried: '"
+        in told
+    )

@@ -97,3 +97,16 @@ def test_a_rule_for_an_exit_code_goes_before_that_of_its_class(
         assert verdict.rule == (
             "the retry policy never retries failure class application (exit code 3)"
         )
+
+
+def test_a_policy_that_cannot_be_understood_retries_nothing() -> None:
+    verdict = judge("AppFailed", 1, 5, options=RetryOptions(unclear=True))
+    assert (verdict.granted, verdict.failed) == (False, 1)
+    assert verdict.rule == "the retry policy cannot be understood, so nothing is retried"
+
+
+def test_what_would_not_be_retried_anyway_is_refused_in_the_usual_words() -> None:
+    unclear = RetryOptions(unclear=True)
+    assert judge("AppFailed", 1, 0, options=unclear).rule == "backoffLimit is 0"
+    spent = judge("AppFailed", 3, 2, options=unclear).rule
+    assert spent == "3 failed attempts exhaust backoffLimit 2"

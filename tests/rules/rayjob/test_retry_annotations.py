@@ -24,6 +24,10 @@ def asking(**annotations: str) -> dict[str, Any]:
         ({}, NOTHING_ASKED),
         ({"retry_delay_seconds": "10"}, RetryOptions(delay_seconds=10)),
         ({"retry_delay_seconds": " 0 "}, RetryOptions(delay_seconds=0)),
+        ({"retry_delay_seconds": "30s"}, RetryOptions(delay_seconds=30)),
+        ({"retry_delay_seconds": "1h30m"}, RetryOptions(delay_seconds=5400)),
+        ({"retry_delay_max_seconds": "10m5s"}, RetryOptions(delay_max_seconds=605)),
+        ({"retry_delay_max_seconds": "168h"}, RetryOptions(delay_max_seconds=604800)),
         ({"retry_delay_max_seconds": "604800"}, RetryOptions(delay_max_seconds=604800)),
         ({"retry_delay_growth": "constant"}, RetryOptions(growth=Growth.CONSTANT)),
         ({"retry_delay_growth": "exponential"}, RetryOptions()),
@@ -57,7 +61,7 @@ def test_what_is_asked_for(annotations: dict[str, str], options: RetryOptions) -
     assert (found.options, found.problems) == (options, ())
 
 
-SECONDS = "write a whole number of seconds from 0 to 604800"
+SECONDS = "write a duration from 0 to 604800 seconds, as in 90, 90s or 1h30m"
 CLASSES = "application or head-lost or preemption or image-pull or submission or other"
 
 
@@ -68,6 +72,13 @@ CLASSES = "application or head-lost or preemption or image-pull or submission or
         ("retry-delay-seconds", "-1", SECONDS),
         ("retry-delay-seconds", "1.5", SECONDS),
         ("retry-delay-seconds", "604801", SECONDS),
+        ("retry-delay-seconds", "604801s", SECONDS),
+        ("retry-delay-seconds", "169h", SECONDS),
+        ("retry-delay-seconds", "30 s", SECONDS),
+        ("retry-delay-seconds", "s", SECONDS),
+        ("retry-delay-seconds", "30s5m", SECONDS),
+        ("retry-delay-seconds", "3d", SECONDS),
+        ("retry-delay-seconds", "٣s", SECONDS),
         ("retry-delay-seconds", "9" * 60, SECONDS),
         ("retry-delay-max-seconds", "", SECONDS),
         (
@@ -119,18 +130,39 @@ def test_one_that_cannot_be_understood_is_left_out_and_named(
     annotations = dict(job["metadata"].get("annotations", {}))
     annotations[f"{PREFIX}{name}"] = text
     found = read_retry_options(rayjob({"metadata.annotations": annotations}))
-    assert found.problems == (f"annotation {PREFIX}{name} is left out: {text!a}: {why}",)
-    others = RetryOptions(label_attempts=name != "label-attempts")
+    policy = name == "retry-policy"
+    done = "cannot be understood, so nothing is retried" if policy else "is left out"
+    assert found.problems == (f"annotation {PREFIX}{name} {done}: {text!a}: {why}",)
+    others = RetryOptions(label_attempts=name != "label-attempts", unclear=policy)
     assert found.options == others, "the others stand"
 
 
 def test_an_annotation_that_looks_meant_for_here_and_is_not_known_is_named() -> None:
-    found = read_retry_options(asking(retry_polcy="preemption=uncounted"))
+    found = read_retry_options(asking(retry_dely="30s"))
     (problem,) = found.problems
     assert problem.startswith(
-        f"annotation {PREFIX}retry-polcy is left out: 'preemption=uncounted': "
+        f"annotation {PREFIX}retry-dely is left out: '30s': "
         "there is no such annotation; known are label-attempts, "
     )
+    assert found.options == NOTHING_ASKED
+
+
+def test_a_policy_under_a_name_that_is_not_known_is_one_that_cannot_be_understood() -> None:
+    found = read_retry_options(asking(retry_polcy="application=never"))
+    (problem,) = found.problems
+    assert problem.startswith(
+        f"annotation {PREFIX}retry-polcy cannot be understood, so nothing is retried: "
+        "'application=never': there is no such annotation; known are label-attempts, "
+    )
+    assert found.options == RetryOptions(unclear=True)
+
+
+def test_of_very_many_that_are_not_known_a_few_are_named_and_the_others_counted() -> None:
+    slips = {f"retry_{number:03}": "x" for number in range(50)} | {"retry_x": "application=never"}
+    found = read_retry_options(asking(**slips))
+    assert len(found.problems) == 9
+    assert found.problems[-1] == f"43 more annotations under {PREFIX}retry are not known"
+    assert found.options == RetryOptions(unclear=True), "a policy among them counts all the same"
 
 
 def test_annotations_of_others_are_none_of_our_business() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from core.jobs.decisions import DecisionKind
 from core.jobs.effects import EffectKind
 from core.jobs.failures import FailureClass
+from core.jobs.policy import Policy
 from core.jobs.retry_options import Answer, RetryOptions, RetryRule
 from core.rayjob.decider import RAYJOB
 from core.rayjob.events import (
@@ -18,6 +19,7 @@ from core.rayjob.events import (
     RetryGranted,
     RetryRefused,
 )
+from core.rayjob.failure_class import by_evidence
 from core.rayjob.phases import JobStatus, Phase
 from core.rayjob.pod_looks import wanted_look
 from core.rayjob.pods import PodLook
@@ -72,6 +74,16 @@ BOOM = poll("FAILED", 40, started_at=25, ended_at=39, message="boom", exit_code=
 def asking(**spec: object) -> Story:
     """Return a job in HTTPMode with the policy, whose entrypoint runs."""
     return working(submission_mode=HTTP, options=POLICY, **spec)
+
+
+SLIP = "annotation jobledger.dev/retry-policy cannot be understood"
+UNCLEAR = "not retried: the retry policy cannot be understood, so nothing is retried"
+
+
+def unclear(**spec: object) -> Story:
+    """Return a job in HTTPMode whose policy cannot be understood, and whose entrypoint runs."""
+    options = RetryOptions(unclear=True)
+    return working(submission_mode=HTTP, options=options, option_problems=(SLIP,), **spec)
 
 
 def observed(look: object) -> PodsObserved:
@@ -274,6 +286,59 @@ PULLING = pod(
         status={"jobDeploymentStatus": "Failed", "failed": 1, "reason": "AppFailed"},
     ),
     Outlook(
+        rule="an exit code that the policy names is its last word, whatever was evicted",
+        story=(*asking(backoff_limit=5), poll("FAILED", 40, exit_code=3), pods(41, EVICTED)),
+        status={"jobDeploymentStatus": "Failed", "failed": 1, "reason": "AppFailed"},
+        facts={"uncounted": 0},
+    ),
+    Outlook(
+        rule="a policy that cannot be understood might forbid any retry, and says so",
+        story=(*unclear(backoff_limit=5), BOOM),
+        status={"jobDeploymentStatus": "Failed", "failed": 1, "message": f"boom ({UNCLEAR})"},
+    ),
+    Outlook(
+        rule="while nothing else is to be said, the message names the annotation",
+        story=unclear(backoff_limit=5),
+        status={"jobDeploymentStatus": "Running", "message": SLIP},
+    ),
+    Outlook(
+        rule="what Ray says comes first",
+        story=(*unclear(), poll("RUNNING", 40, started_at=25, message="half way")),
+        status={"jobDeploymentStatus": "Running", "message": "half way"},
+    ),
+    Outlook(
+        rule="a job that has ended has nothing more to be said of it",
+        story=(*unclear(), poll("SUCCEEDED", 40, started_at=25, ended_at=39)),
+        status={"jobDeploymentStatus": "Complete", "message": None},
+    ),
+    Outlook(
+        rule="a retry that waits says until when, where kubectl shows it",
+        story=(
+            *working(submission_mode=HTTP, backoff_limit=1, options=RetryOptions(delay_seconds=30)),
+            BOOM,
+        ),
+        status={
+            "jobDeploymentStatus": "Retrying",
+            "message": "boom (retrying not before 2026-11-21T12:01:10Z)",
+        },
+    ),
+    Outlook(
+        rule="also where the installation asks for the pause",
+        story=(
+            *working(submission_mode=HTTP, backoff_limit=1, policy=Policy(retry_delay_seconds=10)),
+            BOOM,
+        ),
+        status={
+            "jobDeploymentStatus": "Retrying",
+            "message": "boom (retrying not before 2026-11-21T12:00:50Z)",
+        },
+    ),
+    Outlook(
+        rule="one that does not wait has upstream's message",
+        story=(*working(submission_mode=HTTP, backoff_limit=1), BOOM),
+        status={"jobDeploymentStatus": "Retrying", "message": "boom"},
+    ),
+    Outlook(
         rule="another exit code is retried within the limit",
         story=(*asking(backoff_limit=5), poll("FAILED", 40, exit_code=4), pods(41, pod())),
         status={"jobDeploymentStatus": "Retrying", "failed": 1},
@@ -413,3 +478,12 @@ def test_a_head_that_was_seen_evicted_is_a_preemption_after_it_has_gone() -> Non
     (verdict,) = [event for event in news if isinstance(event, RetryGranted)]
     assert verdict.failure is FailureClass.PREEMPTION
     assert verdict.evidence == "the head's Pod was taken away: Evicted: memory"
+
+
+def test_an_exit_code_that_a_policy_names_goes_before_a_head_that_was_taken_away() -> None:
+    failure, words = by_evidence(FailureClass.APPLICATION, 3, (), "Evicted", is_named=True)
+    assert (failure, words) == (
+        FailureClass.APPLICATION,
+        "the application ended with exit code 3",
+    )
+    assert by_evidence(FailureClass.APPLICATION, 4, (), "Evicted")[0] is FailureClass.PREEMPTION
