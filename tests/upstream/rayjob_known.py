@@ -21,6 +21,8 @@ Rule = Callable[[Case, Built, Built], Pair]
 
 _WAIT = re.compile(r"until .*? ; do echo .*? ; sleep 2 ; done ; ")
 _METADATA = re.compile(r' --metadata-json "(?:[^"\\]|\\.)*"')
+_RUNTIME_ENV = re.compile(r' --runtime-env-json "(?:[^"\\]|\\.)*"')
+_FLOW_COLON = re.compile(r":[,\[\]{}]")
 _SINCE_1_7 = (
     "autoscalerOptions.env must not contain KUBERAY_GEN_AUTOSCALER_START_CMD",
     "the embedded RocksDB GCS fault tolerance backend",
@@ -105,6 +107,21 @@ def _escape(case: Case, one: Built, other: Built) -> Pair:
     del case
     refused = one.message.endswith("yaml: found unknown escape character")
     return (other, other) if refused and not other.type else (one, other)
+
+
+def _flow_colon(case: Case, one: Built, other: Built) -> Pair:
+    """Take away runtime environments with a colon right before a mark of a list or map."""
+    if not _FLOW_COLON.search(case.job["spec"].get("runtimeEnvYAML", "")):
+        return one, other
+    if bool(one.type) != bool(other.type):
+        return other, other
+
+    def change(name: str, made: Any) -> Any:  # noqa: ANN401 any JSON
+        if name == "Submission":
+            return {key: item for key, item in made.items() if key != "runtime_env"}
+        return _with_args(made, lambda text: _RUNTIME_ENV.sub("", text))
+
+    return _changed(one, change), _changed(other, change)
 
 
 def _ports(case: Case, one: Built, other: Built) -> Pair:
@@ -263,6 +280,7 @@ KNOWN: Mapping[str, Rule] = {
     "rayjob-content": _content,
     "rayjob-runtime-env-hidden": _hidden,
     "rayjob-yaml-escape": _escape,
+    "rayjob-yaml-flow-colon": _flow_colon,
     "rayjob-head-port-twice": _ports,
     "rayjob-hosts-0": _hosts,
     "rayjob-whole-numbers": _whole_numbers,

@@ -61,6 +61,8 @@ RUNTIME_ENVS: Mapping[str, str] = {
     "tabs": "a:\t1\nb: \t2\n",
     "tab-indent": "a:\n\tb: 1\n",
     "flow-colon": "{a:1, b: 2}\n",
+    "flow-colon-end": "a: [0:]\n",
+    "flow-colon-before": "a: {b:{c: 1}}\n",
     "flow-question": "[a?b, c]\n",
     "flow-url": "{a: http://x/y, b: [s3://z]}\n",
     "plain-hash": "a: b#c\n",
