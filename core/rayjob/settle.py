@@ -170,7 +170,13 @@ def _clean_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
         return ()
     creating = any(effect.wanted.kind in _CREATIONS for effect in state.effects)
     own_cluster = state.cluster is not None and not selects_cluster(state)
-    if creating or own_cluster or state.submitter is not None or state.strays:
+    if (
+        _is_ungrouping(state)
+        or creating
+        or own_cluster
+        or state.submitter is not None
+        or state.strays
+    ):
         return ()
     if state.stray_submitter is not None:
         return ()
@@ -181,12 +187,19 @@ def _clean_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     return (AttemptCleared(at=at, attempt=attempt.number),) if attempt.retry_due else ()
 
 
+def _is_ungrouping(state: RayJobState) -> bool:
+    """Return whether the PodGroup is being cleared: late, it would undo what the next one needs."""
+    return any(effect.wanted.kind is EffectKind.CLEAR_POD_GROUP for effect in state.effects)
+
+
 def _beginning(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     """New is left at once; Suspended when the job is resumed."""
     identity, manifest = state.identity, state.manifest
     if identity is None or manifest is None:
         return ()
     if state.phase is Phase.SUSPENDED and not manifest.spec.suspend:
+        if _is_ungrouping(state):
+            return ()
         return (JobResumed(at=at),)
     if state.phase is not Phase.NEW:
         return ()

@@ -90,8 +90,12 @@ def is_grouped(state: RayJobState) -> bool:
 
 
 def _ungrouping(state: RayJobState) -> Iterator[WantedEffect]:
-    """Yield that the PodGroup asks for nobody any more, once there is nobody."""
-    over = state.phase is Phase.SUSPENDED or is_final(state)
+    """Yield that the PodGroup asks for nobody any more, once there is nobody.
+
+    Between two attempts too: a pause must not keep the queue's resources from others.
+    """
+    between = state.phase is Phase.RETRYING and state.submitter is None
+    over = between or state.phase is Phase.SUSPENDED or is_final(state)
     identity = state.identity
     if state.pod_group_held and over and state.cluster is None and identity is not None:
         name = pod_group_name(identity.name)

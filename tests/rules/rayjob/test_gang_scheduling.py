@@ -34,6 +34,19 @@ GROUP = f"ray-{JOB}-pg"
 APPLY, CLEAR = EffectKind.APPLY_POD_GROUP, EffectKind.CLEAR_POD_GROUP
 BEGUN = (*seen(**GROUPED), done(APPLY, 0.7))
 SUSPENDED = manifest(60, generation=2, suspend=True, finalizer=True, **GROUPED)
+PAUSED = Policy(batch_scheduler="volcano", retry_delay_seconds=600)
+BETWEEN = (
+    *seen(submission_mode=HTTP, backoff_limit=1, policy=PAUSED),
+    done(APPLY, 0.7),
+    done(EffectKind.CREATE_CLUSTER, 1, uid="cluster-1"),
+    cluster("ready"),
+    done(EffectKind.SUBMIT_ENTRYPOINT, 11),
+    done(EffectKind.CREATE_SERVICE, 12),
+    poll("FAILED", 40),
+    done(EffectKind.DELETE_CLUSTER, 41, uid="cluster-1"),
+    cluster_gone(42),
+)
+"""A first attempt has failed, nothing of it is left, and the next one has to wait."""
 QUEUED = {"metadata.labels": {"volcano.sh/queue-name": "gold", "ray.io/priority-class-name": "p1"}}
 
 
@@ -82,6 +95,37 @@ QUEUED = {"metadata.labels": {"volcano.sh/queue-name": "gold", "ray.io/priority-
             cluster_gone(42),
         ),
         status={"jobDeploymentStatus": "Complete"},
+        under_way=[f"clear_pod_group {GROUP}"],
+    ),
+    Outlook(
+        rule="between two attempts nobody is asked for either",
+        story=BETWEEN,
+        status={"jobDeploymentStatus": "Retrying"},
+        under_way=[f"clear_pod_group {GROUP}"],
+    ),
+    Outlook(
+        rule="the next attempt waits until nobody is asked for: late, it would ask for nobody",
+        story=(*BETWEEN, due(DecisionKind.RETRY, 700)),
+        status={"jobDeploymentStatus": "Retrying"},
+        under_way=[f"clear_pod_group {GROUP}"],
+    ),
+    Outlook(
+        rule="then it asks anew",
+        story=(*BETWEEN, due(DecisionKind.RETRY, 700), done(CLEAR, 701)),
+        status={"jobDeploymentStatus": "Initializing"},
+        under_way=[f"apply_pod_group {GROUP}"],
+    ),
+    Outlook(
+        rule="a job that is resumed waits for it as well",
+        story=(
+            *BEGUN,
+            done(EffectKind.CREATE_CLUSTER, 1, uid="cluster-1"),
+            SUSPENDED,
+            done(EffectKind.DELETE_CLUSTER, 61, uid="cluster-1"),
+            cluster_gone(62),
+            manifest(70, generation=3, finalizer=True, **GROUPED),
+        ),
+        status={"jobDeploymentStatus": "Suspended"},
         under_way=[f"clear_pod_group {GROUP}"],
     ),
     Outlook(
