@@ -9,7 +9,7 @@ RAY_STAMP := $(VENV)/.installed-ray
 SDK_STAMP := $(VENV)/sdk/.installed
 WORKERS ?= 2
 
-.PHONY: help demo test test-ray explore check format apiserver upstream sdk bench soak mutate lock install clean
+.PHONY: help demo test test-ray explore check failover format apiserver upstream sdk bench soak mutate lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ check: install ## Format, lint, types, import contracts, house rules: fast, no s
 format: install ## Format and mend what can be mended
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
+
+failover: install ## A ledger that loses its last seconds, or meets another, while jobs go on; needs Postgres' binaries alone
+	@$(BIN)/python -m tests.failover $(ARGS)
 
 soak: install $(BENCH_STAMP) ## An hour of churn under kills and restarts: fails if anything grows or leaks
 	@$(BIN)/python -m tests.soak $(ARGS)

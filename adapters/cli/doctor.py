@@ -7,6 +7,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from adapters.cli import job_checks
 from adapters.cli.doctor_world import Patient, cluster_view, objects, patient
 from adapters.cli.exit_codes import ExitCode
 from adapters.cli.options import DatabaseUrl, DataDir, Kubeconfig, OutputOption, settings_from
@@ -103,6 +104,7 @@ def _of_database(found: Patient, *, full: bool) -> Iterator[tuple[str, str, list
         yield from _asked(invariants.WHOLE, lambda: opened.engine)
     folds = FOLD_ALL if full else FOLD_SOME
     yield from _asked((folds,), lambda: found)
+    yield from _asked(job_checks.CHECKS, lambda: found)
 
 
 def _asked(
@@ -192,7 +194,7 @@ def catalogue() -> Iterator[tuple[str, str, str]]:
         yield "database", of_house.name, of_house.asks
     for of_guards in guards.CHECKS:
         yield "database", of_guards.name, of_guards.asks
-    for of_patient in (DATABASE_CLOCK, FOLD_SOME):
+    for of_patient in (DATABASE_CLOCK, FOLD_SOME, *job_checks.CHECKS):
         yield "database", of_patient.name, of_patient.asks
     for of_rules in (*invariants.CHECKS, *invariants.WHOLE):
         yield "database", of_rules.name, of_rules.asks

@@ -8,6 +8,7 @@ import typer
 from adapters.cli.dossiers import tell_archived
 from adapters.cli.exit_codes import ExitCode
 from adapters.cli.finding import choose, find_job, matches
+from adapters.cli.holdings import Held, held_of
 from adapters.cli.options import (
     LIMIT_MAX,
     ClusterOption,
@@ -17,7 +18,7 @@ from adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from adapters.cli.output import Output, fail, show
+from adapters.cli.output import Output, console, fail, marked, show
 from adapters.ledger_wiring import Ledger, ledger
 from core.jobs.rows import JobRow
 from core.ports.history import JobFilter
@@ -83,7 +84,22 @@ def get(
                 kept_only=kept_only,
             )
             rows = list(opened.history.jobs(wanted, limit))
-    show(output, [asdict(row) for row in rows], COLUMNS)
+        held = {one.row.stream_id: one for one in held_of(opened, rows)}
+    show(output, [_shown(row, held.get(row.stream_id)) for row in rows], COLUMNS)
+    if output is Output.TABLE:
+        for one in held.values():
+            name = f"{one.row.kind} {one.row.namespace}/{one.row.name}"
+            console.print(marked("held", "yellow", f" {name}: {one.signs}"), soft_wrap=True)
+            console.print(f"     -> {one.remedy}", style="dim", soft_wrap=True)
+
+
+def _shown(row: JobRow, held: Held | None) -> dict[str, object]:
+    """Return a job as a row; `held` says why nothing is done for it, and what to do."""
+    told: dict[str, object] | None = None
+    if held is not None:
+        since = held.holding.at
+        told = {"since": since, "signs": list(held.holding.signs), "remedy": held.remedy}
+    return {**asdict(row), "held": told}
 
 
 def _phase(given: str) -> str:

@@ -6,9 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
+from adapters.cli.doctor_world import Patient
 from adapters.cli.exit_codes import ExitCode
+from adapters.cli.job_checks import slowed_jobs
+from adapters.ledger_wiring import ledger
 from adapters.postgres.embedded import EmbeddedPostgres
+from adapters.settings import Settings
+from core.forensics.findings import Severity
 from tests.acceptance.jobs import rayjob, waiting_for
 from tests.acceptance.site import Site
 from tests.acceptance.witness import RAYCLUSTERS, Witness
@@ -32,6 +38,47 @@ def held(site: Site, *arguments: str) -> list[dict[str, Any]]:
     return [{key: row[key] for key in ("name", "result")} for row in found]
 
 
+def named_by_get_and_doctor(site: Site, signs: str) -> None:
+    """See that both say which job is held, why, and what to do, in every form."""
+    rows = {
+        row["name"]: row for row in json.loads(site.terminal.jobledger("get", "-o", "json").out)
+    }
+    assert rows["sound"]["held"] is None
+    told = rows["lost"]["held"]
+    assert told.keys() == {"since", "signs", "remedy"}
+    assert "; ".join(told["signs"]) == signs
+    command = f"`jobledger recover {site.api.namespace}/lost`"
+    assert command in told["remedy"]
+    shown = site.terminal.jobledger("get").out
+    assert f"held RayJob {site.api.namespace}/lost: {signs}" in shown
+    assert command in shown
+    asked = ("doctor", "--only", "database")
+    answer = site.terminal.jobledger(*asked, "-o", "json", code=ExitCode.FOUND_WRONG)
+    checks = {one["check"]: one for one in json.loads(answer.out)}
+    assert checks["slowed-jobs"]["state"] == "ok"
+    (finding,) = checks["held-jobs"]["findings"]
+    assert f"RayJob {site.api.namespace}/lost of cluster" in finding["what"]
+    assert signs in finding["what"]
+    assert command in finding["remedy"]
+    assert command in site.terminal.jobledger(*asked, code=ExitCode.FOUND_WRONG).out
+
+
+def test_a_job_that_has_used_up_its_budget_of_events_is_named(site: Site, witness: Witness) -> None:
+    with site.controller():
+        site.submit(rayjob("busy", "true"))
+        witness.wait_for_phase("busy", "Complete")
+        site.wait_for_true("nothing is left to do", "SELECT NOT open FROM job")
+    events = site.value("SELECT count(*) FROM event")
+    settings = Settings(database_url=SecretStr(site.database_url))
+    with ledger(settings) as opened:
+        assert list(slowed_jobs(Patient(settings, opened))) == []
+        small = settings.model_copy(update={"job_events_per_hour": 2 * events})
+        (found,) = slowed_jobs(Patient(small, opened))
+    assert found.severity is Severity.WARNING
+    assert f"RayJob {site.api.namespace}/busy has had {events} events within an hour" in found.what
+    assert f"jobledger history {site.api.namespace}/busy" in found.remedy
+
+
 def test_what_is_in_doubt_is_listed_and_taken_over_when_somebody_asks(
     site: Site, emptied: Site, witness: Witness
 ) -> None:
@@ -51,6 +98,7 @@ def test_what_is_in_doubt_is_listed_and_taken_over_when_somebody_asks(
         assert controller.get("/readyz")[0] == 200  # OK
         (row,) = json.loads(emptied.terminal.jobledger("recover", "-o", "json").out)
         assert row["signs"] == ("the log knows nothing of the job, and its status was written here")
+        named_by_get_and_doctor(emptied, row["signs"])
         assert held(emptied, "--all", "--dry-run") == [
             {"name": "lost", "result": "would be asked for"}
         ]

@@ -1,4 +1,4 @@
 """A database that loses its last transactions while jobs of both kinds go on.
 
-`python -m tests.failover` runs all of it; it needs nothing but Postgres' binaries.
+`make failover` runs all of it; it needs nothing but Postgres' binaries.
 """

@@ -1,0 +1,56 @@
+"""Which jobs have had how many events lately."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Engine, text
+
+from adapters.postgres.errors import ledger_errors
+from core.values.instants import Instant
+
+_NEWEST = text("SELECT position, clock_timestamp() AS now FROM log_head")
+_RECORDED = text(
+    "SELECT recorded_at FROM event WHERE position >= :position ORDER BY position LIMIT 1"
+)
+_COUNTED = text("""
+    SELECT j.kind, j.namespace, j.name, e.events FROM (
+        SELECT stream_id, count(*) AS events FROM event
+        WHERE position >= :position AND recorded_at >= :since
+        GROUP BY stream_id HAVING count(*) >= :least
+    ) e JOIN job j USING (stream_id) ORDER BY e.events DESC, j.namespace, j.name
+""")
+
+
+class Busy(NamedTuple):
+    """One job, and how many events it has had."""
+
+    kind: str
+    namespace: str
+    name: str
+    events: int
+
+
+def busy_jobs(engine: Engine, within: timedelta, least: int) -> Sequence[Busy]:
+    """Return the jobs with so many events lately, most first; reads only the end of the log.
+
+    Raises:
+        LedgerError: the database does not answer.
+    """
+    with ledger_errors(engine.url), engine.connect() as connection:
+        newest = connection.execute(_NEWEST).one()
+        since: Instant = newest.now - within
+        begin = _position_at(connection, newest.position, since)
+        wanted = {"position": begin, "since": since, "least": least}
+        return [Busy(*row) for row in connection.execute(_COUNTED, wanted)]
+
+
+def _position_at(connection: Connection, newest: int, since: Instant) -> int:
+    """Return a position before which nothing is younger: twice as far back each time."""
+    back = 1024
+    while (position := newest - back) > 0:
+        recorded = connection.execute(_RECORDED, {"position": position}).scalar_one_or_none()
+        if recorded is not None and recorded < since:
+            return position
+        back *= 2
+    return 0
