@@ -32,10 +32,10 @@ class Standby:
 
     def wait_until_caught_up(self) -> None:
         """Return once everything that was committed on the primary is here."""
-        (position,) = _asked(self.primary_url, "SELECT pg_current_wal_lsn()")
+        (position,) = asked(self.primary_url, "SELECT pg_current_wal_lsn()")
 
         def is_there() -> bool:
-            (there,) = _asked(self.url, f"SELECT pg_last_wal_replay_lsn() >= '{position}'")
+            (there,) = asked(self.url, f"SELECT pg_last_wal_replay_lsn() >= '{position}'")
             return bool(there)
 
         wait_until(is_there, "the replica has caught up", LIMIT_SECONDS)
@@ -48,16 +48,17 @@ class Standby:
         wait_until(self._receives_nothing, "the replica is cut off", LIMIT_SECONDS)
 
     def _receives_nothing(self) -> bool:
-        (count,) = _asked(self.url, "SELECT count(*) FROM pg_stat_wal_receiver")
+        (count,) = asked(self.url, "SELECT count(*) FROM pg_stat_wal_receiver")
         return count == 0
 
     def promote(self) -> None:
         """Make it a primary, without what it has not got."""
-        (promoted,) = _asked(self.url, "SELECT pg_promote(wait => true)")
+        (promoted,) = asked(self.url, "SELECT pg_promote(wait => true)")
         assert promoted
 
 
-def _asked(url: str, query: str) -> tuple[object, ...]:
+def asked(url: str, query: str) -> tuple[object, ...]:
+    """Return the only row of a query."""
     with psycopg.connect(plain_url(url), autocommit=True) as connection:
         row = connection.execute(query).fetchone()
     assert row is not None
@@ -90,7 +91,7 @@ def standby_of(primary_url: str) -> Iterator[Standby]:
         server.start()
         url = primary_url.replace(f":{told['port']}/", f":{port}/")
         try:
-            wait_until(lambda: _answers(url), "the replica answers", LIMIT_SECONDS)
+            wait_until(lambda: answers(url), "the replica answers", LIMIT_SECONDS)
             yield Standby(primary_url, url)
         except BaseException as error:
             error.add_note((directory / "standby.log").read_text()[-4000:])
@@ -99,9 +100,10 @@ def standby_of(primary_url: str) -> Iterator[Standby]:
             server.stop()
 
 
-def _answers(url: str) -> bool:
+def answers(url: str) -> bool:
+    """Return whether a server answers."""
     try:
-        _asked(url, "SELECT 1")
+        asked(url, "SELECT 1")
     except psycopg.OperationalError:
         return False
     return True

@@ -197,6 +197,10 @@ class FaultProxy:
         with self._changed:
             self._delay_seconds, self._piece_bytes = delay_seconds, piece_bytes
 
+    def lead_to(self, host: str, port: int) -> None:
+        """Connect whoever comes from now on to another server."""
+        self._upstream = (host, port)
+
     def restore(self) -> None:
         """Make the line good again; a connection that lost its server never gets it back."""
         self.slow_down()

@@ -1,4 +1,4 @@
-"""A replica is promoted without the last transactions, and jobs of both kinds have gone on.
+"""A ledger loses its last transactions in one of three ways, and jobs of both kinds have gone on.
 
 Nothing runs twice, nothing final changes, nothing live is deleted, and all come to rest.
 """
@@ -14,7 +14,7 @@ from tests.acceptance.jobs import rayjob, runs, waiting_for
 from tests.acceptance.site import Site
 from tests.acceptance.trainjobs import RUNTIMES, trainjob
 from tests.acceptance.witness import JOBSETS, RAYCLUSTERS, RAYJOBS, TRAINJOBS, Witness
-from tests.failover.standby import Standby, standby_of
+from tests.failover.losses import Loss, dump, point_in_time, promotion
 
 pytestmark = pytest.mark.postgres
 
@@ -28,11 +28,17 @@ def watched(site: Site) -> Iterator[Witness]:
         yield witness
 
 
-@pytest.fixture
-def standby(site: Site) -> Iterator[Standby]:
-    """A replica of the site's ledger."""
-    with standby_of(site.database_url) as replica:
-        yield replica
+@pytest.fixture(
+    params=[
+        pytest.param(promotion, id="a promoted replica"),
+        pytest.param(dump, id="a dump"),
+        pytest.param(point_in_time, id="a point in time"),
+    ]
+)
+def loss(site: Site, request: pytest.FixtureRequest) -> Iterator[Loss]:
+    """A way in which the site's ledger loses its last transactions."""
+    with request.param(site.database_url) as way:
+        yield way
 
 
 def conditions(witness: Witness, name: str) -> dict[str, str]:
@@ -53,10 +59,25 @@ def failing_then(counter: Path, fail: Path, gate: Path) -> str:
     return once(counter, gate).replace(" n=0;", f" {first} n=0;")
 
 
-FILES = ("done", "retried", "long", "trained", "gone")
+FILES = ("done", "retried", "long", "trained", "gone", "again", "dropped")
 
 
-def goes_on_after_the_cut(site: Site, watched: Witness, standby: Standby, tmp_path: Path) -> None:
+TRAINED = ("trained", "again", "dropped")
+
+
+def begin_training(site: Site, files: dict[str, Path], gates: dict[str, Path], fail: Path) -> None:
+    """Create TrainJobs that wait; the second is started anew by its JobSet once it may fail."""
+    first_fails = f"[ $(wc -l < {files['again']}) -gt 1 ] || {{ until [ -e {fail} ]; "
+    first_fails += "do sleep 0.05; done; exit 1; };"
+    for name in TRAINED:
+        fails = first_fails if name == "again" else ""
+        waits = f"until [ -e {gates[name]} ]; do sleep 0.05; done"
+        script = f"echo run >> {files[name]}; {fails} {waits}"
+        manifest = trainjob(name, "sh", "-c", script, runtime="two-nodes")
+        assert site.api.create(TRAINJOBS, manifest).code == 201  # Created
+
+
+def goes_on_after_the_cut(site: Site, watched: Witness, loss: Loss, tmp_path: Path) -> None:
     """Let jobs run, cut the replica off, and let them end, retry, begin and be deleted."""
     files = {name: tmp_path / name for name in FILES}
     gates = {name: tmp_path / f"{name}.gate" for name in FILES}
@@ -68,23 +89,21 @@ def goes_on_after_the_cut(site: Site, watched: Witness, standby: Standby, tmp_pa
         site.submit(rayjob("gone", once(files["gone"], gates["gone"])))
         retried = failing_then(files["retried"], tmp_path / "fail", gates["retried"])
         site.submit(rayjob("retried", retried, backoffLimit=1))
-        waits = f"until [ -e {gates['trained']} ]; do sleep 0.05; done"
-        script = f"echo run >> {files['trained']}; {waits}"
-        command = trainjob("trained", "sh", "-c", script, runtime="two-nodes")
-        assert site.api.create(TRAINJOBS, command).code == 201  # Created
+        begin_training(site, files, gates, tmp_path / "fail")
         for name in ("done", "long", "gone", "retried"):
             watched.wait_for_status(name, jobDeploymentStatus="Running")
-        watched.wait_until(lambda: runs(files["trained"]) == 1, "the TrainJob trains")
-        standby.wait_until_caught_up()
-        standby.cut_off()
+        watched.wait_until(lambda: all(runs(files[name]) == 1 for name in TRAINED), "they train")
+        loss.cut()
         for gate in (gates["done"], gates["trained"], tmp_path / "fail"):
             gate.touch()
         site.api.delete(RAYJOBS, "gone")
+        site.api.delete(TRAINJOBS, "dropped")
         watched.wait_for_phase("done", "Complete")
         watched.wait_until(
             lambda: conditions(watched, "trained").get("Complete") == "True", "it is Complete"
         )
         watched.wait_until(lambda: runs(files["retried"]) == 2, "the second attempt runs")
+        watched.wait_until(lambda: runs(files["again"]) == 2, "the JobSet has started anew")
         watched.wait_for_status("retried", jobDeploymentStatus="Running")
         site.submit(rayjob("new", once(tmp_path / "new", gates["long"])))
         watched.wait_for_status("new", jobDeploymentStatus="Running")
@@ -92,18 +111,16 @@ def goes_on_after_the_cut(site: Site, watched: Witness, standby: Standby, tmp_pa
 
 
 def test_nothing_is_done_twice_or_undone(
-    site: Site, watched: Witness, standby: Standby, tmp_path: Path
+    site: Site, watched: Witness, loss: Loss, tmp_path: Path
 ) -> None:
     files = {name: tmp_path / name for name in FILES}
     gates = {name: tmp_path / f"{name}.gate" for name in FILES}
-    goes_on_after_the_cut(site, watched, standby, tmp_path)
+    goes_on_after_the_cut(site, watched, loss, tmp_path)
     before = {life.name for life in watched.lives(RAYCLUSTERS) if life.ended is None}
     ended = dict(watched.status("done"))
-    standby.promote()
+    url = loss.restored()
     there = replace(
-        site,
-        database_url=standby.url,
-        terminal=site.terminal.with_environment(DATABASE_URL=standby.url),
+        site, database_url=url, terminal=site.terminal.with_environment(DATABASE_URL=url)
     )
     with there.controller("successor") as successor:
         there.wait_for_true(
@@ -115,8 +132,12 @@ def test_nothing_is_done_twice_or_undone(
         assert before <= alive, "a live RayCluster was deleted"
         gates["long"].touch()
         gates["retried"].touch()
+        gates["again"].touch()
         for name in ("long", "retried", "new"):
             watched.wait_for_phase(name, "Complete")
+        watched.wait_until(
+            lambda: conditions(watched, "again").get("Complete") == "True", "it is Complete"
+        )
         there.wait_for_true("all have come to rest", "SELECT count(*) = 0 FROM job WHERE open")
     assert {name: runs(file) for name, file in files.items()} == {
         "done": 1,
@@ -124,12 +145,14 @@ def test_nothing_is_done_twice_or_undone(
         "gone": 1,
         "retried": 2,
         "trained": 1,
+        "again": 2,
+        "dropped": 1,
     }
     kept = ("jobDeploymentStatus", "jobStatus", "endTime", "succeeded", "failed", "rayClusterName")
     now = watched.status("done")
     assert {field: now.get(field) for field in kept} == {f: ended.get(f) for f in kept}
     assert conditions(watched, "trained")["Complete"] == "True"
-    assert len(watched.lives(JOBSETS)) == 1
+    assert sorted(life.name for life in watched.lives(JOBSETS)) == ["again", "dropped", "trained"]
     assert watched.status("retried")["failed"] == 1
     there.terminal.jobledger("verify")
     there.terminal.jobledger("rebuild", "--check")

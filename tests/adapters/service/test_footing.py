@@ -1,0 +1,45 @@
+"""Whether the log still has what was appended: also if others were appended to since."""
+
+import pytest
+
+from tests.adapters.service.turns import TurnBench, seen
+from tests.support.set_back import kept
+
+
+@pytest.fixture
+def bench() -> TurnBench:
+    """A turn that has appended to two streams, and has looked since."""
+    made = TurnBench()
+    made.see(seen("one"), seen("two"))
+    made.take()
+    assert not made.turn.footing.is_lost()
+    return made
+
+
+def test_news_of_another_job_do_not_hide_what_is_lost(bench: TurnBench) -> None:
+    set_back = kept(bench.store, bench.table)
+    bench.see(seen("one", 2))
+    bench.take()
+    set_back()
+    bench.see(seen("two", 2))
+    bench.take()
+    assert bench.turn.footing.is_lost()
+
+
+def test_what_was_looked_at_before_still_counts_while_nothing_happens(bench: TurnBench) -> None:
+    set_back = kept(bench.store, bench.table)
+    bench.see(seen("one", 2))
+    bench.take()
+    assert not bench.turn.footing.is_lost()
+    assert not bench.turn.footing.is_lost()
+    set_back()
+    assert bench.turn.footing.is_lost()
+
+
+def test_a_log_that_only_grew_has_lost_nothing(bench: TurnBench) -> None:
+    for generation in (2, 3, 4):
+        bench.see(seen("one", generation), seen("two", generation))
+        bench.take()
+    assert not bench.turn.footing.is_lost()
+    bench.turn.footing.forget()
+    assert not bench.turn.footing.is_lost()
