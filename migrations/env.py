@@ -4,11 +4,19 @@ import os
 
 from alembic import context
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.sql.schema import SchemaItem
 
 from adapters.postgres.engine import EngineOptions, open_engine
+from adapters.postgres.lock_holders import told_holder
 from adapters.postgres.tables import PARTITION_PREFIX, metadata
-from core.errors import LedgerMisconfigured
+from core.errors import LedgerMisconfigured, LedgerUnavailable
+
+LOCK = (1246708300, 3)
+LOCK_NOT_AVAILABLE = "55P03"
+
+WAIT_SECONDS = 300
+"""How long the other migrator, or whoever else holds its lock, is waited for."""
 
 
 def is_ours(_item: SchemaItem, name: str | None, kind: str, *_: object) -> bool:
@@ -19,7 +27,10 @@ def is_ours(_item: SchemaItem, name: str | None, kind: str, *_: object) -> bool:
 
 
 def migrate(connection: Connection) -> None:
-    """Run what is to be run in one transaction; a second migrator waits for the first."""
+    """Run what is to be run in one transaction; a second migrator waits for the first.
+
+    Raises `LedgerUnavailable` if the first one, or whoever else holds the lock, does not end.
+    """
     context.configure(
         connection=connection,
         target_metadata=metadata,
@@ -27,8 +38,24 @@ def migrate(connection: Connection) -> None:
         compare_server_default=True,
     )
     with context.begin_transaction():
-        connection.execute(text("SELECT pg_advisory_xact_lock(1246708300, 3)"))
+        _wait_for_turn(connection)
         context.run_migrations()
+
+
+def _wait_for_turn(connection: Connection) -> None:
+    """Take the lock of migrations, which any login may hold, within a time that is bounded."""
+    seconds = context.config.attributes.get("wait_seconds", WAIT_SECONDS)
+    try:
+        with connection.begin_nested():
+            connection.execute(text(f"SET LOCAL lock_timeout = '{seconds}s'"))
+            connection.execute(text(f"SELECT pg_advisory_xact_lock{LOCK}"))
+            connection.execute(text("SET LOCAL lock_timeout = DEFAULT"))
+    except OperationalError as error:
+        if getattr(error.orig, "sqlstate", None) != LOCK_NOT_AVAILABLE:
+            raise
+        told = told_holder(connection, *LOCK)
+        what = f"no migration for {seconds} s, as another one seems to be under way: {told}"
+        raise LedgerUnavailable(what) from error
 
 
 def migrate_database_url() -> None:

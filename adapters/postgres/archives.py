@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Engine, Select, and_, func, not_, or_, sel
 
 from adapters.postgres.answer_limit import unhurried
 from adapters.postgres.errors import ledger_errors
+from adapters.postgres.lock_holders import told_holder
 from adapters.postgres.tables import archive, archived_stream, job, stream
 from adapters.telemetry.logging import get_logger
 from core.errors import BrokenChain, LedgerMisconfigured, LedgerUnavailable
@@ -38,8 +39,9 @@ _MAY_ARCHIVE = text("""
     WHERE pronamespace = to_regnamespace(quote_ident(current_schema()))
         AND proname IN ('keep_archive_v1', 'remove_archived_v1', 'drop_archived_partition_v1')
 """)
+_NUMBERS = (1246708300, 4)
 _LOCK, _UNLOCK = (
-    text(f"SELECT pg_{how}advisory_{what}lock(1246708300, 4)")
+    text(f"SELECT pg_{how}advisory_{what}lock{_NUMBERS}")
     for how, what in (("try_", ""), ("", "un"))
 )
 
@@ -94,7 +96,10 @@ class PostgresArchives:
                     "tables (the user of `jobledger db upgrade`), never by the service"
                 )
             if not connection.execute(_LOCK).scalar_one():
-                raise LedgerMisconfigured("another `jobledger archive create` is under way")
+                told = told_holder(connection, *_NUMBERS)
+                raise LedgerMisconfigured(
+                    f"another `jobledger archive create` is under way: {told}"
+                )
             try:
                 yield
             finally:

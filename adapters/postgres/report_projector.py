@@ -1,7 +1,8 @@
 """The projector of reports: reads the log behind its checkpoint and writes what its events change.
 
 Rows and checkpoint go into one transaction, so a kill loses and repeats nothing. Any number of
-replicas may run one: a lock lets one at a time work, and the checkpoint refuses whoever is behind.
+replicas may run one: the checkpoint refuses whoever is behind. A lock saves the work of the others;
+as any login may hold it, nobody waits for it while the checkpoint stands still.
 """
 
 import threading
@@ -14,6 +15,7 @@ from sqlalchemy import Connection, Engine, select, text
 
 from adapters.postgres.codec import stored_event
 from adapters.postgres.errors import ledger_errors
+from adapters.postgres.lock_holders import told_holder
 from adapters.postgres.report_rows import (
     events_of,
     put_holdable,
@@ -44,7 +46,11 @@ TROUBLE_SECONDS = 5.0
 SHARE = 3
 """While it has to catch up it pauses so many times as long as it worked."""
 
-_LOCK = text("SELECT pg_try_advisory_lock(1246708308, hashtext(CAST(current_schema() AS text)))")
+STILL_SECONDS = 60.0
+"""After so long the lock is passed over, if whoever holds it does not carry the tables on."""
+
+_NUMBER = 1246708308
+_LOCK = text(f"SELECT pg_try_advisory_lock({_NUMBER}, hashtext(CAST(current_schema() AS text)))")
 """One for each schema: a database may hold several ledgers."""
 
 
@@ -172,6 +178,8 @@ class ReportService:
         self._engine = engine
         self._rules = rules
         self._told = told
+        self._stood = -1, 0.0
+        """Where the checkpoint was last seen to move to, and when, in monotonic seconds."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reports", daemon=True)
 
@@ -202,8 +210,28 @@ class ReportService:
                 self._tell_lag()
                 if connection.execute(_LOCK).scalar_one():
                     self._project(connection)
+                elif self._stands_still(connection):
+                    told = told_holder(connection, _NUMBER)
+                    log.warning("reports_stood_still", seconds=STILL_SECONDS, holder=told)
+                    self._catch_up(connection)
             finally:
                 connection.invalidate()  # with the session the lock goes, whatever happened
+
+    def _stands_still(self, connection: Connection) -> bool:
+        """Return whether nobody has carried the tables on for long, though there is something."""
+        at, now = read_checkpoint(connection), time.monotonic()
+        moved, since = self._stood
+        if at.position != moved or at.position >= at.head:
+            self._stood = at.position, now
+            return False
+        return now - since >= STILL_SECONDS
+
+    def _catch_up(self, connection: Connection) -> None:
+        """Carry the tables on to the end of the log, without the lock."""
+        projector = Projector(self._rules)
+        while not self._stopping.is_set() and projector.step(connection):
+            pass
+        self._tell_lag()
 
     def _tell_lag(self) -> None:
         lag = report_lag(self._engine)

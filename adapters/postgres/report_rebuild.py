@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
 from adapters.postgres.errors import ledger_errors
+from adapters.postgres.lock_holders import told_holder
 from adapters.postgres.orphans import in_no_stream
 from adapters.postgres.report_dimensions import mend_dimensions, wrong_dimensions
 from adapters.postgres.report_projector import folded_from
@@ -47,7 +48,8 @@ TRIES_MAX = 5
 PAUSES_SECONDS = (0.5, 1, 2, 4, 8, 15, *([30] * 10))
 """How long each transaction that holds the tables is given: five and a half minutes in all."""
 
-_LOCK = text("SELECT pg_try_advisory_lock(1246708309, hashtext(CAST(current_schema() AS text)))")
+_NUMBER = 1246708309
+_LOCK = text(f"SELECT pg_try_advisory_lock({_NUMBER}, hashtext(CAST(current_schema() AS text)))")
 """One for each schema: a database may hold several ledgers."""
 
 _HOLDERS = text(
@@ -92,7 +94,8 @@ def rebuild_reports(
     with ledger_errors(engine.url), engine.connect() as connection:
         try:
             if not connection.execute(_LOCK).scalar_one():
-                raise LedgerUnavailable("another rebuild of the reports is under way")
+                who = told_holder(connection, _NUMBER)
+                raise LedgerUnavailable(f"another rebuild of the reports is under way: {who}")
             connection.execute(text("SELECT prepare_reports_v1()"))
             upto = _last_position(connection)  # first: a job that begins now is caught up with
             streams = connection.execute(select(heads.c.stream_id)).scalars().all()
