@@ -6,7 +6,9 @@ from typing import Literal
 
 import structlog
 from structlog.stdlib import BoundLogger
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor
+
+from core.values.visible_text import visible
 
 LogFormat = Literal["console", "json"]
 
@@ -19,17 +21,17 @@ def configure_logging(log_format: LogFormat, level: str = "info") -> None:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    renderer: Processor = (
-        structlog.processors.JSONRenderer()
+    renderers: list[Processor] = (
+        [structlog.processors.JSONRenderer()]
         if log_format == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        else [written_out, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
     )
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=shared,
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
-            renderer,
+            *renderers,
         ],
     )
     handler = logging.StreamHandler(sys.stderr)
@@ -45,6 +47,23 @@ def configure_logging(log_format: LogFormat, level: str = "info") -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+_TRACEBACK = "exception"
+
+
+def written_out(_logger: object, _method: str, fields: EventDict) -> EventDict:
+    """Write out what a terminal would obey, and line ends: a line of the log is one line.
+
+    A traceback keeps its lines. JSON needs none of it: it escapes both.
+    """
+    return {name: _written_out(name, value) for name, value in fields.items()}
+
+
+def _written_out(name: str, value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return visible(value) if name == _TRACEBACK else visible(value).replace("\n", "\\n")
 
 
 def get_logger(name: str) -> BoundLogger:

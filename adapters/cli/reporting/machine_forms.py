@@ -13,6 +13,11 @@ from typing import Any
 from adapters.cli.exit_codes import ExitCode
 from adapters.cli.output import fail
 from adapters.postgres.reporting.report import Answer, Column, Row, Unit, Value
+from core.values.visible_text import visible, visible_json
+
+CALCULATED = ("=", "+", "-", "@", "\t", "\r", "\N{FULLWIDTH EQUALS SIGN}")
+"""What a text begins with that a spreadsheet takes for a formula, and runs. Source: OWASP, CSV
+Injection."""
 
 SCHEMA = 1
 """Grows when a name of the JSON document changes its meaning or goes; more may come at any time."""
@@ -40,11 +45,15 @@ def as_json(answer: Answer) -> str:
         "more": answer.more,
         "events_behind": answer.events_behind,
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return visible_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
 def as_csv(answer: Answer) -> str:
-    """Return a line of names and a line per row (RFC 4180, but lines end as on Unix)."""
+    """Return a line of names and a line per row (RFC 4180, but lines end as on Unix).
+
+    Names come from whoever makes jobs: what a terminal would obey is written out, and a text that a
+    spreadsheet would calculate begins with an apostrophe.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(column.name for column in answer.columns)
@@ -120,6 +129,8 @@ def _field(value: Value) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, str):
+        return f"'{visible(value)}" if value.startswith(CALCULATED) else visible(value)
     return str(value)
 
 

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -102,11 +104,12 @@ def test_csv_has_a_line_per_row_and_the_same_values() -> None:
     assert (rows[0]["failures"], rows[0]["share"]) == ("2", "0.5")
 
 
-def test_machines_get_names_as_they_are() -> None:
+def test_machines_get_names_uncut_and_from_json_as_they_are() -> None:
     name = "\x1b[31m" + "x" * 5000
     rows = [{**row, "reason": name} for row in of_failures().rows]
     told = answer("failures", rows, by=("reason",))
-    assert [row["reason"] for row in csv.DictReader(io.StringIO(as_csv(told)))] == [name] * 2
+    shown = name.replace("\x1b", r"\x1b")
+    assert [row["reason"] for row in csv.DictReader(io.StringIO(as_csv(told)))] == [shown] * 2
     assert [row["reason"] for row in json.loads(as_json(told))["rows"]] == [name] * 2
 
 
@@ -173,3 +176,23 @@ def test_parquet_is_kept_out_of_a_terminal(
     assert "not for a terminal" in capsys.readouterr().err
     assert form_for(ReportForm.PARQUET, Path("x")) is ReportForm.PARQUET
     assert form_for(ReportForm.TABLE, Path("x.csv")) is ReportForm.CSV
+
+
+def named(reason: str) -> Answer:
+    found = of_failures()
+    return replace(found, rows=[{**found.rows[0], "reason": reason}])
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_text_is_a_formula_to_a_spreadsheet(begin: str) -> None:
+    (row,) = csv.DictReader(io.StringIO(as_csv(named(f'{begin}HYPERLINK("http://x","y")'))))
+    assert row["reason"].startswith("'")
+    assert row["reason"].endswith('HYPERLINK("http://x","y")')
+    assert row["failures"] == "2", "numbers stay numbers"
+
+
+@pytest.mark.parametrize("form", [as_csv, as_json])
+def test_no_text_is_obeyed_by_a_terminal(form: Callable[[Answer], str]) -> None:
+    told = form(named("\x1b[31mred\x9b0m \u202edesrever"))
+    assert [sign for sign in "\x1b\x9b\u202e" if sign in told] == []
+    assert "[31mred" in told
