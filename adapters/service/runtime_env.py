@@ -7,6 +7,7 @@ in a problem. Only the first document of a text counts.
 import functools
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from math import isfinite
 
 import yaml
@@ -16,6 +17,9 @@ from core.values.documents import Json, Manifest
 
 NODES_MAX = 20_000
 """How many values a runtime environment may hold once its aliases are written out."""
+
+DEPTH_MAX = 100
+"""How deep maps and lists may lie in each other; looked at before anything recursive is done."""
 
 PROBLEM_CHARACTERS_MAX = 200
 
@@ -29,6 +33,44 @@ VERSION = (1, 1)
 _MERGED = "<<"
 
 
+class _Refused(Exception):
+    """It is YAML, and not what is taken; the message holds nothing of it."""
+
+
+class _Limits:
+    """Counts what a text holds, and refuses what is too deep or too much."""
+
+    def __init__(self) -> None:
+        self.depth = self.nodes = 0
+
+    def begin(self, *, is_collection: bool) -> None:
+        """Take note of a node: keys are nodes and no values."""
+        self.nodes += 1
+        self.depth += is_collection
+        if self.depth > DEPTH_MAX:
+            raise _Refused(f"more than {DEPTH_MAX} maps and lists in each other")
+        if self.nodes > 2 * NODES_MAX:
+            raise _Refused(f"more than {NODES_MAX} values")
+
+    def end(self) -> None:
+        """Take note of the end of a map or list."""
+        self.depth -= 1
+
+
+def _look_ahead(text: str) -> None:
+    """Refuse what is too deep or too much by the parser in C: quickly, and without recursion.
+
+    What it cannot read is left to the reader, which counts as well.
+    """
+    limits, quick = _Limits(), yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+    with suppress(yaml.YAMLError, UnicodeError):
+        for event in yaml.parse(text, Loader=quick):
+            if isinstance(event, yaml.CollectionEndEvent):
+                limits.end()
+            elif isinstance(event, yaml.NodeEvent):
+                limits.begin(is_collection=isinstance(event, yaml.CollectionStartEvent))
+
+
 class _Reader(yaml.SafeLoader):
     """YAML up to its nodes: what a plain scalar means is not for it to say."""
 
@@ -36,6 +78,19 @@ class _Reader(yaml.SafeLoader):
         """Return the tag of what has none: a text, unless it is a scalar written plainly."""
         del value
         return "" if kind is yaml.ScalarNode and implicit[0] else STR
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._limits = _Limits()
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Return the next node, unless that is too deep or too much."""
+        is_collection = not self.check_event(yaml.AliasEvent, yaml.ScalarEvent)
+        self._limits.begin(is_collection=is_collection)
+        made: yaml.Node | None = super().compose_node(parent, index)
+        if is_collection:
+            self._limits.end()
+        return made
 
     def scan_to_next_token(self) -> None:
         """Go to the next token; tabs between tokens count as spaces, as they do to Go.
@@ -64,8 +119,11 @@ def parse_runtime_env(text: str) -> tuple[Manifest | None, str]:
     if len(text) > CHARACTERS_MAX:
         return None, f"longer than {CHARACTERS_MAX} characters"
     try:
+        _look_ahead(text)
         node = _Reader(text).first()
         found = None if node is None else _plain(node, [NODES_MAX])
+    except _Refused as error:
+        return None, f"yaml: {error}"
     except yaml.MarkedYAMLError as error:
         return None, _where(error)
     except Exception as error:  # noqa: BLE001 whatever a foreign text makes the parser stumble over
@@ -91,7 +149,7 @@ def _kind(found: Json) -> str:
 def _plain(node: yaml.Node, budget: list[int]) -> Json:
     budget[0] -= 1
     if budget[0] < 0:
-        raise ValueError("too many values")
+        raise _Refused(f"more than {NODES_MAX} values")
     if isinstance(node, yaml.SequenceNode):
         return [_plain(item, budget) for item in node.value]
     if isinstance(node, yaml.MappingNode):

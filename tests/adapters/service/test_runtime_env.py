@@ -104,13 +104,13 @@ def test_maps_are_merged() -> None:
 
 @pytest.mark.parametrize("bomb", [LAUGHS, MERGED], ids=["aliases", "merges"])
 def test_what_grows_without_bound_when_written_out_is_refused(bomb: str) -> None:
-    assert parse_runtime_env(bomb) == (None, "not readable as YAML (ValueError)")
+    assert parse_runtime_env(bomb) == (None, "yaml: more than 20000 values")
 
 
 def test_many_aliases_of_a_long_map_are_refused_before_they_are_merged() -> None:
     long = ", ".join(f"k{number}: v" for number in range(500))
     text = f"a: &a {{{long}}}\nb: {{<<: [{', '.join(['*a'] * 2000)}]}}"
-    assert parse_runtime_env(text) == (None, "not readable as YAML (ValueError)")
+    assert parse_runtime_env(text) == (None, "yaml: more than 20000 values")
 
 
 def test_as_many_values_as_allowed_are_read() -> None:
@@ -200,3 +200,21 @@ def test_any_text_brings_an_object_that_json_holds_or_a_problem(text: str) -> No
     read, problem = parse_runtime_env(text)
     assert msgspec.json.decode(msgspec.json.encode(read)) == read
     assert problem == "" or read is None
+
+
+@pytest.mark.parametrize(
+    "deep",
+    ["[" * 100_000, "- " * 100_000, "? " * 100_000, "a: [" + "{a: " * 60_000, "!a [" * 60_000],
+)
+def test_what_lies_too_deep_is_refused_before_anything_recurses(deep: str) -> None:
+    """The parser in C would end the whole process."""
+    read, problem = parse_runtime_env(deep[:CHARACTERS_MAX])
+    assert (read, problem) == (None, "yaml: more than 100 maps and lists in each other")
+
+
+@pytest.mark.parametrize(
+    "much",
+    ["[" + "x, " * 80_000 + "]", "".join(f"k{n}: &a{n} [1]\n" for n in range(12_000)), LAUGHS],
+)
+def test_what_holds_too_much_is_refused_with_how_much_may_be(much: str) -> None:
+    assert parse_runtime_env(much) == (None, "yaml: more than 20000 values")
