@@ -9,7 +9,7 @@ RAY_STAMP := $(VENV)/.installed-ray
 SDK_STAMP := $(VENV)/sdk/.installed
 WORKERS ?= 2
 
-.PHONY: help demo test test-ray explore check failover format apiserver upstream sdk bench soak mutate lock install clean
+.PHONY: help demo test test-ray test-operators explore check failover format apiserver operators upstream sdk bench soak mutate lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -51,6 +51,12 @@ mutate: install ## Small mistakes in core/ that no test notices; ARGS="core/jobs
 
 apiserver: install ## Build etcd, kube-apiserver, its controllers, kubectl, JobSet (once, twelve minutes)
 	@$(BIN)/python -m tests.apiserver.build
+
+operators: install ## Build KubeRay's operator and Trainer's manager from their Go modules (once, eight minutes)
+	@$(BIN)/python -m tests.operators.build
+
+test-operators: apiserver operators ## Stories beside upstream's real operators; writes docs/compatibility.md
+	@$(BIN)/python -m tests.operators $(ARGS)
 
 upstream: install ## Ask upstream's own code again: the answers that tests compare with (needs Go; ARGS="search")
 	@$(BIN)/python -m tests.upstream $(or $(ARGS),answers)

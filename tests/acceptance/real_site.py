@@ -46,16 +46,23 @@ class InNamespace(Watches):
 
 @contextmanager
 def real_site(
-    server: ApiServer, terminal: Terminal, ledger_url: str, controller: str = "controller"
+    server: ApiServer,
+    terminal: Terminal,
+    ledger_url: str,
+    controller: str = "controller",
+    *,
+    rayclusters: bool = True,
 ) -> Iterator[Site]:
     """Give a namespace with a data plane, an empty ledger and a terminal that knows both.
 
-    The service acts as the user `controller`.
+    The service acts as the user `controller`. RayClusters are simulated if `rayclusters`; if not,
+    somebody else makes Pods of them.
     """
     admin, user = server.api(), server.api("user")
+    pods = terminal.directory / "pods"
     with (
         own_namespace(admin) as api,
-        _data_plane(server, terminal.directory / "pods", api.namespace) as plane,
+        _data_plane(server, pods, api.namespace, rayclusters=rayclusters) as plane,
     ):
         try:
             yield Site(
@@ -78,13 +85,16 @@ def real_site(
 
 
 @contextmanager
-def _data_plane(server: ApiServer, directory: Path, namespace: str) -> Iterator[DataPlane]:
+def _data_plane(
+    server: ApiServer, directory: Path, namespace: str, *, rayclusters: bool
+) -> Iterator[DataPlane]:
     transport = connect(ConnectionSettings(kubeconfig=str(server.kubeconfig())), {})
     plane = DataPlane(
         KubernetesCluster(transport, field_manager="sandbox"),
         InNamespace(KubernetesWatches(transport), namespace),
         work_dir=directory,
         batch_jobs=False,
+        rayclusters=rayclusters,
         jobsets=False,
     )
     plane.start()

@@ -23,6 +23,7 @@ from tests.support.apiserver_content import DEFINITIONS
 from tests.support.kubectl import KUBECTL, needs_kubectl
 from tests.support.processes import Controller, Terminal
 from tests.support.waiting import wait_until
+from tests.support.webhooks import ADMISSION
 
 pytestmark = [
     pytest.mark.apiserver,
@@ -126,6 +127,8 @@ def reader(api_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterat
             typing.running.kill()
         leave_nothing(api)
         put_back(api, definition)
+        for kind in ("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"):
+            api.request("DELETE", f"{ADMISSION}/{kind}/rayjobs-are-jobledgers")
         api.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
         admin.pool.clear()
 

@@ -41,10 +41,11 @@ class CannotBuild(RuntimeError):
 
 def cached(environment: Mapping[str, str]) -> Path:
     """Return the folder of this release in the user's cache, whether it exists or not."""
-    return _cached(MODULE, "apiserver", environment)
+    return cache_of(MODULE, "apiserver", environment)
 
 
-def _cached(module: Path, folder: str, environment: Mapping[str, str]) -> Path:
+def cache_of(module: Path, folder: str, environment: Mapping[str, str]) -> Path:
+    """Return where the programs of a module are kept, whether they are there or not."""
     home = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     digest = hashlib.sha256((module / "go.sum").read_bytes()).hexdigest()
     return Path(home) / "jobledger" / folder / digest[:16]
@@ -73,7 +74,7 @@ def jobset_controller(environment: Mapping[str, str]) -> Path | None:
     """Return the program of the JobSet controller, or None if it is still to be built."""
     given = environment.get("KUBEBUILDER_ASSETS")
     folders = [Path(given)] if given else []
-    folders.append(_cached(JOBSET_MODULE, "jobset", environment))
+    folders.append(cache_of(JOBSET_MODULE, "jobset", environment))
     return next((one / "jobset" for one in folders if (one / "jobset").is_file()), None)
 
 
@@ -91,7 +92,7 @@ def build(environment: Mapping[str, str]) -> Path:
         CannotBuild: there is no Go, or it refused.
     """
     folder = cached(environment)
-    _build_module(MODULE, PROGRAMS, folder, environment)
+    build_module(MODULE, PROGRAMS, folder, environment)
     return folder
 
 
@@ -101,14 +102,19 @@ def build_jobset(environment: Mapping[str, str]) -> Path:
     Raises:
         CannotBuild: there is no Go, or it refused.
     """
-    folder = _cached(JOBSET_MODULE, "jobset", environment)
-    _build_module(JOBSET_MODULE, JOBSET_PROGRAMS, folder, environment)
+    folder = cache_of(JOBSET_MODULE, "jobset", environment)
+    build_module(JOBSET_MODULE, JOBSET_PROGRAMS, folder, environment)
     return folder / "jobset"
 
 
-def _build_module(
+def build_module(
     module: Path, programs: Mapping[str, str], folder: Path, environment: Mapping[str, str]
 ) -> None:
+    """Build the programs (name -> package) of a module that are not in a folder yet.
+
+    Raises:
+        CannotBuild: there is no Go, or it refused.
+    """
     go = shutil.which("go", path=environment.get("PATH"))
     if go is None:
         wanted = re.search(r"^go (\S+)", (module / "go.mod").read_text(), re.MULTILINE)

@@ -64,10 +64,10 @@ def own_definitions() -> list[Document]:
 
 
 def _definitions(folder: Path, files: str = "ray.io_ray*") -> list[Document]:
-    return [_parsed(path.read_text())[0] for path in sorted(folder.glob(f"{files}.yaml"))]
+    return [parsed(path.read_text())[0] for path in sorted(folder.glob(f"{files}.yaml"))]
 
 
-def _parsed(text: str) -> list[Document]:
+def parsed(text: str) -> list[Document]:
     # the C parser: upstream's definitions are 2 MB
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return [document for document in yaml.load_all(text, loader) if document]
@@ -131,7 +131,7 @@ def _bound() -> dict[str, list[str]]:
 
 
 def _roles_of(file: str) -> list[Document]:
-    documents = _parsed((ROOT / "ops" / file).read_text())
+    documents = parsed((ROOT / "ops" / file).read_text())
     return [document for document in documents if document["kind"] == "ClusterRole"]
 
 

@@ -5,7 +5,6 @@ are upstream's, with an address in place of a Service; those of Pods are asked f
 only, as upstream deploys them.
 """
 
-import base64
 import contextlib
 import os
 import shutil
@@ -22,10 +21,10 @@ from tests.support.apiserver_processes import die_with_parent
 from tests.support.ports import reserved_ports
 from tests.support.upstream_data import CRDS
 from tests.support.waiting import wait_until
+from tests.support.webhooks import put, webhooks
 
 START_SECONDS = 90.0
 STOP_SECONDS = 10.0
-ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 OF_JOBSETS = {"matchExpressions": [{"key": "jobset.sigs.k8s.io/jobset-name", "operator": "Exists"}]}
 
 
@@ -60,7 +59,7 @@ class JobSetProcess:
         wait_until(lambda: self._is_ready(health_port), "the JobSet controller", START_SECONDS)
         certificate = (self.server / "certificates" / "apiserver.crt").read_bytes()
         for document in _webhooks(f"https://127.0.0.1:{webhook_port}", certificate):
-            _put(api, document)
+            put(api, document)
 
     def stop(self) -> None:
         """End it; the API server refuses JobSets and their Pods from then on."""
@@ -97,26 +96,9 @@ def _config(directory: Path, webhook_port: int, health_port: int) -> dict[str, A
 
 
 def _webhooks(url: str, certificate: bytes) -> list[dict[str, Any]]:
-    text = (CRDS / "jobset-webhooks.yaml").read_text(encoding="utf-8")
-    documents = [document for document in yaml.safe_load_all(text) if document]
+    documents = webhooks(CRDS / "jobset-webhooks.yaml", "jobset", url, certificate)
     for document in documents:
-        document["metadata"]["name"] = f"jobset-{document['metadata']['name']}"
         for webhook in document["webhooks"]:
-            path = webhook["clientConfig"].pop("service")["path"]
-            bundle = base64.b64encode(certificate).decode()
-            webhook["clientConfig"] = {"url": f"{url}{path}", "caBundle": bundle}
-            if path.endswith("-pod"):
+            if webhook["clientConfig"]["url"].endswith("-pod"):
                 webhook["objectSelector"] = OF_JOBSETS
     return documents
-
-
-def _put(api: Api, document: dict[str, Any]) -> None:
-    """Create the configuration, or put it in the place of an earlier one."""
-    plural = f"{document['kind'].lower()}s"
-    path = f"{ADMISSION}/{plural}"
-    reply = api.request("POST", path, document)
-    if reply.code == 409:
-        one = f"{path}/{document['metadata']['name']}"
-        document["metadata"]["resourceVersion"] = api.request("GET", one).revision
-        reply = api.request("PUT", one, document)
-    assert reply.code in (200, 201), reply.message

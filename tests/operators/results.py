@@ -1,0 +1,100 @@
+"""docs/compatibility.md: what was seen of each story, written by the run that saw it."""
+
+import ast
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parents[1] / "docs" / "compatibility.md"
+SUITES = {"test_kuberay.py": "KubeRay's operator", "test_trainer.py": "Trainer's manager"}
+ROW = re.compile(r"^\| .* \| `(\w+)`", re.MULTILINE)
+
+HEAD = """# Compatibility with upstream's operators
+
+Made by `make test-operators`, which starts upstream's operators as they were released, built from \
+their Go modules, beside Jobledger on a real API server with etcd, the controller manager and the \
+JobSet controller. This table is what the last complete run saw; a house test refuses a story \
+that is missing here.
+
+Programs: {programs}.
+
+Pods run as processes of one machine, with the sandbox's small Ray heads and nodes: the operators \
+reach the heads' dashboards by the standard proxy variables, and KubeRay's probes, which ask a \
+raylet, are switched off by its own setting. The definitions are upstream's newest \
+(KubeRay 1.7.0's), except where a story says otherwise.
+
+| beside | story | verdict | what was seen |
+|---|---|---|---|
+"""
+
+TAIL = """
+## What was not run
+
+* **KubeRay 1.7.0's operator.** The Go module proxy refuses that release; 1.6.2 stands in.
+* **Kueue 0.19.** Releases 0.19.0, 0.19.1 and 0.19.2 need `sigs.k8s.io/scheduler-library` \
+v0.1.0-alpha1, which the public checksum database does not know, and unverified code is not built. \
+Queueing is tested with a queue that does what Kueue does (`tests/acceptance/queueing.py`).
+* **Upstream's own end-to-end suites.** They need a node with containers.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The verdict on one story."""
+
+    file: str
+    name: str
+    verdict: str
+    """passed, failed or skipped."""
+
+
+def page(seen: Sequence[Seen], programs: Mapping[str, str]) -> str:
+    """Return the page; a story that ran in several ways has a row for each.
+
+    Args:
+        seen: in the order of the run.
+        programs: module -> release.
+    """
+    told = {(item.file, name): why for item in seen for name, why in stories(HERE / item.file)}
+    listed = ", ".join(f"`{module}` {release}" for module, release in programs.items())
+    rows = [_row(item, told[item.file, item.name.partition("[")[0]]) for item in seen]
+    return HEAD.format(programs=listed) + "".join(rows) + TAIL
+
+
+def _row(item: Seen, why: str) -> str:
+    name, _, variant = item.name.partition("[")
+    way = f", {variant.rstrip(']')}" if variant else ""
+    return f"| {SUITES[item.file]} | `{name}`{way} | {item.verdict} | {why} |\n"
+
+
+def stories(file: Path) -> list[tuple[str, str]]:
+    """Return name and first line of the docstring of each story of a file."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return [
+        (node.name, (ast.get_docstring(node) or "").partition("\n")[0])
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+
+
+def all_stories() -> set[str]:
+    """Return the names of all stories."""
+    return {name for file in SUITES for name, _ in stories(HERE / file)}
+
+
+def listed(text: str) -> set[str]:
+    """Return the names of the stories that a page lists."""
+    return set(ROW.findall(text))
+
+
+def save(seen: Sequence[Seen], path: Path) -> None:
+    """Keep what was seen, for the process that writes the page."""
+    path.write_text(json.dumps([[item.file, item.name, item.verdict] for item in seen]))
+
+
+def load(path: Path) -> list[Seen]:
+    """Return what was kept."""
+    return [Seen(*item) for item in json.loads(path.read_text())]
