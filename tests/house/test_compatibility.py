@@ -28,3 +28,15 @@ def test_the_page_says_what_was_seen() -> None:
     assert f"| KubeRay's operator | `{name}`, HTTPMode | passed | Handed over" in text
     assert f"| KubeRay's operator | `{name}`, SidecarMode | failed | Handed over" in text
     assert listed(text) == {name}
+
+
+def test_rows_of_stories_that_did_not_run_stay() -> None:
+    """Unless the page is of other programs: then nothing was seen of them."""
+    programs, others = {"example.org/operator": "v1"}, {"example.org/operator": "v2"}
+    first, second = "test_trainjobs_are_recorded_in_full", "test_retries_are_recorded_in_full"
+    before = page([Seen("test_trainer.py", first, "passed")], programs)
+    now = [Seen("test_kuberay.py", second, "failed")]
+    assert listed(page(now, programs, before)) == {first, second}
+    assert listed(page(now, others, before)) == {second}
+    again = page([Seen("test_trainer.py", first, "failed")], programs, before)
+    assert "| passed |" not in again

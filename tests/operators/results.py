@@ -3,21 +3,24 @@
 import ast
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "compatibility.md"
-SUITES = {"test_kuberay.py": "KubeRay's operator", "test_trainer.py": "Trainer's manager"}
+SUITES = {
+    "test_kuberay.py": "KubeRay's operator",
+    "test_trainer.py": "Trainer's manager",
+}
 ROW = re.compile(r"^\| .* \| `(\w+)`", re.MULTILINE)
 
 HEAD = """# Compatibility with upstream's operators
 
 Made by `make test-operators`, which starts upstream's operators as they were released, built from \
 their Go modules, beside Jobledger on a real API server with etcd, the controller manager and the \
-JobSet controller. This table is what the last complete run saw; a house test refuses a story \
-that is missing here.
+JobSet controller. Each row is what the last run of its story saw; a run of other releases \
+writes all rows anew, and a house test refuses a story that is missing here.
 
 Programs: {programs}.
 
@@ -51,17 +54,30 @@ class Seen:
     """passed, failed or skipped."""
 
 
-def page(seen: Sequence[Seen], programs: Mapping[str, str]) -> str:
+def page(seen: Sequence[Seen], programs: Mapping[str, str], before: str = "") -> str:
     """Return the page; a story that ran in several ways has a row for each.
 
     Args:
         seen: in the order of the run.
         programs: module -> release.
+        before: the page as it was. Its rows of stories that did not run are kept, if it is of
+            the same programs.
     """
     told = {(item.file, name): why for item in seen for name, why in stories(HERE / item.file)}
-    listed = ", ".join(f"`{module}` {release}" for module, release in programs.items())
+    listed_programs = ", ".join(f"`{module}` {release}" for module, release in programs.items())
+    head = HEAD.format(programs=listed_programs)
     rows = [_row(item, told[item.file, item.name.partition("[")[0]]) for item in seen]
-    return HEAD.format(programs=listed) + "".join(rows) + TAIL
+    ran = {item.name.partition("[")[0] for item in seen}
+    kept = _kept(before, ran) if before.startswith(head) else []
+    order = [name for file in SUITES for name, _ in stories(HERE / file)]
+    rows = sorted([*kept, *rows], key=lambda row: order.index(ROW.findall(row)[0]))
+    return head + "".join(rows) + TAIL
+
+
+def _kept(before: str, ran: Collection[str]) -> list[str]:
+    rows = [line for line in before.splitlines(keepends=True) if ROW.match(line)]
+    names = all_stories() - set(ran)
+    return [row for row in rows if ROW.findall(row)[0] in names]
 
 
 def _row(item: Seen, why: str) -> str:
