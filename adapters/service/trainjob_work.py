@@ -25,6 +25,7 @@ from core.errors import (
 )
 from core.jobs.ownership import in_the_way, is_controlled_by
 from core.ports.cluster import JOBSETS, Resource
+from core.trainjob.as_found import in_the_order_of
 from core.trainjob.framework import ApplyRule, BuiltObject
 from core.trainjob.names import FIELD_MANAGER
 from core.trainjob.outcomes import ApplyOutcome
@@ -180,9 +181,12 @@ def _is_due(work: Work, item: BuiltObject, found: Manifest) -> bool:
 def _sent(work: Work, item: BuiltObject, found: Manifest | None, *, force: bool) -> Manifest:
     metadata = child(item.manifest, "metadata")
     at: Mapping[str, Json] = {"resourceVersion": NO_OBJECTS_VERSION}
+    manifest: Manifest = item.manifest
     if found is not None:
         at = child(exactly(found), "metadata")
-    manifest: Manifest = {**item.manifest, "metadata": {**metadata, **at}}
+        if item.resource == JOBSETS:
+            manifest = {**manifest, "spec": in_the_order_of(found.get("spec"), manifest["spec"])}
+    manifest = {**manifest, "metadata": {**metadata, **at}}
     if item.keys == "ssh":
         manifest = {**manifest, "data": _new_keys()}
         work.quotable.append(manifest)

@@ -1,0 +1,31 @@
+"""What is there sets the order of what is built, and nothing else."""
+
+import pytest
+
+from core.trainjob.as_found import in_the_order_of
+from core.values.documents import Json
+
+A, B = {"name": "A", "value": "1"}, {"name": "B", "value": "2"}
+
+
+@pytest.mark.parametrize(
+    ("found", "built", "then"),
+    [
+        ([B, A], [A, B], [B, A]),
+        ([B, {"name": "A", "value": "old"}], [A, B], [B, A]),
+        ([B], [A, B], [A, B]),
+        ([B, A, {"name": "C"}], [A, B], [A, B]),
+        ([B, A], [A, A], [A, A]),
+        ([2, 1], [1, 2], [1, 2]),
+        (None, [A, B], [A, B]),
+        ({"env": [B, A], "x": 1}, {"env": [A, B], "y": 2}, {"env": [B, A], "y": 2}),
+        (
+            [{"name": "node", "env": [B, A]}],
+            [{"name": "node", "env": [A, B], "image": "i"}],
+            [{"name": "node", "env": [B, A], "image": "i"}],
+        ),
+        ("text", "text", "text"),
+    ],
+)
+def test_lists_of_the_same_names_follow_what_is_there(found: Json, built: Json, then: Json) -> None:
+    assert in_the_order_of(found, built) == then
