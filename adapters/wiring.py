@@ -44,7 +44,7 @@ from adapters.service.kuberay_metrics import KubeRayMetrics, announcing
 from adapters.service.leasing import LeaseKeeper
 from adapters.service.live import LiveObjects
 from adapters.service.own_writes import OwnWrites
-from adapters.service.plugins import trainjob_plugins
+from adapters.service.plugins import builder, trainjob_plugins
 from adapters.service.policies import hands, installation, policy, train_policy
 from adapters.service.polls import PollParts, Polls
 from adapters.service.preflight import look_for_others
@@ -169,6 +169,7 @@ def _basis(settings: Settings, opened: Ledger) -> _Basis:
             installation=installation(settings),
             train_policy=train_policy(settings),
             plugins=trainjob_plugins(),
+            builder=builder(),
             hands=hands(settings, lambda *where: metrics.control_refused.labels(*where).set(1)),
         ),
         stopping=threading.Event(),
@@ -247,8 +248,7 @@ def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
     handover = _handover(basis, polls, alarms, herald)
     writes = OwnWrites(basis.settings.cluster, basis.opened.store, handover.publisher.is_own)
     basis.door.hands.is_own = writes.recognise
-    job_kinds = basis.settings.job_kinds
-    synced = SyncedKinds(max(1, len(basis.settings.namespaces)), job_kinds)
+    synced = SyncedKinds(max(1, len(basis.settings.namespaces)), basis.settings.job_kinds)
     turn = _turn(basis, handover)
     return Controller(
         ControllerParts(
@@ -279,7 +279,7 @@ def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
             namespaces=basis.settings.namespaces,
             stopping=basis.stopping,
             watch_troubles=basis.watches.troubles,
-            job_kinds=job_kinds,
+            job_kinds=basis.settings.job_kinds,
         )
     )
 

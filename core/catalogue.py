@@ -87,6 +87,7 @@ TYPES: Mapping[str, type[JobEvent]] = {
     "TrainJobAdopted": trainjob.TrainJobAdopted,
     "TrainJobReceived": trainjob.TrainJobReceived,
     "JobsBuildFailed": trainjob.JobsBuildFailed,
+    "BuilderChanged": trainjob.BuilderChanged,
     "JobsCreationFailed": trainjob.JobsCreationFailed,
     "ObjectsApplied": trainjob.ObjectsApplied,
     "TrainAttemptStarted": trainjob.TrainAttemptStarted,

@@ -151,7 +151,19 @@ def is_read_otherwise(state: JobState, observation: JobObservation) -> bool:
     if known is None or not isinstance(observation, ManifestSeen | TrainJobSeen):
         return False
     other_hands = (state.recorded is None) != (observation.recorded == "")
-    return other_hands or known.policy != observation.policy
+    return (
+        other_hands
+        or known.policy != observation.policy
+        or _is_built_by_another(state, observation)
+    )
+
+
+def _is_built_by_another(state: JobState, observation: JobObservation) -> bool:
+    return (
+        isinstance(state, TrainJobState)
+        and isinstance(observation, TrainJobSeen)
+        and trainjob_state.is_built_by_another(state, observation.builder)
+    )
 
 
 def identified(

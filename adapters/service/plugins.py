@@ -5,7 +5,7 @@ subclass of `core.trainjob.framework.Plugin`. One that cannot be loaded stops th
 job must not be built without what its operator has installed.
 """
 
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, entry_points, version
 
 from core.errors import JobledgerError
 from core.trainjob.framework import Plugin
@@ -36,6 +36,16 @@ def trainjob_plugins() -> tuple[Plugin, ...]:
             raise BrokenPlugin(entry.name, f"another plugin is called {plugin.name!r}")
         others[plugin.name] = plugin
     return all_plugins(*others.values())
+
+
+def builder() -> str:
+    """Return the versions of what builds: this program, and each distribution with a plugin."""
+    others = {
+        f"{entry.dist.name} {entry.dist.version}"
+        for entry in entry_points(group=GROUP)
+        if entry.dist is not None
+    }
+    return ", ".join([f"jobledger {version('jobledger')}", *sorted(others)])
 
 
 def _loaded(entry: EntryPoint) -> Plugin:

@@ -81,6 +81,8 @@ class Door:
     train_policy: TrainPolicy = field(default_factory=TrainPolicy)
     plugins: tuple[Plugin, ...] = field(default_factory=all_plugins)
     """What builds the objects of TrainJobs, in the order in which they are asked."""
+    builder: str = ""
+    """Versions of what builds them: this program and the plugins of others."""
     installation: Installation = UPSTREAMS
     hands: Hands = field(default_factory=Hands)
     """In whose hands the jobs are."""

@@ -75,6 +75,7 @@ def see_trainjob(
         document={key: value for key, value in document.items() if value},
         recorded=recorded,
         written_here=is_driven_here("TrainJob", manifest),
+        builder=door.builder,
         recover=text(metadata, "annotations", RECOVER_ANNOTATION),
     )
 

@@ -82,6 +82,7 @@ class Work:
             failed_building=building,
             may_pass=may_pass,
             snapshot=self.snapshot,
+            builder=self.world.door.builder if building else "",
         )
         return ApplyFailed(cause, outcome, error)
 

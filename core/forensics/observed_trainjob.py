@@ -82,6 +82,7 @@ def _manifest(
         written_here=find(told, LedgerBehindFound) is not None,
         survey=survey_of(told),
         recover=asked_for(told),
+        builder=_builder(told),
     )
 
 
@@ -91,6 +92,7 @@ _OTHERS = (
     LedgerBehindFound,
     RecoveredFromCluster,
     events.OthersTrainStatusObserved,
+    events.BuilderChanged,
 )
 """What a look at the TrainJob can bring although its manifest is the same."""
 
@@ -117,7 +119,14 @@ def _same_manifest(
         written_here=find(told, LedgerBehindFound) is not None,
         survey=survey_of(told),
         recover=asked_for(told),
+        builder=_builder(told),
     )
+
+
+def _builder(told: Sequence[object]) -> str:
+    """Return the versions of what builds, as far as they were news."""
+    changed = find(told, events.BuilderChanged)
+    return changed.builder if changed is not None else ""
 
 
 def _shown(state: TrainJobState, told: Sequence[object]) -> seen.SeenTrainStatus:
@@ -158,5 +167,6 @@ def _details(told: Sequence[object]) -> Manifest:
         runtime=failed.runtime,
         failed_building=isinstance(failed, events.JobsBuildFailed),
         may_pass=failed.may_pass,
+        builder=failed.builder if isinstance(failed, events.JobsBuildFailed) else "",
     )
     return write_outcome(outcome)

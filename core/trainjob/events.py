@@ -66,6 +66,17 @@ class JobsBuildFailed:
     """The plugin or rule, and what it says; bounded and redacted."""
     may_pass: bool = False
     """Whether another try without any change can succeed."""
+    builder: str = ""
+    """Versions of what has built: the program and its plugins; empty: not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuilderChanged:
+    """What could not be built is built again: by another version of the program or its plugins."""
+
+    at: Instant
+    builder: str
+    """Their versions now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +282,7 @@ TrainLifeEvent: TypeAlias = (
     | TrainJobAdopted
     | TrainJobReceived
     | JobsBuildFailed
+    | BuilderChanged
     | JobsCreationFailed
     | ObjectsApplied
     | TrainAttemptStarted

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import assert_never
 
+from core.jobs.effects import EffectKind
 from core.jobs.open_work import tried_at_once, tried_soon
 from core.trainjob import events
 from core.trainjob.conditions import Condition, is_true, with_condition
@@ -42,6 +43,8 @@ def evolve_life(state: TrainJobState, event: events.TrainLifeEvent) -> TrainJobS
             return _received(state, event)
         case events.JobsBuildFailed() | events.JobsCreationFailed():
             return _not_created(state, event)
+        case events.BuilderChanged():
+            return _built_by_another(state, event)
         case events.ObjectsApplied():
             return _applied(state, event)
         case events.TrainAttemptStarted():
@@ -126,11 +129,25 @@ def _not_created(
     else:
         phase, reason, begun = Phase.CREATION_FAILED, CREATION_FAILED, CREATION_FAILED_MESSAGE
     message = f"{begun}: {event.cause}"
-    built = Built(phase=phase, digest=event.digest, runtime=event.runtime, may_pass=event.may_pass)
+    built = Built(
+        phase=phase,
+        digest=event.digest,
+        runtime=event.runtime,
+        may_pass=event.may_pass,
+        builder=event.builder if isinstance(event, events.JobsBuildFailed) else "",
+    )
     state = _set(state, CREATED, False, reason, message, event.at)  # noqa: FBT003
     if _is_outdated(state, event):
         state = state._replace(refused=tried_soon(state.refused))
     return state._replace(built=built, reason=reason, message=message)
+
+
+def _built_by_another(state: TrainJobState, event: events.BuilderChanged) -> TrainJobState:
+    built = state.built
+    return state._replace(
+        built=replace(built, builder=event.builder) if built is not None else None,
+        refused=tuple(item for item in state.refused if item.kind is not EffectKind.APPLY_OBJECTS),
+    )
 
 
 def _is_outdated(

@@ -61,6 +61,8 @@ class TrainJobSeen:
     """Whether this controller was the last to write the status."""
     survey: Survey | None = None
     """What of the job is there; None: it is not known yet."""
+    builder: str = ""
+    """Versions of what builds here: this program and its plugins."""
     recover: str = ""
     """Which holding of the job its annotation asks to end (`core.jobs.behind.mark_of`)."""
 

@@ -22,6 +22,8 @@ class ApplyOutcome:
     """What was applied, as `Kind/name`."""
     snapshot: bool = False
     """Whether the runtime was snapshotted."""
+    builder: str = ""
+    """Versions of what has built: this program and its plugins."""
 
 
 def write_outcome(outcome: ApplyOutcome) -> Manifest:
@@ -35,6 +37,7 @@ def write_outcome(outcome: ApplyOutcome) -> Manifest:
         "jobSetSuspend": outcome.jobset_suspend,
         "names": list(outcome.names),
         "snapshot": outcome.snapshot,
+        "builder": outcome.builder,
     }
 
 
@@ -49,4 +52,5 @@ def read_outcome(document: Manifest) -> ApplyOutcome:
         jobset_suspend=document.get("jobSetSuspend") is True,
         names=tuple(str(name) for name in items(document, "names")),
         snapshot=document.get("snapshot") is True,
+        builder=text(document, "builder"),
     )

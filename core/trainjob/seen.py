@@ -5,6 +5,7 @@ from core.trainjob.behind import is_unknown_but_ours, unknown_job
 from core.trainjob.conditions import merged
 from core.trainjob.events import (
     BelongingVanished,
+    BuilderChanged,
     JobSetObserved,
     JobSetVanished,
     OthersTrainStatusObserved,
@@ -30,6 +31,7 @@ from core.trainjob.state import (
     KnownTrainJob,
     TrainJobState,
     is_applying,
+    is_built_by_another,
     is_dormant,
     is_final,
     is_leaving,
@@ -48,7 +50,10 @@ def on_trainjob_seen(state: TrainJobState, seen: TrainJobSeen) -> News:
         return _first_sight(seen) if is_told else ()
     if seen.generation < known.generation:
         return ()
-    return *_changes(seen, known), *control_of(state, seen)
+    again: News = ()
+    if is_built_by_another(state, seen.builder) and seen.spec.runtime.is_supported:
+        again = (BuilderChanged(at=seen.at, builder=seen.builder),)
+    return *_changes(seen, known), *again, *control_of(state, seen)
 
 
 def _changes(seen: TrainJobSeen, known: KnownTrainJob) -> News:

@@ -59,8 +59,17 @@ def _applied(effect: OpenEffect, ended: EffectEnded) -> ObjectsApplied:
 
 def _refused(effect: OpenEffect, ended: EffectEnded) -> JobsBuildFailed | JobsCreationFailed:
     outcome: ApplyOutcome = read_outcome(ended.details)
-    failure = JobsBuildFailed if outcome.failed_building else JobsCreationFailed
-    return failure(
+    if outcome.failed_building:
+        return JobsBuildFailed(
+            at=ended.at,
+            generation=effect.generation,
+            digest=effect.digest,
+            runtime=outcome.runtime,
+            cause=ended.trouble,
+            may_pass=outcome.may_pass,
+            builder=outcome.builder,
+        )
+    return JobsCreationFailed(
         at=ended.at,
         generation=effect.generation,
         digest=effect.digest,

@@ -57,6 +57,8 @@ class Built:
     """Digest of the runtime; empty: there was none."""
     may_pass: bool = False
     jobset_generation: int = 0
+    builder: str = ""
+    """Versions of what could not build it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +166,14 @@ def is_leaving(state: TrainJobState) -> bool:
 def is_applying(state: TrainJobState) -> bool:
     """Return whether an apply was asked for and has not ended, as far as is known."""
     return any(effect.wanted.kind is EffectKind.APPLY_OBJECTS for effect in state.effects)
+
+
+def is_built_by_another(state: TrainJobState, builder: str) -> bool:
+    """Return whether a build that failed for good was another version's, so that it may succeed."""
+    built = state.built
+    if built is None or built.phase is not Phase.BUILD_FAILED or built.may_pass or not builder:
+        return False
+    return built.builder != builder and not (is_dormant(state) or is_final(state))
 
 
 def is_active(state: TrainJobState) -> bool:

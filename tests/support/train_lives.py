@@ -136,6 +136,11 @@ def _refused_by_a_quota() -> tuple[Step, ...]:
     return *seen(), not_created(1), *waited, applied(33)
 
 
+def _built_by_another_version() -> tuple[Step, ...]:
+    newer = named(replace(manifest(30), builder="jobledger 2"))
+    return *seen(), not_built(1), newer, applied(31)
+
+
 TRAIN_LIVES: Mapping[str, TrainStory] = {
     "training-completed": lambda: (*completed(), written(61), manifest_gone(200)),
     "training-failed": _failed,
@@ -147,6 +152,7 @@ TRAIN_LIVES: Mapping[str, TrainStory] = {
     "training-of-an-unknown-runtime": _of_an_unknown_runtime,
     "training-waited-for-its-runtime": _waited_for_its_runtime,
     "training-refused-by-a-quota": _refused_by_a_quota,
+    "training-built-by-another-version": _built_by_another_version,
     "training-watched-through-a-gap": lambda: (*running(), interrupted(40, 50)),
     "training-born-suspended": lambda: created(suspend=True),
     "training-deleted": lambda: (*running(), manifest(60, deleting=True), manifest_gone(70)),

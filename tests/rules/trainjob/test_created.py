@@ -1,9 +1,17 @@
 """Created: what building and applying the objects makes of it (2 and 3.1 of the semantics)."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.jobs.decisions import DecisionKind
-from core.trainjob.events import BelongingVanished, RuntimeObserved, TrainJobDiscovered
+from core.trainjob.events import (
+    BelongingVanished,
+    BuilderChanged,
+    RuntimeObserved,
+    TrainJobDiscovered,
+)
+from core.trainjob.observations import TrainJobSeen
 from core.trainjob.policy import ConditionStyle, TrainPolicy
 from core.trainjob.spec import RuntimeRef
 from tests.rules.trainjob.rows import Row, check, table
@@ -23,6 +31,7 @@ from tests.support.trainjobs import (
     jobset_gone,
     manifest,
     message,
+    named,
     not_built,
     not_created,
     play,
@@ -360,6 +369,46 @@ RETRY = DecisionKind.EFFECT_RETRY
     ),
 )
 def test_created(row: Row) -> None:
+    check(row)
+
+
+def by(builder: str, at: float = 30) -> TrainJobSeen:
+    """Return a look at the TrainJob by another version of the program."""
+    return named(replace(manifest(at), builder=builder))
+
+
+@table(
+    Row(
+        rule="what could not be built is built again by another version",
+        story=[*seen(), not_built(1), by("jobledger 2")],
+        then=[BuilderChanged(at=WHEN, builder="jobledger 2"), told.requested()],
+        conditions=[BUILD],
+    ),
+    Row(
+        rule="but once by each",
+        story=[*seen(), not_built(1), by("jobledger 2"), by("jobledger 2", 40)],
+        then=[],
+    ),
+    Row(
+        rule="of what was built the version is no news",
+        story=[*created(), by("jobledger 2")],
+        then=[],
+    ),
+    Row(
+        rule="nor of what is tried again by itself",
+        story=[*seen(), not_built(1, may_pass=True), by("jobledger 2")],
+        then=[],
+    ),
+    Row(
+        rule="a kind of runtime that nobody knows is not built by another version either",
+        story=[
+            manifest(runtime=UNKNOWN),
+            named(replace(manifest(30, runtime=UNKNOWN), builder="jobledger 2")),
+        ],
+        then=[],
+    ),
+)
+def test_another_version(row: Row) -> None:
     check(row)
 
 

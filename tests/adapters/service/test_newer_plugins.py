@@ -1,0 +1,59 @@
+"""What could not be built is built again by another version of the program or of its plugins."""
+
+from dataclasses import replace
+
+from adapters.service.plugins import builder
+from core.trainjob.framework import Plugin
+from core.trainjob.plugins import all_plugins
+from core.values.ids import StreamId
+from tests.support.service_world import DOOR
+from tests.support.train_world import TrainWorld, torch_runtime
+
+
+class Flux(Plugin):
+    """What a third party may bring."""
+
+    name = "flux"
+    ml_policies: tuple[str, ...] = ("flux",)
+
+
+def failed_for_good() -> tuple[TrainWorld, StreamId]:
+    """Return a job whose runtime no plugin carries out."""
+    world = TrainWorld(door=replace(DOOR, builder="jobledger 1"))
+    runtime = torch_runtime()
+    runtime["spec"]["mlPolicy"] = {"numNodes": 2, "flux": {}}
+    world.install_runtime(runtime)
+    stream = world.train()
+    world.run(world.is_so("Created", "False"), "the failed build")
+    return world, stream
+
+
+def started_as(world: TrainWorld, version: str) -> None:
+    """Start the service anew as another version, and let everything be heard."""
+    world.door = replace(world.door, builder=version)
+    world.clock.advance(60)
+    world.restart()
+    world.run(world.service.controller.knows_all, "the watches")
+    world.run(lambda: True, "what follows")
+
+
+def test_a_plugin_that_is_installed_builds_what_could_not_be_built() -> None:
+    world, stream = failed_for_good()
+    world.door = replace(world.door, plugins=all_plugins(Flux()))
+    started_as(world, "jobledger 1, flux 1")
+    world.run(world.is_so("Created"), "the objects")
+    assert world.told(stream).count("BuilderChanged") == 1
+
+
+def test_the_same_version_does_not_try_again_and_each_other_does_once() -> None:
+    world, stream = failed_for_good()
+    tries = []
+    for version in ("1", "2", "2", "1", "1"):
+        started_as(world, f"jobledger {version}")
+        tries.append(world.told(stream).count("JobsBuildFailed"))
+    assert tries == [1, 2, 2, 3, 3]
+    assert world.condition("Created") == ("False", "JobsBuildFailed")
+
+
+def test_the_versions_are_those_of_what_is_installed() -> None:
+    assert builder().startswith("jobledger ")
