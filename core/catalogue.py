@@ -88,6 +88,7 @@ TYPES: Mapping[str, type[JobEvent]] = {
     "TrainJobReceived": trainjob.TrainJobReceived,
     "JobsBuildFailed": trainjob.JobsBuildFailed,
     "BuilderChanged": trainjob.BuilderChanged,
+    "RuntimePatchesWithheld": trainjob.RuntimePatchesWithheld,
     "JobsCreationFailed": trainjob.JobsCreationFailed,
     "ObjectsApplied": trainjob.ObjectsApplied,
     "TrainAttemptStarted": trainjob.TrainAttemptStarted,

@@ -4,6 +4,7 @@ Nothing gets past here unredacted, as in `adapters.service.sightings`.
 """
 
 import hashlib
+from dataclasses import replace
 
 import msgspec
 
@@ -68,7 +69,7 @@ def see_trainjob(
         identity=identity,
         generation=number(metadata, "generation") or 0,
         digest=digest(door.redaction_key, child(manifest, "spec")),
-        spec=read_spec(manifest),
+        spec=replace(read_spec(manifest), patches=_patches(door, manifest)),
         policy=door.train_policy,
         deleting_at=parse_rfc3339(text(metadata, "deletionTimestamp")),
         status=_seen_status(child(manifest, "status"), redactor),
@@ -78,6 +79,15 @@ def see_trainjob(
         builder=door.builder,
         recover=text(metadata, "annotations", RECOVER_ANNOTATION),
     )
+
+
+def _patches(door: Door, manifest: Manifest) -> str:
+    """Return the digest of the runtimePatches without the times that webhooks give them."""
+    patches: list[Json] = [
+        {key: value for key, value in child(one).items() if key != "time"}
+        for one in items(manifest, "spec", "runtimePatches")
+    ]
+    return digest(door.redaction_key, {"runtimePatches": patches}) if patches else ""
 
 
 def _seen_status(status: Manifest, redactor: Redactor) -> SeenTrainStatus:

@@ -59,6 +59,8 @@ def _life(event: TrainLifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one cas
             return f"manifest generation {event.generation}"
         case events.JobsBuildFailed():
             return f"the objects cannot be built: {_short(event.cause)}"
+        case events.RuntimePatchesWithheld():
+            return "the runtimePatches were changed while the job runs: they are not in force"
         case events.BuilderChanged():
             return f"what could not be built is built again, by {event.builder}"
         case events.JobsCreationFailed():

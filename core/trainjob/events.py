@@ -80,6 +80,16 @@ class BuilderChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimePatchesWithheld:
+    """The runtimePatches of a running job were changed: they are not in force."""
+
+    at: Instant
+    generation: int
+    digest: str
+    """Of the specification that has them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobsCreationFailed:
     """The objects were built, and one could not be applied. Those before it stay."""
 
@@ -283,6 +293,7 @@ TrainLifeEvent: TypeAlias = (
     | TrainJobReceived
     | JobsBuildFailed
     | BuilderChanged
+    | RuntimePatchesWithheld
     | JobsCreationFailed
     | ObjectsApplied
     | TrainAttemptStarted

@@ -43,6 +43,8 @@ def evolve_life(state: TrainJobState, event: events.TrainLifeEvent) -> TrainJobS
             return _received(state, event)
         case events.JobsBuildFailed() | events.JobsCreationFailed():
             return _not_created(state, event)
+        case events.RuntimePatchesWithheld():
+            return state._replace(withheld=event.digest)
         case events.BuilderChanged():
             return _built_by_another(state, event)
         case events.ObjectsApplied():

@@ -9,6 +9,7 @@ from core.jobs.holding_told import holding_told
 from core.jobs.identity import JobIdentity
 from core.jobs.shown_events import KubernetesEvent
 from core.trainjob import events
+from core.trainjob.validation import ONLY_WHEN_SUSPENDED
 
 CAUSE_MAX = 950
 """How much of a cause upstream shows."""
@@ -25,6 +26,9 @@ def kubernetes_events(
         cause = event.cause if len(event.cause) <= CAUSE_MAX else f"{event.cause[:CAUSE_MAX]} ..."
         note = f"TrainJob resources reconciliation failed: {cause}"
         return (_told("Reconciling", "TrainJobResourcesCreationFailed", note),)
+    if isinstance(event, events.RuntimePatchesWithheld):
+        note = f"{ONLY_WHEN_SUSPENDED}: what runs goes on as it is, until the TrainJob is suspended"
+        return (_told("Reconciling", "RuntimePatchesWithheld", note),)
     if isinstance(event, events.TrainJobFailed):
         return (_told("Fail", "TrainJobFailed", f"{event.reason}: {event.message}"),)
     if isinstance(event, events.JobSetVanished) and not event.asked:

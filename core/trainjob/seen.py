@@ -10,6 +10,7 @@ from core.trainjob.events import (
     JobSetVanished,
     OthersTrainStatusObserved,
     RuntimeObserved,
+    RuntimePatchesWithheld,
     TrainJobAdopted,
     TrainJobDeleted,
     TrainJobDeletionStarted,
@@ -53,7 +54,20 @@ def on_trainjob_seen(state: TrainJobState, seen: TrainJobSeen) -> News:
     again: News = ()
     if is_built_by_another(state, seen.builder) and seen.spec.runtime.is_supported:
         again = (BuilderChanged(at=seen.at, builder=seen.builder),)
-    return *_changes(seen, known), *again, *control_of(state, seen)
+    withheld = _withheld(state, seen, known)
+    return *_changes(seen, known), *withheld, *again, *control_of(state, seen)
+
+
+def _withheld(state: TrainJobState, seen: TrainJobSeen, known: KnownTrainJob) -> News:
+    """Return that runtimePatches were changed while the job runs, which upstream's webhook refuses.
+
+    Source: Trainer v2.3, jobset.go, checkRuntimePatchesImmutability.
+    """
+    runs = state.jobset is not None and not (is_dormant(state) or is_final(state))
+    same = known.digest == seen.digest or known.spec.patches == seen.spec.patches
+    if not runs or same or known.spec.suspend or seen.spec.suspend:
+        return ()
+    return (RuntimePatchesWithheld(at=seen.at, generation=seen.generation, digest=seen.digest),)
 
 
 def _changes(seen: TrainJobSeen, known: KnownTrainJob) -> News:

@@ -49,6 +49,8 @@ class TrainJobSpec:
     active_deadline_seconds: int = 0
     """Seconds from the start or the latest resume; 0: no deadline."""
     managed_by: str = ""
+    patches: str = ""
+    """Keyed digest of the runtimePatches without their times; empty: there are none."""
 
     @property
     def is_ours(self) -> bool:

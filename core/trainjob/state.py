@@ -106,6 +106,8 @@ class TrainJobState(NamedTuple):
     """Whether something that was applied has gone."""
     rebuild_again: bool = False
     """Whether it went after the apply under way was asked for, which may have met it still."""
+    withheld: str = ""
+    """Digest of the specification whose runtimePatches are not in force while the job runs."""
     jobset: KnownJobSet | None = None
     gone: tuple[str, ...] = ()
     """UIDs of what belonged to the job and is known to be gone: late news of it is no news."""

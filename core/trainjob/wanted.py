@@ -55,6 +55,8 @@ def wants_apply(state: TrainJobState, manifest: KnownTrainJob) -> bool:
         return (
             jobset is not None and not jobset.deleting and jobset.suspend != manifest.spec.suspend
         )
+    if jobset is not None and state.withheld == manifest.digest and not state.rebuild:
+        return jobset.suspend != manifest.spec.suspend
     if built is None or built.digest != manifest.digest or state.rebuild:
         return True
     if built.phase is not Phase.CREATED:

@@ -1,6 +1,11 @@
 """Suspend and resume: Suspended follows spec.suspend whatever Created says (2, 3.1, 3.4)."""
 
-from core.trainjob.events import TrainJobDiscovered, TrainJobResumed, TrainJobSuspended
+from core.trainjob.events import (
+    RuntimePatchesWithheld,
+    TrainJobDiscovered,
+    TrainJobResumed,
+    TrainJobSuspended,
+)
 from core.trainjob.policy import ConditionStyle, TrainPolicy
 from tests.rules.trainjob.rows import Row, check, table
 from tests.support import trainjob_events as told
@@ -225,3 +230,42 @@ def test_the_time_of_a_condition_is_that_of_its_last_flip() -> None:
 def test_the_runtime_is_heard_of_once() -> None:
     played = play([manifest(), runtime(), runtime(at=3)])
     assert played.said == []
+
+
+@table(
+    Row(
+        rule="other runtimePatches on a running job are withheld",
+        story=[*running(), manifest(40, generation=2, patches="p")],
+        then=[
+            told.received(manifest(40, generation=2, patches="p")),
+            RuntimePatchesWithheld(at=WHEN, generation=2, digest="digest-2"),
+        ],
+        under_way=[],
+    ),
+    Row(
+        rule="they come into force with a suspension",
+        story=[
+            *running(),
+            manifest(40, generation=2, patches="p"),
+            manifest(50, generation=3, patches="p", suspend=True),
+        ],
+        then=[
+            told.received(manifest(50, generation=3, patches="p", suspend=True)),
+            TrainJobSuspended(at=WHEN),
+            told.requested(attempt=1, generation=3),
+        ],
+        under_way=["apply_objects"],
+    ),
+    Row(
+        rule="with a suspension in the same edit they are in force at once",
+        story=[*running(), manifest(40, generation=2, patches="p", suspend=True)],
+        then=[
+            told.received(manifest(40, generation=2, patches="p", suspend=True)),
+            TrainJobSuspended(at=WHEN),
+            told.requested(attempt=1, generation=2),
+        ],
+        under_way=["apply_objects"],
+    ),
+)
+def test_patches_of_a_running_job(row: Row) -> None:
+    check(row)
