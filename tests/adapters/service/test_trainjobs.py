@@ -69,7 +69,7 @@ def test_a_runtime_that_comes_later_is_noticed_at_once() -> None:
 def test_a_runtime_that_is_there_is_not_missed_because_its_watch_lags() -> None:
     """Runtime and job are made at once; each kind has a watch of its own, in no order."""
     world = TrainWorld()
-    world.run(lambda: True, "the watches")
+    world.run(world.service.controller.knows_all, "the watches")
     world.cluster.lagging.add(CLUSTER_TRAINING_RUNTIMES)
     world.install_runtime()
     stream = world.train()
