@@ -68,7 +68,7 @@ def test_doctor_names_the_part_that_is_missing(rayjobs_only: Site) -> None:
     wanted = {
         f"may not {right.words}"
         for right in rights()
-        if right.part in {"trainjobs", "evidence", "head-tokens", "mpi-keys"}
+        if right.part in {"trainjobs", "evidence", "claims", "head-tokens", "mpi-keys"}
         and (right.resource, right.verb) not in GRANTED_WITH_RAYJOBS
     }
     assert set(missing) == wanted

@@ -125,11 +125,13 @@ class HistoryContract:
     def test_finished_jobs_are_those_of_our_shards_that_are_done_and_still_there(
         self, ledger: Ledger
     ) -> None:
-        kept = a_job(ledger, a_stream_in(1, "kept"), open=False, generation=3).stream_id
+        kept = a_job(ledger, a_stream_in(1, "kept"), open=False, generation=3)
         a_job(ledger, a_stream_in(2, "gone"), open=False, deleted_at=NOON)
         a_job(ledger, a_stream_in(1, "open"))
         a_job(ledger, a_stream_in(3, "elsewhere"), open=False)
-        assert ledger.history.finished([1, 2]) == [FinishedJob(stream_id=kept, generation=3)]
+        assert ledger.history.finished([1, 2]) == [
+            FinishedJob(stream_id=kept.stream_id, generation=3, version=kept.version)
+        ]
         assert ledger.history.finished([]) == []
 
     def test_streams_are_those_of_the_whole_log_the_oldest_first(self, ledger: Ledger) -> None:

@@ -71,13 +71,17 @@ def test_a_finished_job_is_read_when_control_of_it_is_taken_or_given_up(
 def test_that_control_of_finished_jobs_was_given_up_is_written_down_once() -> None:
     bench, names = TurnBench(), ("one", "two", "three")
     streams = [a_job(name) for name in names]
+
+    def glances(one: Finished) -> list[Finished]:
+        return [replace(one, version=version) for version in bench.versions(*streams)]
+
     ended = SeenStatus(phase="Complete", cluster_name="c", job_id="j", job_status="SUCCEEDED")
     bench.see(*(seen(name, status=ended) for name in names))
     bench.take()
-    assert [bench.slots.finished(stream) for stream in streams] == [DONE] * 3
+    assert [bench.slots.finished(stream) for stream in streams] == glances(DONE)
     bench.see(*(seen(name, status=ended, recorded="why") for name in names))
     bench.take()
-    assert [bench.slots.finished(stream) for stream in streams] == [RECORDED] * 3
+    assert [bench.slots.finished(stream) for stream in streams] == glances(RECORDED)
     before = bench.versions(*streams)
     bench.store.read.clear()
     bench.see(*(seen(name, status=ended, recorded="why", at=60) for name in names))
