@@ -65,6 +65,7 @@ from adapters.telemetry.steady_clock import SteadyClock
 SUM_UP_EVERY = timedelta(seconds=15)
 COUNT_KEPT_EVERY = timedelta(seconds=60)
 LOOK_AROUND_EVERY = timedelta(seconds=60)
+ASK_FOR_KINDS_EVERY = timedelta(seconds=5)
 WATCH_KINDS = 10
 FRESH_LOOKS = 1.2
 """So many looks at the others ago the API server may have answered and still count as heard."""
@@ -322,6 +323,7 @@ def service(settings: Settings, opened: Ledger) -> Service:
     )
     alarms.add_duty("count kept RayClusters", count_kept, COUNT_KEPT_EVERY)
     alarms.add_duty("look around", controller.look_around, LOOK_AROUND_EVERY)
+    alarms.add_duty("ask for kinds", controller.kinds.ask_for_unwatched, ASK_FOR_KINDS_EVERY)
     forensic_wiring.keep_house(opened, alarms, basis.clock.now)
     if settings.seal_every_seconds:
         seal_every = timedelta(seconds=settings.seal_every_seconds)

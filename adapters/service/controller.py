@@ -86,7 +86,7 @@ class Controller:
     def __init__(self, parts: ControllerParts) -> None:
         self._parts = parts
         self._stopping = parts.stopping
-        self._kinds = KindWatches(
+        self.kinds = KindWatches(
             cluster=parts.handover.office.world.cluster,
             watches=parts.watches,
             around=parts.surroundings,
@@ -139,7 +139,7 @@ class Controller:
         self._stopping.set()
         with self._starting:
             parts.alarms.stop()
-            self._kinds.stop()
+            self.kinds.stop()
             parts.polls.stop()
             parts.workers.stop()
             parts.inbox.close()
@@ -156,14 +156,14 @@ class Controller:
         """Return what the service still needs before it is ready; empty if it is."""
         parts = self._parts
         reasons = [f"no list of {kind} objects yet" for kind in parts.synced.missing()]
-        reasons += self._kinds.waits_for()
+        reasons += self.kinds.waits_for()
         if not parts.leases.held() and not parts.leases.stands_by:
             reasons.append("no lease: another replica holds every shard")
         if not self._gates_open and parts.leases.held() and not reasons:
             reasons.append("open jobs are being read from the log")
         if self._ledger_troubles():
             reasons.append("the ledger is not available")
-        if parts.watch_troubles():
+        if parts.watch_troubles() or self.kinds.troubles():
             reasons.append("the API server is not available")
         if is_met_everywhere(parts.surroundings.door.hands, parts.live):
             reasons.append("another controller is at work on every job that goes on here")
@@ -171,7 +171,7 @@ class Controller:
 
     def troubles(self) -> list[str]:
         """Return the errors behind `waits_for`, as far as there are any."""
-        return [*self._ledger_troubles(), *self._parts.watch_troubles()]
+        return [*self._ledger_troubles(), *self._parts.watch_troubles(), *self.kinds.troubles()]
 
     def _ledger_troubles(self) -> list[str]:
         parts = self._parts
@@ -182,7 +182,7 @@ class Controller:
 
     def watch(self) -> None:
         """Start the watches."""
-        self._kinds.start()
+        self.kinds.start()
 
     def _run(self) -> None:
         inbox = self._parts.inbox
@@ -199,7 +199,7 @@ class Controller:
             return
         self._giving_up.go_on()
         self._follow_leases()
-        self._kinds.ask_once()
+        self.kinds.ask_once()
         let_go_of_refused(
             self._parts.handover.office.world.cluster,
             self._parts.surroundings,
@@ -379,7 +379,7 @@ class Controller:
 
     def knows_all(self) -> bool:
         """Return whether all objects were listed, so that jobs could be taken up."""
-        return self._kinds.is_settled and self._parts.synced.all.is_set()
+        return self.kinds.is_settled and self._parts.synced.all.is_set()
 
     def look_around(self) -> None:
         """Carry out the duty of asking for what the log knows and no watch shows.
@@ -387,7 +387,7 @@ class Controller:
         What was made and went within a gap of a watch is told by nobody.
         """
         if self._gates_open and not self._stopping.is_set():
-            self._kinds.ask()
+            self.kinds.ask()
             for slot in self._parts.slots:
                 self._seek_absent(slot)
 

@@ -87,6 +87,8 @@ class KindWatches:
         """Kinds of which was said that they may not be listed."""
         self._subscriptions: list[Subscription] = []
         self._lock = threading.Lock()
+        self._trouble = ""
+        """The latest error in asking which kinds are served."""
         self.is_settled = False
         """Whether it is known which kinds of job are served now."""
 
@@ -102,10 +104,16 @@ class KindWatches:
 
     def waits_for(self) -> list[str]:
         """Return what has to be there before any job can be worked on; empty if it is."""
-        if not self.is_settled or len(self._unwatched) < len(self._job_kinds):
+        if not self.is_settled:
+            return [f"no list of {kind} objects yet" for kind in self._unwatched]
+        if len(self._unwatched) < len(self._job_kinds):
             return []
         kinds = ", ".join(self._job_kinds)
         return [f"none of the kinds of job is served, or may be listed: {kinds}"]
+
+    def troubles(self) -> list[str]:
+        """Return why it is not known which kinds are served; empty if it is."""
+        return [self._trouble] if self._trouble and not self.is_settled else []
 
     def stop(self) -> None:
         """End all watches."""
@@ -116,6 +124,14 @@ class KindWatches:
     def ask_once(self) -> None:
         """Ask which other kinds are served, unless that was answered before."""
         if not self.is_settled and not self._stopping.is_set():
+            self.ask()
+
+    def ask_for_unwatched(self) -> None:
+        """Carry out the duty of asking for kinds of job that are not served, or may not be listed.
+
+        A right that comes late is found as soon as a watch would have found it.
+        """
+        if self.is_settled and self._unwatched and not self._stopping.is_set():
             self.ask()
 
     def ask(self) -> None:
@@ -130,7 +146,8 @@ class KindWatches:
             for job_kind, kind in list(self._optional):
                 self._ask_for_more(job_kind, kind)
         except ClusterError as error:
-            log.warning("kinds_unclear", error=str(error))
+            self._trouble = str(error)
+            log.warning("kinds_unclear", error=self._trouble)
             self._stopping.wait(ASK_AGAIN_SECONDS)
             return
         self.is_settled = True
