@@ -60,10 +60,14 @@ def is_over(world: ServiceWorld, stream: StreamId) -> bool:
 
 
 def is_let_go(world: ServiceWorld, stream: StreamId) -> bool:
-    """Return whether the service has let go of the job, and nothing is left to be written."""
+    """Return whether the service has let go of the job, and nothing is left to be written.
+
+    One that has just been started has not looked yet whether anything is.
+    """
     known = bool(world.store.read_stream(stream))
     writing = world.service.handover.publisher.streams()
-    return known and world.service.slots.held(stream) is None and not writing
+    looked = world.service.controller.knows_all()
+    return known and looked and world.service.slots.held(stream) is None and not writing
 
 
 def assert_whole(world: ServiceWorld, stream: StreamId) -> None:
