@@ -56,20 +56,17 @@ def test_a_rayjob_is_run_with_the_part_for_rayjobs_alone(
     admin.pool.clear()
 
 
-GRANTED_WITH_RAYJOBS = {("pods", "get"), ("pods", "list"), ("jobs", "list")}
-"""Rights of other parts that the part for RayJobs brings as well."""
-
-
 def test_doctor_names_the_part_that_is_missing(rayjobs_only: Site) -> None:
     asked = ("doctor", "--only", "cluster", "--output", "json")
     told = rayjobs_only.terminal.jobledger(*asked, code=ExitCode.FOUND_WRONG).out
     (found,) = (one for one in json.loads(told) if one["check"] == "permissions")
     missing = {one["what"]: one for one in found["findings"]}
+    brought = {right.words for right in rights() if right.part == "rayjobs"}
     wanted = {
         f"may not {right.words}"
         for right in rights()
         if right.part in {"trainjobs", "evidence", "claims", "head-tokens", "mpi-keys"}
-        and (right.resource, right.verb) not in GRANTED_WITH_RAYJOBS
+        and right.words not in brought
     }
     assert set(missing) == wanted
     assert missing["may not get secrets"]["severity"] == "note"
