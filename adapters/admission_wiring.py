@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 
@@ -16,9 +15,9 @@ from adapters.kube.connection import ConnectionSettings, connect
 from adapters.service.plugins import trainjob_plugins
 from adapters.service.runtime_env import parse_runtime_env
 from adapters.settings import Settings
+from adapters.telemetry.clock import SystemClock
 from adapters.telemetry.logging import get_logger
 from core.errors import ClusterError
-from core.values.instants import Instant
 
 LOOK_SECONDS = 60.0
 """Pause between two looks at the certificate and at who trusts it."""
@@ -84,7 +83,7 @@ def webhooks(settings: Settings, options: WebhookOptions) -> Webhooks:
     secured = tls.context()
     kept = KeptCertificate(
         cluster=cluster,
-        now=_now,
+        now=SystemClock().now,
         namespace=options.namespace,
         service=options.service,
         other_names=options.dns_names,
@@ -101,13 +100,9 @@ def webhooks(settings: Settings, options: WebhookOptions) -> Webhooks:
     handlers = Handlers(
         cluster=cluster,
         plugins=trainjob_plugins(),
-        now=_now,
+        now=SystemClock().now,
         runtime_env_problem=lambda text: parse_runtime_env(text)[1],
         strict=options.strict,
     )
     app = webhook_app(handlers.by_path())
     return Webhooks(HttpServer(app, options.host, options.port, tls=secured), refresh)
-
-
-def _now() -> Instant:
-    return datetime.now(UTC)

@@ -11,24 +11,10 @@ from dataclasses import dataclass
 
 from adapters.admission.certificates import Certificate, is_due, new_certificate
 from core.errors import JobledgerError, ObjectChanged, ObjectExists
-from core.ports.cluster import SECRETS, Cluster, Resource
+from core.ports.cluster import SECRETS, WEBHOOK_CONFIGURATIONS, Cluster
 from core.values.documents import Json, Manifest, child, items, text
 from core.values.instants import Instant
 
-CONFIGURATIONS = (
-    Resource(
-        "admissionregistration.k8s.io",
-        "v1",
-        "mutatingwebhookconfigurations",
-        "MutatingWebhookConfiguration",
-    ),
-    Resource(
-        "admissionregistration.k8s.io",
-        "v1",
-        "validatingwebhookconfigurations",
-        "ValidatingWebhookConfiguration",
-    ),
-)
 SECRET_TYPE = "kubernetes.io/tls"  # noqa: S105 a name of Kubernetes
 OURS = {"jobledger.dev/part": "webhooks"}
 """The label of what may be written."""
@@ -116,7 +102,7 @@ class KeptCertificate:
 
     def _publish(self, trusted: str) -> None:
         bundle = base64.b64encode(trusted.encode()).decode()
-        for resource in CONFIGURATIONS:
+        for resource in WEBHOOK_CONFIGURATIONS:
             found = self.cluster.get(resource, "", self.configuration)
             if found is None or not _is_ours(found):
                 continue

@@ -28,6 +28,7 @@ from core.trainjob.observations import (
 from core.trainjob.phases import COMPLETE, FAILED
 from core.trainjob.runtimes import content_of, trainjob_owner
 from core.trainjob.spec import read_runtime_ref, read_spec
+from core.trainjob.validation import patches_of
 from core.values.documents import Json, Manifest, child, items, number, text
 from core.values.ids import StreamId, observation_id
 from core.values.instants import EPOCH, Instant, parse_rfc3339
@@ -83,10 +84,7 @@ def see_trainjob(
 
 def _patches(door: Door, manifest: Manifest) -> str:
     """Return the digest of the runtimePatches without the times that webhooks give them."""
-    patches: list[Json] = [
-        {key: value for key, value in child(one).items() if key != "time"}
-        for one in items(manifest, "spec", "runtimePatches")
-    ]
+    patches = patches_of(manifest)
     return digest(door.redaction_key, {"runtimePatches": patches}) if patches else ""
 
 

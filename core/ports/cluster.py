@@ -59,6 +59,10 @@ CORE_EVENTS = Resource("", "v1", "events", "Event")
 CRDS = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition"
 )
+WEBHOOK_CONFIGURATIONS = tuple(
+    Resource("admissionregistration.k8s.io", "v1", f"{kind.lower()}s", kind)
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ from core.trainjob.framework import BuildFailed, Plugin
 from core.trainjob.runtime_validation import runtime_problems
 from core.trainjob.runtimes import not_found
 from core.trainjob.spec import read_runtime_ref
-from core.trainjob.validation import job_problems, update_problems
-from core.values.documents import Json, Manifest, child, items, number, text
+from core.trainjob.validation import job_problems, patches_of, update_problems, without_time
+from core.values.documents import Manifest, child, items, number, text
 from core.values.instants import Instant, rfc3339
 
 DEPRECATED_LABEL, DEPRECATED = "trainer.kubeflow.org/support", "deprecated"
@@ -22,7 +22,7 @@ DEPRECATED_LABEL, DEPRECATED = "trainer.kubeflow.org/support", "deprecated"
 
 def is_built_anew(new: Manifest, old: Manifest | None) -> bool:
     """Return whether a request decides what is built: a new job, or other runtimePatches."""
-    return old is None or not (leaves_spec(new, old) or _patches(new) == _patches(old))
+    return old is None or not (leaves_spec(new, old) or patches_of(new) == patches_of(old))
 
 
 def admission_of(plugins: Sequence[Plugin], new: Manifest, runtime: Manifest | None) -> Verdict:
@@ -89,17 +89,9 @@ def times_of_patches(new: Manifest, old: Manifest | None, now: Instant) -> list[
         known = before.get(text(patch, "manager"))
         time = text(patch, "time")
         if known is not None:
-            wanted = text(known, "time") if _without_time(known) == _without_time(patch) else at
+            wanted = text(known, "time") if without_time(known) == without_time(patch) else at
         else:
             wanted = time or at
         if wanted and wanted != time:
             given.append((index, wanted))
     return given
-
-
-def _patches(job: Manifest) -> list[Manifest]:
-    return [_without_time(one) for one in items(job, "spec", "runtimePatches")]
-
-
-def _without_time(patch: Json) -> Manifest:
-    return {key: value for key, value in child(patch).items() if key != "time"}

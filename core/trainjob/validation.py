@@ -107,7 +107,7 @@ def update_problems(before: Manifest, after: Manifest, active: Mapping[str, int]
         after: The TrainJob after it.
         active: Name of each replicatedJob of the JobSet -> how many Jobs are active.
     """
-    if _patches(before) == _patches(after):
+    if patches_of(before) == patches_of(after):
         return []
     suspended = any(child(job, "spec").get("suspend") is True for job in (before, after))
     if not suspended:
@@ -119,9 +119,11 @@ def update_problems(before: Manifest, after: Manifest, active: Mapping[str, int]
     ]
 
 
-def _patches(job: Manifest) -> list[Manifest]:
+def patches_of(job: Manifest) -> list[Manifest]:
     """Return the patches without their times, which the API server's side writes."""
-    return [
-        {key: value for key, value in child(one).items() if key != "time"}
-        for one in items(job, "spec", "runtimePatches")
-    ]
+    return [without_time(one) for one in items(job, "spec", "runtimePatches")]
+
+
+def without_time(patch: Json) -> Manifest:
+    """Return what a patch asks for."""
+    return {key: value for key, value in child(patch).items() if key != "time"}

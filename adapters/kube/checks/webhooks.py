@@ -12,14 +12,11 @@ from core.ports.cluster import (
     RAYJOBS,
     TRAINING_RUNTIMES,
     TRAINJOBS,
+    WEBHOOK_CONFIGURATIONS,
     Resource,
 )
 from core.values.documents import Json, Manifest, child, items, text
 
-CONFIGURATIONS = tuple(
-    Resource("admissionregistration.k8s.io", "v1", f"{kind.lower()}s", kind)
-    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-)
 _SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
 _PASSING = {
     "RayJob": (RAYJOBS, RAYCLUSTERS),
@@ -34,7 +31,7 @@ def webhooks(view: ClusterView) -> Iterator[Finding]:
     With `failurePolicy: Fail`, as those of a Trainer that was switched off, nobody can create or
     change such an object.
     """
-    for resource in CONFIGURATIONS:
+    for resource in WEBHOOK_CONFIGURATIONS:
         try:
             configurations = view.cluster.list(resource).items
         except ObjectNotFound:
