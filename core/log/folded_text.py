@@ -6,7 +6,8 @@ what is looked for is then found in the folded text, and replaced in the text it
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 from core.log.secret_search import Occurrence
 
@@ -15,48 +16,84 @@ COLOURS = re.compile(
 )
 """Sequences of a terminal: CSI and OSC. Source: ECMA-48, sections 5.4 and 5.6."""
 
-_BREAKS = re.compile(rf"{COLOURS.pattern}|\\?\r?\n[ \t]{{0,40}}")
+_BREAK = re.compile(r"\n[ \t]{0,40}")
+"""Begins with a literal, so that the search for it is quick: what may stand before is looked at."""
 
 
 class FoldedText:
     """A text from which some parts were taken out."""
 
-    __slots__ = ("_ends", "_starts", "text")
-
-    def __init__(self, whole: str, taken_out: re.Pattern[str]) -> None:
-        pieces: list[str] = []
-        self._starts: list[int] = [0]
-        """Where in the folded text each piece begins."""
-        self._ends: list[int] = []
-        """Where in the whole text each piece begins."""
-        at = folded = 0
-        for found in taken_out.finditer(whole):
-            pieces.append(whole[at : found.start()])
-            self._ends.append(at)
-            folded += found.start() - at
-            self._starts.append(folded)
-            at = found.end()
-        pieces.append(whole[at:])
-        self._ends.append(at)
-        self.text = "".join(pieces)
+    def __init__(self, text: str, taken_out: Iterable[tuple[int, int]]) -> None:
+        """Take what is left of a text, and where what was taken out of it stood, in order."""
+        self.text = text
+        self._taken_out = taken_out
 
     def whole(self, start: int, end: int) -> tuple[int, int]:
         """Return where a part of the folded text that is not empty stands in the whole one."""
         return self._place(start), self._place(end - 1) + 1
 
     def _place(self, at: int) -> int:
-        piece = bisect_right(self._starts, at) - 1
-        return self._ends[piece] + at - self._starts[piece]
+        starts, ends = self._pieces
+        piece = bisect_right(starts, at) - 1
+        return ends[piece] + at - starts[piece]
+
+    @cached_property
+    def _pieces(self) -> tuple[list[int], list[int]]:
+        """Where each piece begins, in the folded text and in the whole one."""
+        starts, ends = [0], [0]
+        for start, end in self._taken_out:
+            starts.append(starts[-1] + start - ends[-1])
+            ends.append(end)
+        return starts, ends
+
+
+def _folded(whole: str, taken_out: Sequence[tuple[int, int]]) -> FoldedText:
+    ends = [0, *(end for _, end in taken_out)]
+    starts = [*(start for start, _ in taken_out), len(whole)]
+    text = "".join(map(whole.__getitem__, map(slice, ends, starts)))
+    return FoldedText(text, taken_out)
 
 
 def without_colours(text: str) -> FoldedText | None:
     """Return a text without a terminal's sequences; None if there are none."""
-    return FoldedText(text, COLOURS) if "\x1b" in text else None
+    return _folded(text, list(_colours(text))) if "\x1b" in text else None
 
 
 def in_one_line(text: str) -> FoldedText | None:
     """Return a text without line breaks and the blanks after them; None if there are none."""
-    return FoldedText(text, _BREAKS) if "\n" in text else None
+    if "\n" not in text:
+        return None
+    if "\x1b" in text or "\r\n" in text or "\\\n" in text:
+        return _folded(text, list(_breaks_and_colours(text)))
+    return FoldedText(_BREAK.sub("", text), _breaks_and_colours(text))
+
+
+def _colours(text: str) -> Iterator[tuple[int, int]]:
+    return (found.span() for found in COLOURS.finditer(text))
+
+
+def _breaks_and_colours(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what is taken out of a text to read it as one line: in order, and none within another.
+
+    A break may begin with a backslash and a carriage return, where they are not part of a colour.
+    """
+    done = 0
+    colours = list(_colours(text))
+    colours.reverse()
+    for found in _BREAK.finditer(text):
+        while colours and colours[-1][0] < found.start():
+            start, end = colours.pop()
+            if start >= done:
+                yield start, end
+                done = end
+        begin = found.start()
+        if begin < done:
+            continue  # within a colour
+        begin -= begin > done and text[begin - 1] == "\r"
+        begin -= begin > done and text[begin - 1] == "\\"
+        yield begin, found.end()
+        done = found.end()
+    yield from ((start, end) for start, end in reversed(colours) if start >= done)
 
 
 def unfolded(folded: FoldedText, found: Iterator[Occurrence]) -> Iterator[Occurrence]:

@@ -8,6 +8,9 @@ Telegram, Together, Twilio, Weights & Biases and xAI; age; RFC 7519 (JWT).
 """
 
 import re
+from collections.abc import Iterator
+
+from core.log.long_runs import long_runs
 
 CUT = "…"
 """Stands where a text was cut; never part of a secret."""
@@ -71,8 +74,7 @@ _ANYWHERE = {
     "AGE-SECRET-KEY-": r"AGE-SECRET-KEY-1[A-Z0-9]{20,}",
     "k_live_": r"[rsp]k_live_[A-Za-z0-9]{10,}",
     "k_test_": r"[rsp]k_test_[A-Za-z0-9]{10,}",
-    "o_v1_": r"do[oprt]_v1_[0-9a-f]{40,}",
-    "p_v1_": r"do[oprt]_v1_[0-9a-f]{40,}",
+    "_v1_": r"do[oprt]_v1_[0-9a-f]{40,}",
     "shp": r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
     ".atlasv1.": r"(?<![A-Za-z0-9])[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_=-]{40,}",
     "hooks.slack": r"(?<=hooks\.slack\.com/)[A-Za-z0-9/]{20,}",
@@ -90,3 +92,9 @@ ISSUED: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
 )
 """What is looked for begins with letters where it can: then the search for it is quick."""
+
+
+def issued_in(text: str) -> Iterator[re.Pattern[str]]:
+    """Yield the shapes that may occur in a text: those whose literal stands in one of its runs."""
+    runs = long_runs(text)
+    return (shape for needed, shape in ISSUED if needed in runs)

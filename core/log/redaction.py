@@ -22,7 +22,7 @@ from itertools import accumulate
 
 from core.log.chain import canonical
 from core.log.folded_text import in_one_line, unfolded, without_colours
-from core.log.secret_forms import LINE_LENGTH, Form
+from core.log.secret_forms import Form
 from core.log.secret_names import Promise
 from core.log.secret_places import visited
 from core.log.secret_search import MARKER_WORD, Occurrence, SecretSearch
@@ -145,11 +145,7 @@ class Redactor:
         lines = in_one_line(text) if not self._search.is_empty else None
         for folded in (coloured, lines):
             if folded is not None:
-                present = [
-                    form
-                    for form in self._search.present(folded.text)
-                    if len(form.text) >= LINE_LENGTH
-                ]
+                present = self._search.long_present(folded.text)
                 yield from unfolded(folded, self._search.occurrences(folded.text, present))
 
     def _replaced(self, text: str, found: Iterable[Occurrence]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from core.log.long_runs import is_run, long_runs
 from core.log.secret_forms import LINE_LENGTH, Form, forms_of
 
 MARKER_WORD = "redacted:"
@@ -33,7 +34,7 @@ class Occurrence(NamedTuple):
 class SecretSearch:
     """The forms of a set of secrets, ready to be searched for."""
 
-    __slots__ = ("_edges", "_secret_of", "numeric")
+    __slots__ = ("_anywhere", "_edges", "_in_runs", "_long", "_secret_of", "numeric")
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._secret_of: dict[Form, str] = {}
@@ -42,6 +43,9 @@ class SecretSearch:
             if len(secret) >= _SHORTEST:
                 for form in _forms(secret):
                     self._secret_of.setdefault(form, secret)
+        self._in_runs = [form for form in self._secret_of if is_run(form.text)]
+        self._anywhere = [form for form in self._secret_of if not is_run(form.text)]
+        self._long = [form for form in self._secret_of if len(form.text) >= LINE_LENGTH]
         self._edges = "\x00".join(form.text for form in self._secret_of)
         self.numeric = [form for form in self._secret_of if form.text.strip("-+.eE").isdigit()]
         """Those that may hide in a JSON number."""
@@ -53,7 +57,13 @@ class SecretSearch:
 
     def present(self, text: str) -> list[Form]:
         """Return the forms that occur in `text`."""
-        return [form for form in self._secret_of if form.text in text]
+        found = [form for form in self._anywhere if form.text in text]
+        runs = long_runs(text)
+        return found + [form for form in self._in_runs if form.text in runs]
+
+    def long_present(self, text: str) -> list[Form]:
+        """Return the forms of `LINE_LENGTH` and more that occur in `text`."""
+        return [form for form in self._long if form.text in text]
 
     def occurrences(self, text: str, present: Sequence[Form]) -> Iterator[Occurrence]:
         """Yield every place where one of the forms `present` stands; they may overlap."""

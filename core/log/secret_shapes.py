@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from core.log.assigned_values import assigned_values, is_reference
 from core.log.credential_look import looks_drawn
-from core.log.issued_tokens import CUT, ISSUED
+from core.log.issued_tokens import CUT, issued_in
+from core.log.long_runs import SHORTEST
 
 __all__ = ["CUT", "Span", "may_hold_rest_of_key", "may_hold_secret", "secret_spans"]
 
@@ -51,13 +52,16 @@ _BEARER = re.compile(
 _BASIC = re.compile(r"basic[^\S\n]{1,4}([a-z0-9+/=]{8,})")
 _NOT_A_WORD = re.compile(r"[0-9=+/]|.[A-Z]")
 _COOKIES = re.compile(
-    r"(?<![\w])(?:(set-)?cookie2?)[\"'\\]{0,4}[^\S\n]{0,2}[:=][^\S\n]{0,4}(?:b?[\"'\\]{1,4})?"
+    r"cookie(?<!\wcookie)2?[\"'\\]{0,4}[^\S\n]{0,2}[:=][^\S\n]{0,4}(?:b?[\"'\\]{1,4})?"
     rf"([^\s=\"';,\\{CUT}]{{1,100}}=)"
 )
+_SET = re.compile(r"(?<!\w)set-\Z")
+_SET_LENGTH = 5
+"""Characters that are looked at before a cookie: whether it is set, and what is before that."""
 _ONE_COOKIE = re.compile(rf"[^\n\"'\\;{CUT}]*")
 _ALL_COOKIES = re.compile(rf"[^\n\"'\\{CUT}]*")
 _USER_OPTION = re.compile(
-    rf"""(?:\A|[\s"'])(?:-u|--user|--proxy-user)(?:[\s=]|["'],\s?["'])["']?"""
+    rf"""-(?<![^\s"']-)(?:u|-user|-proxy-user)(?:[\s=]|["'],\s?["'])["']?"""
     rf"""[^\s:"'{CUT}]{{1,100}}:([^\s"'{CUT}]{{1,1000}})"""
 )
 _RUNTIME_ENV_OPTION = re.compile(
@@ -110,14 +114,10 @@ def may_hold_rest_of_key(text: str) -> bool:
     return "PRIVATE KEY" in text
 
 
-_SHORTEST = 14
-"""Characters of the shortest token that an issuer made recognisable."""
-
-
 def may_hold_secret(string: str) -> bool:
     """Tell whether a string may show a secret by itself: not a single word, as most strings are."""
     return not string.isalnum() or (
-        len(string) >= _SHORTEST and (not string.isalpha() or string.isupper())
+        len(string) >= SHORTEST and (not string.isalpha() or string.isupper())
     )
 
 
@@ -146,9 +146,8 @@ def _lowered(text: str) -> str:
 
 
 def _by_shape(text: str) -> Iterator[Span]:
-    for needed, shape in ISSUED:
-        if needed in text:
-            yield from (Span(*found.span(), sure=True) for found in shape.finditer(text))
+    for shape in issued_in(text):
+        yield from (Span(*found.span(), sure=True) for found in shape.finditer(text))
     if may_hold_rest_of_key(text):
         yield from (Span(*found.span(), sure=True) for found in _PRIVATE_KEY.finditer(text))
         yield from _rest_of_key(text)
@@ -200,10 +199,11 @@ def _cookies(lowered: str) -> Iterator[Span]:
     for found in _COOKIES.finditer(lowered):
         if found.start() < done:
             continue
-        value = _ONE_COOKIE if found[1] else _ALL_COOKIES
+        before = lowered[max(0, found.start() - _SET_LENGTH) : found.start()]
+        value = _ALL_COOKIES if _SET.search(before) is None else _ONE_COOKIE
         rest = value.match(lowered, found.end())
         done = rest.end() if rest is not None else found.end()
-        yield Span(found.start(2), done, sure=False)
+        yield Span(found.start(1), done, sure=False)
 
 
 def _of_programs(text: str) -> Iterator[Span]:
