@@ -40,6 +40,7 @@ from core.jobs.pod_evidence import (
     trouble,
 )
 from core.kinds import JobState
+from core.log.redaction import joined
 from core.ports.clock import Clock
 from core.ports.cluster import Cluster
 from core.ports.evidence import EvidenceStore, PodWitness
@@ -358,7 +359,7 @@ class _Capture:
         """Let the job's redactor know what its Pods declare, whoever put it there."""
         uid = self._scene.job.identity.uid
         job = self._parts.live.learn(uid, secrets)
-        redactor = self._redactor.knowing(self._scene.job.secrets | secrets)
+        redactor = self._redactor.knowing(joined(self._scene.job.secrets, secrets))
         self._redactor = job.redactor if job is not None else redactor
 
     def _scrub(self, content: str) -> str:

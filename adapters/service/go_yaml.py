@@ -49,11 +49,15 @@ _DIGITS_MAX = 64
 """In base two; a whole number with more is beyond 64 bits."""
 
 
+class Unreadable(ValueError):
+    """It is YAML, and means nothing that is taken; the message holds nothing of the content."""
+
+
 def scalar(tag: str, written: str) -> Scalar:
     """Return what a scalar means; `tag` is the one it has, empty for one written plainly.
 
     Raises:
-        ValueError: it is not what its tag says. The content is not repeated.
+        Unreadable: it is not what its tag says.
     """
     if tag == BINARY:
         return _decoded(written)
@@ -66,7 +70,7 @@ def scalar(tag: str, written: str) -> Scalar:
         return written
     if tag == _KINDS["float"] and kind == _KINDS["int"] and isinstance(value, int):
         return float(value)
-    raise ValueError("a value that is not what its tag says")
+    raise Unreadable("a value that is not what its tag says")
 
 
 def _decoded(written: str) -> str:
@@ -75,7 +79,7 @@ def _decoded(written: str) -> str:
             errors="replace"
         )
     except binascii.Error:
-        raise ValueError("a value that is no base64") from None
+        raise Unreadable("a value that is no base64") from None
 
 
 def _resolved(written: str) -> tuple[str, Scalar]:
@@ -129,10 +133,10 @@ def key_text(key: Scalar) -> str:
     """Return the key of a map as JSON has it.
 
     Raises:
-        ValueError: it is nothing, or a whole number beyond 63 bits.
+        Unreadable: it is nothing, or a whole number beyond 63 bits.
     """
     if key is None or (isinstance(key, int) and key > _INT64_MAX):
-        raise ValueError("a key that JSON cannot have")
+        raise Unreadable("a key that JSON cannot have")
     if isinstance(key, bool):
         return "true" if key else "false"
     return _float_text(key) if isinstance(key, float) else str(key)

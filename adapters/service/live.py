@@ -75,6 +75,8 @@ class LiveJob:
     """Why it is only recorded; empty: it is controlled."""
     shown: bytes = b""
     """Its status and who wrote it as they were last seen; `packed` may hold an older one."""
+    is_told_left_out: bool = False
+    """Whether the program's log has named an annotation of it that is left out."""
 
     @property
     def manifest(self) -> Manifest:

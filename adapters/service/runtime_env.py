@@ -7,12 +7,12 @@ in a problem. Only the first document of a text counts.
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from math import isfinite
 
 import yaml
 
-from adapters.service.go_yaml import MERGE, STR, key_text, scalar
+from adapters.service.go_yaml import MERGE, STR, Unreadable, key_text, scalar
 from core.values.documents import Json, Manifest
 
 NODES_MAX = 20_000
@@ -33,10 +33,6 @@ VERSION = (1, 1)
 _MERGED = "<<"
 
 
-class _Refused(Exception):
-    """It is YAML, and not what is taken; the message holds nothing of it."""
-
-
 class _Limits:
     """Counts what a text holds, and refuses what is too deep or too much."""
 
@@ -48,9 +44,9 @@ class _Limits:
         self.nodes += 1
         self.depth += is_collection
         if self.depth > DEPTH_MAX:
-            raise _Refused(f"more than {DEPTH_MAX} maps and lists in each other")
+            raise Unreadable(f"more than {DEPTH_MAX} maps and lists in each other")
         if self.nodes > 2 * NODES_MAX:
-            raise _Refused(f"more than {NODES_MAX} values")
+            raise Unreadable(f"more than {NODES_MAX} values")
 
     def end(self) -> None:
         """Take note of the end of a map or list."""
@@ -106,7 +102,7 @@ class _Reader(yaml.SafeLoader):
         """Return the first document, None if there is nothing."""
         node: yaml.Node | None = self.get_node() if self.check_node() else None
         if self.yaml_version not in (None, VERSION):
-            raise ValueError("another version of YAML")
+            raise Unreadable("another version of YAML than 1.1")
         return node
 
 
@@ -122,22 +118,28 @@ def parse_runtime_env(text: str) -> tuple[Manifest | None, str]:
         _look_ahead(text)
         node = _Reader(text).first()
         found = None if node is None else _plain(node, [NODES_MAX])
-    except _Refused as error:
+    except Unreadable as error:
         return None, f"yaml: {error}"
     except yaml.MarkedYAMLError as error:
         return None, _where(error)
-    except Exception as error:  # noqa: BLE001 whatever a foreign text makes the parser stumble over
-        return None, f"not readable as YAML ({type(error).__name__})"
+    except UnicodeError:
+        return None, "yaml: half of a character (a lone surrogate), which no request can carry"
+    except RecursionError:
+        return None, "yaml: a map or list that holds itself"
+    except Exception:  # noqa: BLE001 whatever a foreign text makes the parser stumble over
+        return None, "not readable as YAML; try it with any YAML reader"
     if found is not None and not isinstance(found, Mapping):
         return None, f"a YAML map is needed, found {_kind(found)}"
     return found, ""
 
 
 def _where(error: yaml.MarkedYAMLError) -> str:
-    mark = error.problem_mark
-    place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
     problem = re.split("['\"]", error.problem or "not readable as YAML")[0].strip()
-    return f"yaml: {problem[:PROBLEM_CHARACTERS_MAX]}{place}"
+    return f"yaml: {problem[:PROBLEM_CHARACTERS_MAX]}{_place(error.problem_mark)}"
+
+
+def _place(mark: yaml.Mark | None) -> str:
+    return f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
 
 
 def _kind(found: Json) -> str:
@@ -149,14 +151,15 @@ def _kind(found: Json) -> str:
 def _plain(node: yaml.Node, budget: list[int]) -> Json:
     budget[0] -= 1
     if budget[0] < 0:
-        raise _Refused(f"more than {NODES_MAX} values")
+        raise Unreadable(f"more than {NODES_MAX} values")
     if isinstance(node, yaml.SequenceNode):
         return [_plain(item, budget) for item in node.value]
     if isinstance(node, yaml.MappingNode):
         return dict(_pairs(node, budget))
-    value = scalar(node.tag, node.value)
-    if isinstance(value, float) and not isfinite(value):
-        raise ValueError("a number that JSON cannot hold")
+    with _placed(node):
+        value = scalar(node.tag, node.value)
+        if isinstance(value, float) and not isfinite(value):
+            raise Unreadable("a number that JSON cannot hold")
     return _sendable(value) if isinstance(value, str) else value
 
 
@@ -168,9 +171,11 @@ def _pairs(node: yaml.MappingNode, budget: list[int]) -> Iterator[tuple[str, Jso
                 budget[0] -= 1
                 yield from _pairs(part, budget)
             continue
-        if not isinstance(key, yaml.ScalarNode):
-            raise ValueError("a key that is no text")  # noqa: TRY004 it is not a wrong argument
-        yield _sendable(key_text(scalar(key.tag, key.value))), _plain(value, budget)
+        with _placed(key):
+            if not isinstance(key, yaml.ScalarNode):
+                raise Unreadable("a key that is no text")
+            name = key_text(scalar(key.tag, key.value))
+        yield _sendable(name), _plain(value, budget)
 
 
 def _merged(node: yaml.Node) -> Iterator[yaml.MappingNode]:
@@ -178,8 +183,18 @@ def _merged(node: yaml.Node) -> Iterator[yaml.MappingNode]:
     parts = list(reversed(node.value)) if isinstance(node, yaml.SequenceNode) else [node]
     for part in parts:
         if not isinstance(part, yaml.MappingNode):
-            raise ValueError("a map is needed for a merge")  # noqa: TRY004 it is not a wrong argument
+            with _placed(part):
+                raise Unreadable("a map is needed for a merge")
         yield part
+
+
+@contextmanager
+def _placed(node: yaml.Node) -> Iterator[None]:
+    """Let what cannot be read say where it stands."""
+    try:
+        yield
+    except Unreadable as error:
+        raise Unreadable(f"{error}{_place(node.start_mark)}") from None
 
 
 def _sendable(value: str) -> str:

@@ -33,7 +33,7 @@ from adapters.service.watching import (
     tell_gap,
 )
 from core.jobs.status_writers import StatusWriter
-from core.log.redaction import Redactor, secrets_in
+from core.log.redaction import Redactor, joined, secrets_in
 from core.trainjob.names import SNAPSHOT_ENDING
 from core.trainjob.observations import BelongingGone, JobSetGone, TrainJobGone
 from core.trainjob.phases import SUSPENDED, TERMINAL
@@ -89,8 +89,8 @@ class TrainJobListener:
             )
             around.confirmations.count(known.identity.stream_id, "TrainJob", at)
             return
-        secrets = secrets_in(manifest, None)
-        secrets |= known.secrets if known is not None else frozenset()
+        older = known.secrets if known is not None else frozenset()
+        secrets = joined(older, secrets_in(manifest, None))
         redactor = Redactor(around.door.redaction_key, secrets)
         identity = identify(around.door.cluster, manifest)
         job = LiveJob(

@@ -14,6 +14,7 @@ from adapters.service.confirmations import Confirmations
 from adapters.service.declared_secrets import secrets_of, secrets_of_child, secrets_of_parts
 from adapters.service.hands import FIRST_SIGHT, LiveWriter
 from adapters.service.inbox import Inbox
+from adapters.service.left_out import tell_left_out
 from adapters.service.live import (
     LiveChild,
     LiveJob,
@@ -31,7 +32,7 @@ from adapters.service.sightings import (
 from adapters.telemetry.logging import get_logger
 from core.jobs.observations import WatchInterrupted
 from core.jobs.status_writers import StatusWriter
-from core.log.redaction import Redactor
+from core.log.redaction import Redactor, joined
 from core.rayjob.children import (
     cluster_owner_uid,
     dashboard_address,
@@ -130,7 +131,7 @@ class JobListener:
             around.live.put_job(now)
             around.confirmations.count(known.identity.stream_id, "RayJob", at)
             return
-        secrets = secrets_of(manifest) | (known.secrets if known is not None else frozenset())
+        secrets = joined(known.secrets if known is not None else frozenset(), secrets_of(manifest))
         redactor = self._redactor(known, secrets)
         identity = identify(around.door.cluster, manifest)
         job = LiveJob(
@@ -147,6 +148,7 @@ class JobListener:
             others=others,
             recorded=recorded,
             shown=pack_status(manifest),
+            is_told_left_out=known is not None and known.is_told_left_out,
         )
         around.live.put_job(job)
         job = around.live.learn(identity.uid, secrets_of_parts(around.live, job)) or job
@@ -156,9 +158,7 @@ class JobListener:
         if known is None and others is not None and not recorded:
             told, sighting = after_another(sighting, others)
             around.inbox.put(identity.stream_id, told)
-        for problem in sighting.option_problems:
-            name = f"{identity.namespace}/{identity.name}"
-            log.warning("annotation_left_out", job=name, problem=problem)
+        tell_left_out(around.live, job, sighting.option_problems)
         around.inbox.put(identity.stream_id, sighting)
         if known is None or known.selected != job.selected or recorded or known.recorded:
             tell_children(around, job, at)  # which of them are meant follows from the status

@@ -18,7 +18,7 @@ from core.log.redaction import joined
 from core.log.secret_values import KNOWN_MAX
 from core.ports.cluster import PODS
 from core.trainjob.names import SNAPSHOT_KEY, snapshot_name
-from core.values.documents import Json, Manifest
+from core.values.documents import Json, Manifest, child
 from tests.adapters.service.owned import controller
 from tests.adapters.service.parts import Bench
 from tests.adapters.service.test_capturing import Scene, scene
@@ -239,3 +239,29 @@ def test_a_job_that_is_edited_again_and_again_knows_no_more_than_there_is_room_f
     assert len(both) == KNOWN_MAX
     assert both >= more
     assert joined(both, more) is both
+
+
+@pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
+def test_so_it_is_with_what_its_author_writes_into_it_edit_by_edit(kind: str) -> None:
+    """Before, each edit of a job made its redactor longer by what it declared, for ever."""
+    bench = Bench()
+    manifest = selecting() if kind == "RayJob" else trainjob()
+    listener = bench.jobs if kind == "RayJob" else TrainJobListener(bench.around)
+    each = KNOWN_MAX // 4
+    for edit in range(6):
+        env: Json = [
+            {"name": f"T{number}_PASSWORD", "value": f"edit-{edit}-{number:05}-xK9vQ7"}
+            for number in range(each)
+        ]
+        metadata: Manifest = {
+            **child(manifest, "metadata"),
+            "uid": "the-uid",
+            "resourceVersion": str(100 + edit),
+            "generation": 2 + edit,
+        }
+        spec: Manifest = {**child(manifest, "spec"), "env": env}
+        listener.seen({**manifest, "metadata": metadata, "spec": spec}, NOON)
+    job = bench.live.job("the-uid")
+    assert job is not None
+    assert len(job.secrets) == KNOWN_MAX
+    assert job.secrets >= {f"edit-5-{number:05}-xK9vQ7" for number in range(each)}

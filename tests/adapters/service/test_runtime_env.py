@@ -67,7 +67,10 @@ def test_keys_are_texts_as_json_has_them() -> None:
 
 
 def test_a_key_that_is_nothing_is_refused() -> None:
-    assert parse_runtime_env("null: c") == (None, "not readable as YAML (ValueError)")
+    assert parse_runtime_env("null: c") == (
+        None,
+        "yaml: a key that JSON cannot have at line 1, column 1",
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,7 +125,24 @@ def test_as_many_values_as_allowed_are_read() -> None:
 
 @pytest.mark.parametrize("text", ["&a [*a]", "&a {b: *a}", "&a {<<: *a}"])
 def test_what_holds_itself_is_refused(text: str) -> None:
-    assert parse_runtime_env(text)[1].startswith("not readable as YAML")
+    assert parse_runtime_env(text) == (None, "yaml: a map or list that holds itself")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: 1\n? [b]\n: c", "a key that is no text at line 2, column 3"),
+        ("a: 1\n<<: 5", "a map is needed for a merge at line 2, column 5"),
+        ("a:\n  - !!binary '#'", "a value that is no base64 at line 2, column 5"),
+        ("a: !!int x", "a value that is not what its tag says at line 1, column 4"),
+        ("a: !!float .inf", "a number that JSON cannot hold at line 1, column 4"),
+        ("%YAML 1.2\n---\na: b", "another version of YAML than 1.1"),
+        ('a: "\\ud800"', "half of a character (a lone surrogate), which no request can carry"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_words_with_its_place(text: str, said: str) -> None:
+    """No name of a Python class: who wrote the manifest need not know what reads it."""
+    assert parse_runtime_env(text) == (None, f"yaml: {said}")
 
 
 @pytest.mark.parametrize(
