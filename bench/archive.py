@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -100,7 +101,7 @@ def _verify(report: Report, ledger: Ledger, place: Path) -> None:
     assert not check_seals(ledger.seals, None, None, lambda _: None).faults
     report.figure("verify of what is left", time.perf_counter() - began, "s")
     began = time.perf_counter()
-    log = ArchivedLog(ledger.seals, place, lambda _: None)
-    assert not check_seals(log, None, None, lambda _: None).faults
-    assert not log.faults
+    with closing(ArchivedLog(ledger.seals, place, lambda _: None)) as log:
+        assert not check_seals(log, None, None, lambda _: None).faults
+        assert not log.faults
     report.figure("the seals with the files", time.perf_counter() - began, "s")

@@ -14,7 +14,14 @@ from adapters.forensics.bundle_files import read_file
 from adapters.forensics.signing import judge
 from adapters.ledger_wiring import ledger
 from adapters.telemetry.clock import SystemClock
-from core.forensics.bundle import Bundle, lines, vouched_to
+from core.forensics.bundle import FINGERPRINT_SHOWN, Bundle, vouched_to
+
+InPlaceOf = Annotated[
+    str,
+    typer.Option(
+        help="Fingerprint of the import that this one replaces, where the two tell a job otherwise."
+    ),
+]
 
 
 def import_(
@@ -31,6 +38,7 @@ def import_(
     key: Annotated[
         Path | None, typer.Option(help="Public key that its seal must be signed by.")
     ] = None,
+    in_place_of: InPlaceOf = "",
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
@@ -44,7 +52,7 @@ def import_(
             import_archive(file, job, public, None)
             return
         with ledger(settings_from(database_url, data_dir)) as opened:
-            import_archive(file, job, public, opened)
+            import_archive(file, job, public, opened, in_place_of)
         return
     bundle = read_file(file)
     identity = of_bundle(bundle, str(file)).identity
@@ -56,6 +64,7 @@ def import_(
             "checked",
             "green",
             f" {name} of cluster {identity.cluster}: {last} events, "
+            f"fingerprint {bundle.fingerprint[:FINGERPRINT_SHOWN]}, "
             f"{len(bundle.evidence)} pieces of evidence, {_proof(bundle, sealed)}",
         ),
         soft_wrap=True,
@@ -63,8 +72,7 @@ def import_(
     if check:
         return
     with ledger(settings_from(database_url, data_dir)) as opened:
-        opened.imports.check(bundle)
-        kept = opened.imports.keep(identity, last, "".join(lines(bundle)), SystemClock().now())
+        kept = opened.imports.keep(bundle, SystemClock().now(), in_place_of)
     said = "imported" if kept else "is there already, at least as long"
     console.print(f"{name} {said}", soft_wrap=True)
 

@@ -1,5 +1,6 @@
 """`jobledger verify`: is the log as it was written? Names the first row that is not."""
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -63,7 +64,8 @@ def verify(
         report = _walked(opened, extent, progress)
         task = progress.add_task("seals", total=opened.seals.last_position())
         log = _with_archives(opened, archives, progress)
-        sealed = check_seals(log, seals, public, lambda at: progress.update(task, completed=at))
+        with contextlib.closing(log) if isinstance(log, ArchivedLog) else contextlib.nullcontext():
+            sealed = check_seals(log, seals, public, lambda at: progress.update(task, completed=at))
         kept = list(beside_the_log(opened.engine)) if extent.is_all else []
     faults = [asdict(fault) for fault in report.faults]
     faults += [_beside(kind, what) for kind, what in kept]

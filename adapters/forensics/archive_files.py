@@ -10,17 +10,20 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Self
+from uuid import UUID
 
-from adapters.forensics.bundle_files import LINE_CHARACTERS_MAX, check_regular
+from adapters.forensics.bundle_files import LINE_CHARACTERS_MAX, bounded
+from adapters.forensics.foreign_files import check_regular, text_of
 from adapters.forensics.written_once import flush_directory, write_once
 from core.errors import BrokenChain, LedgerMisconfigured
 from core.forensics import archives
 from core.forensics.archives import Archive, ArchivedJob, ArchiveFile
 from core.forensics.bundle import Bundle, lines
 from core.forensics.bundle import read as read_bundle
+from core.forensics.foreign import NOT_ONE_OF_OURS, said
 from core.forensics.seals import Seal, document
 from core.forensics.seals import read as read_seal
 from core.log.chain import canonical
@@ -31,6 +34,9 @@ RECORDS = "archive-*.json"
 _BESIDE_JOBS = ('{"archive_file":', '{"sealed":')
 UNFINISHED_SECONDS = 86_400.0
 """An unfinished file that was not written to for so long belongs to nobody."""
+
+RECORD_BYTES_MAX = 256 << 20
+"""A longer record is none: that of a hundred thousand jobs has 50 MB."""
 
 _BLOCK = 1 << 20
 HEAD_CHARACTERS_MAX = 4096
@@ -111,23 +117,45 @@ def clear(directory: Path) -> None:
 
 
 def bundles(path: Path) -> Iterator[Bundle]:
-    """Yield every job of an archive; raise `BrokenChain` if one is not as it was written."""
-    told: list[str] = []
-    for line in _lines(path):
-        if not told and line.startswith(_BESIDE_JOBS):
-            continue
-        told.append(line)
+    """Yield every job of an archive, one at a time: what is in memory is no more than the largest.
+
+    Raises `BrokenChain` if one is not as it was written, or longer than a bundle may be.
+    """
+    told = (line for line in _lines(path) if not line.startswith(_BESIDE_JOBS))
+    for first in told:
+        yield read_bundle(bounded(_one_job(first, told, path), f"a job of {path}"))
+
+
+def _one_job(first: str, rest: Iterator[str], path: Path) -> Iterator[str]:
+    """Yield the lines of one job, and take no more from the rest than these."""
+    line: str | None = first
+    while line is not None:
+        yield line
         if line.startswith('{"end":'):
-            yield read_bundle(told)
-            told = []
-    if told:
-        raise BrokenChain(str(path), "it ends within a job")
+            return
+        line = next(rest, None)
+    raise BrokenChain(str(path), "it ends within a job")
 
 
-def seals(path: Path) -> list[Seal]:
-    """Return the seals of an archive; raise `BrokenChain` if one is not as it was made."""
-    found = (line for line in _lines(path) if line.startswith('{"sealed":'))
-    return [read_seal(canonical(json.loads(line)["sealed"]).decode()) for line in found]
+def seals_of(path: Path, streams: Callable[[UUID], bool]) -> tuple[int, dict[UUID, Seal]]:
+    """Return how many seals an archive has, and of those the newest for each stream asked for.
+
+    Raises `BrokenChain` if one is not as it was made, or if they are more than belong to a file.
+    """
+    count, newest = 0, dict[UUID, Seal]()
+    told = (line for line in _lines(path) if line.startswith('{"sealed":'))
+    for line in bounded(told, f"what {path} holds of seals"):
+        seal = _seal(line)
+        count += 1
+        newest.update((end.stream, seal) for end in seal.streams if streams(end.stream))
+    return count, newest
+
+
+def _seal(line: str) -> Seal:
+    try:
+        return read_seal(canonical(json.loads(line)["sealed"]).decode())
+    except NOT_ONE_OF_OURS as error:
+        raise BrokenChain("a seal of the archive", said(error)) from error
 
 
 def is_archive(path: Path) -> bool:
@@ -216,10 +244,7 @@ def keep_record(directory: Path, record: Archive) -> None:
 
 def kept_records(directory: Path) -> dict[int, bytes]:
     """Return the digests of the records of a directory, by number."""
-    try:
-        texts = [path.read_text(encoding="utf-8") for path in sorted(directory.glob(RECORDS))]
-    except (OSError, UnicodeDecodeError) as error:
-        raise LedgerMisconfigured(f"{directory} cannot be read: {error}") from error
+    texts = (text_of(path, RECORD_BYTES_MAX) for path in sorted(directory.glob(RECORDS)))
     return {record.number: record.digest for record in map(archives.read, texts)}
 
 
@@ -230,8 +255,8 @@ def _lines(path: Path) -> Iterator[str]:
                 if len(line) >= LINE_CHARACTERS_MAX:
                     raise BrokenChain(str(path), "a line is too long")
                 yield line
-    except (EOFError, gzip.BadGzipFile, UnicodeDecodeError) as error:
-        raise BrokenChain(str(path), f"it is not whole ({error})") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError) as error:
+        raise BrokenChain(str(path), f"it is not whole ({said(error)})") from error
     except OSError as error:
         raise LedgerMisconfigured(f"{path} cannot be read: {error}") from error
 

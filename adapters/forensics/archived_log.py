@@ -1,16 +1,17 @@
 """The log with what was archived put back, so that seals hold of it as they did when all was there.
 
 Every file is held against its record first. Of each event the sixty bytes that seals cover are kept
-in memory, nothing else.
+in a temporary file, nothing else, and of the files one job at a time is in memory.
 """
 
 import contextlib
-from bisect import bisect_left, bisect_right
+import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from uuid import UUID
 
 from adapters.forensics.archive_files import checked
+from adapters.forensics.archived_rows import ArchivedRows
 from core.errors import BrokenChain, LedgerMisconfigured
 from core.forensics.archives import Archive
 from core.forensics.sealing import Broken, SealedLog, SealFault
@@ -26,29 +27,31 @@ class ArchivedLog:
         """Files that are gone, or are not what their records say."""
         self.files = 0
         """Files that are what their records say."""
-        rows: list[tuple[int, bytes]] = []
+        self._rows = ArchivedRows()
         for record in _readable(log):
             progress(record.file.name)
             try:
-                rows += _rows(directory, record)
+                self._rows.add(_rows(directory, record))
             except (BrokenChain, LedgerMisconfigured) as error:
                 what = f"archive record {record.number}: {error}"
                 self.faults.append(_broken(what))
             else:
                 self.files += 1
-        rows.sort()
-        self._positions = [position for position, _ in rows]
-        self._packed = [row for _, row in rows]
+
+    def close(self) -> None:
+        """Forget what was read."""
+        self._rows.close()
 
     def sealed_rows(self, first: int, last: int) -> bytes:
         """Return the packed rows of a range, those of the log and those of the files."""
         here = self._log.sealed_rows(first, last)
-        at = slice(bisect_left(self._positions, first), bisect_right(self._positions, last))
-        if at.start == at.stop or len(here) == (last - first + 1) * ROW_BYTES:
+        if len(here) == (last - first + 1) * ROW_BYTES or not (
+            archived := self._rows.between(first, last)
+        ):
             return here
         there = [here[at : at + ROW_BYTES] for at in range(0, len(here), ROW_BYTES)]
         positions = {row[:8] for row in there}
-        added = [row for row in self._packed[at] if row[:8] not in positions]
+        added = [row for row in archived if row[:8] not in positions]
         return b"".join(sorted(there + added))  # the position comes first, big-endian
 
     def last_position(self) -> int:
@@ -102,19 +105,24 @@ def _readable(log: SealedLog) -> Iterator[Archive]:
         yield from log.archives()
 
 
-def _rows(directory: Path, record: Archive) -> list[tuple[int, bytes]]:
+def _rows(directory: Path, record: Archive) -> Iterator[tuple[int, bytes]]:
     path = directory / record.file.name
-    found = [
-        SealedRow(
-            position=item.position,
-            stream=item.record.stream_id,
-            version=item.record.version,
-            chain=item.record.chain,
-        )
-        for bundle in checked(path, record.file, record.jobs)
-        for item in bundle.events
-    ]
-    return [(row.position, pack(row)) for row in found]
+    for bundle in checked(path, record.file, record.jobs):
+        for item in bundle.events:
+            row = SealedRow(
+                position=item.position,
+                stream=item.record.stream_id,
+                version=item.record.version,
+                chain=item.record.chain,
+            )
+            yield row.position, _packed(path, row)
+
+
+def _packed(path: Path, row: SealedRow) -> bytes:
+    try:
+        return pack(row)
+    except struct.error as error:
+        raise BrokenChain(str(path), f"position {row.position} is none of a log") from error
 
 
 def _broken(what: str) -> Broken:

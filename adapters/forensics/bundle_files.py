@@ -2,10 +2,11 @@
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
+from adapters.forensics.foreign_files import check_regular
 from core.errors import BrokenChain, LedgerMisconfigured
 from core.forensics.bundle import Bundle, lines, read
 
@@ -35,9 +36,9 @@ def read_file(path: Path) -> Bundle:
             compressed = file.read(2) == GZIP_MAGIC
         if not compressed:
             with path.open(encoding="utf-8") as plain:
-                return read(_lines(plain))
+                return read(bounded(_lines(plain), "the bundle"))
         with gzip.open(path, "rt", encoding="utf-8") as packed:
-            return read(_lines(packed))
+            return read(bounded(_lines(packed), "the bundle"))
     except UnicodeDecodeError as error:
         raise BrokenChain(str(path), "it is no text") from error
     except zlib.error as error:
@@ -46,23 +47,22 @@ def read_file(path: Path) -> Bundle:
         raise LedgerMisconfigured(f"{path} cannot be read: {error}") from error
 
 
-def check_regular(path: Path) -> None:
-    """Refuse what is no file: a pipe would be waited for, a device never ends.
+def bounded(told: Iterable[str], where: str) -> Iterator[str]:
+    """Yield the lines of a bundle, as long as all of them are no more than a bundle has.
 
     Raises:
-        LedgerMisconfigured: it is none, or not there.
+        BrokenChain: it is longer.
     """
-    if path.exists() and not path.is_file():
-        message = f"{path} is no file: a bundle or an archive is needed"
-        raise LedgerMisconfigured(message)
+    total = 0
+    for line in told:
+        total += len(line)
+        if total > BUNDLE_CHARACTERS_MAX:
+            raise BrokenChain(where, f"it is longer than {BUNDLE_CHARACTERS_MAX >> 20} MB")
+        yield line
 
 
 def _lines(text: TextIO) -> Iterator[str]:
-    total = 0
     while line := text.readline(LINE_CHARACTERS_MAX):
-        total += len(line)
         if len(line) >= LINE_CHARACTERS_MAX:
             raise BrokenChain("the bundle", "a line is too long")
-        if total > BUNDLE_CHARACTERS_MAX:
-            raise BrokenChain("the bundle", f"it is longer than {BUNDLE_CHARACTERS_MAX >> 20} MB")
         yield line

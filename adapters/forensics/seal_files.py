@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from adapters.forensics.foreign_files import text_of
 from adapters.forensics.written_once import write_once
 from core.errors import BrokenChain, LedgerMisconfigured
 from core.forensics.seals import Seal, read, written
 
 PATTERN = "seal-*.json"
+
+SEAL_BYTES_MAX = 64 << 20
+"""A longer seal is none: that of a hundred thousand events has 12 MB."""
 
 
 def path_of(directory: Path, number: int) -> Path:
@@ -41,9 +45,10 @@ def kept(directory: Path) -> Sequence[Seal]:
     try:
         if not directory.is_dir():
             raise LedgerMisconfigured(f"{directory} is no directory of seals")
-        texts = [path.read_text(encoding="utf-8") for path in sorted(directory.glob(PATTERN))]
-    except (OSError, UnicodeDecodeError) as error:
+        paths = sorted(directory.glob(PATTERN))
+    except OSError as error:
         raise LedgerMisconfigured(f"{directory} cannot be read: {error}") from error
+    texts = (text_of(path, SEAL_BYTES_MAX) for path in paths)
     return sorted((read(text) for text in texts), key=lambda seal: seal.number)
 
 

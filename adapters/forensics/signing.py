@@ -18,12 +18,14 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from adapters.forensics.foreign_files import content_of
 from core.errors import LedgerMisconfigured
 from core.forensics.seals import Signature
 
 ALGORITHM = "ed25519"
 KEY_DIGITS = 16
 PUBLIC_SUFFIX = ".pub"
+KEY_BYTES_MAX = 1 << 16
 
 
 class SealSigner:
@@ -109,7 +111,4 @@ def judge(path: Path) -> SealJudge:
 
 
 def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise LedgerMisconfigured(f"{path} cannot be read: {error.strerror}") from error
+    return content_of(path, KEY_BYTES_MAX)

@@ -65,7 +65,7 @@ SERVICE_FUNCTIONS = (
     "ensure_partitions_v1",
     "add_seal_v2",
     "put_evidence_v1",
-    "keep_import_v1",
+    "keep_import_v2",
     "put_report_rows_v1",
     "analyze_grown_v1",
     "beat_v1",

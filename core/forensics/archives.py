@@ -14,6 +14,7 @@ from hashlib import sha256
 from uuid import UUID
 
 from core.errors import BrokenChain
+from core.forensics.foreign import NOT_ONE_OF_OURS, said
 from core.forensics.required import instant, whole
 from core.forensics.seals import FIRST, Signature, read_signature, signature_document
 from core.log.chain import canonical
@@ -149,9 +150,10 @@ def read(text_of_it: str) -> Archive:
     try:
         kept: Json = json.loads(text_of_it)
         archive = _read(kept)
-    except (ValueError, TypeError, KeyError, IndexError) as error:
-        raise BrokenChain("an archive record", f"it cannot be read ({error})") from error
-    if archive.digest.hex() != text(kept, "digest"):
+        is_whole = archive.digest.hex() == text(kept, "digest")
+    except NOT_ONE_OF_OURS as error:
+        raise BrokenChain("an archive record", f"it cannot be read ({said(error)})") from error
+    if not is_whole:
         what = "it does not have the digest that it names"
         raise BrokenChain(f"archive record {archive.number}", what)
     return archive

@@ -7,7 +7,6 @@ is named by its digest, and the seal says where the stream stood when it was mad
 """
 
 import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from core.errors import BrokenChain
+from core.forensics.foreign import NOT_ONE_OF_OURS, said
 from core.forensics.required import instant, whole
 from core.forensics.sealing import Judge
 from core.forensics.seals import Seal, document
@@ -26,6 +26,9 @@ from core.values.ids import EventId, StreamId
 from core.values.instants import Instant, parse_rfc3339
 
 FORMAT = "jobledger bundle 1"
+
+FINGERPRINT_SHOWN = 16
+"""Characters of a fingerprint that are told; so many tell any two apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,11 @@ class Bundle:
     def stream(self) -> StreamId:
         """Return whose job it is."""
         return self.events[0].record.stream_id
+
+    @property
+    def fingerprint(self) -> str:
+        """Return what tells it from every other story of the job: its last link, in hexadecimal."""
+        return self.events[-1].record.chain.hex()
 
 
 def evidence_digest(content: bytes) -> str:
@@ -107,28 +115,12 @@ def read(told: Iterable[str]) -> Bundle:
     for count, line in enumerate(told, start=1):
         try:
             read_so_far.take(line)
-        except _NOT_ONE_OF_OURS as error:
-            raise BrokenChain(f"line {count} of the bundle", _said(error)) from error
+        except NOT_ONE_OF_OURS as error:
+            raise BrokenChain(f"line {count} of the bundle", said(error)) from error
     try:
         return read_so_far.finished()
-    except _NOT_ONE_OF_OURS as error:
-        raise BrokenChain("the bundle", _said(error)) from error
-
-
-_NOT_ONE_OF_OURS = (
-    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
-    *(RecursionError, binascii.Error),
-)
-"""What reading a foreign file may come to: wrong types, numbers beyond any, endless nesting."""
-
-_SAID_MAX = 200
-
-
-def _said(error: Exception) -> str:
-    """Return what is wrong with a line; a foreign file may be quoted at length in it."""
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    return (str(error) or type(error).__name__)[:_SAID_MAX]
+    except NOT_ONE_OF_OURS as error:
+        raise BrokenChain("the bundle", said(error)) from error
 
 
 class _Reading:

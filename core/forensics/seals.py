@@ -11,7 +11,6 @@ up to it: as every seal holds the digest of the one before, the newest vouches f
 """
 
 import base64
-import binascii
 import hashlib
 import json
 import struct
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from core.errors import BrokenChain
+from core.forensics.foreign import NOT_ONE_OF_OURS, said
 from core.forensics.required import whole
 from core.log.chain import canonical
 from core.values.documents import Json, Manifest, child, items, text
@@ -199,9 +199,10 @@ def read(text_of_it: str) -> Seal:
     try:
         kept: Json = json.loads(text_of_it)
         seal = _read(kept)
-    except (ValueError, TypeError, KeyError, IndexError, binascii.Error) as error:
-        raise BrokenChain("a seal", f"it cannot be read ({error})") from error
-    if seal.digest.hex() != text(kept, "digest"):
+        is_whole = seal.digest.hex() == text(kept, "digest")
+    except NOT_ONE_OF_OURS as error:
+        raise BrokenChain("a seal", f"it cannot be read ({said(error)})") from error
+    if not is_whole:
         raise BrokenChain(f"seal {seal.number}", "it does not have the digest that it names")
     return seal
 

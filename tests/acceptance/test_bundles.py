@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
-from adapters.cli.dossiers import of_bundle
 from adapters.cli.exit_codes import ExitCode
 from adapters.forensics.bundle_files import read_file
 from adapters.postgres.imports import Imports
-from core.errors import BrokenChain
+from core.errors import LedgerUnavailable
 from core.forensics.bundle import Bundle, cut, lines, read
 from core.log.chain import GENESIS, link
 from tests.support import rayjob_stories as stories
@@ -80,21 +80,70 @@ def test_an_imported_job_is_found_by_its_name_in_another_ledger(
     elsewhere.jobledger("replay", "another", code=ExitCode.NOT_FOUND)
 
 
-def test_a_longer_bundle_that_tells_a_job_otherwise_does_not_replace_an_import(
-    filled: Terminal, ledger_url: str
+def test_a_bundle_that_tells_a_job_otherwise_replaces_no_import_in_either_order(
+    filled: Terminal, terminal: Terminal, database_url: str
 ) -> None:
-    """Anybody can make a chain that is whole, and a longer one too."""
+    """Anybody can make a chain that is whole, and a longer one too; which came first says nothing.
+
+    The one that is kept stays until the operator names it.
+    """
+    filled.jobledger("export", "failed", "--to", "genuine.bundle")
+    genuine = read_file(filled.directory / "genuine.bundle")
+    forged = replace(resealed(genuine), seal=None)
+    short = replace(cut(genuine, len(genuine.events) - 2), seal=None)
+    (filled.directory / "forged.bundle").write_text("".join(lines(forged)))
+    (filled.directory / "short.bundle").write_text("".join(lines(short)))
+    elsewhere = terminal.with_environment(DATABASE_URL=database_url)
+    elsewhere.jobledger("db", "upgrade")
+    for first, second in ((forged, "short"), (short, "forged")):
+        mine = "forged" if first is forged else "short"
+        named = () if first is forged else ("--in-place-of", forged.fingerprint[:16])
+        assert "imported" in elsewhere.jobledger("import", f"{mine}.bundle", *named).out
+        for given in ((), ("--in-place-of", first.fingerprint[:8]), ("--in-place-of", "f" * 16)):
+            ended = elsewhere.jobledger(
+                "import", f"{second}.bundle", *given, code=ExitCode.FOUND_WRONG
+            )
+            assert f"({first.fingerprint[:16]}, {len(first.events)} events)" in ended.err
+            assert f"--in-place-of {first.fingerprint[:16]}" in ended.err
+        kept = elsewhere.jobledger("export", "failed").out
+        assert events_of(kept) == events_of("".join(lines(first)))
+    elsewhere.jobledger("import", "genuine.bundle")  # continues the short one link by link
+    kept = elsewhere.jobledger("export", "failed").out
+    assert events_of(kept) == events_of("".join(lines(genuine)))
+
+
+def test_two_imports_in_one_moment_never_replace_each_other(
+    filled: Terminal, ledger_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     filled.jobledger("export", "failed", "--to", "failed.bundle")
     genuine = read_file(filled.directory / "failed.bundle")
     forged = resealed(genuine)
     with app_engine(ledger_url) as engine:
         imports = Imports(engine)
-        identity = of_bundle(genuine, "a test").identity
-        short = cut(genuine, len(genuine.events) - 2)
-        assert imports.keep(identity, len(short.events), "".join(lines(short)), NOON)
-        imports.check(genuine)
-        with pytest.raises(BrokenChain, match="imported before, and from version 1 on"):
-            imports.check(forged)
+        with monkeypatch.context() as patched:
+            patched.setattr(imports, "kept", lambda _: None)  # as it was a moment before
+            assert imports.keep(cut(forged, len(forged.events) - 1), NOON)
+            with pytest.raises(LedgerUnavailable, match="import this one again"):
+                imports.keep(genuine, NOON)
+        kept = imports.kept(genuine.stream)
+        assert kept is not None
+        assert kept.bundle().events == forged.events[:-1]
+
+
+def test_the_function_of_earlier_programs_replaces_nothing(
+    filled: Terminal, ledger_url: str
+) -> None:
+    filled.jobledger("export", "failed", "--to", "failed.bundle")
+    genuine = read_file(filled.directory / "failed.bundle")
+    with app_engine(ledger_url) as engine:
+        imports = Imports(engine)
+        assert imports.keep(cut(genuine, len(genuine.events) - 1), NOON)
+        with engine.connect() as connection:
+            longer = text("SELECT keep_import_v1(:id, 'c', 'n', 'x', 'u', 999, now(), 'forged')")
+            assert connection.execute(longer, {"id": genuine.stream}).scalar_one() is False
+        kept = imports.kept(genuine.stream)
+        assert kept is not None
+        assert kept.events == len(genuine.events) - 1
 
 
 def resealed(bundle: Bundle) -> Bundle:

@@ -1,7 +1,7 @@
 """A filled ledger that is archived in tests: what is in the log, in files, and what is wrong."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -97,11 +97,11 @@ class Site:
     def faults(self, *, with_files: bool = False) -> list[str]:
         """Return everything that `jobledger verify` would find."""
         walked = [str(fault.kind) for fault in verify(self.engine, lambda *_: None).faults]
-        log = ArchivedLog(self.ledger.seals, self.directory, lambda _: None)
         public = signing.judge(signing.public_path(self.key))
-        held = check_seals(
-            log if with_files else self.ledger.seals, self.copies, public, lambda _: None
-        )
+        with closing(ArchivedLog(self.ledger.seals, self.directory, lambda _: None)) as log:
+            held = check_seals(
+                log if with_files else self.ledger.seals, self.copies, public, lambda _: None
+            )
         of_files = [str(fault.kind) for fault in log.faults] if with_files else []
         return [*walked, *of_files, *(str(fault.kind) for fault in held.faults)]
 

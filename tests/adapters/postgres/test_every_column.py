@@ -26,8 +26,7 @@ from adapters.postgres.embedded import EmbeddedPostgres
 from adapters.postgres.tables import metadata
 from adapters.postgres.verify import verify
 from adapters.postgres.verify_tables import beside_the_log
-from core.forensics.bundle import Bundle, lines
-from core.forensics.dossier import Dossier, reader_of
+from core.forensics.bundle import Bundle
 from tests.house.test_docs import ROOT
 from tests.support.ledgers import app_engine, tampering
 from tests.support.postgres import fresh_database
@@ -84,9 +83,7 @@ def kept(postgres_server: EmbeddedPostgres, reported_template: str) -> Iterator[
         ledger.evidence.put(b"the end of a log", NOON)
         stream = next(iter(ledger.history.streams()))
         bundle = Bundle(exported_at=NOON, events=tuple(ledger.store.read_stream(stream)))
-        told = Dossier(events=bundle.events, evidence=reader_of({}), origin="here").identity
-        document = "".join(lines(bundle))
-        ledger.imports.keep(told, bundle.events[-1].record.version, document, NOON)
+        ledger.imports.keep(bundle, NOON)
         with engine.connect() as connection:
             connection.exec_driver_sql("SELECT slot_of_v1('somewhere')")
         yield Kept(url, engine, ledger)

@@ -1,0 +1,18 @@
+"""What reading a foreign document may come to, and how it is said in one line."""
+
+import binascii
+
+NOT_ONE_OF_OURS = (
+    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    *(RecursionError, binascii.Error),
+)
+"""Wrong types, numbers beyond any, characters that are none, endless nesting."""
+
+_SAID_MAX = 200
+
+
+def said(error: Exception) -> str:
+    """Return what is wrong with a document; it may be quoted at length in the error."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return (str(error) or type(error).__name__)[:_SAID_MAX]
