@@ -5,7 +5,7 @@ relist of many
 finished jobs reads nothing from the log.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from adapters.telemetry.logging import get_logger
@@ -82,6 +82,8 @@ class Slots:
 
     def __init__(self, store: EventStore) -> None:
         self._store = store
+        self.on_read: Callable[[StreamId, Sequence[StoredEvent]], None] = lambda *_: None
+        """Is told of each stream that was read from the log."""
         self._held: dict[StreamId, Slot] = {}
         self._finished: dict[StreamId, Finished] = {}
 
@@ -114,6 +116,7 @@ class Slots:
             self._held.pop(stream, None)
         else:
             self._held[stream] = slot
+            self.on_read(stream, stored)
 
     def held(self, stream: StreamId) -> Slot | None:
         """Return a job that is held."""

@@ -2,6 +2,7 @@
 
 A job that is edited all the time, or whose children somebody rewrites, would fill the log and keep
 the others waiting. Nothing of it is dropped but looks at things that were looked at again since.
+What a job has used is read with it from the log, so that a restart gives none of it back.
 """
 
 from collections.abc import Sequence
@@ -9,9 +10,10 @@ from collections.abc import Sequence
 from adapters.service.inbox import Arrival
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
-from core.jobs.budget import Budget, whole_budget
+from core.jobs.budget import Budget, budget_after, whole_budget
 from core.jobs.observations import DecisionDue, NothingNew, StatusWritten
 from core.kinds import JobObservation
+from core.log.envelope import StoredEvent
 from core.ports.clock import Clock
 from core.rayjob.observations import ClusterSeen, HeadPodSeen, ManifestSeen, SubmitterSeen
 from core.trainjob.observations import JobSetSeen, RuntimeSeen, TrainJobSeen
@@ -46,6 +48,16 @@ class Slowing:
             admitted += [(stream, observation) for observation in self._held.pop(stream)]
         self._metrics.jobs_slowed.set(len(self._held))
         return admitted
+
+    def read(self, stream: StreamId, stored: Sequence[StoredEvent]) -> None:
+        """Take note of what the log says that a job has used; what is known here is not undone."""
+        now, today = self._clock.monotonic(), self._clock.now()
+        ages = ((today - item.record.recorded_at).total_seconds() for item in stored)
+        found = budget_after(self._per_hour, now, ages)
+        known = self._budgets.get(stream)
+        if found.is_whole or (known is not None and known.now(now).left <= found.left):
+            return
+        self._budgets[stream] = found
 
     def spent(self, stream: StreamId, events: int) -> None:
         """Take note that so many events of a job were appended."""

@@ -76,6 +76,7 @@ class Turn:
         self._parts = parts
         self._follower = follower
         self._slowing = Slowing(parts.clock, parts.metrics, parts.job_events_per_hour)
+        parts.slots.on_read = self._slowing.read
         self.unheard: set[int] = set()
         """Shards of which observations were passed over, because they were not held."""
         self.set_back: set[StreamId] = set()

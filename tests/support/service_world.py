@@ -136,8 +136,10 @@ class Service:
         *,
         job_kinds: tuple[str, ...] = ("RayJob",),
         door: Door = DOOR,
+        job_events_per_hour: int = 6000,
     ) -> None:
         self.job_kinds, self.door = job_kinds, own_door(door)
+        self.job_events_per_hour = job_events_per_hour
         self.metrics = Metrics(CollectorRegistry())
         self.inbox, self.live, self.confirmations = Inbox(), LiveObjects(), Confirmations()
         self.clock, self.slots = clock, Slots(ports.store)
@@ -225,6 +227,7 @@ class Service:
             metrics=self.metrics,
             actor=actor,
             pause=self._pause,
+            job_events_per_hour=self.job_events_per_hour,
         )
 
     def _pause(self, seconds: float) -> bool:
@@ -277,6 +280,7 @@ class ServiceWorld:
     door: Door = DOOR
     is_shared: bool = False
     """Whether replicas share the work; else one stands by."""
+    job_events_per_hour: int = 6000
 
     def __post_init__(self) -> None:
         self.clock = SimulatedClock(NOON)
@@ -297,7 +301,15 @@ class ServiceWorld:
         self._runs += 1
         actor = f"{replica}/{self._runs}"
         ports, kinds = self._ports(), self.job_kinds
-        service = Service(ports, self.cluster, self.clock, actor, job_kinds=kinds, door=self.door)
+        service = Service(
+            ports,
+            self.cluster,
+            self.clock,
+            actor,
+            job_kinds=kinds,
+            door=self.door,
+            job_events_per_hour=self.job_events_per_hour,
+        )
         service.start()
         return service
 

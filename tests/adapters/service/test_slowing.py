@@ -2,7 +2,6 @@
 
 import pytest
 
-from adapters.service.slowing import Slowing
 from core.jobs.budget import whole_budget
 from core.ports.cluster import RAYJOBS
 from core.rayjob.spec import RayJobSpec
@@ -15,12 +14,8 @@ ONE_TURN = 40
 """More events than a single turn of these jobs brings."""
 EDITS, EVERY = 1200, 0.1
 """So many edits, so many seconds apart: two minutes."""
-
-
-def slowed(world: ServiceWorld) -> None:
-    """Let the service have a small budget."""
-    turn, service = world.service.turn, world.service
-    turn._slowing = Slowing(world.clock, service.metrics, PER_HOUR)  # noqa: SLF001 set by no test else
+EDITS_PER_RUN = 40
+"""So many edits until the service dies once more."""
 
 
 def slowed_jobs(world: ServiceWorld) -> float | None:
@@ -28,9 +23,8 @@ def slowed_jobs(world: ServiceWorld) -> float | None:
 
 
 def test_a_rayjob_that_is_edited_all_the_time_stays_within_its_budget() -> None:
-    world = ServiceWorld()
+    world = ServiceWorld(job_events_per_hour=PER_HOUR)
     world.plane.holds = True
-    slowed(world)
     stream = world.create(a_rayjob())
     world.run(lambda: world.phase("train") == "Running", "the job to run")
     spec = a_rayjob(shutdownAfterJobFinishes=True)["spec"]
@@ -51,9 +45,8 @@ def test_a_rayjob_that_is_edited_all_the_time_stays_within_its_budget() -> None:
 
 
 def test_a_slowed_job_still_ends() -> None:
-    world = TrainWorld()
+    world = TrainWorld(job_events_per_hour=PER_HOUR)
     world.jobsets.holds = True
-    slowed(world)
     world.install_runtime()
     stream = world.train()
     world.run(world.is_so("Created"), "the objects")
@@ -64,6 +57,39 @@ def test_a_slowed_job_still_ends() -> None:
     assert len(world.store.read_stream(stream)) <= PER_HOUR / 2 + ONE_TURN
     world.jobsets.holds = False
     world.run(world.is_so("Complete"), "the job to be over")
+
+
+def test_a_service_that_dies_again_and_again_gives_a_rayjob_no_more() -> None:
+    world = ServiceWorld(job_events_per_hour=PER_HOUR)
+    world.plane.holds = True
+    stream = world.create(a_rayjob())
+    world.run(lambda: world.phase("train") == "Running", "the job to run")
+    spec = a_rayjob(shutdownAfterJobFinishes=True)["spec"]
+    for number in range(EDITS // 2):
+        edited = {**spec, "ttlSecondsAfterFinished": number}
+        world.cluster.edit(RAYJOBS, "ml", "train", spec=edited)
+        world.clock.advance(EVERY)
+        world.step()
+        if number % EDITS_PER_RUN == 0:
+            world.restart()
+    assert len(world.store.read_stream(stream)) <= PER_HOUR / 2 + ONE_TURN
+    assert slowed_jobs(world) == 1
+
+
+def test_nor_a_trainjob() -> None:
+    world = TrainWorld(job_events_per_hour=PER_HOUR)
+    world.jobsets.holds = True
+    world.install_runtime()
+    stream = world.train()
+    world.run(world.is_so("Created"), "the objects")
+    for number in range(EDITS // 2):
+        world.change(labels={"n": str(number)})
+        world.clock.advance(EVERY)
+        world.step()
+        if number % EDITS_PER_RUN == 0:
+            world.restart()
+    assert len(world.store.read_stream(stream)) <= PER_HOUR / 2 + ONE_TURN
+    assert slowed_jobs(world) == 1
 
 
 def test_a_budget_is_used_at_once_by_half_and_comes_back_over_the_hour() -> None:
