@@ -4,12 +4,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from adapters.kube.decoding import ObjectPage, read_page
+from adapters.kube.errors import unreadable
 from adapters.kube.paths import collection_path
 from adapters.kube.transport import Request, Transport
 from core.ports.cluster import Resource
 
 PAGE_LIMIT = 500
 """Objects per page; what client-go's pager takes."""
+
+PAGES_MAX = 10_000
+"""Pages of one list: far more than etcd can hold, with the usual number of objects on each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +45,11 @@ def pages(transport: Transport, selection: Selection, limit: int) -> Iterator[Ob
     """Yield the objects page by page, `limit` each (0: all in one).
 
     All pages show the state at the first one's resourceVersion. Raises `VersionExpired` on the way
-    when the server forgets that state (its history is some minutes long): begin anew then.
+    when the server forgets that state (its history is some minutes long): begin anew then. Raises
+    `UnreadableAnswer` for a list that does not end.
     """
     token = ""
-    while True:
+    for _ in range(PAGES_MAX):
         paging = [("limit", str(limit))] if limit else []
         paging += [("continue", token)] if token else []
         request = Request(
@@ -55,6 +60,9 @@ def pages(transport: Transport, selection: Selection, limit: int) -> Iterator[Ob
         )
         page = read_page(request.what, transport.send(request))
         yield page
-        token = page.metadata.continue_token
+        before, token = token, page.metadata.continue_token
         if not token:
             return
+        if token == before:
+            raise unreadable(request.what, "the list goes on where it was, again and again")
+    raise unreadable(selection.about, f"a list of more than {PAGES_MAX} pages")

@@ -40,6 +40,12 @@ from core.values.instants import Instant
 UNREADABLE_TIMES = 3
 """So often the same place of a watch is tried again; then it is passed by a new list."""
 
+AT_ONCE_MAX = 3
+"""So often in a row a watch that was ended at once, and brought something, is resumed at once."""
+
+RELIST_SECONDS = 120.0
+"""A watch that could not be resumed, and lasted less, makes the next new list wait longer."""
+
 P = ParamSpec("P")
 
 _log = structlog.get_logger(__name__)
@@ -77,6 +83,7 @@ class Reflector:
         """Why everything is to be listed before the next watch; empty if it is not."""
         self._page_limit = timing.pace.page_limit
         self._unreadable_times = 0
+        self._short_watches = 0
         self._stream: WatchStream | None = None
         self._stopping = threading.Event()
         self._gate = threading.RLock()
@@ -109,15 +116,20 @@ class Reflector:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            listing = bool(self._list_reason)
-            try:
-                pause = self._list() if listing else self._watch()
-                self.health.last_error = ""
-            except Exception as failure:  # noqa: BLE001  # the watch must outlive whatever happens
-                pause = self._after(failure, listing=listing)
+            pause = self.run_once()
             self.health.pause_seconds = pause
             self._stopping.wait(pause)
             self.health.pause_seconds = 0.0
+
+    def run_once(self) -> float:
+        """List, or watch until the watch ends; return the pause before the next, in seconds."""
+        listing = bool(self._list_reason)
+        try:
+            pause = self._list() if listing else self._watch()
+            self.health.last_error = ""
+        except Exception as failure:  # noqa: BLE001  # the watch must outlive whatever happens
+            return self._after(failure, listing=listing)
+        return pause
 
     def _list(self) -> float:
         """Tell all that exists and what no longer does; return the pause before the watch."""
@@ -181,18 +193,38 @@ class Reflector:
         finally:
             self._stream = None
             stream.close()
-            worked = self._has_worked(begun)
-            if worked:
-                self._backoff.reset()
-        if worked or self.health.resource_version != version:
+            self._lasted(begun)
+        if self._has_worked(begun):
             return 0.0
-        # It was ended at once and brought nothing: not to be asked again in a tight loop.
-        return self._backoff.next_seconds()
+        return self._after_a_short_watch(has_news=self.health.resource_version != version)
+
+    def _after_a_short_watch(self, *, has_news: bool) -> float:
+        """Return the pause after a watch that was ended at once.
+
+        One that brought something is resumed at once a few times. Then it waits as well, though
+        not so long: something ends every watch, and each brings what came meanwhile.
+        """
+        if not has_news:
+            return self._backoff.next_seconds()
+        self._short_watches += 1
+        if self._short_watches <= AT_ONCE_MAX:
+            return 0.0
+        return min(self._backoff.next_seconds(), self._pace.healthy_seconds)
 
     def _has_worked(self, begun: float) -> bool:
         """Return whether a watch that was opened then has lasted long enough to be healthy."""
         enough = min(self._pace.healthy_seconds, self._pace.silence_seconds)
         return self._clock.monotonic() - begun >= enough
+
+    def _lasted(self, begun: float) -> None:
+        """Begin with the first pause again after a watch that worked.
+
+        One after which everything has to be listed anew must have lasted longer: a list costs more.
+        """
+        lasted = self._clock.monotonic() - begun
+        if self._has_worked(begun) and (not self._list_reason or lasted >= RELIST_SECONDS):
+            self._backoff.reset()
+            self._short_watches = 0
 
     def _tell_lines(self, stream: WatchStream) -> None:
         what = self._selection.about
@@ -227,7 +259,6 @@ class Reflector:
         if found and found != newest and not _is_older(found, newest):
             self.health.resource_version = found
             self._unreadable_times = 0
-            self._backoff.reset()
 
     def _after(self, failure: Exception, *, listing: bool) -> float:
         """Decide where to go on after a failure; return the pause before that."""

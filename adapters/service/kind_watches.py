@@ -13,8 +13,8 @@ from core.ports.cluster import Cluster, Resource, Subscription, Watches
 
 log = get_logger(__name__)
 
-ASK_AGAIN_SECONDS = 1.0
-"""Pause after an API server did not tell which kinds it serves."""
+ASK_AGAIN_SECONDS, ASK_AGAIN_SECONDS_MAX = 1.0, 10.0
+"""Pauses after an API server did not tell which kinds it serves: they double."""
 
 
 class SyncedKinds:
@@ -89,6 +89,7 @@ class KindWatches:
         self._lock = threading.Lock()
         self._trouble = ""
         """The latest error in asking which kinds are served."""
+        self._pause = ASK_AGAIN_SECONDS
         self.is_settled = False
         """Whether it is known which kinds of job are served now."""
 
@@ -148,8 +149,10 @@ class KindWatches:
         except ClusterError as error:
             self._trouble = str(error)
             log.warning("kinds_unclear", error=self._trouble)
-            self._stopping.wait(ASK_AGAIN_SECONDS)
+            self._stopping.wait(self._pause)
+            self._pause = min(2 * self._pause, ASK_AGAIN_SECONDS_MAX)
             return
+        self._pause = ASK_AGAIN_SECONDS
         self.is_settled = True
 
     def _ask_for(self, job_kind: str) -> None:
