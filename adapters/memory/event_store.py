@@ -102,7 +102,8 @@ class MemoryEventStore:
 
     def _judge(self, part: StreamAppend) -> AppendOutcome:
         written = self._streams.get(part.stream_id, [])
-        if self._leases.writer_epoch(shard_of(part.stream_id)) != part.events[0].epoch:
+        first = part.events[0]
+        if self._leases.writer(shard_of(part.stream_id)) != (first.actor, first.epoch):
             return AppendOutcome.FENCED
         if len(written) == part.expected_version:
             return AppendOutcome.APPENDED
@@ -151,8 +152,8 @@ def _require_parts(batch: Sequence[StreamAppend]) -> None:
     if len({part.stream_id for part in batch}) != len(batch):
         raise ValueError("this batch cannot be appended: a stream occurs twice")
     for part in batch:
-        envelopes = {(record.stream_id, record.epoch) for record in part.events}
-        if len(envelopes) != 1 or {part.stream_id} != {stream for stream, _ in envelopes}:
+        envelopes = {(record.stream_id, record.epoch, record.actor) for record in part.events}
+        if len(envelopes) != 1 or {part.stream_id} != {stream for stream, *_ in envelopes}:
             raise ValueError("this batch cannot be appended: a part has foreign events, or none")
         if part.rows.job.shard != shard_of(part.stream_id):
             raise ValueError("this batch cannot be appended: a row is of another shard")

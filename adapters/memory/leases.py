@@ -50,11 +50,11 @@ class MemoryLeases:
         with self.lock:
             return dict(sorted(self._leases.items()))
 
-    def writer_epoch(self, shard: int) -> int | None:
-        """Return the epoch under which appends to a shard are taken, or None if nobody holds it."""
+    def writer(self, shard: int) -> tuple[str, int] | None:
+        """Return whose appends to a shard are taken and under which epoch; None: nobody's."""
         with self.lock:
             lease = self._leases.get(shard)
-            return lease.epoch if lease and lease.owner else None
+            return (lease.owner, lease.epoch) if lease and lease.owner else None
 
     def _is_free(self, shard: int, owner: str, now: Instant) -> bool:
         lease = self._leases.get(shard)

@@ -87,10 +87,11 @@ def append_arguments(batch: Sequence[StreamAppend]) -> tuple[object, ...]:
     for number, part in enumerate(batch, start=1):
         _require(bool(part.events), "a part has no events")
         _require(part.rows.job.shard == shard_of(part.stream_id), "a row is of another shard")
-        envelopes = {(record.stream_id, record.epoch) for record in part.events}
+        first = part.events[0]
+        envelopes = {(record.stream_id, record.epoch, record.actor) for record in part.events}
         _require(
-            envelopes == {(part.stream_id, part.events[0].epoch)},
-            "a part has events of another stream or of two epochs",
+            envelopes == {(part.stream_id, first.epoch, first.actor)},
+            "a part has events of another stream, of two epochs or of two actors",
         )
         events.extend(part.events)
         numbers.extend([number] * len(part.events))

@@ -36,7 +36,7 @@ class AppendOutcome(StrEnum):
     CONFLICT = "conflict"
     """The stream is elsewhere: read it again and decide anew."""
     FENCED = "fenced"
-    """The shard's epoch is not the writer's, or nobody holds it: stop writing for this shard.
+    """The shard is not held by the events' actor under their epoch: stop writing for this shard.
 
     Judged before everything else: a fenced writer does not learn whether its events are there.
     """
@@ -60,10 +60,9 @@ class EventStore(Protocol):
     def append(self, batch: Sequence[StreamAppend]) -> Sequence[AppendResult]:
         """Append to several streams in one transaction; one result per part, in order.
 
-        A part is refused by itself (conflict, fenced); the others still go in. Epoch and shard are
-        those in the
-        part's events. Raises `BrokenChain` if a part does not continue its chain (nothing is
-        written then).
+        A part is refused by itself (conflict, fenced); the others still go in. Epoch, actor and
+        shard are those in the part's events. Raises `BrokenChain` if a part does not continue its
+        chain (nothing is written then).
         """
         ...
 

@@ -14,8 +14,12 @@ class Lease:
 
     shard: int
     epoch: int
-    """Grows with every change of hands; checked inside append."""
+    """Grows with every change of hands, and is checked inside append together with the owner.
+
+    Alone it would not do: a ledger that was set back may give the same epoch once more.
+    """
     owner: str
+    """One run of one process; the actor of what it appends."""
     until: Instant
     """By the database's clock."""
 

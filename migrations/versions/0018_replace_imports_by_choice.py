@@ -11,7 +11,7 @@ from sqlalchemy import DDL
 from adapters.postgres.functions import create_function
 
 revision = "0018"
-down_revision = "0015"
+down_revision = "0016"
 branch_labels = None
 depends_on = None
 

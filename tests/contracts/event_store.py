@@ -7,7 +7,7 @@ import pytest
 from core.errors import BrokenChain, LedgerUnavailable
 from core.log.chain import GENESIS, first_fault
 from core.ports.event_store import AppendOutcome, StreamAppend
-from tests.support.ledgers import Ledger
+from tests.support.ledgers import ANOTHER_WRITER, Ledger
 from tests.support.lost_acknowledgements import ForgetfulStore
 from tests.support.records import (
     StreamWriter,
@@ -168,7 +168,6 @@ class EventStoreContract:
         [
             {"type": "AttemptFailed"},
             {"schema_version": 2},
-            {"actor": "somebody"},
             {"causation_id": a_stream("x")},
             {"correlation_id": a_stream("x")},
             {"event_id": a_stream("x")},
@@ -184,6 +183,14 @@ class EventStoreContract:
         forged = replace(part.events[0], **change)  # type: ignore[arg-type]  # the fields differ in type
         with pytest.raises(BrokenChain, match="version 1: the link does not continue"):
             ledger.store.append([replace(part, events=(forged, part.events[1]))])
+        assert ledger.store.last_position() == 0
+
+    def test_nor_is_what_says_that_another_wrote_it(self, ledger: Ledger) -> None:
+        ledger.hand_over()
+        part = StreamWriter(a_stream(), epoch=2).next()
+        forged = replace(part.events[0], actor=ANOTHER_WRITER)
+        with pytest.raises(BrokenChain, match="version 1: the link does not continue"):
+            ledger.store.append([replace(part, events=(forged,))])
         assert ledger.store.last_position() == 0
 
     @pytest.mark.parametrize("field", ["occurred_at", "recorded_at"])

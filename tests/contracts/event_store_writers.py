@@ -11,7 +11,7 @@ from core.log.chain import GENESIS, first_fault
 from core.log.envelope import StoredEvent
 from core.ports.event_store import AppendOutcome
 from tests.contracts.event_store import APPENDED, FENCED, outcomes, written
-from tests.support.ledgers import TERM, Ledger
+from tests.support.ledgers import ANOTHER_WRITER, TERM, Ledger
 from tests.support.records import StreamWriter, a_stream, a_stream_in
 
 
@@ -28,8 +28,29 @@ class FencingContract:
         zombie = written(ledger, "a", 1)
         ledger.hand_over()
         assert outcomes(ledger, zombie.next()) == [FENCED]
-        heir = StreamWriter(zombie.stream_id, epoch=2, version=1, chain=zombie.chain)
+        heir = StreamWriter(
+            zombie.stream_id, epoch=2, actor=ANOTHER_WRITER, version=1, chain=zombie.chain
+        )
         assert outcomes(ledger, heir.next()) == [APPENDED]
+
+    def test_who_has_the_epoch_but_not_the_lease_is_fenced(self, ledger: Ledger) -> None:
+        """A ledger that lost its newest leases gives an epoch again, to whoever asks first."""
+        namesake = StreamWriter(a_stream("a"), actor="another run")
+        ours = StreamWriter(a_stream("b"))
+        assert outcomes(ledger, ours.next(None, None), namesake.next()) == [APPENDED, FENCED]
+        behind = StreamWriter(a_stream("c")).next(None, None)
+        assert outcomes(ledger, behind, namesake.next(None, None)) == [APPENDED, FENCED]
+        assert outcomes(ledger, namesake.next(), StreamWriter(a_stream("d")).next()) == [
+            FENCED,
+            APPENDED,
+        ]
+        assert ledger.store.read_stream(namesake.stream_id) == []
+
+    def test_a_part_has_one_actor(self, ledger: Ledger) -> None:
+        part = StreamWriter(a_stream()).next(None, None)
+        forged = replace(part.events[1], actor=ANOTHER_WRITER)
+        with pytest.raises(ValueError, match="cannot be appended"):
+            ledger.store.append([replace(part, events=(part.events[0], forged))])
 
     def test_an_epoch_from_the_future_is_fenced(self, ledger: Ledger) -> None:
         assert outcomes(ledger, StreamWriter(a_stream(), epoch=2).next()) == [FENCED]
@@ -85,7 +106,7 @@ def keep_writing(ledger: Ledger, name: str) -> list[StreamWriter]:
     for turn in range(25):
         parts = [writer.next(*([None] * (1 + turn % 3))) for writer in writers]
         if turn % 5 == 4:
-            broken = replace(parts[1].events[0], actor="nobody")
+            broken = replace(parts[1].events[0], type="Nothing")
             with pytest.raises(BrokenChain):
                 ledger.store.append([parts[0], replace(parts[1], events=(broken,))])
         if turn % 5 == 2:

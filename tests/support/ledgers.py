@@ -32,7 +32,7 @@ from core.ports.replicas import Replicas
 from core.values.ids import SHARDS
 from core.values.instants import Instant
 from tests.support.postgres import fresh_database, plain_url
-from tests.support.records import NOON
+from tests.support.records import NOON, WRITER
 
 APPEND_LOCK = "LOCK TABLE append_lock IN EXCLUSIVE MODE"
 """What every append waits for; in a transaction of a user who may."""
@@ -45,6 +45,10 @@ WAITING = """
 
 TERM = timedelta(minutes=5)
 """A lease that does not end during a test."""
+
+
+ANOTHER_WRITER = "another writer"
+"""Who has every shard after `Ledger.hand_over`."""
 
 
 @dataclass
@@ -69,7 +73,7 @@ class Ledger:
     pending: PendingDecisions
     history: History
     projections: Projections
-    writer: str = field(default="writer")
+    writer: str = field(default=WRITER)
 
     def take_all_shards(self) -> None:
         """Let `writer` hold every shard."""
@@ -78,7 +82,7 @@ class Ledger:
     def hand_over(self) -> None:
         """Let another writer take every shard: the epoch of each grows by one."""
         self.leases.release(self.writer)
-        self.leases.acquire("another writer", TERM, SHARDS)
+        self.leases.acquire(ANOTHER_WRITER, TERM, SHARDS)
 
 
 def memory_ledger() -> Ledger:

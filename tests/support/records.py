@@ -26,6 +26,9 @@ from core.values.instants import Instant
 
 NOON: Instant = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
+WRITER = "jobledger-0"
+"""Who holds the leases and writes the events, where a test does not care."""
+
 
 def a_stream(name: str = "train", created_at: Instant = NOON) -> StreamId:
     """Return the stream of the job called `name`."""
@@ -48,6 +51,7 @@ def an_event(
     data: Manifest | None = None,
     *,
     epoch: int = 1,
+    actor: str = WRITER,
     observation: str = "",
 ) -> EventRecord:
     """Return an event that continues a stream after the link `previous`.
@@ -65,7 +69,7 @@ def an_event(
         schema_version=1,
         occurred_at=at,
         recorded_at=at + timedelta(milliseconds=3),
-        actor="jobledger-0",
+        actor=actor,
         epoch=epoch,
         causation_id=seen,
         correlation_id=uuid5(NAMESPACE, f"{stream} 1"),
@@ -170,6 +174,7 @@ class StreamWriter:
 
     stream_id: StreamId
     epoch: int = 1
+    actor: str = WRITER
     version: int = 0
     chain: bytes = GENESIS
     written: list[EventRecord] = field(default_factory=list)
@@ -193,6 +198,7 @@ class StreamWriter:
                 chain,
                 payload,
                 epoch=self.epoch,
+                actor=self.actor,
                 observation=name,
             )
             records.append(record)

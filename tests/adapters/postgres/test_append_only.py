@@ -9,6 +9,7 @@ from psycopg import sql
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.postgres import plain_url
 from tests.support.records import (
+    WRITER,
     StreamWriter,
     a_decision_row,
     a_stream,
@@ -169,7 +170,7 @@ def test_a_temporary_table_cannot_stand_in_for_a_table_of_the_log(
     superuser.execute("SET ROLE jobledger_app")
     superuser.execute("CREATE TEMP TABLE shard_lease (shard int, epoch bigint, owner text)")
     superuser.execute("SET search_path = pg_temp, public")
-    superuser.execute("SELECT public.release_shards_v1('writer')")
+    superuser.execute("SELECT public.release_shards_v1(%s)", [WRITER])
     owners = superuser.execute("SELECT DISTINCT owner FROM public.shard_lease").fetchall()
     assert owners == [("",)]
 

@@ -20,10 +20,10 @@ pytestmark = pytest.mark.postgres
 EVERY = frozenset(range(SHARDS))
 
 
-def of_a_cluster(cluster: str, epoch: int) -> StreamAppend:
+def of_a_cluster(cluster: str, epoch: int, actor: str) -> StreamAppend:
     """Return the first append of a job with a pending decision."""
     stream = a_stream(cluster)
-    part = StreamWriter(stream, epoch=epoch).next(decisions=[a_decision_row(stream)])
+    part = StreamWriter(stream, epoch=epoch, actor=actor).next(decisions=[a_decision_row(stream)])
     assert part.rows.job is not None
     return replace(part, rows=replace(part.rows, job=replace(part.rows.job, cluster=cluster)))
 
@@ -51,10 +51,10 @@ def test_a_lease_of_one_cluster_is_good_for_its_own_appends_only(engine: Engine)
     east.acquire("a/1", TERM, SHARDS)
     epoch = west.acquire("b/1", TERM, SHARDS)[shard].epoch
     west.release("b/1")
-    (late,) = store.append([of_a_cluster("west", epoch)])
+    (late,) = store.append([of_a_cluster("west", epoch, "b/1")])
     assert late.outcome is AppendOutcome.FENCED, "its own lease is gone, whatever others hold"
     now = west.acquire("c/1", TERM, SHARDS)[shard].epoch
-    (done,) = store.append([of_a_cluster("west", now)])
+    (done,) = store.append([of_a_cluster("west", now, "c/1")])
     assert done.outcome is AppendOutcome.APPENDED
 
 
@@ -63,7 +63,7 @@ def test_what_is_open_and_due_is_that_of_the_own_cluster(engine: Engine) -> None
     for cluster in ("east", "west"):
         held = PostgresLeases(engine, cluster).acquire(f"{cluster}/1", TERM, SHARDS)
         epoch = held[shard_of(a_stream(cluster))].epoch
-        (done,) = store.append([of_a_cluster(cluster, epoch)])
+        (done,) = store.append([of_a_cluster(cluster, epoch, f"{cluster}/1")])
         assert done.outcome is AppendOutcome.APPENDED
     for cluster in ("east", "west"):
         stream = a_stream(cluster)

@@ -27,7 +27,7 @@ def engine(ledger_url: str) -> Iterator[Engine]:
     """A ledger with a job that works, one that is over, one that is gone, and a held lease."""
     made = open_engine(ledger_url)
     ledger = postgres_ledger(made)
-    ledger.leases.acquire("writer", LONG, SHARDS)
+    ledger.leases.acquire(ledger.writer, LONG, SHARDS)
     lives = {
         "busy": stories.working,
         "over": stories.succeeded,
