@@ -23,6 +23,7 @@ from adapters.kube.client import KubernetesCluster
 from adapters.ledger_wiring import Ledger
 from adapters.postgres.analyzing import analyze_grown
 from adapters.postgres.evidence import PostgresEvidence
+from adapters.postgres.identity import database_identity
 from adapters.postgres.schema_version import status
 from adapters.postgres.seals import PostgresSeals
 from adapters.postgres.verify import Extent, verify
@@ -42,6 +43,12 @@ log = get_logger(__name__)
 
 PARTITIONS_EVERY = timedelta(hours=6)
 ANALYZE_EVERY = timedelta(minutes=15)
+
+AFTER_A_FAILOVER = (
+    "the database was promoted or restored without it; if seals are kept elsewhere, take the "
+    "copies of those that were lost out of that directory (docs/howto/prove-the-log.md)"
+)
+"""For somebody whose ledger lost seals together with what they cover."""
 
 
 def seal_log(settings: Settings, engine: Engine) -> list[Seal]:
@@ -67,7 +74,9 @@ class SealingDuty:
     """Seals what is new from time to time; what prevents it is said, and tried again later.
 
     It remembers the newest seal it has seen, so that one that is taken away while it runs shows,
-    even if whoever does it corrects everything that speaks of it.
+    even if whoever does it corrects everything that speaks of it. What it remembers is of one
+    history of the database: a replica that was promoted may have lost seals with the last
+    transactions, which is said and no trouble of the seals that are there.
     """
 
     def __init__(self, settings: Settings, engine: Engine, told: Callable[[int], None]) -> None:
@@ -76,11 +85,14 @@ class SealingDuty:
         self._engine = engine
         self._told = told
         self._newest: Seal | None = None
+        self._history = ""
+        """The database whose newest seal is remembered."""
 
     def seal(self) -> None:
         """Seal what is new."""
         seals = PostgresSeals(self._engine)
         try:
+            self._forget_what_a_failover_lost(seals)
             require_same(seals, self._newest)
             for made in seal_log(self._settings, self._engine):
                 log.info("sealed", number=made.number, last=made.last, digest=made.digest.hex())
@@ -92,6 +104,20 @@ class SealingDuty:
             log.warning("not_sealed", error=str(error))
         else:
             self._told(1)
+
+    def _forget_what_a_failover_lost(self, seals: PostgresSeals) -> None:
+        """Hold what is remembered against its own history of the database only.
+
+        Whoever may only write to tables cannot begin another one: that takes the server.
+        """
+        history = database_identity(self._engine)
+        if self._newest is not None and history != self._history:
+            try:
+                require_same(seals, self._newest)
+            except BrokenChain as error:
+                log.warning("seals_lost_by_failover", error=str(error), remedy=AFTER_A_FAILOVER)
+            self._newest = None
+        self._history = history
 
 
 def analyze_quietly(engine: Engine) -> None:
