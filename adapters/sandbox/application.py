@@ -27,7 +27,7 @@ from adapters.sandbox.storage import Change, Storage
 from adapters.sandbox.targets import Target, target_of
 from adapters.sandbox.write_options import WriteOptions
 
-FIRST_NAMESPACES: Final = ("default", "kube-public", "kube-system")
+FIRST_NAMESPACES: Final = ("default", "jobledger", "kube-public", "kube-system")
 HEALTH_PATHS: Final = ("/healthz", "/livez", "/readyz")
 ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
