@@ -11,6 +11,7 @@ HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "compatibility.md"
 SUITES = {
     "test_kuberay.py": "KubeRay's operator",
+    "test_retrying.py": "KubeRay's operator",
     "test_trainer.py": "Trainer's manager",
 }
 ROW = re.compile(r"^\| .* \| `(\w+)`", re.MULTILINE)
