@@ -223,11 +223,11 @@ def _find_cluster(world: World, job: LiveJob, effect: OpenEffect, names: Attempt
 
 
 def _put_pod_group(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:
-    """Let the PodGroup of the job say who is to be placed together; in the end, nobody."""
-    del names
+    """Let the PodGroup say who is to be placed together; in the end, what is left, or nobody."""
     identity, name = job.identity, effect.wanted.name
     is_over = effect.wanted.kind is EffectKind.CLEAR_POD_GROUP
-    wanted = build_pod_group(job.manifest, is_over=is_over)
+    left = _left_of(world, job, names.cluster) if is_over and effect.wanted.uid else None
+    wanted = build_pod_group(job.manifest, is_over=is_over, left=left)
     found = world.cluster.get(VOLCANO_POD_GROUPS, identity.namespace, name)
     if found is None:
         if is_over:
@@ -245,6 +245,14 @@ def _put_pod_group(world: World, job: LiveJob, effect: OpenEffect, names: Attemp
     patch: dict[str, Json] = {**exactly(found), "spec": {**spec, "minResources": resources}}
     world.cluster.merge_patch(VOLCANO_POD_GROUPS, identity.namespace, name, patch)
     return Done(uid=uid)
+
+
+def _left_of(world: World, job: LiveJob, name: str) -> Manifest | None:
+    """Return the job's RayCluster as it is now, None if it is gone, going, or somebody else's."""
+    found = world.cluster.get(RAYCLUSTERS, job.identity.namespace, name)
+    if found is None or not is_controlled_by(found, job.identity.uid):
+        return None
+    return None if text(found, "metadata", "deletionTimestamp") else found
 
 
 def _suspend_workers(world: World, job: LiveJob, effect: OpenEffect, names: AttemptNames) -> Done:

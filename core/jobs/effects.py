@@ -38,7 +38,7 @@ class EffectKind(StrEnum):
     APPLY_POD_GROUP = "apply_pod_group"
     """Tell Volcano which Pods are to be placed together."""
     CLEAR_POD_GROUP = "clear_pod_group"
-    """Tell it that there are none any more."""
+    """Tell it that there are none any more, or after the end only those of the RayCluster."""
     DELETE_JOB = "delete_job"
     """Delete the RayJob itself, and so everything that it owns."""
     APPLY_OBJECTS = "apply_objects"

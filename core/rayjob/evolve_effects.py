@@ -132,6 +132,7 @@ def _unsent(state: RayJobState, effect: OpenEffect, event: EffectSuperseded) -> 
 
 def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per kind
     """Return the state with what the effect brought about."""
+    effect = _open(state, event.effect_id)
     state = _closed(state, event.effect_id)
     key = (event.kind, event.name)
     told = any(item.key == key and item.trouble == state.message for item in state.refused)
@@ -169,13 +170,15 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
             return state._replace(service_leads_to=there)
         case EffectKind.APPLY_POD_GROUP:
             grouped = replace(attempt, pod_group=True) if attempt is not None else None
-            return state._replace(attempt=grouped, pod_group_held=True)
+            return state._replace(attempt=grouped, pod_group_held=True, pod_group_reduced=False)
         case EffectKind.CLEAR_POD_GROUP:
+            if effect is not None and effect.wanted.uid:  # of a RayCluster that stays
+                return state._replace(pod_group_reduced=True)
             return state._replace(pod_group_held=False)
         case EffectKind.SUSPEND_WORKERS:
             if event.gone:
                 return remember_gone(state._replace(cluster=None), event.uid)
-            return state._replace(workers_suspended=True)
+            return state._replace(workers_suspended=True, pod_group_reduced=False)
         case EffectKind.DELETE_JOB:
             return state._replace(job_delete_asked=True)
         case EffectKind.APPLY_OBJECTS | EffectKind.DELETE_JOBSET:

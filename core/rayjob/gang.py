@@ -113,10 +113,20 @@ class _Part:
     suspended: bool = False
 
 
-def build_pod_group(job: Manifest, *, is_over: bool = False) -> Manifest:
-    """Return the PodGroup of a job (Volcano); once it `is_over`, nobody has to be placed."""
+def build_pod_group(
+    job: Manifest, *, is_over: bool = False, left: Manifest | None = None
+) -> Manifest:
+    """Return the PodGroup of a job (Volcano).
+
+    Once it `is_over`, only what is `left` has to be placed: a RayCluster, or nobody.
+    """
     given = texts(child(job, "metadata", "labels"))
-    members, needed = (0, {}) if is_over else _size(child(job, "spec"))
+    if not is_over:
+        members, needed = _size(child(job, "spec"))
+    elif left is None:
+        members, needed = 0, {}
+    else:
+        members, needed = _cluster_size(child(left, "spec"))
     spec: dict[str, Json] = {
         "minMember": members,
         "minResources": {name: str(found) for name, found in sorted(needed.items())},
@@ -149,12 +159,18 @@ def _size(spec: Manifest) -> tuple[int, Amounts]:
     The submitter asks, but does not count. Upstream counts the Pods within the limits of their
     group, and their needs by `replicas` alone.
     """
-    cluster = child(spec, "rayClusterSpec")
+    members, needed = _cluster_size(child(spec, "rayClusterSpec"))
+    return members, total((needed, _submitter_needs(spec)))
+
+
+def _cluster_size(cluster: Manifest) -> tuple[int, Amounts]:
+    """Return how many Pods a RayCluster has and what they ask for; suspended groups have none."""
     scales = cluster.get("enableInTreeAutoscaling") is True
     parts = [part for part in _parts(cluster) if not part.suspended]
     members = sum(part.least if scales else part.members for part in parts)
-    needs = [times(part.each, part.least if scales else part.replicas) for part in parts]
-    return members, total((*needs, _submitter_needs(spec)))
+    return members, total(
+        times(part.each, part.least if scales else part.replicas) for part in parts
+    )
 
 
 def _submitter_needs(spec: Manifest) -> Amounts:

@@ -173,7 +173,7 @@ def _effect(
         return None
     if event.kind is EffectKind.CLEAR_POD_GROUP:  # told of the RayJob, in words of its own
         target = f"{identity.namespace}/{identity.name}"
-        if isinstance(event, shared.EffectSucceeded):
+        if isinstance(event, shared.EffectSucceeded) and not event.already:
             done = told.done.format(target)
             return KubernetesEvent("Normal", "BatchSchedulerCleanedUp", told.action, done)
     if not isinstance(event, shared.EffectSucceeded):

@@ -213,6 +213,8 @@ class RayJobState(NamedTuple):
     """RayCluster to which the Service of the job's head leads; empty while there is none."""
     pod_group_held: bool = False
     """Volcano: a PodGroup asks for Pods to be placed together."""
+    pod_group_reduced: bool = False
+    """It asks for no more than what is left of the RayCluster after the end."""
     workers_suspended: bool = False
     """The RayCluster's worker groups were suspended at the end."""
     kept: bool = False

@@ -90,16 +90,23 @@ def is_grouped(state: RayJobState) -> bool:
 
 
 def _ungrouping(state: RayJobState) -> Iterator[WantedEffect]:
-    """Yield that the PodGroup asks for nobody any more, once there is nobody.
+    """Yield that the PodGroup asks for no more than what is left, and for nobody once that is gone.
 
     Between two attempts too: a pause must not keep the queue's resources from others.
     """
+    identity, cluster = state.identity, state.cluster
+    if not state.pod_group_held or identity is None:
+        return
+    name = pod_group_name(identity.name)
     between = state.phase is Phase.RETRYING and state.submitter is None
     over = between or state.phase is Phase.SUSPENDED or is_final(state)
-    identity = state.identity
-    if state.pod_group_held and over and state.cluster is None and identity is not None:
-        name = pod_group_name(identity.name)
+    gone = cluster is None or (is_final(state) and cluster.deleting)
+    if over and gone:
         yield WantedEffect(kind=EffectKind.CLEAR_POD_GROUP, name=name)
+    elif is_final(state) and cluster is not None and not state.pod_group_reduced:
+        policy = due_policy(state)  # what is about to become less is counted afterwards
+        if is_achieved(state, policy):
+            yield WantedEffect(kind=EffectKind.CLEAR_POD_GROUP, name=name, uid=cluster.uid)
 
 
 def _building(state: RayJobState) -> Iterator[WantedEffect]:

@@ -263,11 +263,6 @@ def _copied_limits(case: Case, one: Built, other: Built) -> Pair:
     return _changed(one, change), _changed(other, change)
 
 
-def _podgroup_after_end(case: Case, one: Built, other: Built) -> Pair:
-    del case
-    return _without(one, "podGroupEnded"), other
-
-
 KNOWN: Mapping[str, Rule] = {
     "kuberay-1-7-waits": _waits,
     "kuberay-1-7-submitter-labels": _submitter_labels,
@@ -284,7 +279,6 @@ KNOWN: Mapping[str, Rule] = {
     "rayjob-head-port-twice": _ports,
     "rayjob-hosts-0": _hosts,
     "rayjob-whole-numbers": _whole_numbers,
-    "rayjob-podgroup-after-end": _podgroup_after_end,
 }
 """A line of docs/differences.md -> what it takes away from a comparison."""
 

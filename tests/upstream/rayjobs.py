@@ -111,7 +111,11 @@ def ours(case: Case) -> Built:
     further = {}
     if case.scheduler == VOLCANO and not spec.cluster_selector:
         made.append(build_pod_group(job))
-        further["podGroupGone"] = _size(child(build_pod_group(job, is_over=True), "spec"))
+        (left,) = made[:1]
+        ended = build_pod_group(job, is_over=True, left=left)
+        gone = build_pod_group(job, is_over=True)
+        further["podGroupEnded"] = _size(child(ended, "spec"))
+        further["podGroupGone"] = _size(child(gone, "spec"))
     if mode is SubmissionMode.HTTP:
         further["Submission"] = _sent(build_submission(job, job_id, runtime_env))
     return Built(made={**_by_name(made), **further})

@@ -22,8 +22,8 @@ SERVICE = "train-head-svc"
 CREATE, UPDATE = EffectKind.CREATE_SERVICE, EffectKind.UPDATE_SERVICE
 
 
-def do(bench: Bench, job: LiveJob, effect: OpenEffect) -> Done:
-    return act(bench.office().world, job, effect, NAMES)
+def do(bench: Bench, job: LiveJob, effect: OpenEffect, names: AttemptNames = NAMES) -> Done:
+    return act(bench.office().world, job, effect, names)
 
 
 def leads_to(service: Manifest | None) -> str:
@@ -282,6 +282,27 @@ def test_a_pod_group_is_made_once_and_emptied_in_the_end() -> None:
     assert members(bench) == 0
     do(bench, job, bench.effect(job, APPLY, POD_GROUP))
     assert members(bench) == 2, "for the next attempt"
+
+
+def test_a_pod_group_asks_for_what_is_left_of_the_raycluster() -> None:
+    bench = Bench()
+    job = bench.job()
+    left_name = "train-x2x2x"
+    names = AttemptNames(number=1, cluster=left_name)
+    left = make(bench, RAYCLUSTERS, left_name, owner=job.identity.uid)
+    workers = {"groupName": "w", "replicas": 3, "maxReplicas": 3, "template": {"spec": {}}}
+    bench.cluster.edit(RAYCLUSTERS, "ml", left_name, spec={"workerGroupSpecs": [workers]})
+    do(bench, job, bench.effect(job, APPLY, POD_GROUP))
+    reduced = bench.effect(job, CLEAR, POD_GROUP, uid=text(left, "metadata", "uid"))
+    do(bench, job, reduced, names)
+    assert members(bench) == 4
+    workers["suspend"] = True
+    bench.cluster.edit(RAYCLUSTERS, "ml", left_name, spec={"workerGroupSpecs": [workers]})
+    do(bench, job, reduced, names)
+    assert members(bench) == 1
+    bench.cluster.delete(RAYCLUSTERS, "ml", left_name, uid=reduced.wanted.uid)
+    do(bench, job, reduced, names)
+    assert members(bench) == 0
 
 
 def test_a_pod_group_that_is_gone_needs_no_emptying() -> None:

@@ -12,7 +12,8 @@ from core.rayjob.decider import RAYJOB
 from core.rayjob.gang import build_pod_group
 from core.rayjob.installation import Installation
 from core.rayjob.manifests import build_cluster, build_submitter
-from core.values.documents import Manifest, child, text
+from core.rayjob.spec import DeletionPolicy, DeletionRule
+from core.values.documents import Json, Manifest, child, items, text
 from tests.rules.rayjob.jobs import WORKERS, Change, rayjob
 from tests.support.rayjob_builders import (
     HTTP,
@@ -47,6 +48,30 @@ BETWEEN = (
     cluster_gone(42),
 )
 """A first attempt has failed, nothing of it is left, and the next one has to wait."""
+STAYS = (
+    *seen(submission_mode=HTTP, **GROUPED),
+    done(APPLY, 0.7),
+    done(EffectKind.CREATE_CLUSTER, 1, uid="cluster-1"),
+    cluster("ready"),
+    done(EffectKind.SUBMIT_ENTRYPOINT, 11),
+    done(EffectKind.CREATE_SERVICE, 12),
+)
+"""A job at work whose RayCluster nothing deletes."""
+WORKERS_GO = (
+    DeletionRule(
+        policy=DeletionPolicy.WORKERS,
+        job_status="SUCCEEDED",
+        phase="",
+        ttl_seconds=30,
+        source="deletionRules[0]",
+    ),
+)
+SHRINKS = (
+    *seen(submission_mode=HTTP, deletion_rules=WORKERS_GO, has_deletion_strategy=True, **GROUPED),
+    *STAYS[len(seen(**GROUPED)) :],
+    poll("SUCCEEDED", 40),
+)
+"""A job that has ended, whose workers are suspended half a minute later."""
 QUEUED = {"metadata.labels": {"volcano.sh/queue-name": "gold", "ray.io/priority-class-name": "p1"}}
 
 
@@ -95,6 +120,65 @@ QUEUED = {"metadata.labels": {"volcano.sh/queue-name": "gold", "ray.io/priority-
             cluster_gone(42),
         ),
         status={"jobDeploymentStatus": "Complete"},
+        under_way=[f"clear_pod_group {GROUP}"],
+    ),
+    Outlook(
+        rule="while the RayCluster of an ended job stays, only its Pods are asked for",
+        story=(*STAYS, poll("SUCCEEDED", 40)),
+        status={"jobDeploymentStatus": "Complete"},
+        under_way=[f"clear_pod_group {GROUP}"],
+    ),
+    Outlook(
+        rule="once that is said, nothing is to be done",
+        story=(*STAYS, poll("SUCCEEDED", 40), done(CLEAR, 41)),
+        under_way=[],
+    ),
+    Outlook(
+        rule="while it runs, the PodGroup stays as it is",
+        story=(*STAYS, poll("RUNNING", 40)),
+        status={"jobDeploymentStatus": "Running"},
+        under_way=[],
+    ),
+    Outlook(
+        rule="somebody deletes the RayCluster of an ended job: nobody is asked for",
+        story=(*STAYS, poll("SUCCEEDED", 40), done(CLEAR, 41), cluster_gone(50)),
+        under_way=[f"clear_pod_group {GROUP}"],
+    ),
+    Outlook(
+        rule="and not even while it goes",
+        story=(
+            *STAYS,
+            poll("SUCCEEDED", 40),
+            done(CLEAR, 41),
+            cluster("ready", 50, deleting=True),
+        ),
+        under_way=[f"clear_pod_group {GROUP}"],
+    ),
+    Outlook(
+        rule="that is said once",
+        story=(
+            *STAYS,
+            poll("SUCCEEDED", 40),
+            done(CLEAR, 41),
+            cluster("ready", 50, deleting=True),
+            done(CLEAR, 51),
+            cluster_gone(60),
+        ),
+        under_way=[],
+    ),
+    Outlook(
+        rule="workers that are about to be suspended are no more counted before",
+        story=(*SHRINKS, done(CLEAR, 41), due(DecisionKind.DELETION_RULE, 70)),
+        under_way=[f"suspend_workers {cluster_of()}"],
+    ),
+    Outlook(
+        rule="once they are suspended, only the head is asked for",
+        story=(
+            *SHRINKS,
+            done(CLEAR, 41),
+            due(DecisionKind.DELETION_RULE, 70),
+            done(EffectKind.SUSPEND_WORKERS, 71, uid="cluster-1"),
+        ),
         under_way=[f"clear_pod_group {GROUP}"],
     ),
     Outlook(
@@ -189,6 +273,19 @@ def test_once_it_is_over_nobody_is_asked_for() -> None:
         "minMember": 0,
         "minResources": {},
     }
+
+
+def test_after_the_end_the_pods_of_what_is_left_are_asked_for() -> None:
+    job = sized({"spec.submissionMode": "SidecarMode"})
+    left = build_cluster(job, "train-x2x2x", 1, job_id="x")
+    spec = child(build_pod_group(job, is_over=True, left=left), "spec")
+    assert spec == {"minMember": 3, "minResources": {"cpu": "2500m", "memory": "4296Mi"}}
+    groups: Json = [
+        {**child(group), "suspend": True} for group in items(left, "spec", "workerGroupSpecs")
+    ]
+    smaller = {**left, "spec": {**child(left, "spec"), "workerGroupSpecs": groups}}
+    spec = child(build_pod_group(job, is_over=True, left=smaller), "spec")
+    assert spec == {"minMember": 1, "minResources": {"cpu": "1500m", "memory": "2248Mi"}}
 
 
 def made(scheduler: str, job: dict[str, Any]) -> tuple[Manifest, Manifest]:
