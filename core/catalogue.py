@@ -103,6 +103,7 @@ TYPES: Mapping[str, type[JobEvent]] = {
     "BelongingVanished": trainjob.BelongingVanished,
     "JobSetObserved": trainjob.JobSetObserved,
     "JobSetVanished": trainjob.JobSetVanished,
+    "TrainerProgressReported": trainjob.TrainerProgressReported,
     "OthersTrainStatusObserved": trainjob.OthersTrainStatusObserved,
 }
 """Stored name -> class of the newest version."""

@@ -8,7 +8,6 @@ for every shard that is gained later: until its jobs are taken up, nothing is do
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 
 from adapters.service.absences import Lookout, seek
 from adapters.service.confirmations import Confirmations
@@ -28,6 +27,7 @@ from adapters.service.reopening import is_settled
 from adapters.service.retelling import retell_shards
 from adapters.service.setting_back import SettingBack
 from adapters.service.slots import Slot, Slots
+from adapters.service.summing_up import sum_up
 from adapters.service.turn import WAIT_SECONDS, Turn
 from adapters.service.watching import Surroundings
 from adapters.service.workers import Workers
@@ -42,9 +42,6 @@ from core.rayjob.observations import JobIdentity
 from core.values.ids import SHARDS, StreamId, shard_of
 
 log = get_logger(__name__)
-
-CONFIRMATIONS_EVERY = timedelta(minutes=3)
-"""The latest that unchanged observations of a job are summed up in the log."""
 
 STARTING_WAIT_SECONDS = 0.02
 """How long a turn waits before the gates are open: what opens them is no observation."""
@@ -394,7 +391,4 @@ class Controller:
     def sum_up(self) -> None:
         """Carry out the duty of telling the log what was seen unchanged for a while."""
         parts = self._parts
-        for stream in parts.confirmations.older_than(parts.clock.now() - CONFIRMATIONS_EVERY):
-            total = parts.confirmations.take(stream)
-            if total is not None and parts.slots.held(stream) is not None:
-                parts.inbox.put(stream, total)
+        sum_up(parts.surroundings, parts.slots, parts.clock.now())

@@ -6,7 +6,7 @@ from core.jobs.observations import DecisionDue, EffectEnded, EvidenceSeen
 from core.kinds import JobObservation
 from core.rayjob.observations import ClusterGone, ClusterSeen, ManifestGone, ManifestSeen
 from core.rayjob.phases import FINAL
-from core.trainjob.observations import JobSetSeen, TrainJobGone, TrainJobSeen
+from core.trainjob.observations import JobSetSeen, ProgressSeen, TrainJobGone, TrainJobSeen
 from core.trainjob.phases import TERMINAL
 
 _REOPENING = (
@@ -17,6 +17,7 @@ _REOPENING = (
     DecisionDue,
     TrainJobGone,
     EvidenceSeen,
+    ProgressSeen,
 )
 """Observations besides the manifest that can mean something to a finished job."""
 

@@ -16,7 +16,7 @@ from core.kinds import JobObservation
 from core.log.envelope import StoredEvent
 from core.ports.clock import Clock
 from core.rayjob.observations import ClusterSeen, HeadPodSeen, ManifestSeen, SubmitterSeen
-from core.trainjob.observations import JobSetSeen, RuntimeSeen, TrainJobSeen
+from core.trainjob.observations import JobSetSeen, ProgressSeen, RuntimeSeen, TrainJobSeen
 from core.values.ids import StreamId
 
 log = get_logger(__name__)
@@ -92,7 +92,7 @@ def _subject(seen: JobObservation) -> tuple[object, ...] | None:
             return type(seen), seen.uid
         case DecisionDue():
             return type(seen), seen.decision_id
-        case RuntimeSeen() | StatusWritten() | NothingNew():
+        case RuntimeSeen() | StatusWritten() | NothingNew() | ProgressSeen():
             return (type(seen),)
         case _:
             return None

@@ -16,6 +16,7 @@ from adapters.service.live import (
     pack_status,
     version_is_older,
 )
+from adapters.service.progress import read_progress
 from adapters.service.sightings import identify
 from adapters.service.trainjob_sightings import (
     runtime_digest,
@@ -60,6 +61,8 @@ class TrainJobListener:
             if known is not None and version_is_older(version, known.version):
                 return
             self._take_in(known, manifest, other, at)
+            if known is not None or not _ended(manifest):  # else it is of an earlier life
+                tell_progress(around, manifest, at)
             is_ours = not around.door.hands.why_recorded("TrainJob", manifest)
             if known is None or version == known.version or not is_ours:
                 return
@@ -128,6 +131,7 @@ class TrainJobListener:
         with self._around.telling:
             job = self._around.live.drop_job(text(manifest, "metadata", "uid"))
             if job is not None:
+                self._around.progress.forget(job.identity.stream_id)
                 tell_trainjob_gone(self._around, job.identity.stream_id, at)
 
     def synced(self, at: Instant) -> None:
@@ -187,6 +191,22 @@ def retell_trainjob(around: Surroundings, job: LiveJob, at: Instant) -> None:
         around.inbox.put(job.identity.stream_id, seen)
         tell_runtime(around, job, at)
         tell_jobsets(around, job, at)
+        around.progress.forget(job.identity.stream_id)
+        tell_progress(around, job.newest, at)
+
+
+def tell_progress(around: Surroundings, manifest: Manifest, at: Instant) -> None:
+    """Tell a TrainJob what its Pods have reported, as often as the rule has it."""
+    job = around.live.job(text(manifest, "metadata", "uid"))
+    if job is None or not around.concerns_us(job.identity.stream_id):
+        return
+    progress = read_progress(manifest, job.redactor)
+    if progress is None:
+        return
+    stream, version = job.identity.stream_id, text(manifest, "metadata", "resourceVersion")
+    seen = around.progress.note(stream, progress, version, at)
+    if seen is not None:
+        around.inbox.put(stream, seen)
 
 
 def tell_jobsets(around: Surroundings, job: LiveJob, at: Instant, mark: str = "") -> None:

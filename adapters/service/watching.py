@@ -23,6 +23,7 @@ from adapters.service.live import (
     pack_status,
     version_is_older,
 )
+from adapters.service.progress import ProgressReports
 from adapters.service.sightings import (
     Door,
     identify,
@@ -72,6 +73,8 @@ class Surroundings:
     """Called with stream, resourceVersion and status of a RayJob that others may have written."""
     concerns_us: Callable[[StreamId], bool] = lambda _: True
     """Tells whether a job is worked on here; one that is not is told once its shard is gained."""
+    progress: ProgressReports = field(default_factory=ProgressReports)
+    """What Pods of TrainJobs report."""
     telling: threading.RLock = field(default_factory=threading.RLock)
     """Held from taking note of an object until the jobs concerned have been told.
 

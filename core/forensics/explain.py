@@ -13,6 +13,7 @@ from core.forensics.dossier import Dossier, ReadEvent
 from core.forensics.failure_rule import FailureRule
 from core.forensics.failure_rules import RULES, UNEXPLAINED
 from core.forensics.others_told import others_told
+from core.forensics.progress_told import progress_told
 from core.forensics.signs import Sign, signs
 from core.forensics.timeline import in_words
 from core.jobs import events as shared
@@ -301,7 +302,7 @@ class _Account:
                 yield Sentence(text=text, versions=(read.version,))
 
     def _others(self) -> Iterator[Sentence]:
-        for text, version in others_told(self._events):
+        for text, version in (*progress_told(self._events), *others_told(self._events)):
             yield Sentence(text=text, versions=(version,))
 
     def _not_known(self, attempt: int) -> Iterator[Sentence]:

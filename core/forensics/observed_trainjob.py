@@ -56,6 +56,10 @@ def candidates(
         )
     elif isinstance(first, events.JobSetVanished):
         yield seen.JobSetGone(id=cause, at=first.at, name=first.name, uid=first.uid)
+    elif isinstance(first, events.TrainerProgressReported):
+        yield seen.ProgressSeen(
+            id=cause, at=first.at, progress=first.progress, reports=first.reports
+        )
 
 
 def _manifest(

@@ -4,6 +4,7 @@ from typing import assert_never
 
 from core.trainjob import events
 from core.trainjob.events import TrainFactEvent, TrainLifeEvent
+from core.trainjob.progress import in_words
 
 _WORDS_MAX = 160
 
@@ -25,6 +26,9 @@ def _fact(event: TrainFactEvent) -> str:
             return f"JobSet {event.name}: {_counts(event)}"
         case events.JobSetVanished():
             return f"JobSet {event.name} is gone{'' if event.asked else ', unasked'}"
+        case events.TrainerProgressReported():
+            summed = f" ({event.reports} reports)" if event.reports > 1 else ""
+            return f"training reports {_short(in_words(event.progress))}{summed}"
         case _:
             assert_never(event)
 

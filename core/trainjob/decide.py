@@ -18,6 +18,7 @@ from core.trainjob.seen import (
     on_belonging_gone,
     on_jobset_gone,
     on_jobset_seen,
+    on_progress_seen,
     on_runtime_seen,
     on_trainjob_gone,
     on_trainjob_seen,
@@ -88,6 +89,8 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_jobset_gone(state, observation)
         case seen.BelongingGone():
             return on_belonging_gone(state, observation)
+        case seen.ProgressSeen():
+            return on_progress_seen(state, observation)
         case seen.TrainJobGone():
             return on_trainjob_gone(state, observation)
         case shared.WatchInterrupted():

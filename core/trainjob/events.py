@@ -12,6 +12,7 @@ from core.jobs.identity import JobIdentity
 from core.trainjob.conditions import Condition
 from core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
 from core.trainjob.policy import TrainPolicy
+from core.trainjob.progress import TrainerProgress
 from core.trainjob.spec import TrainJobSpec
 from core.values.documents import Manifest
 from core.values.instants import Instant
@@ -275,8 +276,25 @@ class JobSetVanished:
     whoever deletes the TrainJob; empty: not known."""
 
 
-TrainFactEvent: TypeAlias = RuntimeObserved | BelongingVanished | JobSetObserved | JobSetVanished
-"""What was seen of the runtime, the JobSet and the other objects."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainerProgressReported:
+    """The job's Pods have reported how far they are, and its status shows it."""
+
+    at: Instant
+    progress: TrainerProgress
+    attempt: int = 0
+    """During which attempt; 0: before the first."""
+    reports: int = 1
+    """How many different ones were seen since the last event of this type, this one included.
+
+    The others are not written down.
+    """
+
+
+TrainFactEvent: TypeAlias = (
+    RuntimeObserved | BelongingVanished | JobSetObserved | JobSetVanished | TrainerProgressReported
+)
+"""What was seen of the runtime, the JobSet and the other objects, and what the Pods report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,8 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
         case events.JobSetVanished():
             state = remember_gone(state._replace(jobset=None, doomed=False), event.uid)
             return state if is_final(state) else state._replace(rebuild=True)
+        case events.TrainerProgressReported():
+            return state._replace(progress=event.progress)
         case _:
             assert_never(event)
 

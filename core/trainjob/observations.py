@@ -7,6 +7,7 @@ from core.jobs.identity import JobIdentity
 from core.jobs.observations import SharedObservation, Survey
 from core.trainjob.conditions import Condition
 from core.trainjob.policy import TrainPolicy
+from core.trainjob.progress import TrainerProgress
 from core.trainjob.spec import TrainJobSpec
 from core.values.documents import Manifest
 from core.values.ids import ObservationId
@@ -140,6 +141,17 @@ class JobSetGone:
     uid: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressSeen:
+    """What the job's Pods have reported of their progress, as its status shows it."""
+
+    id: ObservationId
+    at: Instant
+    progress: TrainerProgress
+    reports: int = 1
+    """How many different ones were seen since the last that was passed on, this one included."""
+
+
 TrainJobObservation: TypeAlias = (
     TrainJobSeen
     | TrainJobGone
@@ -147,5 +159,6 @@ TrainJobObservation: TypeAlias = (
     | BelongingGone
     | JobSetSeen
     | JobSetGone
+    | ProgressSeen
     | SharedObservation
 )

@@ -24,7 +24,7 @@ from core.trainjob.events import (
 )
 from core.trainjob.evolve import evolve
 from core.trainjob.phases import COMPLETE, DEADLINE_EXCEEDED, FAILED, SUSPENDED
-from core.trainjob.seen import on_jobset_gone, on_jobset_seen, on_trainjob_gone
+from core.trainjob.seen import on_jobset_gone, on_jobset_seen, on_progress_seen, on_trainjob_gone
 from core.trainjob.seen_outcomes import on_nothing_new, on_status_written, on_watch_interrupted
 from core.trainjob.settle import execution
 from core.trainjob.state import TrainJobState, is_final
@@ -33,7 +33,7 @@ from core.values.instants import EPOCH, Instant
 News = tuple[TrainJobEvent, ...]
 
 
-def recorded_facts(  # noqa: PLR0911 one case per observation
+def recorded_facts(  # noqa: C901, PLR0911 one case per observation
     state: TrainJobState, observation: seen.TrainJobObservation
 ) -> News:
     """Return the facts that an observation brings; not those of the TrainJob itself."""
@@ -45,6 +45,8 @@ def recorded_facts(  # noqa: PLR0911 one case per observation
             return tuple(_explained(state, one) for one in on_jobset_gone(as_any, observation))
         case seen.TrainJobGone():
             return on_trainjob_gone(state, observation)
+        case seen.ProgressSeen():
+            return on_progress_seen(state, observation)
         case shared.EvidenceSeen():
             attempt = state.attempt.number if state.attempt is not None else None
             return shared.evidence_of(observation, state.captured, attempt)

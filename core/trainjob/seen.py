@@ -11,6 +11,7 @@ from core.trainjob.events import (
     OthersTrainStatusObserved,
     RuntimeObserved,
     RuntimePatchesWithheld,
+    TrainerProgressReported,
     TrainJobAdopted,
     TrainJobDeleted,
     TrainJobDeletionStarted,
@@ -22,6 +23,7 @@ from core.trainjob.observations import (
     BelongingGone,
     JobSetGone,
     JobSetSeen,
+    ProgressSeen,
     RuntimeSeen,
     TrainJobGone,
     TrainJobSeen,
@@ -208,3 +210,14 @@ def on_jobset_gone(state: TrainJobState, gone: JobSetGone) -> News:
         inferred="the TrainJob is being deleted" if goes_with_it else "",
     )
     return (vanished,)
+
+
+def on_progress_seen(state: TrainJobState, seen: ProgressSeen) -> News:
+    """Return what the job's Pods have reported, unless it is known."""
+    if state.manifest is None or state.deleted_at is not None or state.progress == seen.progress:
+        return ()
+    attempt = state.attempt.number if state.attempt is not None else 0
+    reported = TrainerProgressReported(
+        at=seen.at, progress=seen.progress, attempt=attempt, reports=seen.reports
+    )
+    return (reported,)

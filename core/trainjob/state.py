@@ -10,6 +10,7 @@ from core.trainjob.conditions import Conditions, found, is_true
 from core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
 from core.trainjob.phases import COMPLETE, FAILED, FINAL, SUSPENDED, Phase
 from core.trainjob.policy import TrainPolicy
+from core.trainjob.progress import TrainerProgress
 from core.trainjob.spec import TrainJobSpec
 from core.values.instants import Instant
 
@@ -136,6 +137,8 @@ class TrainJobState(NamedTuple):
     """Occasions on which evidence was captured, the last few."""
     recorded: TrainRecorded | None = None
     """The job is only recorded; None: it is controlled here."""
+    progress: TrainerProgress | None = None
+    """What its Pods have reported last, as far as it was written down."""
 
 
 GONE_REMEMBERED_MAX = 8

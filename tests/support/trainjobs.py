@@ -23,6 +23,7 @@ from core.trainjob.observations import (
     JobSetEnd,
     JobSetGone,
     JobSetSeen,
+    ProgressSeen,
     RuntimeSeen,
     SeenTrainStatus,
     TrainJobGone,
@@ -31,6 +32,7 @@ from core.trainjob.observations import (
 )
 from core.trainjob.outcomes import ApplyOutcome, write_outcome
 from core.trainjob.policy import TrainPolicy
+from core.trainjob.progress import TrainerProgress
 from core.trainjob.spec import RuntimeRef, TrainJobSpec
 from core.trainjob.state import TrainJobState
 from core.trainjob.status import status
@@ -108,6 +110,12 @@ def manifest_gone(at: float = 900) -> TrainJobGone:
 def runtime(digest: str = "runtime-1", at: float = 0) -> RuntimeSeen:
     """Return a look at the runtime; an empty digest: it is not there."""
     return named(RuntimeSeen(id=UNNAMED, at=after(at), digest=digest))
+
+
+def progress(at: float = 20, percentage: int | None = 40, *, reports: int = 1) -> ProgressSeen:
+    """Return that the job's Pods reported how far they are."""
+    shown = TrainerProgress(percentage=percentage)
+    return named(ProgressSeen(id=UNNAMED, at=after(at), progress=shown, reports=reports))
 
 
 def snapshot_gone(at: float = 40) -> BelongingGone:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adapters.service.controller import CONFIRMATIONS_EVERY
+from adapters.service.summing_up import CONFIRMATIONS_EVERY
 from core.errors import LedgerUnavailable
 from core.jobs.events import Confirmation
 from core.jobs.observations import DecisionDue, NothingNew
