@@ -14,6 +14,8 @@ from urllib3 import HTTPConnectionPool, PoolManager, ProxyManager
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
+from adapters.ray.targets import addresses_of
+
 SHORTEST_WAIT_SECONDS = 0.001
 """A socket reads a timeout of 0 as "do not wait", which is another error."""
 
@@ -40,10 +42,11 @@ def connect(host: str, port: int, ends: float) -> socket.socket:
     """Connect in time; each address of the name that is still to be tried has an equal share of it.
 
     Raises:
-        OSError: no address takes a connection; `socket.gaierror`: the name has none.
+        OSError: no address takes a connection, or it can be no head's; `socket.gaierror`: the name
+        has none.
     """
-    found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
-    for place, (*_, address) in enumerate(found, start=1):
+    found = addresses_of(host, port)
+    for place, address in enumerate(found, start=1):
         to_try = len(found) - place + 1
         share = max(seconds_left(ends) / to_try, SHORTEST_WAIT_SECONDS)
         try:

@@ -21,6 +21,9 @@ TERMINAL = frozenset({"STOPPED", "SUCCEEDED", "FAILED"})
 MESSAGE_CHARACTERS = 32_768
 """Ray cuts its own messages at 20 000 characters of log; a longer one is no message."""
 
+EXIT_CODE_MAX = 2**31 - 1
+"""What no process can end with is no exit code."""
+
 QUOTED_CHARACTERS = 100
 """As much of a foreign value as a message of ours quotes."""
 
@@ -68,8 +71,14 @@ def parse_info(address: str, submission_id: str, body: bytes) -> RayJobInfo:
         started_at=_instant(document.get("start_time")),
         ended_at=_instant(document.get("end_time")),
         error_type=readable(text(document, "error_type")[:MESSAGE_CHARACTERS]),
-        exit_code=number(document, "driver_exit_code"),
+        exit_code=_exit_code(document),
     )
+
+
+def _exit_code(document: Manifest) -> int | None:
+    """Return how the entrypoint ended; None for what no process can end with."""
+    found = number(document, "driver_exit_code")
+    return found if found is not None and abs(found) <= EXIT_CODE_MAX else None
 
 
 def _instant(milliseconds: Json) -> Instant | None:

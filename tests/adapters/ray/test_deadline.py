@@ -12,7 +12,7 @@ from adapters.ray import deadline
 from adapters.ray.job_api import RayJobApi
 from tests.adapters.ray.scripted_head import ScriptedHead, answer
 
-DEAD, NAME = "127.0.0.2", "head.test"
+DEAD, NAME = "127.0.0.2", "localhost"
 
 
 @contextlib.contextmanager

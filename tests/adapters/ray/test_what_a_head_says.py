@@ -39,6 +39,11 @@ def test_all_fields_are_read(api: RayJobApi) -> None:
     )
 
 
+@pytest.mark.parametrize("code", [2**31, -(2**31), 2**63, 10**400, 1.5, "1", True, [1]])
+def test_what_no_process_ends_with_is_no_exit_code(api: RayJobApi, code: object) -> None:
+    assert told(api, driver_exit_code=code).exit_code is None
+
+
 def test_a_status_counts_in_any_case(api: RayJobApi) -> None:
     assert told(api, status="succeeded").status == "SUCCEEDED"
 
