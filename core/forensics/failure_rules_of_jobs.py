@@ -88,7 +88,7 @@ OF_JOBS: tuple[FailureRule, ...] = (
         advice="read the end of its log",
         tests=(
             clue(
-                r"^(AppFailed|JobSetFailed|FailedJobs)$|Traceback|\w+(Error|Exception):|exit \d+",
+                r"^(AppFailed|JobSetFailed|FailedJobs)$|Traceback|\w(Error|Exception):|exit \d",
                 Source.REASON,
                 *TALK,
                 Source.EXIT,

@@ -17,7 +17,8 @@ OF_PODS: tuple[FailureRule, ...] = (
         advice="create the runtime, or name another",
         tests=(
             clue(
-                r"TrainingRuntimeNotSupported|runtime.*not (found|supported)|unsupported runtime",
+                r"TrainingRuntimeNotSupported|runtime.{0,200}not (found|supported)"
+                r"|unsupported runtime",
                 Source.REASON,
                 Source.MESSAGE,
                 Source.MANIFEST,
@@ -36,7 +37,7 @@ OF_PODS: tuple[FailureRule, ...] = (
         before_running=True,
         because="a quota refused its Pods or objects",
         advice="raise the quota, or ask for less",
-        tests=(clue(r"exceeded quota|forbidden: .*quota", *REFUSALS, Source.MESSAGE),),
+        tests=(clue(r"exceeded quota|forbidden: .{0,200}quota", *REFUSALS, Source.MESSAGE),),
     ),
     FailureRule(
         name="admission",
@@ -44,7 +45,9 @@ OF_PODS: tuple[FailureRule, ...] = (
         because="an admission webhook or policy refused its objects",
         advice="ask the owner of the policy; its name is in the message",
         tests=(
-            clue(r"admission webhook|denied the request|PodSecurity|policy.*denied", *REFUSALS),
+            clue(
+                r"admission webhook|denied the request|PodSecurity|policy.{0,200}denied", *REFUSALS
+            ),
         ),
     ),
     FailureRule(
@@ -74,7 +77,7 @@ OF_PODS: tuple[FailureRule, ...] = (
             clue(
                 r"NodeLost|NodeNotReady|NodeShutdown|node (is|was) (not ready|shut ?down)"
                 r"|TaintManagerEviction|DeletionByTaintManager|DeletionByPodGC|TerminationByKubelet"
-                r"|node .*(died|is dead|marked dead)",
+                r"|node .{0,200}(died|is dead|marked dead)",
                 *PODS,
                 Source.LOG,
             ),
@@ -120,8 +123,8 @@ OF_PODS: tuple[FailureRule, ...] = (
         advice="ask for less, add nodes, or let the deadline before running be longer",
         tests=(
             clue(
-                r"FailedScheduling|Unschedulable|Insufficient (cpu|memory|nvidia|.*gpu)"
-                r"|didn't match .*node (selector|affinity)|untolerated taint",
+                r"FailedScheduling|Unschedulable|Insufficient (cpu|memory|nvidia|.{0,200}gpu)"
+                r"|didn't match .{0,200}node (selector|affinity)|untolerated taint",
                 *PODS,
             ),
         ),

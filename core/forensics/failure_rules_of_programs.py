@@ -13,7 +13,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
         advice="raise memory, or ask for more memory per task so that fewer run at once",
         tests=(
             clue(
-                r"OutOfMemoryError.*(node|worker)|running low on memory"
+                r"OutOfMemoryError.{0,200}(node|worker)|running low on memory"
                 r"|memory pressure|ray\.exceptions\.OutOfMemory",
                 *TALK,
             ),
@@ -23,7 +23,11 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
         name="gpu-out-of-memory",
         because="a GPU had not enough memory",
         advice="smaller batches, gradient checkpointing, or a larger GPU",
-        tests=(clue(r"CUDA out of memory|CUDA_ERROR_OUT_OF_MEMORY|cuda.*alloc.*fail", *TALK),),
+        tests=(
+            clue(
+                r"CUDA out of memory|CUDA_ERROR_OUT_OF_MEMORY|cuda.{0,200}alloc.{0,200}fail", *TALK
+            ),
+        ),
     ),
     FailureRule(
         name="gpu-fault",
@@ -72,9 +76,10 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
         advice="check the network between the Pods, and whether a worker had died before",
         tests=(
             clue(
-                r"\bNCCL\b.*(error|timeout|timed out|unhandled)|ncclSystemError|ncclInternalError"
-                r"|Watchdog caught collective|Gloo.*(timed? ?out|connect)|ProcessGroup\w* .*time"
-                r"|RendezvousTimeout|c10d.*(timeout|timed out|failed)",
+                r"\bNCCL\b.{0,200}(error|timeout|timed out|unhandled)|ncclSystemError"
+                r"|ncclInternalError|Watchdog caught collective|Gloo.{0,200}(timed? ?out|connect)"
+                r"|ProcessGroup\w{0,60} .{0,200}time"
+                r"|RendezvousTimeout|c10d.{0,200}(timeout|timed out|failed)",
                 *TALK,
             ),
         ),
@@ -152,6 +157,8 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
         name="dashboard-agent",
         because="the head's job agent did not start the entrypoint",
         advice="look at the head's dashboard log; a head short of memory is the usual cause",
-        tests=(clue(r"job supervisor actor|JobSupervisor|agent.*(failed|not found)", Source.RAY),),
+        tests=(
+            clue(r"job supervisor actor|JobSupervisor|agent.{0,200}(failed|not found)", Source.RAY),
+        ),
     ),
 )

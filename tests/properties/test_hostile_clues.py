@@ -1,0 +1,43 @@
+"""Why a job failed is read from texts of any content in a time that follows their length."""
+
+import re
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from core.forensics.failure_rules import RULES
+
+PATTERNS = sorted({test.pattern for rule in RULES for test in rule.tests})
+UNBOUNDED = re.compile(r"(?<!\\)[*+]|\{\d+,\}")
+CPU_SECONDS = 60
+"""Far more than it takes: what reads a text again and again takes hours."""
+
+PROGRAM = """
+from core.forensics.explain import diagnose
+from core.forensics.signs import Sign, Source
+for unit in ("a", "cuda alloc ", "NCCL ", "runtime ", "node ", "policy ", "forbidden: ", "Gloo ",
+             "c10d", "agent", "OutOfMemoryError", "ProcessGroup", "didn't match ", "Insufficient "):
+    text = unit * (32_768 // len(unit))
+    found = [Sign(version=1, attempt=1, source=one, text=text) for one in Source]
+    diagnose(found, ran=True)
+    diagnose(found, ran=False)
+print("read")
+"""
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_no_rule_repeats_anything_without_a_bound(pattern: str) -> None:
+    assert UNBOUNDED.search(pattern) is None
+
+
+def test_messages_that_are_made_to_be_read_again_and_again_are_read_in_time() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS)),
+    )
+    assert (ended.returncode, ended.stdout) == (0, "read\n"), ended.stderr
