@@ -4,18 +4,17 @@ On a real API server, which keeps whatever the author of an object puts there. B
 jobs another's go on, in the same namespace.
 """
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from tests.acceptance.real_site import leave_nothing
 from tests.acceptance.site import Site
-from tests.acceptance.trainjobs import RUNTIMES, trainjob
+from tests.acceptance.tenant_site import tenant_site
+from tests.acceptance.trainjobs import trainjob
 from tests.acceptance.witness import RAYJOBS, TRAINJOBS
-from tests.support.api import Api, own_namespace, rayjob
+from tests.support.api import rayjob
 from tests.support.apiserver import ApiServer
 from tests.support.processes import Controller, Terminal
 from tests.support.waiting import wait_until
@@ -24,55 +23,11 @@ pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
 
 Document = dict[str, Any]
 
-RUNTIME: Document = {
-    "apiVersion": "trainer.kubeflow.org/v1alpha1",
-    "kind": "TrainingRuntime",
-    "metadata": {"name": "plain", "labels": {"trainer.kubeflow.org/framework": "plainml"}},
-    "spec": {
-        "template": {
-            "spec": {
-                "replicatedJobs": [
-                    {
-                        "name": "node",
-                        "template": {
-                            "metadata": {
-                                "labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
-                            },
-                            "spec": {
-                                "template": {
-                                    "spec": {"containers": [{"name": "node", "image": "python"}]}
-                                }
-                            },
-                        },
-                    }
-                ]
-            }
-        }
-    },
-}
-
 
 @pytest.fixture
 def site(api_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Site]:
-    admin, user = api_server.api(), api_server.api("user")
-    with own_namespace(admin) as api:
-        assert api.create(RUNTIMES, RUNTIME).code == 201  # Created
-        try:
-            yield Site(
-                api=Api(user.url, user.pool, api.namespace, user.headers),
-                terminal=terminal.with_environment(
-                    DATABASE_URL=ledger_url,
-                    JOBLEDGER_DATA_DIR=str(terminal.directory / "data"),
-                    KUBECONFIG=str(api_server.kubeconfig("controller")),
-                    JOBLEDGER_NAMESPACES=json.dumps([api.namespace]),
-                ),
-                database_url=ledger_url,
-                proxy_url="",
-            )
-        finally:
-            leave_nothing(api)
-    for client in (admin, user):
-        client.pool.clear()
+    with tenant_site(api_server, terminal, ledger_url) as made:
+        yield made
 
 
 def forged(manager: str, at: str, *fields: str) -> list[Document]:
