@@ -11,13 +11,24 @@ from typing import TypeAlias, cast
 
 from core.catalogue import JobEvent
 from core.jobs.identity import JobIdentity
+from core.jobs.observations import DecisionDue, StatusWritten
 from core.jobs.shown_events import KubernetesEvent
 from core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
 from core.rayjob import kubernetes_events as rayjob_events
 from core.rayjob import state as rayjob_state
 from core.rayjob import status as rayjob_status
 from core.rayjob.decider import RAYJOB
-from core.rayjob.observations import ManifestSeen, RayJobObservation
+from core.rayjob.observations import (
+    ClusterGone,
+    ClusterSeen,
+    HeadPodGone,
+    HeadPodSeen,
+    ManifestGone,
+    ManifestSeen,
+    RayJobObservation,
+    SubmitterGone,
+    SubmitterSeen,
+)
 from core.rayjob.state import RayJobState
 from core.trainjob import kubernetes_events as trainjob_events
 from core.trainjob import state as trainjob_state
@@ -141,41 +152,36 @@ def is_open(state: JobState) -> bool:
     return kind_of(state).is_open(state)
 
 
-def is_read_otherwise(state: JobState, observation: JobObservation) -> bool:
-    """Return whether a look at the job's object is judged by other settings than the one before.
+RECURRING = (
+    ManifestSeen,
+    ManifestGone,
+    ClusterSeen,
+    ClusterGone,
+    SubmitterSeen,
+    SubmitterGone,
+    HeadPodSeen,
+    HeadPodGone,
+    TrainJobSeen,
+    TrainJobGone,
+    RuntimeSeen,
+    BelongingGone,
+    JobSetSeen,
+    JobSetGone,
+    StatusWritten,
+    DecisionDue,
+)
+"""Observations whose ids say what was seen, which may be so once more: of an object that is as it
+was before, that lost its label and has it again, or that a restored etcd shows under an earlier
+version."""
 
-    The same version of an object is then news, and not for the first time: a setting may go there
-    and back, and so may who controls the job. What it brings is no repetition of what it brought.
+
+def identified(stream: StreamId, version: int, seen: JobObservation) -> JobObservation:
+    """Return an observation under an id that no other of its job has whose events differ.
+
+    What may be so once more has the length of the stream, `version`, in its id: if it is news then,
+    its events are none of those that it brought before. Told again while it is no news it brings
+    nothing, and what was appended is sent again as it was, so nothing needs the first id.
     """
-    known = state.manifest
-    if known is None or not isinstance(observation, ManifestSeen | TrainJobSeen):
-        return False
-    other_hands = (state.recorded is None) != (observation.recorded == "")
-    return (
-        other_hands
-        or known.policy != observation.policy
-        or _is_built_by_another(state, observation)
-    )
-
-
-def _is_built_by_another(state: JobState, observation: JobObservation) -> bool:
-    return (
-        isinstance(state, TrainJobState)
-        and isinstance(observation, TrainJobSeen)
-        and trainjob_state.is_built_by_another(state, observation.builder)
-    )
-
-
-def identified(
-    state: JobState, stream: StreamId, version: int, seen: JobObservation
-) -> JobObservation:
-    """Return an observation under an id that no other has whose events differ from its own.
-
-    That of a look follows from the object's version and the settings; where these go there and back
-    it would repeat, and its events would be taken for known. `version`, how long the stream is,
-    tells them apart.
-    """
-    if not is_read_otherwise(state, seen):
+    if not isinstance(seen, RECURRING):
         return seen
-    mark = observation_id(stream, "read otherwise", str(seen.id), str(version))
-    return replace(seen, id=mark)
+    return replace(seen, id=observation_id(stream, "seen", str(seen.id), str(version)))

@@ -8,6 +8,7 @@ needed to tell them again. Safe to use from many threads.
 import threading
 import zlib
 from collections import OrderedDict, defaultdict
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -221,6 +222,21 @@ class LiveObjects:
         self._selecting: dict[tuple[str, str], set[str]] = {}
         self._children: defaultdict[str, _Children] = defaultdict(_Children)
         self._runtimes: dict[tuple[str, str, str], LiveRuntime] = {}
+        self._doubted: set[Hashable] = set()
+
+    def doubt(self, kind: str) -> None:
+        """Take the next version of each object of a kind for the newest, whatever its number.
+
+        Everything is listed anew: an etcd that was restored counts from an earlier version on.
+        """
+        with self._lock:
+            self._doubted.update(uid for uid, job in self._jobs.items() if job.kind == kind)
+            self._doubted.update(self._children[kind].by_uid)
+            self._doubted.update(key for key in self._runtimes if key[0] == kind)
+
+    def is_older(self, key: Hashable, version: str, than: str) -> bool:
+        """Return whether a version of an object (by UID; a runtime by its key) is an older one."""
+        return version_is_older(version, than) and key not in self._doubted
 
     def put_job(self, job: LiveJob) -> None:
         """Keep a RayJob in place of its older form, unless it has gone."""
@@ -228,8 +244,9 @@ class LiveObjects:
             if job.identity.uid in self._gone:
                 return
             known = self._jobs.get(job.identity.uid)
-            if known is not None and version_is_older(job.version, known.version):
+            if known is not None and self.is_older(known.identity.uid, job.version, known.version):
                 job = replace(job, version=known.version)  # a write of our own was quicker
+            self._doubted.discard(job.identity.uid)
             self._jobs[job.identity.uid] = job
             if job.selected:
                 selected = (job.identity.namespace, job.selected)
@@ -239,8 +256,9 @@ class LiveObjects:
         """Take note of the version that a write of our own made; the watch tells the rest."""
         with self._lock:
             job = self._jobs.get(uid)
-            if job is not None and version_is_older(job.version, version):
+            if job is not None and not self.is_older(uid, version, job.version):
                 self._jobs[uid] = replace(job, version=version)
+                self._doubted.discard(uid)
 
     def learn(self, uid: str, secrets: frozenset[str]) -> LiveJob | None:
         """Let the redactor of a job know more secrets; return the job as it then is."""
@@ -257,6 +275,7 @@ class LiveObjects:
         """Forget a RayJob for good and return it."""
         with self._lock:
             self._gone.note(uid)
+            self._doubted.discard(uid)
             job = self._jobs.pop(uid, None)
             if job is not None and job.selected:
                 selected = (job.identity.namespace, job.selected)
@@ -288,12 +307,14 @@ class LiveObjects:
         with self._lock:
             if child.uid not in self._gone:
                 self._children[kind].put(child)
+            self._doubted.discard(child.uid)
 
     def drop_child(self, kind: str, uid: str) -> LiveChild | None:
         """Forget a child and return it."""
         with self._lock:
             if kind in _ASKED_FOR:
                 self._gone.note(uid)
+            self._doubted.discard(uid)
             return self._children[kind].drop(uid)
 
     def child(self, kind: str, uid: str) -> LiveChild | None:
@@ -349,11 +370,13 @@ class LiveObjects:
         """Keep a runtime, by kind, namespace and name."""
         with self._lock:
             self._runtimes[key] = runtime
+            self._doubted.discard(key)
 
     def drop_runtime(self, key: tuple[str, str, str]) -> None:
         """Forget a runtime."""
         with self._lock:
             self._runtimes.pop(key, None)
+            self._doubted.discard(key)
 
     def runtime(self, key: tuple[str, str, str]) -> LiveRuntime | None:
         """Return a runtime."""

@@ -14,7 +14,6 @@ from adapters.service.live import (
     LiveRuntime,
     pack,
     pack_status,
-    version_is_older,
 )
 from adapters.service.progress import read_progress
 from adapters.service.sightings import identify
@@ -58,7 +57,9 @@ class TrainJobListener:
             version = text(metadata, "resourceVersion")
             # Also of a version that a write of ours has followed: that another wrote it is news.
             other = around.door.hands.note("TrainJob", manifest, last_writer(known), at)
-            if known is not None and version_is_older(version, known.version):
+            if known is not None and around.live.is_older(
+                known.identity.uid, version, known.version
+            ):
                 return
             self._take_in(known, manifest, other, at)
             if known is not None or not _ended(manifest):  # else it is of an earlier life
@@ -249,7 +250,7 @@ class RuntimeListener:
         )
         with around.telling:
             known = around.live.runtime(key)
-            if known is not None and version_is_older(runtime.version, known.version):
+            if known is not None and around.live.is_older(key, runtime.version, known.version):
                 return
             around.live.put_runtime(key, runtime)
             if known is not None and known.digest == runtime.digest:
@@ -307,7 +308,7 @@ class BelongingListener:
             return
         with around.telling:
             known = around.live.child(self._kind, item.uid)
-            if known is not None and version_is_older(item.version, known.version):
+            if known is not None and around.live.is_older(item.uid, item.version, known.version):
                 return
             around.live.put_child(self._kind, item)
             job = around.live.learn(item.owner_uid, item.secrets)

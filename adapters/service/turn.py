@@ -197,7 +197,7 @@ class Turn:
         states: list[JobState] = []
         records: list[EventRecord] = []
         for arrival in observations:
-            observation = identified(state, tail.stream_id, tail.version, arrival)
+            observation = identified(tail.stream_id, tail.version, arrival)
             try:
                 news = self._decide(state, observation)
                 after = states_after(state, news)

@@ -100,7 +100,7 @@ class JobListener:
         version = text(metadata, "resourceVersion")
         # Also of a version that a write of ours has followed: that another wrote it is news.
         other = around.door.hands.note("RayJob", manifest, last_writer(known), at)
-        if known is not None and version_is_older(version, known.version):
+        if known is not None and around.live.is_older(known.identity.uid, version, known.version):
             return
         self._take_in(known, manifest, other, at)
         is_ours = not around.door.hands.why_recorded("RayJob", manifest)
@@ -289,6 +289,7 @@ def tell_gap(
     kind: str = "RayJob",
 ) -> None:
     """Tell every job of a kind that changes of a kind of object may have been missed."""
+    around.live.doubt(source)
     for job in around.live.jobs():
         if job.kind != kind:
             continue
@@ -345,7 +346,7 @@ class ChildListener:
             return
         with around.telling:
             known = around.live.child(self._kind, item.uid)
-            if known is not None and version_is_older(item.version, known.version):
+            if known is not None and around.live.is_older(item.uid, item.version, known.version):
                 return
             self._make_way(item, at)
             around.live.put_child(self._kind, item)

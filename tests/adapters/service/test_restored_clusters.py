@@ -1,0 +1,92 @@
+"""An etcd that is restored under a running service counts its versions from an earlier one on.
+
+The watches list anew then; what they tell counts, though its versions look older than the known.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from adapters.service.trainjob_watching import (
+    BelongingListener,
+    RuntimeListener,
+    TrainJobListener,
+)
+from adapters.service.watching import ChildListener, JobListener, Surroundings
+from core.ports.cluster import ObjectListener
+from tests.adapters.service.parts import Bench, a_rayjob
+from tests.support.records import NOON
+from tests.support.train_world import a_trainjob, torch_runtime
+
+Document = dict[str, Any]
+OWNER = {"controller": True, "uid": "job-1", "name": "x"}
+RAYJOB = {"apiVersion": "ray.io/v1", "kind": "RayJob"}
+TRAINJOB = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob"}
+
+
+def a_child(kind: str) -> Document:
+    owner = {**OWNER, **(RAYJOB if kind in ("RayCluster", "Job") else TRAINJOB)}
+    return {"kind": kind, "metadata": {"name": "c", "namespace": "ml", "ownerReferences": [owner]}}
+
+
+LISTENERS: dict[str, tuple[Callable[[Surroundings], ObjectListener], Document]] = {
+    "RayJob": (JobListener, a_rayjob()),
+    "TrainJob": (TrainJobListener, a_trainjob()),
+    "RayCluster": (lambda around: ChildListener(around, "RayCluster"), a_child("RayCluster")),
+    "Job": (lambda around: ChildListener(around, "Job"), a_child("Job")),
+    "JobSet": (lambda around: BelongingListener(around, "JobSet"), a_child("JobSet")),
+    "ConfigMap": (lambda around: BelongingListener(around, "ConfigMap"), a_child("ConfigMap")),
+    "ClusterTrainingRuntime": (
+        lambda around: RuntimeListener(around, "ClusterTrainingRuntime"),
+        torch_runtime(),
+    ),
+}
+
+
+def shown(manifest: Document, version: int) -> Document:
+    metadata = {
+        **manifest["metadata"],
+        "uid": "u-1",
+        "resourceVersion": str(version),
+        "creationTimestamp": "2026-11-23T12:00:00Z",
+    }
+    return {**manifest, "metadata": metadata}
+
+
+def version_of(bench: Bench, kind: str) -> str | None:
+    live = bench.around.live
+    if kind in ("RayJob", "TrainJob"):
+        job = live.job("u-1")
+        return job.version if job is not None else None
+    if kind == "ClusterTrainingRuntime":
+        runtime = live.runtime((kind, "", "torch"))
+        return runtime.version if runtime is not None else None
+    child = live.child(kind, "u-1")
+    return child.version if child is not None else None
+
+
+@pytest.mark.parametrize("kind", LISTENERS)
+def test_what_a_new_list_tells_counts_whatever_its_version(kind: str) -> None:
+    bench = Bench()
+    make, manifest = LISTENERS[kind]
+    listener = make(bench.around)
+    listener.seen(shown(manifest, 900), NOON)
+    listener.seen(shown(manifest, 800), NOON)
+    assert version_of(bench, kind) == "900", "an older form, told late"
+    listener.interrupted(NOON, NOON, "the API server went back to an earlier state")
+    listener.seen(shown(manifest, 100), NOON)
+    assert version_of(bench, kind) == "100"
+    listener.seen(shown(manifest, 90), NOON)
+    assert version_of(bench, kind) == "100", "told late again"
+
+
+def test_a_write_of_our_own_after_it_counts_as_well() -> None:
+    bench = Bench()
+    listener = JobListener(bench.around)
+    listener.seen(shown(a_rayjob(), 900), NOON)
+    listener.interrupted(NOON, NOON, "the API server went back to an earlier state")
+    bench.around.live.note_version("u-1", "101")
+    assert version_of(bench, "RayJob") == "101"
+    listener.seen(shown(a_rayjob(), 100), NOON)
+    assert version_of(bench, "RayJob") == "101", "the list was taken before the write"
