@@ -2,12 +2,29 @@
 
 from dataclasses import replace
 
+import pytest
+
 from core.jobs.events import EvidenceCaptured
-from core.jobs.evidence import KUBERNETES_EVENTS_MAX, LOG_BYTES_MAX, LOG_LINES_MAX, Missing
+from core.jobs.evidence import (
+    KUBERNETES_EVENTS_MAX,
+    LOG_BYTES_MAX,
+    LOG_LINES_MAX,
+    ContainerEnd,
+    Missing,
+    SeenKubernetesEvent,
+)
 from core.jobs.observations import OCCASIONS_REMEMBERED_MAX, EvidenceSeen
-from core.jobs.pod_evidence import kubernetes_events_kept, log_end, pod_evidence, pods_kept, trouble
+from core.jobs.pod_evidence import (
+    came_after,
+    kubernetes_events_kept,
+    log_end,
+    pod_evidence,
+    pods_kept,
+    trouble,
+)
 from core.rayjob.decider import RAYJOB
 from core.values.documents import Manifest
+from core.values.instants import parse_rfc3339
 from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import UNNAMED, after, named
 from tests.support.rows import play
@@ -106,3 +123,111 @@ def test_the_end_of_a_log_is_kept() -> None:
     assert (len(kept.splitlines()), kept.splitlines()[-1], cut) == (LOG_LINES_MAX, "999", True)
     long, cut = log_end("é" * LOG_BYTES_MAX + "\n" + "end")
     assert (long, cut) == ("end", True)
+
+
+def ended(code: int | None) -> Manifest:
+    """Return the status of a Pod whose only container is over."""
+    state = {"terminated": {"exitCode": code}}
+    return {"status": {"containerStatuses": [{"name": "c", "state": state}]}}
+
+
+def waiting(reason: str) -> Manifest:
+    """Return the status of a Pod whose only container waits."""
+    return {
+        "status": {"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": reason}}}]}
+    }
+
+
+@pytest.mark.parametrize(
+    ("pod", "how_great"),
+    [
+        (ended(0), 0),
+        (ended(None), 0),
+        (ended(1), 2),
+        (waiting("ContainerCreating"), 0),
+        (waiting("ImagePullBackOff"), 2),
+        ({"status": {"containerStatuses": [{"name": "c", "restartCount": 1}]}}, 1),
+        ({"status": {"reason": "Evicted"}}, 3),
+    ],
+)
+def test_how_great_the_trouble_of_a_pod_is(pod: Manifest, how_great: int) -> None:
+    assert trouble(pod_evidence(pod, same)) == how_great
+
+
+def test_why_a_pod_was_taken_comes_before_why_it_was_not_placed_and_its_own_words() -> None:
+    unplaced = {"type": "PodScheduled", "status": "False", "reason": "", "message": "no room"}
+    taken = {"type": "DisruptionTarget", "status": "True", "reason": "Preempted", "message": "m"}
+    untrue = {**taken, "status": "False"}
+    told = {"reason": "Evicted", "message": "own"}
+
+    def said(*conditions: Manifest) -> tuple[str, str]:
+        found = pod_evidence({"status": {**told, "conditions": list(conditions)}}, same)
+        return found.reason, found.message
+
+    assert said(unplaced, taken) == ("Preempted", "m")
+    assert said(unplaced, untrue) == ("PodScheduled", "no room")
+    assert said(untrue) == ("Evicted", "own")
+
+
+def test_every_word_of_a_container_is_kept() -> None:
+    last: Manifest = {
+        "exitCode": 137,
+        "signal": 9,
+        "reason": "OOMKilled",
+        "message": "m",
+        "startedAt": "2026-11-21T12:00:01Z",
+        "finishedAt": "2026-11-21T12:00:05Z",
+    }
+    status: Manifest = {"name": "c", "restartCount": 2, "lastState": {"terminated": last}}
+    (found,) = pod_evidence({"status": {"initContainerStatuses": [status]}}, same).containers
+    assert found == ContainerEnd(
+        name="c",
+        state="terminated",
+        reason="OOMKilled",
+        message="m",
+        exit_code=137,
+        signal=9,
+        restarts=2,
+        started_at=parse_rfc3339("2026-11-21T12:00:01Z"),
+        ended_at=parse_rfc3339("2026-11-21T12:00:05Z"),
+    )
+    (waits,) = pod_evidence(waiting("ImagePullBackOff"), same).containers
+    assert (waits.state, waits.reason) == ("waiting", "ImagePullBackOff")
+
+
+def test_a_pod_that_began_after_an_instant_came_after_it() -> None:
+    start, later = "2026-11-21T12:00:01Z", parse_rfc3339("2026-11-21T12:00:02Z")
+    state = {"running": {"startedAt": start}}
+    running = pod_evidence({"status": {"containerStatuses": [{"name": "c", "state": state}]}}, same)
+    assert came_after(running, parse_rfc3339("2026-11-21T12:00:00Z"))
+    assert not came_after(running, parse_rfc3339(start))
+    assert not came_after(running, later)
+    assert not came_after(running, None)
+    assert not came_after(pod_evidence({}, same), later)
+
+
+def test_kubernetes_events_are_read_in_their_old_and_their_new_form() -> None:
+    about = {"kind": "Pod", "name": "w"}
+    at = parse_rfc3339("2026-11-21T12:00:01Z")
+    old: Manifest = {
+        "involvedObject": about,
+        "type": "Warning",
+        "reason": "Failed",
+        "message": "m",
+        "count": 7,
+        "lastTimestamp": "2026-11-21T12:00:01Z",
+    }
+    new: Manifest = {
+        "regarding": about,
+        "type": "Warning",
+        "reason": "Failed",
+        "note": "m",
+        "series": {"count": 7},
+        "eventTime": "2026-11-21T12:00:01Z",
+    }
+    seen_event = SeenKubernetesEvent(
+        object="Pod/w", kind="Warning", reason="Failed", message="m", count=7, last_at=at
+    )
+    assert kubernetes_events_kept([old, new], same) == (seen_event, seen_event)
+    (bare,) = kubernetes_events_kept([{}], same)
+    assert (bare.kind, bare.count, bare.last_at) == ("Normal", 1, None)

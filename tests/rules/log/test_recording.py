@@ -5,14 +5,15 @@ from dataclasses import replace
 import pytest
 
 from core.jobs.decisions import DecisionKind
-from core.jobs.events import DecisionScheduled
-from core.log.chain import GENESIS, data_sha, first_fault, link
+from core.jobs.effects import EffectKind
+from core.jobs.events import DecisionScheduled, EffectSucceeded
+from core.log.chain import GENESIS, canonical, data_sha, first_fault, link
 from core.log.envelope import EventRecord
 from core.log.recording import NamedEvent, Tail, Writer, record
 from core.log.upcasting import upcast
 from core.rayjob.events import JobDeleted
 from core.values.documents import Manifest
-from core.values.ids import decision_id_of, event_id, observation_id
+from core.values.ids import decision_id_of, effect_id_of, event_id, observation_id
 from tests.support.rayjob_builders import after
 from tests.support.records import NOON, a_stream
 
@@ -56,6 +57,19 @@ def test_a_record_says_who_wrote_what_when_and_why() -> None:
 def test_a_record_is_correlated_with_its_decision_or_effect_else_with_its_stream() -> None:
     (first, second), _ = recorded()
     assert (first.correlation_id, second.correlation_id) == (DECISION, STREAM)
+
+
+def test_a_record_is_correlated_with_its_effect_too() -> None:
+    effect = effect_id_of(SEEN, "add_finalizer", "rayjob")
+    done = EffectSucceeded(at=NOON, effect_id=effect, kind=EffectKind.ADD_FINALIZER, name="rayjob")
+    stored = NamedEvent(name="EffectSucceeded", schema_version=2, at=NOON, event=done)
+    tail = Tail(stream_id=STREAM, version=4, chain=GENESIS)
+    ((made,), end) = record(tail, WRITER, SEEN, [stored])
+    assert made.correlation_id == effect
+    assert (made.type, made.schema_version) == ("EffectSucceeded", 2)
+    assert made.payload == canonical(made.data)
+    assert made.chain == end.chain == link(GENESIS, replace(made, chain=b""))
+    assert end.stream_id == STREAM
 
 
 def test_the_same_events_on_the_same_tail_are_the_same_records() -> None:
