@@ -9,7 +9,7 @@ RAY_STAMP := $(VENV)/.installed-ray
 SDK_STAMP := $(VENV)/sdk/.installed
 WORKERS ?= 2
 
-.PHONY: help demo test test-ray test-operators explore check failover format apiserver operators upstream sdk bench soak mutate lock install clean
+.PHONY: help demo test test-ray test-operators node test-node explore check failover format apiserver operators upstream sdk bench soak mutate lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -57,6 +57,12 @@ operators: install ## Build KubeRay's operator and Trainer's manager from their 
 
 test-operators: apiserver operators ## Stories beside upstream's real operators; writes docs/compatibility.md
 	@$(BIN)/python -m tests.operators $(ARGS)
+
+node: apiserver ## A real Kubernetes node on this machine (Debian, root): containerd, kubelet, DNS, Ray's image; ARGS=--stop ends it
+	@$(BIN)/python -m tests.node $(ARGS)
+
+test-node: apiserver ## Upstream's own end-to-end suite of RayJobs on that node (or KUBECONFIG's cluster); writes docs/compatibility.md
+	@$(BIN)/python -m tests.node.suite $(ARGS)
 
 upstream: install ## Ask upstream's own code again: the answers that tests compare with (needs Go; ARGS="search")
 	@$(BIN)/python -m tests.upstream $(or $(ARGS),answers)

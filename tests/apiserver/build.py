@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 MODULE = Path(__file__).resolve().parent
@@ -78,10 +78,10 @@ def jobset_controller(environment: Mapping[str, str]) -> Path | None:
     return next((one / "jobset" for one in folders if (one / "jobset").is_file()), None)
 
 
-def version() -> str:
-    """Return the release of Kubernetes that `go.mod` names."""
-    found = re.search(r"k8s\.io/kubernetes (v\d+\.\d+\.\d+)", (MODULE / "go.mod").read_text())
-    assert found, "go.mod names no release of k8s.io/kubernetes"
+def version(module: Path = MODULE) -> str:
+    """Return the release of Kubernetes that a module's `go.mod` names."""
+    found = re.search(r"k8s\.io/kubernetes (v\d+\.\d+\.\d+)", (module / "go.mod").read_text())
+    assert found, f"{module / 'go.mod'} names no release of k8s.io/kubernetes"
     return found.group(1)
 
 
@@ -108,9 +108,20 @@ def build_jobset(environment: Mapping[str, str]) -> Path:
 
 
 def build_module(
-    module: Path, programs: Mapping[str, str], folder: Path, environment: Mapping[str, str]
+    module: Path,
+    programs: Mapping[str, str],
+    folder: Path,
+    environment: Mapping[str, str],
+    command: Sequence[str] = ("build",),
 ) -> None:
     """Build the programs (name -> package) of a module that are not in a folder yet.
+
+    Args:
+        module: the folder of the module.
+        programs: name -> package.
+        folder: where the programs are put.
+        environment: of the compiler.
+        command: of `go`; `test -c` makes a program of a package's tests.
 
     Raises:
         CannotBuild: there is no Go, or it refused.
@@ -132,7 +143,9 @@ def build_module(
             _say(f"building {name}, {number} of {len(programs)}")
             began = time.monotonic()
             partial = folder / f".{name}.partial"
-            _build_one([go, "build", "-C", str(module)], package, partial, environment)
+            verb, *options = command
+            words = [go, verb, "-C", str(module), *options]
+            _build_one([*words, "-ldflags", _linker_flags(module)], package, partial, environment)
             partial.rename(folder / name)
             _say(f"  took {time.monotonic() - began:.0f} s")
 
@@ -141,17 +154,18 @@ def _build_one(
     command: list[str], package: str, place: Path, environment: Mapping[str, str]
 ) -> None:
     built = subprocess.run(
-        [*command, "-trimpath", "-ldflags", _linker_flags(), "-o", str(place), package],
+        [*command, "-trimpath", "-o", str(place), package],
         env={**environment, "CGO_ENABLED": "0"},
         check=False,
     )
     if built.returncode:
-        raise CannotBuild(f"go build of {package} failed; what it said stands above.")
+        raise CannotBuild(f"go {command[1]} of {package} failed; what it said stands above.")
 
 
-def _linker_flags() -> str:
-    """Return the flags without which the programs call themselves v0.0.0."""
-    release = version()
+def _linker_flags(module: Path) -> str:
+    """Return the flags without which Kubernetes' programs call themselves v0.0.0."""
+    names_one = "k8s.io/kubernetes v" in (module / "go.mod").read_text()
+    release = version(module if names_one else MODULE)
     major, minor, _ = release.removeprefix("v").split(".")
     named = {"gitVersion": release, "gitMajor": major, "gitMinor": minor}
     said = " ".join(f"-X k8s.io/component-base/version.{key}={said}" for key, said in named.items())

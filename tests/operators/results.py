@@ -1,4 +1,7 @@
-"""docs/compatibility.md: what was seen of each story, written by the run that saw it."""
+"""docs/compatibility.md: what was seen of each story, written by the run that saw it.
+
+The section of upstream's end-to-end suite is another run's, and stays as it is.
+"""
 
 import ast
 import json
@@ -6,6 +9,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.node.suite.results import section as suite_section
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "compatibility.md"
@@ -34,14 +39,13 @@ raylet, are switched off by its own setting. The definitions are upstream's newe
 |---|---|---|---|
 """
 
-TAIL = """
-## What was not run
+TAIL = """## What was not run
 
 * **KubeRay 1.7.0's operator.** The Go module proxy refuses that release; 1.6.2 stands in.
 * **Kueue 0.19.** Releases 0.19.0, 0.19.1 and 0.19.2 need `sigs.k8s.io/scheduler-library` \
 v0.1.0-alpha1, which the public checksum database does not know, and unverified code is not built. \
 Queueing is tested with a queue that does what Kueue does (`tests/acceptance/queueing.py`).
-* **Upstream's own end-to-end suites.** They need a node with containers.
+* **Trainer's own end-to-end suite.** It needs images of training runtimes. KubeRay's is above.
 """
 
 
@@ -72,7 +76,7 @@ def page(seen: Sequence[Seen], programs: Mapping[str, str], before: str = "") ->
     kept = _kept(before, ran) if before.startswith(head) else []
     order = [name for file in SUITES for name, _ in stories(HERE / file)]
     rows = sorted([*kept, *rows], key=lambda row: order.index(ROW.findall(row)[0]))
-    return head + "".join(rows) + TAIL
+    return f"{head}{''.join(rows)}\n{suite_section(before)}{TAIL}"
 
 
 def _kept(before: str, ran: Collection[str]) -> list[str]:

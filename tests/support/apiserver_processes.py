@@ -60,6 +60,8 @@ class ApiServerProcesses:
     """
     controllers: tuple[str, ...] = CONTROLLERS
     """Controllers of the controller manager; none: it is not started."""
+    options: tuple[str, ...] = ()
+    """More options of the API server."""
     _ports: tuple[int, ...] = ()
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
@@ -139,6 +141,7 @@ class ApiServerProcesses:
             *("--service-account-key-file", "service-accounts.key"),
             *("--service-account-signing-key-file", "service-accounts.key"),
             *("--service-cluster-ip-range", "10.0.0.0/16", "--allow-privileged"),
+            *self.options,
         )
         self._wait_until_ready()
         if "kube-controller-manager" not in self._running:

@@ -1,0 +1,77 @@
+"""Packs one layer as an OCI image, which containerd takes without a registry.
+
+Source: OCI Image Layout Specification 1.0, in the form that `ctr images import` takes.
+"""
+
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+OCI = "application/vnd.oci.image"
+
+
+def pack(image: Path, name: str, layer: Path, settings: Mapping[str, Sequence[str]]) -> None:
+    """Write an image of one layer.
+
+    Args:
+        image: the file to be written, a tar.
+        name: with its tag, such as `docker.io/local/pause:1`.
+        layer: a tar of the root file system.
+        settings: of the container, as `Env` and `Entrypoint`.
+    """
+    with layer.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    blobs: dict[str, bytes] = {}
+    config = _blob(
+        blobs,
+        "config.v1",
+        {
+            "architecture": "amd64",
+            "os": "linux",
+            "config": dict(settings),
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
+        },
+    )
+    layers = [_reference("layer.v1.tar", digest, layer.stat().st_size)]
+    manifest = _blob(
+        blobs,
+        "manifest.v1",
+        {
+            "schemaVersion": 2,
+            "mediaType": f"{OCI}.manifest.v1+json",
+            "config": config,
+            "layers": layers,
+        },
+    )
+    manifest["annotations"] = {
+        "io.containerd.image.name": name,
+        "org.opencontainers.image.ref.name": name,
+    }
+    with tarfile.open(image, "w") as archive:
+        _add(archive, "oci-layout", b'{"imageLayoutVersion":"1.0.0"}')
+        index = {"schemaVersion": 2, "manifests": [manifest]}
+        _add(archive, "index.json", json.dumps(index).encode())
+        for key, content in blobs.items():
+            _add(archive, f"blobs/sha256/{key}", content)
+        archive.add(layer, f"blobs/sha256/{digest}")
+
+
+def _blob(blobs: dict[str, bytes], kind: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    text = json.dumps(document).encode()
+    digest = hashlib.sha256(text).hexdigest()
+    blobs[digest] = text
+    return _reference(f"{kind}+json", digest, len(text))
+
+
+def _reference(kind: str, digest: str, size: int) -> dict[str, Any]:
+    return {"mediaType": f"{OCI}.{kind}", "digest": f"sha256:{digest}", "size": size}
+
+
+def _add(archive: tarfile.TarFile, path: str, content: bytes) -> None:
+    entry = tarfile.TarInfo(path)
+    entry.size = len(content)
+    archive.addfile(entry, io.BytesIO(content))

@@ -1,0 +1,1 @@
+"""Upstream's end-to-end suite of RayJobs against Jobledger: `make test-node`."""
