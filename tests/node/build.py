@@ -2,9 +2,10 @@
 
 kubelet, scheduler and kube-proxy are older than the API server of `tests/apiserver`: theirs is the
 last release whose kubelet takes the containerd of Debian 12 and cgroup v1. All programs are kept
-in the user's cache by the hash of their module's `go.sum`.
+in the user's cache by the hash of their module's `go.sum` and sources.
 """
 
+import hashlib
 import re
 import subprocess
 from collections.abc import Mapping
@@ -37,8 +38,10 @@ class Module:
         return HERE / self.name
 
     def folder(self, environment: Mapping[str, str]) -> Path:
-        """Return where the programs are kept."""
-        return cache_of(self.path, f"node/{self.name}", environment)
+        """Return where the programs are kept: by what `go.sum` and our own sources say."""
+        sources = [file.read_bytes() for file in sorted(self.path.rglob("*.go"))]
+        ours = hashlib.sha256(b"".join(sources)).hexdigest()[:8] if sources else "tools"
+        return cache_of(self.path, f"node/{self.name}", environment) / ours
 
 
 NODE_PROGRAMS = ("kubelet", "kube-scheduler", "kube-proxy")

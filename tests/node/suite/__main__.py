@@ -8,6 +8,7 @@ if no case has failed.
 
 import argparse
 import datetime as dt
+import fcntl
 import json
 import os
 import signal
@@ -21,7 +22,7 @@ from pathlib import Path
 from tests.apiserver.build import CannotBuild, version
 from tests.node.__main__ import CannotStart, start, stop
 from tests.node.build import KUBERNETES, SOURCE, release, suite, suite_sources
-from tests.node.layout import layout
+from tests.node.layout import Layout, layout
 from tests.node.ray_image import image_name, ray_version
 from tests.node.suite.cases import Case, cases
 from tests.node.suite.programs import beside
@@ -73,18 +74,35 @@ def cluster(folder: Path) -> Iterator[dict[str, str]]:
         yield dict(os.environ)
         return
     places = layout(os.environ)
-    started = start(places)
-    try:
-        with beside(places, folder):
-            yield {
-                **os.environ,
-                "KUBECONFIG": str(places.kubeconfig),
-                "KUBERAY_TEST_RAY_IMAGE": image_name(),
-                "KUBERAY_TEST_RAY_VERSION": ray_version(),
-            }
-    finally:
-        if started:
-            stop(places)
+    with alone(places):
+        started = start(places)
+        try:
+            with beside(places, folder):
+                yield {
+                    **os.environ,
+                    "KUBECONFIG": str(places.kubeconfig),
+                    "KUBERAY_TEST_RAY_IMAGE": image_name(),
+                    "KUBERAY_TEST_RAY_VERSION": ray_version(),
+                }
+        finally:
+            if started:
+                stop(places)
+
+
+@contextmanager
+def alone(places: Layout) -> Iterator[None]:
+    """Have the node for one run: two would have two controllers of the same RayClusters.
+
+    Raises:
+        CannotStart: another run of the suite has it.
+    """
+    places.cache.mkdir(parents=True, exist_ok=True)
+    with (places.cache / "suite.lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            raise CannotStart("Another run of the suite is on this node: wait for it.") from problem
+        yield
 
 
 def programs(environment: dict[str, str]) -> dict[str, str]:

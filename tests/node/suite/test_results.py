@@ -1,11 +1,17 @@
 """The table of upstream's cases on docs/compatibility.md."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.node.suite.__main__ import chosen_cases, reasons
+from tests.node.__main__ import CannotStart
+from tests.node.build import SOURCE, release
+from tests.node.layout import Layout
+from tests.node.suite.__main__ import alone, chosen_cases, reasons
 from tests.node.suite.cases import Case
-from tests.node.suite.results import NOTHING, rows, section, with_section, written
+from tests.node.suite.results import NOTHING, ROW, rows, section, with_section, written
 from tests.node.suite.verdicts import CANNOT_APPLY, FAILED, NOT_RUN, PASSED, Seen
+from tests.operators.results import PAGE
 
 RETRY = Case("TestRayJobRetry", "Failing RayJob")
 STAGES = Case("TestDeletionStrategy", "Stages: Workers->Self|all *now*")
@@ -73,3 +79,22 @@ def test_a_reason_for_a_case_that_is_not_there_is_refused() -> None:
     assert reasons(ALL, {OTHER.full: "needs docker"}) == {OTHER: "needs docker"}
     with pytest.raises(ValueError, match="TestRayJob/Gone"):
         reasons(ALL, {"TestRayJob/Gone": "needs docker"})
+
+
+def test_two_runs_do_not_share_a_node(tmp_path: Path) -> None:
+    """Each would start controllers of its own, and what both did would be neither's verdict."""
+    places = Layout(tmp_path / "cache")
+    with alone(places), pytest.raises(CannotStart, match="Another run"), alone(places):
+        pass
+    with alone(places):
+        pass
+
+
+def test_the_page_has_what_a_run_saw() -> None:
+    """Of the release that is built, each case once, and no failure without a word of it."""
+    text = section(PAGE.read_text(encoding="utf-8"))
+    assert f"`{SOURCE}` {release()}" in text
+    found = rows(text)
+    assert len(found) == len(ROW.findall(text))
+    assert any(item.verdict == PASSED for item in found.values())
+    assert all(item.why for item in found.values() if item.verdict in (FAILED, CANNOT_APPLY))
