@@ -274,7 +274,7 @@ class JobSuspended:
 
     at: Instant
     attempt: int
-    """0: another controller suspended it, and no attempt was seen before."""
+    """The last one. 0: none has begun, or none was seen where another controller suspended it."""
     inferred: bool = False
     """Whether another controller did it, and this follows from what it left."""
 

@@ -118,7 +118,7 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
         case events.SuspensionStarted():
             return state._replace(phase=Phase.SUSPENDING, refused=(), suspension_postponed=False)
         case events.JobSuspended():
-            return _cleared(state, Phase.SUSPENDED)
+            return _suspended(state, event)
         case events.JobResumed():
             return state._replace(phase=Phase.NEW)
         case events.JobCompleted():
@@ -286,6 +286,15 @@ def _cleared(state: RayJobState, phase: Phase) -> RayJobState:
         reason="",
         message="",
     )
+
+
+def _suspended(state: RayJobState, event: events.JobSuspended) -> RayJobState:
+    """Return the suspended state; upstream's startTime is that of the job until an attempt begins.
+
+    What another controller wrote of it is not known, so nothing is said in its place.
+    """
+    began = state.started_at if event.inferred or state.started_at is not None else event.at
+    return _cleared(state, Phase.SUSPENDED)._replace(started_at=began)
 
 
 def _shared(state: RayJobState) -> KnownCluster | None:

@@ -257,7 +257,8 @@ def _transition(
 ) -> KubernetesEvent:
     match event:
         case facts.JobSuspended():
-            note = f"Suspended; RayCluster and submitter of attempt {event.attempt} are gone"
+            left = f"RayCluster and submitter of attempt {event.attempt} are gone"
+            note = f"Suspended; {left if event.attempt else 'no attempt has begun'}"
             return KubernetesEvent("Normal", "JobSuspended", "Suspend", note)
         case facts.JobResumed():
             return KubernetesEvent(

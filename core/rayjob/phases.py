@@ -62,7 +62,7 @@ ENDED = frozenset({JobStatus.STOPPED, JobStatus.SUCCEEDED, JobStatus.FAILED})
 _PAUSE = frozenset({Phase.VALIDATION_FAILED})
 
 FOLLOWERS: Mapping[Phase, frozenset[Phase]] = {
-    Phase.NEW: frozenset({Phase.INITIALIZING}) | _PAUSE,
+    Phase.NEW: frozenset({Phase.INITIALIZING, Phase.SUSPENDED}) | _PAUSE,
     Phase.INITIALIZING: frozenset(
         {Phase.WAITING, Phase.RUNNING, Phase.SUSPENDING, Phase.RETRYING, Phase.FAILED}
     )

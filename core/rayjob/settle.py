@@ -193,7 +193,11 @@ def _is_ungrouping(state: RayJobState) -> bool:
 
 
 def _beginning(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
-    """New is left at once; Suspended when the job is resumed."""
+    """New is left at once; Suspended when the job is resumed.
+
+    A job that is to be suspended begins no attempt: what waits to be admitted has none. It goes to
+    Suspended as it is, so the first attempt is that of the first RayCluster.
+    """
     identity, manifest = state.identity, state.manifest
     if identity is None or manifest is None:
         return ()
@@ -204,6 +208,8 @@ def _beginning(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     if state.phase is not Phase.NEW:
         return ()
     before = state.attempt.number if state.attempt is not None else state.failed
+    if manifest.spec.suspend:
+        return (JobSuspended(at=at, attempt=before),)
     number = before + 1  # of a job that was taken over only the failures may be known
     spec = manifest.spec
     derived = names.submission_id(identity.name, identity.uid, number)

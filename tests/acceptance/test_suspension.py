@@ -45,3 +45,5 @@ def test_a_job_that_is_created_suspended_waits_without_a_raycluster(
         site.change("queued", suspend=False)
         witness.wait_for_phase("queued", "Complete")
     assert len(witness.lives(RAYCLUSTERS)) == 1
+    attempts = site.rows("SELECT number, outcome FROM attempt")
+    assert [(row["number"], row["outcome"]) for row in attempts] == [(1, "succeeded")]

@@ -9,7 +9,6 @@ from core.rayjob.events import (
     JobDiscovered,
     JobSuspended,
     ManifestRejected,
-    SuspensionStarted,
 )
 from core.rayjob.observations import SeenStatus
 from tests.support.rayjob_builders import (
@@ -90,15 +89,13 @@ CREATED = asked(EffectKind.CREATE_CLUSTER, cluster_of())
         ),
     ),
     Row(
-        rule="a job created suspended gets names, gives them up, and no child is made (T6)",
+        rule="a job created suspended begins no attempt, and no child is made (T6)",
         when=manifest(suspend=True),
         then=(
             FOUND,
             received(manifest(suspend=True)),
-            started(),
-            SuspensionStarted(at=WHEN, attempt=1),
-            JobSuspended(at=WHEN, attempt=1),
-            ADDED,
+            JobSuspended(at=WHEN, attempt=0),
+            asked(EffectKind.ADD_FINALIZER, attempt=0),
         ),
     ),
     Row(

@@ -135,6 +135,10 @@ OURS = (
         "Suspended; RayCluster and submitter of attempt 1 are gone",
     ),
     Row(
+        facts.JobSuspended(at=NOON, attempt=0),
+        *("Normal", "JobSuspended", "Suspend", "Suspended; no attempt has begun"),
+    ),
+    Row(
         facts.JobResumed(at=NOON),
         *("Normal", "JobResumed", "Resume", "Resumed; a new attempt begins"),
     ),

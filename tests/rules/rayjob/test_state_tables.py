@@ -82,6 +82,11 @@ def row(name: str, story: Story | tuple[Step, ...], status: Manifest, **more: ob
 TRANSITIONS = (
     row("3.12 New -> Initializing: always", seen(), phase(Phase.INITIALIZING, failed=0)),
     row(
+        "3.12 New -> Suspended: suspend, where upstream passes through Initializing",
+        seen(suspend=True),
+        phase(Phase.SUSPENDED, rayClusterName=None),
+    ),
+    row(
         "3.12 Initializing -> Waiting: ready, InteractiveMode",
         WAITING,
         phase(Phase.WAITING, jobId=None),

@@ -2,6 +2,7 @@
 
 from core.jobs.decisions import DecisionKind
 from core.jobs.effects import EffectKind
+from core.jobs.events import LedgerBehindFound
 from core.rayjob.decider import RAYJOB
 from core.rayjob.events import (
     AttemptCleared,
@@ -147,9 +148,29 @@ GONE = (
         then=(
             ClusterVanished(at=WHEN, name=cluster_of(), uid="cluster-1", asked=True),
             AttemptCleared(at=WHEN, attempt=1),
-            started(2, generation=2),
-            SuspensionStarted(at=WHEN, attempt=2),
-            JobSuspended(at=WHEN, attempt=2),
+            JobSuspended(at=WHEN, attempt=1),
+        ),
+    ),
+    Row(
+        rule="a job that was created suspended begins attempt 1 when it is admitted",
+        given=seen(suspend=True),
+        when=RESUME,
+        then=(
+            received(RESUME),
+            JobResumed(at=WHEN),
+            started(1, generation=3),
+            asked(EffectKind.CREATE_CLUSTER, cluster_of(1), generation=3),
+        ),
+    ),
+    Row(
+        rule="however often it is edited while it waits to be admitted",
+        given=(*seen(suspend=True), manifest(30, generation=2, suspend=True, backoff_limit=3)),
+        when=RESUME,
+        then=(
+            received(RESUME),
+            JobResumed(at=WHEN),
+            started(1, generation=3),
+            asked(EffectKind.CREATE_CLUSTER, cluster_of(1), generation=3),
         ),
     ),
 )
@@ -196,9 +217,13 @@ def test_suspension(row: Row) -> None:
     Outlook(
         rule="a job created suspended ends up Suspended with nothing made (T6)",
         story=seen(suspend=True),
-        status={"jobDeploymentStatus": "Suspended", "rayClusterName": None},
+        status={
+            "jobDeploymentStatus": "Suspended",
+            "rayClusterName": None,
+            "startTime": "2026-11-21T12:00:00Z",
+        },
         under_way=[],
-        facts={"cluster": None, "submitter": None},
+        facts={"attempt": None, "cluster": None, "submitter": None},
     ),
     Outlook(
         rule="failures before a suspension still count after it",
@@ -225,8 +250,14 @@ def test_suspension(row: Row) -> None:
     ),
     Outlook(
         rule="a cluster that appears after the job was suspended is a stray and deleted",
-        story=(*seen(suspend=True), cluster("", 30)),
+        story=(*suspended(), cluster("", 90, uid="late")),
         under_way=[f"delete_cluster {cluster_of()}"],
+    ),
+    Outlook(
+        rule="one of a job that has begun no attempt says that the log has lost something",
+        story=(*seen(suspend=True), cluster("", 30)),
+        said=[LedgerBehindFound],
+        under_way=[],
     ),
 )
 def test_what_suspension_leaves(row: Outlook) -> None:

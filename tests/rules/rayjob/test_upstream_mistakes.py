@@ -66,7 +66,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
         "a stop that fails is not repeated: a dead head must not hold the object",
         "trouble with the stop holds nothing up but the stop itself",
     ),
-    "b19 a job created suspended": ("a job created suspended gets names, gives them up",),
+    "b19 a job created suspended": ("a job created suspended begins no attempt",),
     "b20 sidecar stuck in Initializing": (
         "the submitter failed before the cluster was ready: not stuck in Initializing",
     ),
