@@ -102,6 +102,14 @@ class Settings(BaseSettings):
     """
     trainjob_propagate_conditions: bool = False
     """Whether plugins may show conditions of their own on a TrainJob, as of its JobSet's start."""
+    trainer_status_url: str = ""
+    """Where Pods of TrainJobs report their progress, without a path; empty: they are not told.
+
+    As `https://jobledger-trainer-status.jobledger.svc:10443`, where `jobledger trainer-status` is
+    served. It is upstream's feature TrainJobStatus, which is off there as well.
+    """
+    trainer_status_authority: str = "jobledger/jobledger-trainer-status-ca"
+    """Namespace and name of the ConfigMap that says by whom that server's certificate is signed."""
     replica: str = Field(default_factory=socket.gethostname)
     """Name of this replica. Replicas that are to work beside each other need different ones.
 

@@ -45,7 +45,7 @@ from adapters.service.leasing import LeaseKeeper
 from adapters.service.live import LiveObjects
 from adapters.service.own_writes import OwnWrites
 from adapters.service.plugins import builder, trainjob_plugins
-from adapters.service.policies import hands, installation, policy, train_policy
+from adapters.service.policies import hands, installation, policy, status_authority, train_policy
 from adapters.service.polls import PollParts, Polls
 from adapters.service.preflight import look_for_others
 from adapters.service.publishing import Publisher
@@ -169,7 +169,8 @@ def _basis(settings: Settings, opened: Ledger) -> _Basis:
             redaction_key=redaction_key(settings),
             installation=installation(settings),
             train_policy=train_policy(settings),
-            plugins=trainjob_plugins(),
+            plugins=trainjob_plugins(settings.trainer_status_url),
+            status_authority=status_authority(settings),
             builder=builder(),
             hands=hands(settings, lambda *where: metrics.control_refused.labels(*where).set(1)),
         ),

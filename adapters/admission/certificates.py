@@ -39,25 +39,28 @@ class Certificate:
         return "Certificate(…)"
 
 
-def new_certificate(names: Sequence[str], now: Instant, before: str = "") -> Certificate:
+def new_certificate(
+    names: Sequence[str], now: Instant, before: str = "", valid: timedelta = VALID
+) -> Certificate:
     """Return a certificate for DNS names.
 
     Args:
         names: The DNS names; the first is the subject's.
-        now: It is valid from about then, for `VALID`.
+        now: It is valid from about then.
         before: Authorities that were trusted until now (PEM); those that last are trusted on.
+        valid: For how long.
     """
     authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     # A name of its own: of two authorities of one name OpenSSL would try one only.
     authority_name = _name(f"jobledger webhooks authority {x509.random_serial_number():x}")
     authority = (
-        _builder(authority_name, authority_name, authority_key, now)
+        _builder(authority_name, authority_name, authority_key, (now, now + valid))
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_may_sign(), critical=True)
         .sign(authority_key, hashes.SHA256())
     )
     certificate = (
-        _builder(_name(names[0]), authority_name, key, now)
+        _builder(_name(names[0]), authority_name, key, (now, now + valid))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_known_as(names), critical=False)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
@@ -92,7 +95,10 @@ def _lasting(trusted: str, now: Instant) -> list[x509.Certificate]:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: Instant
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    span: tuple[Instant, Instant],
 ) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
@@ -100,8 +106,8 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - BACKDATED)
-        .not_valid_after(now + VALID)
+        .not_valid_before(span[0] - BACKDATED)
+        .not_valid_after(span[1])
     )
 
 

@@ -7,11 +7,13 @@ the other takes that. Then the authority is written into the webhook configurati
 import base64
 import binascii
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 
-from adapters.admission.certificates import Certificate, is_due, new_certificate
+from adapters.admission.certificates import VALID, Certificate, is_due, new_certificate
 from core.errors import JobledgerError, ObjectChanged, ObjectExists
-from core.ports.cluster import SECRETS, WEBHOOK_CONFIGURATIONS, Cluster
+from core.ports.cluster import CONFIGMAPS, SECRETS, WEBHOOK_CONFIGURATIONS, Cluster
 from core.values.documents import Json, Manifest, child, items, text
 from core.values.instants import Instant
 
@@ -44,6 +46,10 @@ class KeptCertificate:
     """Further DNS names, for an API server that calls by another."""
     configuration: str = "jobledger"
     """Name of the webhook configurations that are told whom to trust."""
+    authority: str = ""
+    """Name of a ConfigMap in the namespace that is told instead of them; empty: none."""
+    valid: timedelta = VALID
+    """For how long a certificate is made."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -64,8 +70,32 @@ class KeptCertificate:
             ForeignSecret: the Secret of that name is somebody else's.
         """
         certificate = self._current()
-        self._publish(certificate.trusted)
+        self.publish(certificate.trusted)
         return certificate
+
+    def publish(self, trusted: str) -> None:
+        """Tell those who call whom to trust (PEM)."""
+        if self.authority:
+            self._publish_in_configmap(trusted)
+        else:
+            self._publish(trusted)
+
+    def _publish_in_configmap(self, trusted: str) -> None:
+        found = self.cluster.get(CONFIGMAPS, self.namespace, self.authority)
+        if text(found, "data", TRUSTED) == trusted:
+            return
+        metadata: Manifest = {"name": self.authority, "namespace": self.namespace, "labels": OURS}
+        wanted: Manifest = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": child(found, "metadata") if found is not None else metadata,
+            "data": {TRUSTED: trusted},
+        }
+        with suppress(ObjectChanged, ObjectExists):  # another replica was first
+            if found is None:
+                self.cluster.create(CONFIGMAPS, wanted)
+            else:
+                self.cluster.replace(CONFIGMAPS, wanted)
 
     def _current(self) -> Certificate:
         found = self.cluster.get(SECRETS, self.namespace, self.secret_name)
@@ -74,7 +104,7 @@ class KeptCertificate:
         kept = _certificate(found)
         if kept is not None and not is_due(kept.chain, self.names, self.now()):
             return kept
-        made = new_certificate(self.names, self.now(), kept.trusted if kept else "")
+        made = new_certificate(self.names, self.now(), kept.trusted if kept else "", self.valid)
         try:
             self._keep(made, found)
         except (ObjectChanged, ObjectExists):  # another replica was first

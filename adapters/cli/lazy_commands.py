@@ -13,6 +13,7 @@ COMMANDS = {
     "run": ("run", "run"),
     "serve": ("serve", "serve"),
     "webhooks": ("webhooks", "webhooks"),
+    "trainer-status": ("trainer_status", "trainer_status"),
     "sandbox": ("sandbox", "sandbox"),
     "demo": ("demo", "demo"),
     "apply": ("apply", "apply"),

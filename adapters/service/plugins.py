@@ -13,6 +13,9 @@ from core.trainjob.plugins import all_plugins
 
 GROUP = "jobledger.trainjob_plugins"
 
+ANYWHERE = "https://anywhere"
+"""With an address, so that the name of every plugin of ours is taken, whatever is set."""
+
 
 class BrokenPlugin(JobledgerError):
     """An installed plugin cannot be used."""
@@ -22,20 +25,22 @@ class BrokenPlugin(JobledgerError):
         super().__init__(f"the TrainJob plugin {name} cannot be used: {problem}; mend or remove it")
 
 
-def trainjob_plugins() -> tuple[Plugin, ...]:
+def trainjob_plugins(status_url: str = "") -> tuple[Plugin, ...]:
     """Return all plugins in the order in which they are asked.
+
+    `status_url` is where Pods report their progress; empty: nowhere.
 
     Raises:
         BrokenPlugin: an installed one cannot be loaded, is none, or has a name that is taken.
     """
     others: dict[str, Plugin] = {}
-    taken = {plugin.name for plugin in all_plugins()}
+    taken = {plugin.name for plugin in all_plugins(status_url=ANYWHERE)}
     for entry in sorted(entry_points(group=GROUP), key=lambda item: item.name):
         plugin = _loaded(entry)
         if plugin.name in taken or plugin.name in others:
             raise BrokenPlugin(entry.name, f"another plugin is called {plugin.name!r}")
         others[plugin.name] = plugin
-    return all_plugins(*others.values())
+    return all_plugins(*others.values(), status_url=status_url)
 
 
 def builder() -> str:

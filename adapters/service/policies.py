@@ -51,3 +51,9 @@ def hands(settings: Settings, refused: Callable[[str, str], None]) -> Hands:
         control=Control(settings.control), namespaces=frozenset(settings.control_namespaces)
     )
     return Hands(whose, take_over=settings.take_over, refused=refused)
+
+
+def status_authority(settings: Settings) -> tuple[str, str]:
+    """Return namespace and name of the ConfigMap with the trainer-status server's authority."""
+    namespace, _, name = settings.trainer_status_authority.partition("/")
+    return namespace, name

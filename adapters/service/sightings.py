@@ -83,6 +83,8 @@ class Door:
     """What builds the objects of TrainJobs, in the order in which they are asked."""
     builder: str = ""
     """Versions of what builds them: this program and the plugins of others."""
+    status_authority: tuple[str, str] = ("", "")
+    """Namespace and name of the ConfigMap with the authority of the trainer-status server."""
     installation: Installation = UPSTREAMS
     hands: Hands = field(default_factory=Hands)
     """In whose hands the jobs are."""

@@ -24,11 +24,12 @@ from core.errors import (
     RequestThrottled,
 )
 from core.jobs.ownership import in_the_way, is_controlled_by
-from core.ports.cluster import JOBSETS, Resource
+from core.ports.cluster import CONFIGMAPS, JOBSETS, Resource
 from core.trainjob.as_found import in_the_order_of
 from core.trainjob.framework import ApplyRule, BuiltObject
 from core.trainjob.names import FIELD_MANAGER
 from core.trainjob.outcomes import ApplyOutcome
+from core.trainjob.plugins.trainer_status import AUTHORITY
 from core.trainjob.runtimes import INVALID
 from core.trainjob.state import TrainJobState
 from core.values.documents import Json, Manifest, child, text
@@ -191,8 +192,27 @@ def _sent(work: Work, item: BuiltObject, found: Manifest | None, *, force: bool)
     if item.keys == "ssh":
         manifest = {**manifest, "data": _new_keys()}
         work.quotable.append(manifest)
+    if item.keys == "authority":
+        manifest = {**manifest, "data": {AUTHORITY: _authority(work)}}
     cluster = work.world.cluster
     return cluster.apply(item.resource, manifest, field_manager=FIELD_MANAGER, force=force)
+
+
+def _authority(work: Work) -> str:
+    """Return by whom the certificate of the trainer-status server is signed (PEM)."""
+    namespace, name = work.world.door.status_authority
+    try:
+        found = work.world.cluster.get(CONFIGMAPS, namespace, name)
+    except ClusterError as error:
+        cause = f"ConfigMap {namespace}/{name}: {error}"
+        raise work.failed(cause, building=False, may_pass=True, error=error) from error
+    if authority := text(found, "data", AUTHORITY):
+        return authority
+    cause = (
+        f"ConfigMap {namespace}/{name} with {AUTHORITY} is not there: it is made by `jobledger "
+        "trainer-status`, which has to run where JOBLEDGER_TRAINER_STATUS_URL is set"
+    )
+    raise work.failed(cause, building=False, may_pass=True)
 
 
 def _new_keys() -> Manifest:

@@ -68,7 +68,8 @@ class BuiltObject:
     manifest: Manifest
     rule: ApplyRule = ApplyRule.ALWAYS
     keys: str = ""
-    """`ssh`: the act puts a new pair of keys into its data."""
+    """`ssh`: the act puts a new pair of keys into its data; `authority`: by whom the certificate of
+    the trainer-status server is signed."""
 
     @property
     def name(self) -> str:

@@ -7,11 +7,17 @@ from core.trainjob.plugins.jobset import JobSet
 from core.trainjob.plugins.mpi import Mpi
 from core.trainjob.plugins.plainml import PlainMl
 from core.trainjob.plugins.torch import Torch
+from core.trainjob.plugins.trainer_status import TrainerStatus
 from core.trainjob.plugins.volcano import Volcano
 from core.trainjob.plugins.xgboost import XgBoost
 
 
-def all_plugins(*others: Plugin) -> tuple[Plugin, ...]:
-    """Return every plugin in the order in which they are asked; `others` are third parties'."""
-    first = (PlainMl(), Torch(), Mpi(), Jax(), XgBoost())
+def all_plugins(*others: Plugin, status_url: str = "") -> tuple[Plugin, ...]:
+    """Return every plugin in the order in which they are asked; `others` are third parties'.
+
+    `status_url` is where Pods report their progress; empty: nowhere.
+    """
+    first: tuple[Plugin, ...] = (PlainMl(), Torch(), Mpi(), Jax(), XgBoost())
+    if status_url:
+        first = (*first, TrainerStatus(status_url))
     return in_order(first, others, (Coscheduling(), Volcano(), JobSet()))

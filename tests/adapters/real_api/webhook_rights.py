@@ -1,6 +1,7 @@
 """What `ops/webhooks.yaml` brings, in a namespace and under a name of a test's own."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +39,16 @@ OF_THE_CLUSTER = ("ClusterRole", "ClusterRoleBinding", *[one for one in PLACES i
 CONFIGURATIONS = tuple(one for one in PLACES if "Web" in one)
 
 
-def install(api: Api) -> None:
+def install(api: Api, file: Path = FILE) -> None:
     """Create all of it; webhooks judge objects of the test's namespace or with its label only."""
-    for document in yaml.safe_load_all(FILE.read_text()):
+    for document in yaml.safe_load_all(file.read_text()):
         reply = api.request("POST", place(api, document["kind"]), _moved(document, api.namespace))
         assert reply.code == 201, reply.message
 
 
-def remove(api: Api) -> None:
+def remove(api: Api, kinds: Sequence[str] = OF_THE_CLUSTER) -> None:
     """Delete what does not go with the namespace."""
-    for kind in OF_THE_CLUSTER:
+    for kind in kinds:
         path = f"{place(api, kind)}/{api.namespace}"
         assert api.request("DELETE", path).code == 200
 
@@ -70,9 +71,11 @@ def call_at(api: Api, url: str) -> None:
         assert reply.code == 200, reply.message
 
 
-def kubeconfig(server: ApiServer, api: Api, directory: Path) -> Path:
-    """Return a kubeconfig of the ServiceAccount that the webhooks run as."""
-    path = f"{place(api, 'ServiceAccount')}/jobledger-webhooks/token"
+def kubeconfig(
+    server: ApiServer, api: Api, directory: Path, account: str = "jobledger-webhooks"
+) -> Path:
+    """Return a kubeconfig of the ServiceAccount that a part runs as."""
+    path = f"{place(api, 'ServiceAccount')}/{account}/token"
     token = api.request("POST", path, {"spec": {"expirationSeconds": 3600}})
     assert token.code == 201, token.message
     config = yaml.safe_load(server.kubeconfig().read_text())
@@ -80,7 +83,7 @@ def kubeconfig(server: ApiServer, api: Api, directory: Path) -> Path:
     context = next(one["context"] for one in config["contexts"] if one["name"] == name)
     user = next(one for one in config["users"] if one["name"] == context["user"])
     user["user"] = {"token": token.body["status"]["token"]}
-    written = directory / "webhooks.kubeconfig"
+    written = directory / f"{account}.kubeconfig"
     written.write_text(json.dumps(config))
     return written
 
@@ -112,12 +115,14 @@ def _moved(document: Document, namespace: str) -> Document:
     return moved
 
 
-def wait_for_rights(cluster_: KubernetesCluster, namespace: str) -> None:
+def wait_for_rights(
+    cluster_: KubernetesCluster, namespace: str, secret: str = "jobledger-webhooks-tls"
+) -> None:
     """Return once the roles are in force: a moment after they are made."""
 
     def may() -> bool:
         try:
-            cluster_.get(SECRETS, namespace, "jobledger-webhooks-tls")
+            cluster_.get(SECRETS, namespace, secret)
         except RequestForbidden:
             return False
         return True

@@ -1,0 +1,123 @@
+"""Which TrainJob a token may speak for.
+
+Kubernetes judges the token, for the audience of that one TrainJob's endpoint. It has to be a Pod's,
+and the Pod has to belong to the TrainJob by the chain of controllers, by UID: Pod, Job, JobSet,
+TrainJob. Upstream stops at the namespace, so that any Pod there may speak for any TrainJob of it.
+"""
+
+import hmac
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Protocol
+
+from core.jobs.ownership import controller_of
+from core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, TRAINJOBS, Resource
+from core.trainjob.reports import AUDIENCE
+from core.values.documents import Manifest, child, items, text
+
+TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenReview")
+POD_NAME = "authentication.kubernetes.io/pod-name"
+POD_UID = "authentication.kubernetes.io/pod-uid"
+
+REMEMBERED_SECONDS = 60.0
+"""How long a judgement holds; a token goes with its Pod."""
+REMEMBERED_MAX = 10_000
+TOKEN_CHARACTERS_MAX = 16_384
+CHAIN = (BATCH_JOBS, JOBSETS, TRAINJOBS)
+"""What controls a Pod, and so on upwards."""
+
+
+class TooManyTokens(Exception):  # named as a sentence, like the core's
+    """So many unknown tokens came that Kubernetes is not asked about another one now."""
+
+
+class Api(Protocol):
+    """The part of `core.ports.cluster.Cluster` that is needed here."""
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Manifest | None:
+        """Return the object, or None if there is none."""
+        ...
+
+    def create(self, resource: Resource, manifest: Manifest) -> Manifest:
+        """Create an object; of a review, the answer is its status."""
+        ...
+
+
+class Speakers:
+    """Remembers judgements by a keyed hash; no token is kept. Safe to use from many threads."""
+
+    def __init__(
+        self, api: Api, monotonic: Callable[[], float], may_ask: Callable[[str], bool]
+    ) -> None:
+        """Take the API server, a clock, and whether an address may send another unknown token."""
+        self._api, self._monotonic, self._may_ask = api, monotonic, may_ask
+        self._key = secrets.token_bytes(32)
+        self._lock = threading.Lock()
+        self._known: OrderedDict[bytes, tuple[float, str]] = OrderedDict()
+
+    def job_of(self, token: str, namespace: str, name: str, address: str) -> str:
+        """Return the UID of the TrainJob that the token speaks for; empty if not for this one.
+
+        Raises:
+            TooManyTokens: ask again later.
+            ClusterError: the API server does not answer, or refuses.
+        """
+        if not token or len(token) > TOKEN_CHARACTERS_MAX:
+            return ""
+        key = hmac.digest(self._key, f"{namespace}\n{name}\n{token}".encode(), "sha256")
+        now = self._monotonic()
+        with self._lock:
+            until, uid = self._known.get(key, (0.0, ""))
+        if until > now:
+            return uid
+        if not uid and not self._may_ask(address):
+            raise TooManyTokens
+        uid = self._judged(token, namespace, name)
+        with self._lock:
+            self._known[key] = (now + REMEMBERED_SECONDS, uid)
+            self._known.move_to_end(key)
+            if len(self._known) > REMEMBERED_MAX:
+                self._known.popitem(last=False)
+        return uid
+
+    def _judged(self, token: str, namespace: str, name: str) -> str:
+        audience = AUDIENCE.format(namespace=namespace, name=name)
+        review: Manifest = {
+            "apiVersion": TOKEN_REVIEWS.api_version,
+            "kind": TOKEN_REVIEWS.kind,
+            "metadata": {},
+            "spec": {"token": token, "audiences": [audience]},
+        }
+        status = child(self._api.create(TOKEN_REVIEWS, review), "status")
+        if status.get("authenticated") is not True or audience not in items(status, "audiences"):
+            return ""
+        user = child(status, "user")
+        if not text(user, "username").startswith(f"system:serviceaccount:{namespace}:"):
+            return ""
+        pod_name, pod_uid = _said(user, POD_NAME), _said(user, POD_UID)
+        return self._trainjob_of(namespace, name, pod_name, pod_uid)
+
+    def _trainjob_of(self, namespace: str, name: str, pod_name: str, pod_uid: str) -> str:
+        """Return the UID of the TrainJob of a name that a Pod belongs to; empty if to none."""
+        if not pod_name or not pod_uid:
+            return ""
+        here = self._api.get(PODS, namespace, pod_name)
+        if here is None or text(here, "metadata", "uid") != pod_uid:
+            return ""
+        for resource in CHAIN:
+            owner = controller_of(here)
+            if owner is None or (owner.group, owner.kind) != (resource.group, resource.kind):
+                return ""
+            above = self._api.get(resource, namespace, owner.name)
+            if above is None or text(above, "metadata", "uid") != owner.uid:
+                return ""
+            here = above
+        is_it = text(here, "metadata", "name") == name
+        return text(here, "metadata", "uid") if is_it else ""
+
+
+def _said(user: Manifest, key: str) -> str:
+    found = items(user, "extra", key)
+    return found[0] if found and isinstance(found[0], str) else ""

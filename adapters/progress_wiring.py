@@ -1,0 +1,152 @@
+"""The composition root of the trainer-status server: a process of its own, without a ledger."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from threading import Event
+
+from adapters.admission import tls
+from adapters.admission.kept_certificate import ForeignSecret, KeptCertificate
+from adapters.http.api.pace import Bucket, Pace
+from adapters.http.server import HttpServer
+from adapters.kube.client import KubernetesCluster
+from adapters.kube.connection import ConnectionSettings, connect
+from adapters.progress.endpoint import Endpoint
+from adapters.progress.speakers import Speakers
+from adapters.progress.writing import Writer
+from adapters.settings import Settings
+from adapters.telemetry.clock import SystemClock
+from adapters.telemetry.logging import get_logger
+from core.errors import ClusterError
+
+LOOK_SECONDS = 60.0
+"""Pause between two looks at the certificate."""
+WRITE_SECONDS = 0.5
+"""Pause between two looks at the reports that wait."""
+CONNECTIONS = 50
+"""As many as requests are judged at once."""
+VALID = timedelta(days=3650)
+"""Of our certificate, as of upstream's: a Pod that runs cannot be told of another authority."""
+
+REPORTS_PER_SECOND, REPORTS_AT_ONCE = 1.0, 20.0
+"""Of the Pods of one TrainJob; the Kubeflow SDK sends one in five seconds."""
+JOBS_MAX = 10_000
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusOptions:
+    """How the endpoint is served."""
+
+    host: str
+    port: int
+    namespace: str
+    service: str
+    """The Service in front, which the certificate is for."""
+    cert_dir: Path | None = None
+    """Where somebody else keeps a certificate and its authority; None: we keep ours in a Secret."""
+    dns_names: tuple[str, ...] = ()
+    """Further names in our certificate."""
+
+    @property
+    def authority(self) -> str:
+        """Return the name of the ConfigMap that says by whom the certificate is signed."""
+        return f"{self.service}-ca"
+
+
+@dataclass(frozen=True, slots=True)
+class StatusServer:
+    """The server, what keeps its certificate fresh, and what writes the reports that wait."""
+
+    http: HttpServer
+    refresh: Callable[[], None]
+    writer: Writer
+
+    def serve(self, stopped: Event) -> None:
+        """Serve until told to stop; what waits then is written."""
+        self.http.start()
+        threading.Thread(target=self._keep_fresh, args=(stopped,), daemon=True).start()
+        while not stopped.wait(WRITE_SECONDS):
+            self.writer.write_waiting()
+        self.http.stop()
+        self.writer.write_waiting()
+
+    def _keep_fresh(self, stopped: Event) -> None:
+        while not stopped.wait(LOOK_SECONDS):
+            try:
+                self.refresh()
+            except (ClusterError, ForeignSecret, tls.NoCertificate) as error:
+                log.warning("certificate not looked at", why=str(error))
+
+
+class EachJob:
+    """How often the Pods of a TrainJob are heard. Safe from any thread."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._jobs: OrderedDict[str, Bucket] = OrderedDict()
+
+    def may_speak(self, uid: str) -> bool:
+        """Return whether a report may be taken now, and count it."""
+        with self._lock:
+            now = self._monotonic()
+            bucket = self._jobs.setdefault(uid, Bucket(REPORTS_PER_SECOND, REPORTS_AT_ONCE, now))
+            self._jobs.move_to_end(uid)
+            if len(self._jobs) > JOBS_MAX:
+                self._jobs.popitem(last=False)
+            if bucket.level(now) < 1:
+                return False
+            bucket.take()
+            return True
+
+
+def status_server(settings: Settings, options: StatusOptions) -> StatusServer:
+    """Return the server with a certificate; nothing is served yet.
+
+    Raises:
+        ClusterError: the API server does not answer, or refuses.
+        ForeignSecret: the Secret that we would keep is somebody else's.
+        NoCertificate: `cert_dir` holds none that can be used.
+        CannotServe: nobody can listen there.
+    """
+    connection = ConnectionSettings(
+        kubeconfig=settings.kubeconfig, context=settings.context, connections=CONNECTIONS
+    )
+    cluster = KubernetesCluster(connect(connection))
+    secured = tls.context()
+    kept = KeptCertificate(
+        cluster=cluster,
+        now=SystemClock().now,
+        namespace=options.namespace,
+        service=options.service,
+        other_names=options.dns_names,
+        authority=options.authority,
+        valid=VALID,
+    )
+
+    def refresh() -> None:
+        if options.cert_dir is not None:
+            tls.take_from(secured, options.cert_dir)
+            kept.publish(_authority_in(options.cert_dir))
+        else:
+            tls.take(secured, kept.read())
+
+    refresh()
+    writer = Writer(cluster, time.monotonic)
+    speakers = Speakers(cluster, time.monotonic, Pace(time.monotonic).may_ask)
+    endpoint = Endpoint(speakers, writer, EachJob(time.monotonic).may_speak)
+    http = HttpServer(endpoint.app(), options.host, options.port, tls=secured)
+    return StatusServer(http, refresh, writer)
+
+
+def _authority_in(directory: Path) -> str:
+    try:
+        return (directory / "ca.crt").read_text()
+    except OSError as error:
+        raise tls.NoCertificate(f"{directory}: ca.crt cannot be used: {error.strerror}") from error
