@@ -9,6 +9,7 @@ from adapters.service.slots import Slots
 from adapters.service.turn import Turn
 from adapters.telemetry.logging import get_logger
 from core.errors import LedgerError
+from core.kinds import JobObservation
 from core.ports.clock import Clock
 from core.values.ids import SHARDS, StreamId
 
@@ -52,10 +53,17 @@ class SettingBack:
         return True
 
     def tell(self, inbox: Inbox) -> None:
-        """Tell jobs that were read anew that their streams end earlier; raises as the store."""
+        """Tell jobs that were read anew that their streams end earlier; raises as the store.
+
+        They hear of it before all that waits in the inbox: a decision of the lost past may be in it
+        that fell due before anybody had looked at the log.
+        """
         self._turn.footing.has_read()
         known, self._known = self._known, {}
+        first: list[tuple[StreamId, JobObservation]] = []
         for slot in self._slots if known else ():
             if slot.tail.version < (ended := known.get(slot.stream_id, 0)):
                 self._turn.set_back.add(slot.stream_id)
-                inbox.put(slot.stream_id, set_back(ended, slot.tail, self._clock.now()))
+                told = set_back(ended, slot.tail, self._clock.now())
+                first.append((slot.stream_id, told))
+        inbox.put_back(first)

@@ -9,6 +9,7 @@ from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, is_over
 from tests.support.service_world import ServiceWorld
 from tests.support.set_back import kept
+from tests.support.train_world import TrainWorld
 
 
 def told(world: ServiceWorld, stream: StreamId) -> list[str]:
@@ -60,6 +61,27 @@ def test_a_deadline_of_the_lost_past_does_not_end_a_job_that_is_over() -> None:
     world.run(lambda: is_over(world, stream), "it is over again")
     assert world.phase("train") == "Complete"
     assert "JobFailed" not in told(world, stream)
+
+
+def test_nor_does_one_that_fell_due_before_the_loss_was_noticed() -> None:
+    """It waits in the inbox already when everything is read anew."""
+    world = TrainWorld()
+    world.install_runtime()
+    world.jobsets.holds = True
+    stream = world.train(activeDeadlineSeconds=60)
+    world.run(lambda: "TrainAttemptStarted" in told(world, stream), "the job to run")
+    set_back = kept(world.store, world.lease_table)
+    world.jobsets.holds = False
+    world.run(lambda: "DecisionCancelled" in told(world, stream), "the job to be over")
+    world.run(world.is_so("Complete"), "users see it")
+    set_back()
+    world.clock.advance(3600)
+    while world.service.alarms.run_once():  # type: ignore[attr-defined]  # stepped ones
+        pass
+    world.service.controller.keep_leases()
+    world.run(lambda: "RecoveredFromCluster" in told(world, stream), "it is taken over")
+    assert (world.condition("Complete")[0], world.condition("Failed")[0]) == ("True", "")
+    assert "TrainJobFailed" not in told(world, stream)
 
 
 def test_a_retry_that_is_lost_goes_on_on_its_raycluster() -> None:
