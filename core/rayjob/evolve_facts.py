@@ -193,10 +193,17 @@ def _shown_cluster(state: RayJobState, event: events.ClusterObserved) -> Manifes
 
 
 def _cluster_vanished(state: RayJobState, event: events.ClusterVanished) -> RayJobState:
-    attempt = state.attempt
+    """Return the state without the RayCluster; what was handed in to it is lost with it.
+
+    Until then another is as good. Source: KubeRay makes it again in any case.
+    """
+    attempt, entrypoint = state.attempt, state.entrypoint
     in_use = standing(state) in {Phase.WAITING, Phase.RUNNING}
     if attempt is not None and in_use and not event.asked:
-        attempt = replace(attempt, cluster_lost=True)
+        lost = was_handed_in(state) or is_sidecar(state)
+        attempt = replace(attempt, cluster_lost=lost, cluster_again=not lost)
+        entrypoint = entrypoint if lost else entrypoint.heard()  # its silence has an end
+    state = state._replace(entrypoint=entrypoint)
     return remember_gone(state._replace(cluster=None, attempt=attempt, kept=False), event.uid)
 
 

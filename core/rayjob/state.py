@@ -126,7 +126,9 @@ class Attempt:
     cleared: bool = False
     """Nothing of it is left, its names are no longer shown."""
     cluster_lost: bool = False
-    """Its RayCluster went without having been asked to."""
+    """Its RayCluster went without having been asked to, and what was handed in with it."""
+    cluster_again: bool = False
+    """Its RayCluster went before anything was handed in: it is made again, or waited for."""
     pod_group: bool = False
     """Volcano: the PodGroup says what this attempt needs."""
     head_lost: bool = False
@@ -348,10 +350,19 @@ def hands_in_again(state: RayJobState) -> bool:
     return _is_http(state) and recovers_lost_heads(state)
 
 
+def awaits_cluster(state: RayJobState) -> bool:
+    """Return whether the attempt waits for a RayCluster in place of one that went."""
+    attempt, cluster = state.attempt, state.cluster
+    again = attempt is not None and attempt.cluster_again
+    return again and (cluster is None or cluster.state != "ready")
+
+
 def wants_poll(state: RayJobState) -> bool:
     """Return whether the head is to be asked about the entrypoint."""
     attempt = state.attempt
-    if is_dormant(state) or is_leaving(state) or attempt is None or attempt.failing is not None:
+    if is_dormant(state) or is_leaving(state) or awaits_cluster(state):
+        return False
+    if attempt is None or attempt.failing is not None:
         return False
     waits_for_submission = not has_submitter(state) and _is_http(state) and not attempt.submitted
     return (

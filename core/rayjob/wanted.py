@@ -10,8 +10,10 @@ from core.rayjob.names import head_service_name, submitter_name
 from core.rayjob.phases import Phase
 from core.rayjob.spec import DeletionPolicy, SubmissionMode
 from core.rayjob.state import (
+    Attempt,
     KnownManifest,
     RayJobState,
+    awaits_cluster,
     has_submitter,
     is_dormant,
     is_final,
@@ -66,7 +68,8 @@ def _life(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEffect]
         pass  # nothing more is begun: the verdict comes in a moment
     elif state.phase is Phase.INITIALIZING:
         yield from _building(state)
-    elif state.phase is Phase.RUNNING:
+    elif state.phase in (Phase.WAITING, Phase.RUNNING):
+        yield from _building_again(state)
         yield from _submitting(state)
         yield from _leading_there(state)
     elif state.phase in CLEANING:
@@ -119,15 +122,11 @@ def _building(state: RayJobState) -> Iterator[WantedEffect]:
     if attempt is None or identity is None:
         return
     if cluster is None or not cluster.uid:
-        selects = selects_cluster(state)
         if is_grouped(state) and not attempt.pod_group:
             name = pod_group_name(identity.name)
             yield WantedEffect(kind=EffectKind.APPLY_POD_GROUP, name=name)
             return
-        kind = EffectKind.FIND_CLUSTER if selects else EffectKind.CREATE_CLUSTER
-        is_asked_for = any(effect.wanted.kind is kind for effect in state.effects)
-        if selects or is_asked_for or not state.strays:
-            yield WantedEffect(kind=kind, name=attempt.cluster_name)
+        yield from _getting_cluster(state, attempt)
         return
     ready = cluster.state == "ready" and cluster.address != ""
     made = state.submitter is not None and state.submitter.uid != ""
@@ -140,6 +139,21 @@ def _building(state: RayJobState) -> Iterator[WantedEffect]:
             name=submitter_name(identity.name),
             address=cluster.address,
         )
+
+
+def _getting_cluster(state: RayJobState, attempt: Attempt) -> Iterator[WantedEffect]:
+    selects = selects_cluster(state)
+    kind = EffectKind.FIND_CLUSTER if selects else EffectKind.CREATE_CLUSTER
+    is_asked_for = any(effect.wanted.kind is kind for effect in state.effects)
+    if selects or is_asked_for or not state.strays:
+        yield WantedEffect(kind=kind, name=attempt.cluster_name)
+
+
+def _building_again(state: RayJobState) -> Iterator[WantedEffect]:
+    """Yield a RayCluster in place of one that went before anything was handed in."""
+    attempt, cluster = state.attempt, state.cluster
+    if attempt is not None and attempt.cluster_again and (cluster is None or not cluster.uid):
+        yield from _getting_cluster(state, attempt)
 
 
 def _afterwards(state: RayJobState) -> Iterator[WantedEffect]:
@@ -159,6 +173,8 @@ def _leading_there(state: RayJobState) -> Iterator[WantedEffect]:
     attempt, identity = state.attempt, state.identity
     if attempt is None or identity is None or selects_cluster(state):
         return
+    if state.phase is not Phase.RUNNING:
+        return
     leads_to = state.service_leads_to
     if leads_to != attempt.cluster_name:
         kind = EffectKind.UPDATE_SERVICE if leads_to else EffectKind.CREATE_SERVICE
@@ -168,6 +184,8 @@ def _leading_there(state: RayJobState) -> Iterator[WantedEffect]:
 def _submitting(state: RayJobState) -> Iterator[WantedEffect]:
     attempt = state.attempt
     if attempt is None or submission_mode(state) is not SubmissionMode.HTTP:
+        return
+    if awaits_cluster(state):
         return
     if not attempt.submitted and not attempt.submit_refused and attempt.job_id:
         yield WantedEffect(

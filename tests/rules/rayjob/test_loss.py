@@ -25,6 +25,7 @@ from tests.support.rayjob_builders import (
     manifest,
     not_found,
     poll,
+    silence,
     submission_of,
     submitter,
     submitter_gone,
@@ -70,9 +71,47 @@ NO_LIMIT = "backoffLimit is 0"
     ),
     Row(
         rule="a RayCluster that is deleted under a running job fails the attempt",
+        given=working(),
+        when=cluster_gone(40),
+        then=(
+            VANISHED,
+            *failed_for_good("AppFailed", DELETED, NO_LIMIT, status="RUNNING", blame=HEAD_LOST),
+        ),
+    ),
+    Row(
+        rule="one that is deleted before anything was handed in is made again",
         given=running(),
         when=cluster_gone(30),
-        then=(VANISHED, *failed_for_good("AppFailed", DELETED, NO_LIMIT, blame=HEAD_LOST)),
+        then=(VANISHED, asked(EffectKind.CREATE_CLUSTER, cluster_of())),
+    ),
+    Row(
+        rule="so is that of a job that waits for its user",
+        given=running(submission_mode=INTERACTIVE),
+        when=cluster_gone(30),
+        then=(VANISHED, asked(EffectKind.CREATE_CLUSTER, cluster_of())),
+    ),
+    Row(
+        rule="while it is made again, nothing is handed in over HTTP",
+        given=(*initializing(submission_mode=HTTP), cluster("ready")),
+        when=cluster_gone(30),
+        then=(
+            VANISHED,
+            dropped(EffectKind.SUBMIT_ENTRYPOINT, submission_of(), cause="no longer wanted"),
+            asked(EffectKind.CREATE_CLUSTER, cluster_of()),
+        ),
+    ),
+    Row(
+        rule="one that was selected and goes before anything was handed in is waited for",
+        given=(
+            *selecting(submission_mode=HTTP),
+            cluster("ready", name=SELECTED, uid="shared", owned=False),
+        ),
+        when=cluster_gone(20, name=SELECTED, uid="shared"),
+        then=(
+            ClusterVanished(at=WHEN, name=SELECTED, uid="shared", asked=False),
+            dropped(EffectKind.SUBMIT_ENTRYPOINT, submission_of(), cause="no longer wanted"),
+            asked(EffectKind.FIND_CLUSTER, SELECTED),
+        ),
     ),
     Row(
         rule="a lost RayCluster is retried within the limit; its submitter goes first",
@@ -243,13 +282,35 @@ def test_loss(row: Row) -> None:
         status={"jobDeploymentStatus": "Running", "failed": 0},
     ),
     Outlook(
-        rule="a job that waits for its user and lost its RayCluster fails once it is named",
+        rule="a job that waits for its user and lost its RayCluster goes on with another",
         story=(
             *running(submission_mode=INTERACTIVE),
             cluster_gone(20),
             manifest(30, generation=2, submission_mode=INTERACTIVE, job_id="mine", finalizer=True),
+            done(EffectKind.CREATE_CLUSTER, 31, uid="cluster-1b"),
+            cluster("ready", 40, uid="cluster-1b"),
+            poll("RUNNING", 50, started_at=45, job_id="mine"),
         ),
-        status={"jobDeploymentStatus": "Failed", "reason": "AppFailed", "message": DELETED},
+        status={"jobDeploymentStatus": "Running", "jobStatus": "RUNNING", "failed": 0},
+    ),
+    Outlook(
+        rule="the silence of a head that is made again ends no job",
+        story=(*running(), silence(20), cluster_gone(30)),
+        status={"jobDeploymentStatus": "Running"},
+        pending={},
+        under_way=[f"create_cluster {cluster_of()}"],
+    ),
+    Outlook(
+        rule="a RayCluster that is there again takes what is to be handed in",
+        story=(
+            *initializing(submission_mode=HTTP),
+            cluster("ready"),
+            done(EffectKind.CREATE_SERVICE, 12),
+            cluster_gone(30),
+            done(EffectKind.CREATE_CLUSTER, 31, uid="cluster-1b"),
+            cluster("ready", 40, uid="cluster-1b"),
+        ),
+        under_way=[f"submit_entrypoint {submission_of()}"],
     ),
     Outlook(
         rule="the next attempt does not begin before strays are gone as well (invariant 3)",

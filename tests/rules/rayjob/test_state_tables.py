@@ -119,11 +119,17 @@ TRANSITIONS = (
     row(
         "3.12 Waiting -> Retrying: only by an edit, as InteractiveMode takes no backoffLimit",
         (
-            *WAITING,
-            manifest(20, generation=2, backoff_limit=1, finalizer=True),
-            cluster_gone(22),
+            *running(submission_mode=INTERACTIVE, pre_running_deadline_seconds=30),
+            manifest(
+                20,
+                generation=2,
+                backoff_limit=1,
+                pre_running_deadline_seconds=30,
+                finalizer=True,
+            ),
+            due(PRE_RUNNING),
         ),
-        phase(Phase.RETRYING, reason="AppFailed"),
+        phase(Phase.RETRYING, reason="PreRunningDeadlineExceeded"),
     ),
     row("3.12 Running -> Suspending: suspend", (*working(), SUSPEND), phase(Phase.SUSPENDING)),
     row("3.12 Running -> Complete: succeeded", succeeded(), phase(Phase.COMPLETE, succeeded=1)),
