@@ -179,7 +179,11 @@ def _failed(state: RayJobState, event: events.AttemptFailed) -> RayJobState:
 def _retrying(state: RayJobState, event: events.RetryGranted) -> RayJobState:
     """Return the state that waits for the next attempt; what was refused belonged to the last."""
     granted = _with_attempt(state, retry_at=event.due_at)
+    attempt = granted.attempt
+    if attempt is not None:
+        attempt = replace(attempt, retry_paused=event.due_at > event.at)
     return granted._replace(
+        attempt=attempt,
         phase=Phase.RETRYING,
         paused=None,
         retries=state.retries + 1,

@@ -122,6 +122,8 @@ class Attempt:
     stop_tried: bool = False
     retry_at: Instant | None = None
     """Not before this may the next attempt begin."""
+    retry_paused: bool = False
+    """That is later than the failure: there is a pause."""
     retry_due: bool = False
     cleared: bool = False
     """Nothing of it is left, its names are no longer shown."""
@@ -378,13 +380,12 @@ def _is_http(state: RayJobState) -> bool:
 
 
 def pending_retry(state: RayJobState) -> Instant | None:
-    """Return when the next attempt may begin, where the job or the installation wants a pause."""
-    attempt, manifest = state.attempt, state.manifest
-    if attempt is None or manifest is None:
-        return None
-    asked = manifest.options.delay_seconds
-    pause = manifest.policy.retry_delay_seconds if asked is None else asked
-    return attempt.retry_at if pause > 0 else None
+    """Return when the next attempt may begin, where the retry was granted with a pause.
+
+    What was granted counts: an edit of the annotations changes nothing of a pause that goes on.
+    """
+    attempt = state.attempt
+    return attempt.retry_at if attempt is not None and attempt.retry_paused else None
 
 
 def is_open(state: RayJobState) -> bool:

@@ -48,11 +48,11 @@ def _message(state: RayJobState) -> str:
     """
     if state.manifest is None or state.phase in FINAL:
         return state.message
-    if not state.message:
-        return "; ".join(state.manifest.option_problems)
+    message = state.message or "; ".join(state.manifest.option_problems)
     if state.phase is not Phase.RETRYING or (due_at := pending_retry(state)) is None:
-        return state.message
-    return f"{state.message} (retrying not before {rfc3339(due_at)})"
+        return message
+    waits = f"retrying not before {rfc3339(due_at)}"
+    return f"{message} ({waits})" if message else waits
 
 
 def _attempt(state: RayJobState) -> dict[str, Json]:

@@ -334,6 +334,45 @@ PULLING = pod(
         },
     ),
     Outlook(
+        rule="also where the failure has no words of its own",
+        story=(
+            *working(submission_mode=HTTP, backoff_limit=1, options=RetryOptions(delay_seconds=30)),
+            poll("FAILED", 40, exit_code=1),
+        ),
+        status={
+            "jobDeploymentStatus": "Retrying",
+            "message": "retrying not before 2026-11-21T12:01:10Z",
+        },
+    ),
+    Outlook(
+        rule="to the end of the pause, though the annotation that asked for it is taken out",
+        story=(
+            *working(submission_mode=HTTP, backoff_limit=1, options=RetryOptions(delay_seconds=30)),
+            BOOM,
+            manifest(45, generation=2, finalizer=True, submission_mode=HTTP, backoff_limit=1),
+        ),
+        status={
+            "jobDeploymentStatus": "Retrying",
+            "message": "boom (retrying not before 2026-11-21T12:01:10Z)",
+        },
+    ),
+    Outlook(
+        rule="a pause that is asked for after the retry was granted is not that of this one",
+        story=(
+            *working(submission_mode=HTTP, backoff_limit=1),
+            BOOM,
+            manifest(
+                45,
+                generation=2,
+                finalizer=True,
+                submission_mode=HTTP,
+                backoff_limit=1,
+                options=RetryOptions(delay_seconds=30),
+            ),
+        ),
+        status={"jobDeploymentStatus": "Retrying", "message": "boom"},
+    ),
+    Outlook(
         rule="one that does not wait has upstream's message",
         story=(*working(submission_mode=HTTP, backoff_limit=1), BOOM),
         status={"jobDeploymentStatus": "Retrying", "message": "boom"},
