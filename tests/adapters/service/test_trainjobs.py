@@ -9,6 +9,7 @@ from core.ports.cluster import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIGMAPS,
     JOBSETS,
+    KUBERNETES_EVENTS,
     TRAINJOBS,
     Resource,
 )
@@ -187,6 +188,28 @@ def test_an_object_that_is_no_good_waits_for_a_change(monkeypatch: pytest.Monkey
         assert world.told(stream).count("JobsCreationFailed") == 1
     world.change(trainer={"command": ["other"]})
     world.run(lambda: is_let_go(world, stream), "the job to be over")
+
+
+def test_runtime_patches_that_are_withheld_are_told_in_a_kubernetes_event() -> None:
+    world = TrainWorld()
+    world.install_runtime()
+    world.jobsets.holds = True
+    world.train()
+    world.run(world.is_so("Created"), "the objects")
+    spec = child(world.cluster.get(JOBSETS, "ml", "train"), "spec")
+    patch: Manifest = {"manager": "tests.jobledger.dev/queue", "trainingRuntimeSpec": {}}
+    world.change(runtimePatches=[patch])
+
+    def told() -> list[Manifest]:
+        sent = world.cluster.list(KUBERNETES_EVENTS).items
+        return [item for item in sent if text(item, "reason") == "RuntimePatchesWithheld"]
+
+    world.run(lambda: bool(told()), "the Kubernetes Event")
+    (event,) = told()
+    assert (text(event, "type"), text(event, "regarding", "name")) == ("Warning", "train")
+    assert "until the TrainJob is suspended" in text(event, "note")
+    now = child(world.cluster.get(JOBSETS, "ml", "train"), "spec")
+    assert now == spec, "what runs goes on as it is"
 
 
 def test_a_deadline_deletes_the_jobset() -> None:
