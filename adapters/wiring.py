@@ -52,11 +52,11 @@ from adapters.service.publishing import Publisher
 from adapters.service.sharing import LOOKS_PER_LEASE, QUICK_LOOKS_PER_LEASE, Share
 from adapters.service.sightings import Door
 from adapters.service.slots import Slots
+from adapters.service.surroundings import Surroundings
 from adapters.service.tokens import Tokens
 from adapters.service.touch import Touch
 from adapters.service.turn import Turn, TurnParts
 from adapters.service.watched_kinds import WATCHED
-from adapters.service.watching import Surroundings
 from adapters.service.workers import Workers
 from adapters.settings import Settings
 from adapters.telemetry.metrics import Metrics

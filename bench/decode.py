@@ -14,7 +14,8 @@ from adapters.service.inbox import Inbox
 from adapters.service.live import LiveObjects, pack
 from adapters.service.runtime_env import parse_runtime_env
 from adapters.service.sightings import Door
-from adapters.service.watching import JobListener, Surroundings
+from adapters.service.surroundings import Surroundings
+from adapters.service.watching import JobListener
 from bench.figures import Report
 from bench.manifests import Document, rayjob
 from core.jobs.policy import Policy

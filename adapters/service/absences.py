@@ -9,14 +9,9 @@ from dataclasses import dataclass, replace
 
 from adapters.service.questions import Questions
 from adapters.service.slots import Slot, Slots
+from adapters.service.surroundings import ChildKind, Surroundings
 from adapters.service.trainjob_watching import tell_belonging_gone, tell_trainjob_gone
-from adapters.service.watching import (
-    ChildKind,
-    Surroundings,
-    tell_child,
-    tell_child_gone,
-    tell_job_gone,
-)
+from adapters.service.watching import tell_child, tell_child_gone, tell_job_gone
 from adapters.telemetry.logging import get_logger
 from core.errors import ClusterError
 from core.jobs.ownership import is_controlled_by

@@ -28,8 +28,8 @@ from adapters.service.retelling import retell_shards
 from adapters.service.setting_back import SettingBack
 from adapters.service.slots import Slot, Slots
 from adapters.service.summing_up import sum_up
+from adapters.service.surroundings import Surroundings
 from adapters.service.turn import WAIT_SECONDS, Turn
-from adapters.service.watching import Surroundings
 from adapters.service.workers import Workers
 from adapters.telemetry.logging import get_logger
 from core.errors import LedgerError

@@ -7,7 +7,7 @@ from adapters.service.jobset_looks import JobSetLook
 from adapters.service.polls import Polls
 from adapters.service.questions import Questions
 from adapters.service.slots import Slots
-from adapters.service.watching import Surroundings
+from adapters.service.surroundings import Surroundings
 from core.jobs.decisions import LOOK_FIRST, DecisionKind
 from core.jobs.observations import DecisionDue
 from core.jobs.rows import DecisionRow

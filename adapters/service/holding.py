@@ -10,9 +10,10 @@ from dataclasses import replace
 from adapters.service.live import LiveJob
 from adapters.service.sightings import see_manifest
 from adapters.service.slots import Slot, Slots
+from adapters.service.surroundings import Surroundings
 from adapters.service.trainjob_sightings import see_trainjob
 from adapters.service.trainjob_watching import tell_jobsets
-from adapters.service.watching import Surroundings, tell_children
+from adapters.service.watching import tell_children
 from adapters.telemetry.logging import get_logger
 from adapters.telemetry.metrics import Metrics
 from core.jobs.observations import Survey

@@ -7,8 +7,8 @@ completed has completed.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from adapters.service.surroundings import Surroundings
 from adapters.service.trainjob_watching import BelongingListener
-from adapters.service.watching import Surroundings
 from adapters.telemetry.logging import get_logger
 from core.errors import ClusterError
 from core.jobs.identity import JobIdentity

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
+from adapters.service.surroundings import Surroundings
 from adapters.service.watched_kinds import WATCHED, WatchedKind, is_served, watched_for
-from adapters.service.watching import Surroundings
 from adapters.telemetry.logging import get_logger
 from core.errors import ClusterError, RequestForbidden
 from core.ports.cluster import Cluster, Resource, Subscription, Watches

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from adapters.service.hands import Hands
 from adapters.service.live import LiveJob, LiveObjects
+from adapters.service.surroundings import Surroundings
 from adapters.service.trainjob_watching import TrainJobListener
-from adapters.service.watching import JobListener, Surroundings
+from adapters.service.watching import JobListener
 from adapters.service.workers import Workers
 from adapters.telemetry.logging import get_logger
 from core.errors import ClusterError

@@ -3,8 +3,9 @@
 from collections.abc import Collection
 
 from adapters.service.slots import Slots
+from adapters.service.surroundings import Surroundings
 from adapters.service.trainjob_watching import retell_trainjob
-from adapters.service.watching import Surroundings, retell
+from adapters.service.watching import retell
 from core.values.ids import shard_of
 from core.values.instants import Instant
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from adapters.service.slots import Slots
-from adapters.service.watching import Surroundings
+from adapters.service.surroundings import Surroundings
 from core.values.instants import Instant
 
 CONFIRMATIONS_EVERY = timedelta(minutes=3)

@@ -17,6 +17,7 @@ from adapters.service.live import (
 )
 from adapters.service.progress import read_progress
 from adapters.service.sightings import identify
+from adapters.service.surroundings import Surroundings
 from adapters.service.trainjob_sightings import (
     runtime_digest,
     runtime_key,
@@ -25,7 +26,6 @@ from adapters.service.trainjob_sightings import (
     see_trainjob,
 )
 from adapters.service.watching import (
-    Surroundings,
     after_another,
     last_writer,
     newest_writer,

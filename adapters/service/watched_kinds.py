@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from adapters.service.live import kept_as
+from adapters.service.surroundings import Surroundings
 from adapters.service.trainjob_watching import (
     BelongingListener,
     RuntimeListener,
     TrainJobListener,
 )
-from adapters.service.watching import ChildListener, JobListener, Surroundings
+from adapters.service.watching import ChildListener, JobListener
 from core.errors import ObjectNotFound, RequestForbidden
 from core.ports.cluster import (
     BATCH_JOBS,

@@ -3,33 +3,28 @@
 A listener does no more than decode, redact and put into the inbox; it decides nothing.
 """
 
-import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
 import msgspec
 
-from adapters.service.confirmations import Confirmations
 from adapters.service.declared_secrets import secrets_of, secrets_of_child, secrets_of_parts
 from adapters.service.hands import FIRST_SIGHT, LiveWriter
-from adapters.service.inbox import Inbox
 from adapters.service.left_out import tell_left_out
 from adapters.service.live import (
     LiveChild,
     LiveJob,
-    LiveObjects,
     pack,
     pack_status,
     version_is_older,
 )
-from adapters.service.progress import ProgressReports
 from adapters.service.sightings import (
-    Door,
     identify,
     see_child,
     see_manifest,
 )
+from adapters.service.surroundings import CHILD_KINDS, ChildKind, Surroundings
 from adapters.telemetry.logging import get_logger
 from core.jobs.observations import WatchInterrupted
 from core.jobs.status_writers import StatusWriter
@@ -54,32 +49,6 @@ from core.values.ids import StreamId, observation_id
 from core.values.instants import Instant, rfc3339
 
 log = get_logger(__name__)
-
-ChildKind = Literal["RayCluster", "Job", "Pod"]
-CHILD_KINDS: tuple[ChildKind, ...] = ("RayCluster", "Job", "Pod")
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What the listeners share."""
-
-    door: Door
-    inbox: Inbox
-    live: LiveObjects
-    confirmations: Confirmations
-    synced: Callable[[str], None]
-    """Called with the kind after each complete list."""
-    changed: Callable[[StreamId, str, Manifest], None] = lambda *_: None
-    """Called with stream, resourceVersion and status of a RayJob that others may have written."""
-    concerns_us: Callable[[StreamId], bool] = lambda _: True
-    """Tells whether a job is worked on here; one that is not is told once its shard is gained."""
-    progress: ProgressReports = field(default_factory=ProgressReports)
-    """What Pods of TrainJobs report."""
-    telling: threading.RLock = field(default_factory=threading.RLock)
-    """Held from taking note of an object until the jobs concerned have been told.
-
-    Else two watches could tell the same job of the same child, the older form last.
-    """
 
 
 class JobListener:

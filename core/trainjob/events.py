@@ -282,6 +282,7 @@ class TrainerProgressReported:
 
     at: Instant
     progress: TrainerProgress
+    """What the status shows: per cent, time left and metrics, as the Pods reported them."""
     attempt: int = 0
     """During which attempt; 0: before the first."""
     reports: int = 1

@@ -22,8 +22,8 @@ from adapters.service.publishing import Publisher
 from adapters.service.sharing import Share
 from adapters.service.sightings import Door
 from adapters.service.slots import Slot, Slots
+from adapters.service.surroundings import Surroundings
 from adapters.service.turn import Turn, TurnParts
-from adapters.service.watching import Surroundings
 from adapters.service.workers import Workers
 from adapters.telemetry.metrics import Metrics
 from core.ports.cluster import Cluster

@@ -14,7 +14,8 @@ from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Inbox
 from adapters.service.live import LiveJob, LiveObjects
 from adapters.service.publishing import Publisher
-from adapters.service.watching import JobListener, Surroundings
+from adapters.service.surroundings import Surroundings
+from adapters.service.watching import JobListener
 from adapters.telemetry.clock import SystemClock
 from adapters.telemetry.metrics import Metrics
 from core.jobs.effects import EffectKind, OpenEffect, WantedEffect

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from adapters.service.acting import SomebodyElses
-from adapters.service.watching import ChildKind, ChildListener
+from adapters.service.surroundings import ChildKind
+from adapters.service.watching import ChildListener
 from core.errors import ObjectChanged
 from core.jobs.effects import EffectKind
 from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, SERVICES, Resource

@@ -17,7 +17,8 @@ from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Inbox
 from adapters.service.live import LiveJob, LiveObjects
 from adapters.service.slots import Slot, Slots
-from adapters.service.watching import ChildListener, JobListener, Surroundings
+from adapters.service.surroundings import Surroundings
+from adapters.service.watching import ChildListener, JobListener
 from adapters.telemetry.metrics import Metrics
 from core.jobs.effects import EffectKind, OpenEffect, WantedEffect
 from core.kinds import JobObservation

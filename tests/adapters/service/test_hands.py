@@ -11,7 +11,8 @@ from adapters.service.inbox import Inbox
 from adapters.service.live import LiveObjects
 from adapters.service.preflight import look_for_others
 from adapters.service.sightings import Door
-from adapters.service.watching import JobListener, Surroundings
+from adapters.service.surroundings import Surroundings
+from adapters.service.watching import JobListener
 from core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
 from core.jobs.policy import Policy
 from core.jobs.status_writers import other_controller

@@ -9,8 +9,8 @@ from adapters.service.confirmations import Confirmations
 from adapters.service.inbox import Inbox
 from adapters.service.kind_watches import KindWatches, SyncedKinds
 from adapters.service.live import LiveObjects
+from adapters.service.surroundings import Surroundings
 from adapters.service.watched_kinds import WATCHED
-from adapters.service.watching import Surroundings
 from core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
 from core.ports.cluster import (
     JOBSETS,

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from adapters.service.surroundings import Surroundings
 from adapters.service.trainjob_watching import (
     BelongingListener,
     RuntimeListener,
     TrainJobListener,
 )
-from adapters.service.watching import ChildListener, JobListener, Surroundings
+from adapters.service.watching import ChildListener, JobListener
 from core.ports.cluster import ObjectListener
 from tests.adapters.service.parts import Bench, a_rayjob
 from tests.support.records import NOON
