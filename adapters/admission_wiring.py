@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
-from adapters.admission import tls
-from adapters.admission.handlers import Handlers
-from adapters.admission.kept_certificate import ForeignSecret, KeptCertificate
-from adapters.admission.reviews import webhook_app
-from adapters.http.server import HttpServer
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.service.plugins import trainjob_plugins
-from adapters.service.runtime_env import parse_runtime_env
-from adapters.settings import Settings
-from adapters.telemetry.clock import SystemClock
-from adapters.telemetry.logging import get_logger
-from core.errors import ClusterError
+from jobledger.adapters.admission import tls
+from jobledger.adapters.admission.handlers import Handlers
+from jobledger.adapters.admission.kept_certificate import ForeignSecret, KeptCertificate
+from jobledger.adapters.admission.reviews import webhook_app
+from jobledger.adapters.http.server import HttpServer
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.service.effects.plugins import trainjob_plugins
+from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
+from jobledger.adapters.settings import Settings
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import ClusterError
 
 LOOK_SECONDS = 60.0
 """Pause between two looks at the certificate and at who trusts it."""

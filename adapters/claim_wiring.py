@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from adapters.ledger_wiring import Ledger
-from adapters.postgres.identity import database_identity
-from adapters.scheduler.alarms import SchedulerAlarms
-from adapters.service.claiming import LOOKS_PER_DURATION, Claiming, Ledgers
-from adapters.service.leasing import LeaseKeeper
-from adapters.settings import Settings
-from adapters.telemetry.metrics import Metrics
-from core.claims.rule import Claim, Standing
-from core.ports.clock import Clock
-from core.ports.cluster import Cluster
+from jobledger.adapters.ledger_wiring import Ledger
+from jobledger.adapters.postgres.connection.identity import database_identity
+from jobledger.adapters.scheduler.alarms import SchedulerAlarms
+from jobledger.adapters.service.ledgers.claiming import LOOKS_PER_DURATION, Claiming, Ledgers
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.adapters.settings import Settings
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.claims.rule import Claim, Standing
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.cluster import Cluster
 
 
 def claiming(

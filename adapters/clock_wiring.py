@@ -6,15 +6,15 @@ from functools import partial
 
 from sqlalchemy import Engine
 
-from adapters.kube.api_clock import api_server_now
-from adapters.kube.transport import Transport
-from adapters.postgres.clock import database_now
-from adapters.scheduler.alarms import SchedulerAlarms
-from adapters.service.clocks import Clocks, Told
-from adapters.service.hands import Hands
-from adapters.service.letting_go import where_met
-from adapters.telemetry.metrics import Metrics
-from adapters.telemetry.steady_clock import SteadyClock
+from jobledger.adapters.kube.api_clock import api_server_now
+from jobledger.adapters.kube.transport import Transport
+from jobledger.adapters.postgres.connection.clock import database_now
+from jobledger.adapters.scheduler.alarms import SchedulerAlarms
+from jobledger.adapters.service.clocks import Clocks, Told
+from jobledger.adapters.service.control.control_policy import ControlPolicy
+from jobledger.adapters.service.resync.control_release import where_met
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.adapters.telemetry.steady_clock import SteadyClock
 
 COMPARE_EVERY = timedelta(seconds=10)
 
@@ -35,6 +35,6 @@ def keep_comparing(clocks: Clocks, alarms: SchedulerAlarms, metrics: Metrics) ->
     metrics.clocks_disagree.set_function(lambda: float(clocks.trouble != ""))
 
 
-def notes_of(hands: Hands, clocks: Clocks) -> Callable[[], list[str]]:
+def notes_of(control_policy: ControlPolicy, clocks: Clocks) -> Callable[[], list[str]]:
     """Return what `/readyz` notes though the service is ready."""
-    return lambda: [*where_met(hands), *clocks.notes()]
+    return lambda: [*where_met(control_policy), *clocks.notes()]

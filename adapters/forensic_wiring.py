@@ -12,32 +12,32 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from adapters.forensics.archiving import ArchiveParts, Progress
-from adapters.forensics.sealed import WHAT_TO_DO, SealOptions, require_same, seal_new
-from adapters.forensics.signing import signer
-from adapters.http.api.application import Sources, api_routes, on_http_exception
-from adapters.http.api.guard import Guard, KnownToken, Reviewer, is_loopback
-from adapters.http.api.openapi import openapi
-from adapters.http.api.review import Creator, KubernetesReviewer
-from adapters.kube.client import KubernetesCluster
-from adapters.ledger_wiring import Ledger
-from adapters.postgres.analyzing import analyze_grown
-from adapters.postgres.evidence import PostgresEvidence
-from adapters.postgres.identity import database_identity
-from adapters.postgres.schema_version import status
-from adapters.postgres.seals import PostgresSeals
-from adapters.postgres.verify import Extent, verify
-from adapters.scheduler.alarms import SchedulerAlarms
-from adapters.service.capturing import CaptureParts, Capturer
-from adapters.service.inbox import Inbox
-from adapters.service.live import LiveObjects
-from adapters.settings import Settings
-from adapters.telemetry.clock import SystemClock
-from adapters.telemetry.logging import get_logger
-from core.errors import BrokenChain, JobledgerError, LedgerMisconfigured
-from core.forensics.seals import Seal
-from core.ports.ray_jobs import RayJobs
-from core.values.instants import Instant
+from jobledger.adapters.forensics.archiving import ArchiveParts, Progress
+from jobledger.adapters.forensics.sealed import WHAT_TO_DO, SealOptions, require_same, seal_new
+from jobledger.adapters.forensics.signing import signer
+from jobledger.adapters.http.api.application import Sources, api_routes, on_http_exception
+from jobledger.adapters.http.api.guard import Guard, KnownToken, Reviewer, is_loopback
+from jobledger.adapters.http.api.openapi import openapi
+from jobledger.adapters.http.api.review import Creator, KubernetesReviewer
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.ledger_wiring import Ledger
+from jobledger.adapters.postgres.connection.analyzing import analyze_grown
+from jobledger.adapters.postgres.connection.identity import database_identity
+from jobledger.adapters.postgres.log.evidence import PostgresEvidence
+from jobledger.adapters.postgres.schema.version import status
+from jobledger.adapters.postgres.verifying.seals import PostgresSeals
+from jobledger.adapters.postgres.verifying.verify import Extent, verify
+from jobledger.adapters.scheduler.alarms import SchedulerAlarms
+from jobledger.adapters.service.evidence.capture import CaptureParts, Capturer
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.settings import Settings
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import BrokenChain, JobledgerError, LedgerMisconfigured
+from jobledger.core.forensics.seals.seals import Seal
+from jobledger.core.ports.ray_jobs import RayJobs
+from jobledger.core.values.instants import Instant
 
 log = get_logger(__name__)
 
@@ -213,7 +213,7 @@ def capturer(
     store: PostgresEvidence,
     cluster: KubernetesCluster,
     ray: RayJobs,
-    live: LiveObjects,
+    live: ObjectCache,
     inbox: Inbox,
 ) -> Capturer | None:
     """Return what captures evidence; None, if none is to be captured."""

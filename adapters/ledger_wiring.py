@@ -9,27 +9,27 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Engine
 
-from adapters.postgres.archives import PostgresArchives
-from adapters.postgres.embedded import EmbeddedPostgres
-from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
-from adapters.postgres.errors import ledger_errors
-from adapters.postgres.event_store import PostgresEventStore
-from adapters.postgres.evidence import PostgresEvidence
-from adapters.postgres.history import PostgresHistory
-from adapters.postgres.imports import Imports
-from adapters.postgres.leases import PostgresLeases
-from adapters.postgres.partitions import Partitions
-from adapters.postgres.pending import PostgresPendingDecisions
-from adapters.postgres.projections import PostgresProjections
-from adapters.postgres.replicas import PostgresReplicas
-from adapters.postgres.report_projector import ReportService
-from adapters.postgres.reporting.access import reading_role
-from adapters.postgres.schema_version import require_current, upgrade
-from adapters.postgres.seals import PostgresSeals
-from adapters.settings import Settings
-from adapters.telemetry.clock import SystemClock
-from core.forensics.causes import ExplainedCauses
-from core.projections.reporting.fold import Rules
+from jobledger.adapters.postgres.archive.archives import PostgresArchives
+from jobledger.adapters.postgres.archive.imports import Imports
+from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
+from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.log.event_store import PostgresEventStore
+from jobledger.adapters.postgres.log.evidence import PostgresEvidence
+from jobledger.adapters.postgres.log.history import PostgresHistory
+from jobledger.adapters.postgres.log.leases import PostgresLeases
+from jobledger.adapters.postgres.log.partitions import Partitions
+from jobledger.adapters.postgres.log.pending import PostgresPendingDecisions
+from jobledger.adapters.postgres.log.projections import PostgresProjections
+from jobledger.adapters.postgres.log.replicas import PostgresReplicas
+from jobledger.adapters.postgres.reporting.access import reading_role
+from jobledger.adapters.postgres.reports.projector import ReportService
+from jobledger.adapters.postgres.schema.version import require_current, upgrade
+from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.adapters.postgres.verifying.seals import PostgresSeals
+from jobledger.adapters.settings import Settings
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.forensics.story.causes import ExplainedCauses
+from jobledger.core.projections.reporting.fold import Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

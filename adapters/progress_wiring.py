@@ -9,19 +9,19 @@ from datetime import timedelta
 from pathlib import Path
 from threading import Event
 
-from adapters.admission import tls
-from adapters.admission.kept_certificate import ForeignSecret, KeptCertificate
-from adapters.http.api.pace import Bucket, Pace
-from adapters.http.server import HttpServer
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.progress.endpoint import Endpoint
-from adapters.progress.speakers import Speakers
-from adapters.progress.writing import Writer
-from adapters.settings import Settings
-from adapters.telemetry.clock import SystemClock
-from adapters.telemetry.logging import get_logger
-from core.errors import ClusterError
+from jobledger.adapters.admission import tls
+from jobledger.adapters.admission.kept_certificate import ForeignSecret, KeptCertificate
+from jobledger.adapters.http.api.pace import Bucket, Pace
+from jobledger.adapters.http.server import HttpServer
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.progress.endpoint import Endpoint
+from jobledger.adapters.progress.speakers import Speakers
+from jobledger.adapters.progress.writing import Writer
+from jobledger.adapters.settings import Settings
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import ClusterError
 
 LOOK_SECONDS = 60.0
 """Pause between two looks at the certificate."""

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Protocol
 
-from core.catalogue import read_event
-from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
-from core.ports.event_store import EventStore
-from core.ports.history import History, JobFilter
-from core.ports.projections import Projections
-from core.projections.differences import Difference, Key, differences
-from core.projections.view import View, advance
-from core.values.ids import StreamId
+from jobledger.core.catalogue import read_event
+from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
+from jobledger.core.ports.event_store import EventStore
+from jobledger.core.ports.history import History, JobFilter
+from jobledger.core.ports.projections import Projections
+from jobledger.core.projections.differences import Difference, Key, differences
+from jobledger.core.projections.view import View, advance
+from jobledger.core.values.ids import StreamId
 
 TRIES_MAX = 5
 """How often a job that moves on meanwhile is folded again."""

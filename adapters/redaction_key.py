@@ -7,8 +7,8 @@ import os
 import secrets
 from pathlib import Path
 
-from adapters.settings import Settings
-from core.errors import LedgerMisconfigured
+from jobledger.adapters.settings import Settings
+from jobledger.core.errors import LedgerMisconfigured
 
 FILE_NAME = "redaction.key"
 KEY_BYTES = 32

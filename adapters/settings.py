@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from core.projections.reporting.user_labels import USER_LABELS
+from jobledger.core.projections.reporting.user_labels import USER_LABELS
 
 OF_THE_SYSTEM = Path("/var/lib/jobledger")
 """Where root's data are, and those of a user without a home (who has to be let in there)."""

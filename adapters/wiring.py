@@ -14,81 +14,67 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
-from adapters import claim_wiring, clock_wiring, forensic_wiring
-from adapters.http.health import health_app
-from adapters.http.server import CannotServe, HttpServer
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.kube.read_only import ReadOnlyCluster
-from adapters.kube.watches import KubernetesWatches
-from adapters.ledger_wiring import Ledger, of_cluster, report_service
-from adapters.postgres.report_projector import ReportService
-from adapters.ray.job_api import RayJobApi
-from adapters.ray.log_streams import LogStreams
-from adapters.redaction_key import redaction_key
-from adapters.sandbox.api_server import SandboxApi
-from adapters.sandbox.data_plane import DataPlane
-from adapters.sandbox.kubeconfig import write_kubeconfig
-from adapters.scheduler.alarms import SchedulerAlarms
-from adapters.service.acting import World
-from adapters.service.carrying_out import Office
-from adapters.service.clocks import Clocks
-from adapters.service.confirmations import Confirmations
-from adapters.service.controller import Controller, ControllerParts
-from adapters.service.handover import Handover
-from adapters.service.heralding import Herald
-from adapters.service.inbox import Inbox
-from adapters.service.kept import count_kept_clusters
-from adapters.service.kind_watches import SyncedKinds
-from adapters.service.kuberay_metrics import KubeRayMetrics, announcing
-from adapters.service.leasing import LeaseKeeper
-from adapters.service.live import LiveObjects
-from adapters.service.own_writes import OwnWrites
-from adapters.service.plugins import builder, trainjob_plugins
-from adapters.service.policies import hands, installation, policy, status_authority, train_policy
-from adapters.service.polls import PollParts, Polls
-from adapters.service.preflight import look_for_others
-from adapters.service.publishing import Publisher
-from adapters.service.sharing import LOOKS_PER_LEASE, QUICK_LOOKS_PER_LEASE, Share
-from adapters.service.sightings import Door
-from adapters.service.slots import Slots
-from adapters.service.surroundings import Surroundings
-from adapters.service.tokens import Tokens
-from adapters.service.touch import Touch
-from adapters.service.turn import Turn, TurnParts
-from adapters.service.watched_kinds import WATCHED
-from adapters.service.workers import Workers
-from adapters.settings import Settings
-from adapters.telemetry.metrics import Metrics
-from adapters.telemetry.steady_clock import SteadyClock
+from jobledger.adapters import claim_wiring, clock_wiring, forensic_wiring
+from jobledger.adapters.cluster_wiring import cluster_connection
+from jobledger.adapters.http.health import health_app
+from jobledger.adapters.http.server import CannotServe, HttpServer
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.read_only import ReadOnlyCluster
+from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.adapters.ledger_wiring import Ledger, of_cluster, report_service
+from jobledger.adapters.postgres.reports.projector import ReportService
+from jobledger.adapters.ray.job_api import RayJobApi
+from jobledger.adapters.ray.log_streams import LogStreams
+from jobledger.adapters.redaction_key import redaction_key
+from jobledger.adapters.sandbox.api_server import SandboxApi
+from jobledger.adapters.sandbox.data_plane import DataPlane
+from jobledger.adapters.sandbox.kubeconfig import write_kubeconfig
+from jobledger.adapters.scheduler.alarms import SchedulerAlarms
+from jobledger.adapters.service.clocks import Clocks
+from jobledger.adapters.service.control.policies import (
+    control_policy,
+    installation,
+    policy,
+    status_authority,
+    train_policy,
+)
+from jobledger.adapters.service.control.preflight import look_for_others
+from jobledger.adapters.service.controller import Controller, ControllerParts
+from jobledger.adapters.service.effects.carrying_out import EffectContext
+from jobledger.adapters.service.effects.context import World
+from jobledger.adapters.service.effects.plugins import builder, trainjob_plugins
+from jobledger.adapters.service.heads.polls import PollParts, Polls
+from jobledger.adapters.service.heads.tokens import Tokens
+from jobledger.adapters.service.loop.handover import Handover
+from jobledger.adapters.service.loop.turn import Turn, TurnParts
+from jobledger.adapters.service.metrics.kept_rayclusters import count_kept_clusters
+from jobledger.adapters.service.metrics.kuberay_metrics import KubeRayMetrics, announcing
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.adapters.service.shards.sharing import LOOKS_PER_LEASE, QUICK_LOOKS_PER_LEASE, Share
+from jobledger.adapters.service.shards.touch import Touch
+from jobledger.adapters.service.status.event_recorder import EventRecorder
+from jobledger.adapters.service.status.own_writes import OwnWrites
+from jobledger.adapters.service.status.status_writer import Publisher
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.kind_watches import SyncedKinds
+from jobledger.adapters.service.watches.watched_kinds import WATCHED
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.service.work.slots import Slots
+from jobledger.adapters.service.work.workers import Workers
+from jobledger.adapters.settings import Settings
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.adapters.telemetry.steady_clock import SteadyClock
 
 SUM_UP_EVERY = timedelta(seconds=15)
 COUNT_KEPT_EVERY = timedelta(seconds=60)
 LOOK_AROUND_EVERY = timedelta(seconds=60)
 ASK_FOR_KINDS_EVERY = timedelta(seconds=5)
-WATCH_KINDS = 10
 FRESH_LOOKS = 1.2
 """So many looks at the others ago the API server may have answered and still count as heard."""
-
-
-def cluster_connection(settings: Settings) -> ConnectionSettings:
-    """Return how the API server is reached: one connection per thread that asks or watches."""
-    watches = WATCH_KINDS * max(1, len(settings.namespaces))
-    return ConnectionSettings(
-        kubeconfig=settings.kubeconfig,
-        context=settings.context,
-        connections=settings.workers + watches + 4,
-    )
-
-
-def kubernetes_cluster(settings: Settings) -> KubernetesCluster:
-    """Return the API server, for commands that read and write single objects."""
-    return KubernetesCluster(connect(cluster_connection(settings)))
-
-
-def kubernetes_watches(settings: Settings) -> KubernetesWatches:
-    """Return the watches of the API server, for commands that follow objects."""
-    return KubernetesWatches(connect(cluster_connection(settings)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +121,11 @@ class _Basis:
     watches: KubernetesWatches
     ray: RayJobApi
     inbox: Inbox
-    live: LiveObjects
+    live: ObjectCache
     confirmations: Confirmations
     leases: LeaseKeeper
     slots: Slots
-    door: Door
+    mapper: ObservationMapper
     stopping: threading.Event
 
 
@@ -159,11 +145,11 @@ def _basis(settings: Settings, opened: Ledger) -> _Basis:
         watches=KubernetesWatches(transport, clock=clock),
         ray=RayJobApi(call_seconds=settings.ray_timeout_seconds),
         inbox=Inbox(),
-        live=LiveObjects(),
+        live=ObjectCache(),
         confirmations=Confirmations(),
         leases=LeaseKeeper(opened.leases, clock, actor, settings.lease_seconds, share),
         slots=Slots(opened.store),
-        door=Door(
+        mapper=ObservationMapper(
             cluster=settings.cluster,
             policy=policy(settings),
             redaction_key=redaction_key(settings),
@@ -172,7 +158,9 @@ def _basis(settings: Settings, opened: Ledger) -> _Basis:
             plugins=trainjob_plugins(settings.trainer_status_url),
             status_authority=status_authority(settings),
             builder=builder(),
-            hands=hands(settings, lambda *where: metrics.control_refused.labels(*where).set(1)),
+            control_policy=control_policy(
+                settings, lambda *where: metrics.control_refused.labels(*where).set(1)
+            ),
         ),
         stopping=threading.Event(),
     )
@@ -197,9 +185,11 @@ def _polls(basis: _Basis) -> Polls:
     )
 
 
-def _handover(basis: _Basis, polls: Polls, alarms: SchedulerAlarms, herald: Herald) -> Handover:
-    office = Office(
-        world=World(basis.cluster, basis.ray, basis.live, basis.door),
+def _handover(
+    basis: _Basis, polls: Polls, alarms: SchedulerAlarms, event_recorder: EventRecorder
+) -> Handover:
+    context = EffectContext(
+        world=World(basis.cluster, basis.ray, basis.live, basis.mapper),
         slots=basis.slots,
         inbox=basis.inbox,
         clock=basis.clock,
@@ -216,15 +206,17 @@ def _handover(basis: _Basis, polls: Polls, alarms: SchedulerAlarms, herald: Hera
         basis.clock,
         basis.metrics,
         basis.leases.may_act,
-        basis.door.hands.is_refused,
+        basis.mapper.control_policy.is_refused,
     )
     return Handover(
-        office=office,
+        context=context,
         workers=Workers(basis.clock, basis.settings.workers),
         publisher=publisher,
         polls=polls,
         alarms=alarms,
-        herald=announcing(herald.announce, KubeRayMetrics(basis.metrics.registry, basis.live)),
+        event_recorder=announcing(
+            event_recorder.announce, KubeRayMetrics(basis.metrics.registry, basis.live)
+        ),
     )
 
 
@@ -245,11 +237,11 @@ def _turn(basis: _Basis, handover: Handover) -> Turn:
 
 
 def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
-    herald = Herald(basis.cluster, basis.metrics, basis.actor)
+    event_recorder = EventRecorder(basis.cluster, basis.metrics, basis.actor)
     polls = _polls(basis)
-    handover = _handover(basis, polls, alarms, herald)
+    handover = _handover(basis, polls, alarms, event_recorder)
     writes = OwnWrites(basis.settings.cluster, basis.opened.store, handover.publisher.is_own)
-    basis.door.hands.is_own = writes.recognise
+    basis.mapper.control_policy.is_own = writes.recognise
     synced = SyncedKinds(max(1, len(basis.settings.namespaces)), basis.settings.job_kinds)
     turn = _turn(basis, handover)
     return Controller(
@@ -263,13 +255,13 @@ def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
             workers=handover.workers,
             polls=polls,
             alarms=alarms,
-            herald=herald,
+            event_recorder=event_recorder,
             handover=handover,
             history=basis.opened.history,
             watches=basis.watches,
             clock=basis.clock,
-            surroundings=Surroundings(
-                basis.door,
+            handlers=EventHandlers(
+                basis.mapper,
                 basis.inbox,
                 basis.live,
                 basis.confirmations,
@@ -332,7 +324,7 @@ def service(settings: Settings, opened: Ledger) -> Service:
             settings, opened.engine, basis.metrics.seals_sound.set
         )
         alarms.add_duty("seal the log", sealing.seal, seal_every)
-    notes = clock_wiring.notes_of(basis.door.hands, clocks)
+    notes = clock_wiring.notes_of(basis.mapper.control_policy, clocks)
     health = health_app(
         controller.is_alive,
         lambda: [*controller.waits_for(), *claim.waits_for()],
@@ -344,7 +336,7 @@ def service(settings: Settings, opened: Ledger) -> Service:
     look_first = partial(
         look_for_others,
         basis.cluster,
-        basis.door.hands,
+        basis.mapper.control_policy,
         settings.job_kinds,
         settings.namespaces,
         basis.clock,

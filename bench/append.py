@@ -12,15 +12,15 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine
 
-from adapters.postgres.codec import append_arguments
-from adapters.postgres.event_store import PostgresEventStore
 from bench import copying, eventsourcing_rival
 from bench.figures import Report
 from bench.filling import whole_part
 from bench.manifests import rayjob
 from bench.story import Ledgered, Story
 from bench.throwaway import Cost, Server, ledger_engine, postgres
-from core.ports.event_store import AppendOutcome, StreamAppend
+from jobledger.adapters.postgres.connection.codec import append_arguments
+from jobledger.adapters.postgres.log.event_store import PostgresEventStore
+from jobledger.core.ports.event_store import AppendOutcome, StreamAppend
 
 SIZES = {1: 1_500, 10: 6_000, 50: 20_000, 500: 40_000}
 """Events per batch -> events appended; four times as many with --full."""

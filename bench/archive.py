@@ -9,19 +9,19 @@ from tempfile import TemporaryDirectory
 
 from sqlalchemy import Engine
 
-from adapters.forensics.archived_log import ArchivedLog
-from adapters.forensics.archiving import ArchiveParts, archive
-from adapters.forensics.sealed import SealOptions, check_seals, seal_new
-from adapters.ledger_wiring import Ledger, open_ledger
-from adapters.postgres.archives import Retention
-from adapters.postgres.condition import condition
-from adapters.postgres.engine import open_engine
-from adapters.postgres.verify import verify
 from bench.figures import Report
 from bench.filling import append_all
 from bench.manifests import rayjob
 from bench.story import Played, Story
 from bench.throwaway import ledger_engine, postgres
+from jobledger.adapters.forensics.archived_log import ArchivedLog
+from jobledger.adapters.forensics.archiving import ArchiveParts, archive
+from jobledger.adapters.forensics.sealed import SealOptions, check_seals, seal_new
+from jobledger.adapters.ledger_wiring import Ledger, open_ledger
+from jobledger.adapters.postgres.archive.archives import Retention
+from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.verifying.condition import condition
+from jobledger.adapters.postgres.verifying.verify import verify
 
 STORIES, STORIES_FULL = 1_800, 18_000
 """Of 56 events each: 100,000 events, and 1 M with --full."""

@@ -7,28 +7,28 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from adapters.kube.decoding import ObjectDecoder
-from adapters.service.confirmations import Confirmations
-from adapters.service.declared_secrets import secrets_of
-from adapters.service.inbox import Inbox
-from adapters.service.live import LiveObjects, pack
-from adapters.service.runtime_env import parse_runtime_env
-from adapters.service.sightings import Door
-from adapters.service.surroundings import Surroundings
-from adapters.service.watching import JobListener
 from bench.figures import Report
 from bench.manifests import Document, rayjob
-from core.jobs.policy import Policy
-from core.log.redaction import Redactor, digest
-from core.ports.cluster import RAYJOBS
-from core.rayjob.spec import read_spec
-from core.rayjob.validation import validate
-from core.values.documents import Manifest, text
+from jobledger.adapters.kube.decoding import ObjectDecoder
+from jobledger.adapters.service.objects.declared_secrets import secrets_of
+from jobledger.adapters.service.objects.object_cache import ObjectCache, pack
+from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
+from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.rayjob_handlers import JobListener
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.log.redaction.redact import Redactor, digest
+from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.rayjob.spec.spec import read_spec
+from jobledger.core.rayjob.validation.validate import validate
+from jobledger.core.values.documents import Manifest, text
 
 T = TypeVar("T")
 
 OBJECTS = 300
-DOOR = Door(cluster="bench", policy=Policy(), redaction_key=b"0" * 32)
+DOOR = ObservationMapper(cluster="bench", policy=Policy(), redaction_key=b"0" * 32)
 _VERSIONS = itertools.count(1000)
 
 
@@ -44,7 +44,7 @@ def measure(report: Report) -> None:
     decoding = _each(lambda line: decoder.line("bench", line), lines)
     report.figure("decode a watch line", decoding, "µs")
     report.say("taking in")
-    listening = Listening(LiveObjects())
+    listening = Listening(ObjectCache())
     fresh = [_document(rayjob(f"train-{number}")) for number in range(OBJECTS)]
     new = _each(listening.seen, fresh)
     echo = _each(listening.seen, [_again(item, generation=1) for item in fresh])
@@ -84,9 +84,9 @@ def _parts(report: Report, objects: Sequence[Manifest], whole: float) -> None:
 class Listening:
     """A listener with nobody behind it."""
 
-    def __init__(self, live: LiveObjects) -> None:
+    def __init__(self, live: ObjectCache) -> None:
         self._inbox = Inbox()
-        around = Surroundings(DOOR, self._inbox, live, Confirmations(), lambda _: None)
+        around = EventHandlers(DOOR, self._inbox, live, Confirmations(), lambda _: None)
         self._listener = JobListener(around)
 
     def seen(self, manifest: Manifest) -> None:

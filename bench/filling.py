@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Engine
 
-from adapters.postgres.event_store import PostgresEventStore
 from bench.story import Ledgered, Played, Story
-from core.ports.event_store import AppendOutcome, StreamAppend
+from jobledger.adapters.postgres.log.event_store import PostgresEventStore
+from jobledger.core.ports.event_store import AppendOutcome, StreamAppend
 
 PARTS = 20
 """Stories per call."""

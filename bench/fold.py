@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 from bench.figures import Report
 from bench.manifests import rayjob
 from bench.story import Ledgered, Played, Story
-from core.catalogue import NAMES, SCHEMA_VERSION, read_event
-from core.log.chain import GENESIS
-from core.log.envelope import EventRecord
-from core.log.recording import NamedEvent, Tail, Writer, record
-from core.projections.view import View, advance
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import RayJobEvent
-from core.rayjob.state import RayJobState
+from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, read_event
+from jobledger.core.log.chain import GENESIS
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.projections.view import View, advance
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.rayjob.state import RayJobState
 
 REPEATS = 200
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -7,27 +7,27 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine, text
 
-from adapters.postgres.event_store import PostgresEventStore
-from adapters.postgres.evidence import PostgresEvidence
-from adapters.postgres.history import PostgresHistory
-from adapters.postgres.replaying import PROCESS_JOBS, replay_all
-from adapters.postgres.seals import PostgresSeals
-from adapters.postgres.verify import Extent, verify
 from bench.figures import Report
 from bench.filling import append_all
 from bench.manifests import rayjob
 from bench.story import Played, Story
 from bench.throwaway import Server, ledger_engine, postgres
-from core.catalogue import read_event
-from core.forensics.dossier import Dossier
-from core.forensics.moment import at_instant
-from core.forensics.replay import replay
-from core.forensics.sealing import broken
-from core.forensics.seals import EVENTS_MAX, make
-from core.jobs.pod_evidence import log_end
-from core.log.envelope import StoredEvent
-from core.projections.view import View, advance
-from core.values.ids import StreamId
+from jobledger.adapters.postgres.log.event_store import PostgresEventStore
+from jobledger.adapters.postgres.log.evidence import PostgresEvidence
+from jobledger.adapters.postgres.log.history import PostgresHistory
+from jobledger.adapters.postgres.log.replaying import PROCESS_JOBS, replay_all
+from jobledger.adapters.postgres.verifying.seals import PostgresSeals
+from jobledger.adapters.postgres.verifying.verify import Extent, verify
+from jobledger.core.catalogue import read_event
+from jobledger.core.forensics.bundles.dossier import Dossier
+from jobledger.core.forensics.replay.replay import replay
+from jobledger.core.forensics.seals.sealing import broken
+from jobledger.core.forensics.seals.seals import EVENTS_MAX, make
+from jobledger.core.forensics.story.moment import at_instant
+from jobledger.core.jobs.evidence.pods import log_end
+from jobledger.core.log.envelope import StoredEvent
+from jobledger.core.projections.view import View, advance
+from jobledger.core.values.ids import StreamId
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 STORIES, STORIES_FULL = 400, 18_000

@@ -12,31 +12,31 @@ from datetime import UTC, datetime, timedelta
 from prometheus_client import CollectorRegistry
 from sqlalchemy import Engine
 
-from adapters.postgres.event_store import PostgresEventStore
-from adapters.postgres.history import PostgresHistory
-from adapters.postgres.leases import PostgresLeases
-from adapters.postgres.pending import PostgresPendingDecisions
-from adapters.scheduler.alarms import SchedulerAlarms
-from adapters.service.confirmations import Confirmations
-from adapters.service.inbox import Inbox
-from adapters.service.leasing import LeaseKeeper
-from adapters.service.prepared import Prepared
-from adapters.service.slots import Slot, Slots
-from adapters.service.turn import Turn, TurnParts
-from adapters.telemetry.clock import SystemClock
-from adapters.telemetry.metrics import Metrics
 from bench.figures import Report
 from bench.filling import append_all
 from bench.manifests import rayjob
 from bench.story import Story
 from bench.throwaway import ACTOR, LEASE, Server, ledger_engine, postgres
-from core.jobs.events import DecisionFired
-from core.jobs.observations import DecisionDue
-from core.jobs.rows import DecisionRow
-from core.projections.view import View, advance
-from core.rayjob.events import RayJobEvent
-from core.values.ids import SHARDS, StreamId, observation_id
-from core.values.instants import Instant
+from jobledger.adapters.postgres.log.event_store import PostgresEventStore
+from jobledger.adapters.postgres.log.history import PostgresHistory
+from jobledger.adapters.postgres.log.leases import PostgresLeases
+from jobledger.adapters.postgres.log.pending import PostgresPendingDecisions
+from jobledger.adapters.scheduler.alarms import SchedulerAlarms
+from jobledger.adapters.service.loop.turn import Turn, TurnParts
+from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.service.work.prepared import Prepared
+from jobledger.adapters.service.work.slots import Slot, Slots
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.jobs.events import DecisionFired
+from jobledger.core.jobs.observations import DecisionDue
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.projections.view import View, advance
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.values.ids import SHARDS, StreamId, observation_id
+from jobledger.core.values.instants import Instant
 
 PENDING = (0, 10_000, 100_000)
 PENDING_FULL = 1_000_000

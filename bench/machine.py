@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from adapters.cli.run import GC_THRESHOLDS, SWITCH_INTERVAL_SECONDS
+from jobledger.adapters.cli.running.run import GC_THRESHOLDS, SWITCH_INTERVAL_SECONDS
 
 
 def run_as_the_service_does() -> None:

@@ -11,11 +11,6 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.kube.watches import KubernetesWatches
-from adapters.sandbox.api_server import SandboxApi
-from adapters.sandbox.faults import Fault, Faults
 from bench.manifests import small_rayjob
 from bench.simulated_heads import Heads
 from bench.simulated_plane import (
@@ -27,7 +22,12 @@ from bench.simulated_plane import (
     SubmitterWatcher,
     Watched,
 )
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.adapters.sandbox.api_server import SandboxApi
+from jobledger.adapters.sandbox.faults import Fault, Faults
+from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 
 READY_SECONDS, RUN_SECONDS = 0.3, 0.5
 """As the figures of upstream's operator were measured with."""

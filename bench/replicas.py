@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from adapters.settings import Settings
 from bench import dataplane
 from bench.dataplane import NotHere
 from bench.figures import Report
@@ -21,7 +20,8 @@ from bench.machine import tree_cpu_seconds
 from bench.real_cluster import real_cluster
 from bench.several import Replica, Several
 from bench.throwaway import open_directory, postgres
-from core.values.ids import StreamId, shard_of
+from jobledger.adapters.settings import Settings
+from jobledger.core.values.ids import StreamId, shard_of
 
 AT_ONCE, AT_ONCE_FULL = 90, 600
 REPLICAS = (1, 2, 3)

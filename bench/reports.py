@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, text
 
-from adapters.postgres.engine import REPORT_ROLE, EngineOptions, open_engine
-from adapters.postgres.report_projector import Projector
-from adapters.postgres.report_rows import report_lag
-from adapters.postgres.report_tables import FACTS
-from adapters.postgres.report_v1.views import VERSION, VIEWS
 from bench.figures import Report
 from bench.population.life import RULES
 from bench.population.loading import load
 from bench.population.population import END, ONE_MILLION, TEN_MILLION, Size
 from bench.throwaway import Server, ledger_engine, postgres
+from jobledger.adapters.postgres.connection.engine import REPORT_ROLE, EngineOptions, open_engine
+from jobledger.adapters.postgres.report_v1.views import VERSION, VIEWS
+from jobledger.adapters.postgres.reports.projector import Projector
+from jobledger.adapters.postgres.reports.rows import report_lag
+from jobledger.adapters.postgres.schema.report_tables import FACTS
 
 DATABASE = "reports"
 TIMES, TIMES_WHOLE = 20, 5

@@ -13,17 +13,17 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine
 
-from adapters.postgres.event_store import PostgresEventStore
-from adapters.postgres.history import PostgresHistory
-from adapters.service.live import LiveObjects
-from adapters.service.slots import Slots
 from bench.decode import Listening
 from bench.figures import Report
 from bench.filling import append_all
 from bench.manifests import rayjob
 from bench.story import Played, Story
 from bench.throwaway import Server, ledger_engine, postgres
-from core.values.ids import SHARDS
+from jobledger.adapters.postgres.log.event_store import PostgresEventStore
+from jobledger.adapters.postgres.log.history import PostgresHistory
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.work.slots import Slots
+from jobledger.core.values.ids import SHARDS
 
 OPEN_JOBS, OPEN_JOBS_FULL = 1_000, 10_000
 EVENTS, EVENTS_FULL = 100_000, 1_000_000
@@ -123,7 +123,7 @@ def _weigh(report: Report, engine: Engine, open_jobs: int) -> None:
     gc.collect()
     folded, _ = tracemalloc.get_traced_memory()
     tracemalloc.reset_peak()
-    live = LiveObjects()
+    live = ObjectCache()
     listening = Listening(live)
     for number in range(open_jobs):
         listening.new(f"open-{number}")

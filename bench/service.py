@@ -20,15 +20,15 @@ import psutil
 from prometheus_client import REGISTRY
 from pydantic import SecretStr
 
-from adapters.ledger_wiring import ledger
-from adapters.sandbox.kubeconfig import write_kubeconfig
-from adapters.settings import Settings
-from adapters.telemetry.logging import configure_logging
-from adapters.wiring import service
 from bench.figures import Report
 from bench.machine import tree_cpu_seconds
 from bench.other_side import READY_SECONDS, RUN_SECONDS
 from bench.throwaway import Server, open_directory, postgres
+from jobledger.adapters.ledger_wiring import ledger
+from jobledger.adapters.sandbox.kubeconfig import write_kubeconfig
+from jobledger.adapters.settings import Settings
+from jobledger.adapters.telemetry.logging import configure_logging
+from jobledger.adapters.wiring import service
 
 AT_ONCE, AT_ONCE_FULL = 200, 1_000
 STEADY, STEADY_FULL = 60, 600

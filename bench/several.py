@@ -17,11 +17,11 @@ import psutil
 import psycopg
 from sqlalchemy import make_url
 
-from adapters.service.sightings import identify
 from bench.figures import Report
 from bench.real_cluster import RealCluster
 from bench.throwaway import Server
-from core.values.ids import SHARDS, StreamId
+from jobledger.adapters.service.observing.rayjob_observations import identify
+from jobledger.core.values.ids import SHARDS, StreamId
 from tests.support.api import RAYJOBS, Api, api_of_kubeconfig
 from tests.support.fault_proxy import FaultProxy
 from tests.support.processes import Controller, Terminal, plain_environment

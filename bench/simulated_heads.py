@@ -7,7 +7,7 @@ from http.server import ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 from bench.simulated_plane import FAILING_ATTEMPTS, Ledger
-from core.values.documents import Json
+from jobledger.core.values.documents import Json
 from tests.support.json_handler import JsonHandler
 from tests.support.ray_job_info import told_info
 

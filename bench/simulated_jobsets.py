@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from bench.simulated_plane import Later
-from core.ports.cluster import JOBSETS, TRAINJOBS, Cluster, ObjectListener, Watches
-from core.values.documents import Json, Manifest, items, number, text
-from core.values.instants import Instant, rfc3339
+from jobledger.core.ports.cluster import JOBSETS, TRAINJOBS, Cluster, ObjectListener, Watches
+from jobledger.core.values.documents import Json, Manifest, items, number, text
+from jobledger.core.values.instants import Instant, rfc3339
 
 READY_SECONDS, RUN_SECONDS = 0.3, 0.5
 """From a new JobSet until it is ready, and from there until it is complete."""

@@ -14,10 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, Cluster, Resource
-from core.rayjob.children import owner_uid
-from core.values.documents import Json, Manifest, items, text
-from core.values.instants import Instant, rfc3339
+from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, Cluster, Resource
+from jobledger.core.rayjob.observations.children import owner_uid
+from jobledger.core.values.documents import Json, Manifest, items, text
+from jobledger.core.values.instants import Instant, rfc3339
 
 FAILING_ATTEMPTS = 1
 WRITERS = 4

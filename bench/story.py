@@ -8,18 +8,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from core.catalogue import NAMES, SCHEMA_VERSION
-from core.jobs.effects import Outcome
-from core.jobs.observations import DecisionDue, EffectEnded, StatusWritten
-from core.jobs.policy import Policy
-from core.log.chain import GENESIS
-from core.log.envelope import EventRecord
-from core.log.recording import NamedEvent, Tail, Writer, record
-from core.ports.event_store import StreamAppend
-from core.projections.view import View, advance
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import RayJobEvent
-from core.rayjob.observations import (
+from jobledger.core.catalogue import NAMES, SCHEMA_VERSION
+from jobledger.core.jobs.observations import DecisionDue, EffectEnded, StatusWritten
+from jobledger.core.jobs.pending.effects import Outcome
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.log.chain import GENESIS
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.ports.event_store import StreamAppend
+from jobledger.core.projections.view import View, advance
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.rayjob.observations.observations import (
     ClusterGone,
     ClusterSeen,
     JobIdentity,
@@ -31,12 +31,12 @@ from core.rayjob.observations import (
     SubmitterGone,
     SubmitterSeen,
 )
-from core.rayjob.phases import JobStatus
-from core.rayjob.spec import RayJobSpec, read_spec
-from core.rayjob.state import RayJobState
-from core.rayjob.status import status
-from core.values.documents import Manifest, child
-from core.values.ids import StreamId, name_suffix, observation_id, stream_id
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.spec.spec import RayJobSpec, read_spec
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.rayjob.status.status import status
+from jobledger.core.values.documents import Manifest, child
+from jobledger.core.values.ids import StreamId, name_suffix, observation_id, stream_id
 
 CLUSTER = "bench"
 SECOND = timedelta(seconds=1)

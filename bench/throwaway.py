@@ -13,14 +13,14 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import Engine
 
-from adapters.postgres.embedded import EmbeddedPostgres
-from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
-from adapters.postgres.leases import PostgresLeases
-from adapters.postgres.schema_version import upgrade
-from adapters.postgres.server_user import temporary_directory
 from bench.figures import Report
 from bench.machine import cpu_seconds
-from core.values.ids import SHARDS
+from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
+from jobledger.adapters.postgres.log.leases import PostgresLeases
+from jobledger.adapters.postgres.schema.version import upgrade
+from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.adapters.postgres.server.user import temporary_directory
+from jobledger.core.values.ids import SHARDS
 
 LEASE = timedelta(hours=6)
 ACTOR = "bench/1"

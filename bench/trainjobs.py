@@ -10,17 +10,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.kube.watches import KubernetesWatches
 from bench.dataplane import NotHere
 from bench.figures import Report
 from bench.machine import tree_cpu_seconds
 from bench.real_cluster import READS, RealCluster, Requests, real_cluster
 from bench.simulated_jobsets import READY_SECONDS, RUN_SECONDS, run_load
 from bench.throwaway import Server, open_directory, postgres
-from core.ports.cluster import CLUSTER_TRAINING_RUNTIMES
-from core.values.documents import Manifest
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.core.ports.cluster import CLUSTER_TRAINING_RUNTIMES
+from jobledger.core.values.documents import Manifest
 from tests.support.apiserver_content import install_everything
 from tests.support.processes import Controller, Terminal, plain_environment
 

@@ -9,9 +9,9 @@ other way.
 
 Where to start reading: `core.decider` (the one shape of every rule), then `core.rayjob.phases`
 (the life of a
-RayJob in prose and as a table), then `core.rayjob.decide`.
+RayJob in prose and as a table), then `core.rayjob.decide.decide`.
 
-The package names `core` and `adapters` are top-level names of the distribution `jobledger`; a
-house test checks that
-no other installed distribution brings the same names.
+In a checkout `core` and `adapters` lie at the top; they are imported as `jobledger.core` and
+`jobledger.adapters`, and installed under that one name (`ops/package.py`). In prose the leading
+`jobledger.` is left out.
 """

@@ -8,15 +8,15 @@ cannot express raises the schema version and adds a step in `core.log.upcasting`
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from core.errors import UnknownEventType
-from core.jobs import events as shared
-from core.log.codec import decode
-from core.log.envelope import EventRecord
-from core.log.upcasting import upcast
-from core.rayjob import events as rayjob
-from core.rayjob.events import RayJobEvent
-from core.trainjob import events as trainjob
-from core.trainjob.events import TrainJobEvent
+from jobledger.core.errors import UnknownEventType
+from jobledger.core.jobs import events as shared
+from jobledger.core.log.codec import decode
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.log.upcasting import upcast
+from jobledger.core.rayjob.events import lifecycle as rayjob
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.trainjob import events as trainjob
+from jobledger.core.trainjob.events import TrainJobEvent
 
 SCHEMA_VERSION = 1
 """Newest version of every type; they are all in their first."""

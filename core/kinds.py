@@ -9,16 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
-from core.catalogue import JobEvent
-from core.jobs.identity import JobIdentity
-from core.jobs.observations import DecisionDue, StatusWritten
-from core.jobs.shown_events import KubernetesEvent
-from core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
-from core.rayjob import kubernetes_events as rayjob_events
-from core.rayjob import state as rayjob_state
-from core.rayjob import status as rayjob_status
-from core.rayjob.decider import RAYJOB
-from core.rayjob.observations import (
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.observations import DecisionDue, StatusWritten
+from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
+from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
+from jobledger.core.rayjob import state as rayjob_state
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.observations.observations import (
     ClusterGone,
     ClusterSeen,
     HeadPodGone,
@@ -29,13 +27,13 @@ from core.rayjob.observations import (
     SubmitterGone,
     SubmitterSeen,
 )
-from core.rayjob.state import RayJobState
-from core.trainjob import kubernetes_events as trainjob_events
-from core.trainjob import state as trainjob_state
-from core.trainjob import status as trainjob_status
-from core.trainjob.decider import TRAINJOB
-from core.trainjob.events import TrainJobDiscovered
-from core.trainjob.observations import (
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.rayjob.status import kubernetes_events as rayjob_events
+from jobledger.core.rayjob.status import status as rayjob_status
+from jobledger.core.trainjob import state as trainjob_state
+from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.events import TrainJobDiscovered
+from jobledger.core.trainjob.observations import (
     BelongingGone,
     JobSetGone,
     JobSetSeen,
@@ -44,9 +42,11 @@ from core.trainjob.observations import (
     TrainJobObservation,
     TrainJobSeen,
 )
-from core.trainjob.state import TrainJobState
-from core.values.documents import Manifest
-from core.values.ids import StreamId, observation_id
+from jobledger.core.trainjob.state import TrainJobState
+from jobledger.core.trainjob.status import kubernetes_events as trainjob_events
+from jobledger.core.trainjob.status import status as trainjob_status
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import StreamId, observation_id
 
 JobState: TypeAlias = RayJobState | TrainJobState
 JobObservation: TypeAlias = RayJobObservation | TrainJobObservation

@@ -9,8 +9,8 @@ moves no more than its own share.
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
-from core.ports.replicas import Replica
-from core.values.ids import SHARDS
+from jobledger.core.ports.replicas import Replica
+from jobledger.core.values.ids import SHARDS
 
 
 def quotas(members: Sequence[Replica], patience: timedelta) -> Mapping[str, int]:

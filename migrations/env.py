@@ -7,10 +7,10 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.sql.schema import SchemaItem
 
-from adapters.postgres.engine import EngineOptions, open_engine
-from adapters.postgres.lock_holders import told_holder
-from adapters.postgres.tables import PARTITION_PREFIX, metadata
-from core.errors import LedgerMisconfigured, LedgerUnavailable
+from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
+from jobledger.adapters.postgres.connection.lock_holders import told_holder
+from jobledger.adapters.postgres.schema.tables import PARTITION_PREFIX, metadata
+from jobledger.core.errors import LedgerMisconfigured, LedgerUnavailable
 
 LOCK = (1246708300, 3)
 LOCK_NOT_AVAILABLE = "55P03"

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from core.values.instants import Instant
+from jobledger.core.values.instants import Instant
 
 VALID = timedelta(days=90)
 RENEWED_BEFORE_END = timedelta(days=30)

@@ -3,15 +3,20 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from adapters.admission.reviews import Answer, Handler
-from core.jobs.admission import ADMITTED
-from core.ports.cluster import CLUSTER_TRAINING_RUNTIMES, JOBSETS, TRAINING_RUNTIMES, Cluster
-from core.rayjob import admission as of_rayjob
-from core.trainjob import admission as of_trainjob
-from core.trainjob.framework import Plugin
-from core.trainjob.spec import read_runtime_ref
-from core.values.documents import Manifest, text
-from core.values.instants import Instant
+from jobledger.adapters.admission.reviews import Answer, Handler
+from jobledger.core.jobs.admission import ADMITTED
+from jobledger.core.ports.cluster import (
+    CLUSTER_TRAINING_RUNTIMES,
+    JOBSETS,
+    TRAINING_RUNTIMES,
+    Cluster,
+)
+from jobledger.core.rayjob.validation import admission as of_rayjob
+from jobledger.core.trainjob import admission as of_trainjob
+from jobledger.core.trainjob.building.framework import Plugin
+from jobledger.core.trainjob.spec import read_runtime_ref
+from jobledger.core.values.documents import Manifest, text
+from jobledger.core.values.instants import Instant
 
 VALIDATE_RAYJOB = "/validate-ray-io-v1-rayjob"
 DEFAULT_TRAINJOB = "/mutate-trainer-kubeflow-org-v1alpha1-trainjob"

@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from adapters.admission.certificates import VALID, Certificate, is_due, new_certificate
-from core.errors import JobledgerError, ObjectChanged, ObjectExists
-from core.ports.cluster import CONFIGMAPS, SECRETS, WEBHOOK_CONFIGURATIONS, Cluster
-from core.values.documents import Json, Manifest, child, items, text
-from core.values.instants import Instant
+from jobledger.adapters.admission.certificates import VALID, Certificate, is_due, new_certificate
+from jobledger.core.errors import JobledgerError, ObjectChanged, ObjectExists
+from jobledger.core.ports.cluster import CONFIGMAPS, SECRETS, WEBHOOK_CONFIGURATIONS, Cluster
+from jobledger.core.values.documents import Json, Manifest, child, items, text
+from jobledger.core.values.instants import Instant
 
 SECRET_TYPE = "kubernetes.io/tls"  # noqa: S105 a name of Kubernetes
 OURS = {"jobledger.dev/part": "webhooks"}

@@ -16,10 +16,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from adapters.telemetry.logging import get_logger
-from core.errors import ClusterError
-from core.jobs.admission import Verdict
-from core.values.documents import Json, Manifest, child, text
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import ClusterError
+from jobledger.core.jobs.admission import Verdict
+from jobledger.core.values.documents import Json, Manifest, child, text
 
 BYTES_MAX = 8 * 1024 * 1024
 """Longest review: the API server takes objects of 3 MB, and an update carries two of them."""

@@ -4,7 +4,7 @@ import ssl
 import tempfile
 from pathlib import Path
 
-from adapters.admission.certificates import Certificate
+from jobledger.adapters.admission.certificates import Certificate
 
 
 class NoCertificate(Exception):

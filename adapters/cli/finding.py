@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.output import fail
-from core.jobs.rows import JobRow
-from core.ports.history import History, JobFilter
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.output import fail
+from jobledger.core.jobs.rows import JobRow
+from jobledger.core.ports.history import History, JobFilter
 
 MATCHES_MAX = 20
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from adapters.ledger_wiring import Ledger
-from core.catalogue import read_event
-from core.jobs.behind import holding_of
-from core.jobs.events import LedgerBehindFound
-from core.jobs.rows import JobRow
-from core.ports.history import JobFilter
+from jobledger.adapters.ledger_wiring import Ledger
+from jobledger.core.catalogue import read_event
+from jobledger.core.jobs.control.lost_history import holding_of
+from jobledger.core.jobs.events import LedgerBehindFound
+from jobledger.core.jobs.rows import JobRow
+from jobledger.core.ports.history import JobFilter
 
 PAGE = 500
 """Jobs that are read at once."""

@@ -10,31 +10,31 @@ import typer
 from typer.core import TyperGroup
 
 COMMANDS = {
-    "run": ("run", "run"),
-    "serve": ("serve", "serve"),
-    "webhooks": ("webhooks", "webhooks"),
-    "trainer-status": ("trainer_status", "trainer_status"),
-    "sandbox": ("sandbox", "sandbox"),
-    "demo": ("demo", "demo"),
-    "apply": ("apply", "apply"),
-    "submit": ("apply", "apply"),
-    "get": ("get", "get"),
-    "history": ("history", "history"),
-    "decisions": ("decisions", "decisions"),
-    "evidence": ("evidence", "evidence"),
-    "explain": ("explain", "explain"),
-    "replay": ("replay", "replay"),
-    "what-if": ("what_if", "what_if"),
-    "report": ("report", "report"),
-    "export": ("export", "export"),
-    "import": ("import_", "import_"),
-    "verify": ("verify", "verify"),
-    "rebuild": ("rebuild", "rebuild"),
-    "recover": ("recover", "recover"),
-    "seal": ("seal", "app"),
-    "archive": ("archive", "app"),
-    "db": ("db", "app"),
-    "doctor": ("doctor", "doctor"),
+    "run": ("running.run", "run"),
+    "serve": ("running.serve", "serve"),
+    "webhooks": ("running.webhooks", "webhooks"),
+    "trainer-status": ("running.trainer_status", "trainer_status"),
+    "sandbox": ("running.sandbox", "sandbox"),
+    "demo": ("running.demo", "demo"),
+    "apply": ("running.apply", "apply"),
+    "submit": ("running.apply", "apply"),
+    "get": ("jobs.get", "get"),
+    "history": ("jobs.history", "history"),
+    "decisions": ("jobs.decisions", "decisions"),
+    "evidence": ("jobs.evidence", "evidence"),
+    "explain": ("jobs.explain", "explain"),
+    "replay": ("jobs.replay", "replay"),
+    "what-if": ("jobs.what_if", "what_if"),
+    "report": ("reporting.report", "report"),
+    "export": ("files.export", "export"),
+    "import": ("files.import_", "import_"),
+    "verify": ("ledger.verify", "verify"),
+    "rebuild": ("ledger.rebuild", "rebuild"),
+    "recover": ("jobs.recover", "recover"),
+    "seal": ("ledger.seal", "app"),
+    "archive": ("ledger.archive", "app"),
+    "db": ("ledger.db", "app"),
+    "doctor": ("ledger.doctor", "doctor"),
 }
 """By name, in the order of the help: a module of `adapters.cli`, and what in it is the command."""
 
@@ -77,12 +77,12 @@ class LazyCommands(TyperGroup):
 def load_all() -> None:
     """Load what all commands need, for whoever runs many of them in forks of one process."""
     for module, _ in COMMANDS.values():
-        import_module(f"adapters.cli.{module}")
+        import_module(f"jobledger.adapters.cli.{module}")
 
 
 def _loaded(name: str) -> Any:  # noqa: ANN401 see above
     module, attribute = COMMANDS[name]
-    found: Any = getattr(import_module(f"adapters.cli.{module}"), attribute)
+    found: Any = getattr(import_module(f"jobledger.adapters.cli.{module}"), attribute)
     if isinstance(found, typer.Typer):
         group = typer.main.get_group(found)
         group.name = name

@@ -4,10 +4,10 @@ import sys
 
 import typer
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.lazy_commands import LazyCommands
-from adapters.cli.output import errors, exit_code
-from core.errors import JobledgerError
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.lazy_commands import LazyCommands
+from jobledger.adapters.cli.output import errors, exit_code
+from jobledger.core.errors import JobledgerError
 
 app = typer.Typer(
     name="jobledger",

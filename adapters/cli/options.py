@@ -10,9 +10,9 @@ import typer
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.output import Output, fail
-from adapters.settings import Settings
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.output import Output, fail
+from jobledger.adapters.settings import Settings
 
 DatabaseUrl = Annotated[
     str,

@@ -15,9 +15,9 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.tables import table, too_wide, whole_lines
-from core.errors import (
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.tables import table, too_wide, whole_lines
+from jobledger.core.errors import (
     BrokenChain,
     ClusterError,
     ClusterUnreachable,
@@ -27,7 +27,7 @@ from core.errors import (
     NoWayToCluster,
     RequestThrottled,
 )
-from core.values.visible_text import visible, visible_json
+from jobledger.core.values.visible_text import visible, visible_json
 
 WIDTH_MIN = 150
 """Cells of a line that is not shown in a terminal, where anything is wrapped at all."""

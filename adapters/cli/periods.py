@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 import typer
 
-from adapters.telemetry.clock import SystemClock
-from core.values.instants import Instant
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.values.instants import Instant
 
 DURATION_MAX = timedelta(days=36_500)
 """A hundred years: what is longer is a slip of the hand, and more than Postgres can add."""

@@ -2,7 +2,7 @@
 
 from rich.progress import Progress
 
-from adapters.cli.output import errors
+from jobledger.adapters.cli.output import errors
 
 
 def progressing() -> Progress:

@@ -9,12 +9,12 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy import text as sql
 
-from adapters.demo.play import NAMESPACE, RETRIED, DemoFailed, Stage
-from adapters.demo.trainings import ENDS
-from adapters.ledger_wiring import Ledger
-from adapters.postgres.verify import verify
-from adapters.rebuilding import compare
-from core.ports.history import JobFilter
+from jobledger.adapters.demo.play import NAMESPACE, RETRIED, DemoFailed, Stage
+from jobledger.adapters.demo.trainings import ENDS
+from jobledger.adapters.ledger_wiring import Ledger
+from jobledger.adapters.postgres.verifying.verify import verify
+from jobledger.adapters.rebuilding import compare
+from jobledger.core.ports.history import JobFilter
 
 QUERY = """\
 SELECT a.number AS attempt, a.ray_cluster_name, a.outcome, a.reason, a.job_status,

@@ -25,7 +25,7 @@ class ControllerProcess:
 
     def start(self) -> int:
         """Start it and return its process id."""
-        command = [sys.executable, "-m", "adapters.cli.main", "run", "--port", "0"]
+        command = [sys.executable, "-m", "jobledger.adapters.cli.main", "run", "--port", "0"]
         self._process = subprocess.Popen(
             [*command, "--replica", "demo"],
             env=self._environment,

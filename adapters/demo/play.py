@@ -10,18 +10,19 @@ from pathlib import Path
 from pydantic import SecretStr
 from rich.console import Console
 
-from adapters.demo.controller_process import ControllerProcess
-from adapters.demo.samples import samples
-from adapters.demo.trainings import EARLY, Trainings
-from adapters.demo.watching import LiveTable
-from adapters.ledger_wiring import database
-from adapters.postgres.schema_version import upgrade
-from adapters.postgres.server_user import temporary_directory
-from adapters.settings import Settings
-from adapters.wiring import Sandbox, kubernetes_cluster, kubernetes_watches, start_sandbox
-from core.errors import JobledgerError
-from core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster
-from core.values.documents import Manifest, child
+from jobledger.adapters.cluster_wiring import kubernetes_cluster, kubernetes_watches
+from jobledger.adapters.demo.controller_process import ControllerProcess
+from jobledger.adapters.demo.samples import samples
+from jobledger.adapters.demo.trainings import EARLY, Trainings
+from jobledger.adapters.demo.watching import LiveTable
+from jobledger.adapters.ledger_wiring import database
+from jobledger.adapters.postgres.schema.version import upgrade
+from jobledger.adapters.postgres.server.user import temporary_directory
+from jobledger.adapters.settings import Settings
+from jobledger.adapters.wiring import Sandbox, start_sandbox
+from jobledger.core.errors import JobledgerError
+from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster
+from jobledger.core.values.documents import Manifest, child
 
 STEP_SECONDS_MAX = 60.0
 LOOK_SECONDS = 0.5

@@ -9,16 +9,16 @@ from typing import Any
 
 import yaml
 
-from adapters.demo.samples import sample_directory
-from adapters.demo.watching import LiveTable
-from core.ports.cluster import (
+from jobledger.adapters.demo.samples import sample_directory
+from jobledger.adapters.demo.watching import LiveTable
+from jobledger.core.ports.cluster import (
     CLUSTER_TRAINING_RUNTIMES,
     TRAINING_RUNTIMES,
     TRAINJOBS,
     Cluster,
 )
-from core.values.documents import Manifest, child, items, text
-from core.values.instants import Instant
+from jobledger.core.values.documents import Manifest, child, items, text
+from jobledger.core.values.instants import Instant
 
 TRAINS, EARLY, UNBUILDABLE, RESTARTS = "fits-a-line", "too-early", "cannot-be-built", "second-wind"
 MESSAGE_SHOWN = 90

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.text import Text
 
-from core.values.documents import Manifest, number, text
-from core.values.instants import Instant
+from jobledger.core.values.documents import Manifest, number, text
+from jobledger.core.values.instants import Instant
 
 COLUMNS = (
     ("SECONDS", 8),

@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import IO, Self
 from uuid import UUID
 
-from adapters.forensics.bundle_files import LINE_CHARACTERS_MAX, bounded
-from adapters.forensics.foreign_files import check_regular, text_of
-from adapters.forensics.written_once import flush_directory, write_once
-from core.errors import BrokenChain, LedgerMisconfigured
-from core.forensics import archives
-from core.forensics.archives import Archive, ArchivedJob, ArchiveFile
-from core.forensics.bundle import Bundle, lines
-from core.forensics.bundle import read as read_bundle
-from core.forensics.foreign import NOT_ONE_OF_OURS, said
-from core.forensics.seals import Seal, document
-from core.forensics.seals import read as read_seal
-from core.log.chain import canonical
+from jobledger.adapters.forensics.bundle_files import LINE_CHARACTERS_MAX, bounded
+from jobledger.adapters.forensics.foreign_files import check_regular, text_of
+from jobledger.adapters.forensics.written_once import flush_directory, write_once
+from jobledger.core.errors import BrokenChain, LedgerMisconfigured
+from jobledger.core.forensics.bundles.bundle import Bundle, lines
+from jobledger.core.forensics.bundles.bundle import read as read_bundle
+from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, said
+from jobledger.core.forensics.seals import archives
+from jobledger.core.forensics.seals.archives import Archive, ArchivedJob, ArchiveFile
+from jobledger.core.forensics.seals.seals import Seal, document
+from jobledger.core.forensics.seals.seals import read as read_seal
+from jobledger.core.log.chain import canonical
 
 FORMAT = "jobledger archive file 1"
 SUFFIX = ".jsonl.gz"

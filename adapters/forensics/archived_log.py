@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from uuid import UUID
 
-from adapters.forensics.archive_files import checked
-from adapters.forensics.archived_rows import ArchivedRows
-from core.errors import BrokenChain, LedgerMisconfigured
-from core.forensics.archives import Archive
-from core.forensics.sealing import Broken, SealedLog, SealFault
-from core.forensics.seals import ROW_BYTES, Seal, SealedRow, StreamEnd, pack
+from jobledger.adapters.forensics.archive_files import checked
+from jobledger.adapters.forensics.archived_rows import ArchivedRows
+from jobledger.core.errors import BrokenChain, LedgerMisconfigured
+from jobledger.core.forensics.seals.archives import Archive
+from jobledger.core.forensics.seals.sealing import Broken, SealedLog, SealFault
+from jobledger.core.forensics.seals.seals import ROW_BYTES, Seal, SealedRow, StreamEnd, pack
 
 
 class ArchivedLog:
-    """A log and the files of its archives: the port `core.forensics.sealing.SealedLog`."""
+    """A log and the files of its archives: the port `core.forensics.seals.sealing.SealedLog`."""
 
     def __init__(self, log: SealedLog, directory: Path, progress: Callable[[str], None]) -> None:
         self._log = log
@@ -55,39 +55,39 @@ class ArchivedLog:
         return b"".join(sorted(there + added))  # the position comes first, big-endian
 
     def last_position(self) -> int:
-        """See `core.forensics.sealing.SealedLog.last_position`."""
+        """See `core.forensics.seals.sealing.SealedLog.last_position`."""
         return self._log.last_position()
 
     def link(self, stream: UUID, version: int) -> bytes | None:
-        """See `core.forensics.sealing.SealedLog.link`."""
+        """See `core.forensics.seals.sealing.SealedLog.link`."""
         return self._log.link(stream, version)
 
     def last_seal(self) -> Seal | None:
-        """See `core.forensics.sealing.SealedLog.last_seal`."""
+        """See `core.forensics.seals.sealing.SealedLog.last_seal`."""
         return self._log.last_seal()
 
     def seals(self) -> Iterable[Seal]:
-        """See `core.forensics.sealing.SealedLog.seals`."""
+        """See `core.forensics.seals.sealing.SealedLog.seals`."""
         return self._log.seals()
 
     def kept_seal(self, number: int) -> Seal | None:
-        """See `core.forensics.sealing.SealedLog.kept_seal`."""
+        """See `core.forensics.seals.sealing.SealedLog.kept_seal`."""
         return self._log.kept_seal(number)
 
     def fault_of_seals(self) -> str | None:
-        """See `core.forensics.sealing.SealedLog.fault_of_seals`."""
+        """See `core.forensics.seals.sealing.SealedLog.fault_of_seals`."""
         return self._log.fault_of_seals()
 
     def add_seal(self, made: Seal) -> bool:
-        """See `core.forensics.sealing.SealedLog.add_seal`."""
+        """See `core.forensics.seals.sealing.SealedLog.add_seal`."""
         return self._log.add_seal(made)
 
     def archives(self) -> Iterable[Archive]:
-        """See `core.forensics.sealing.SealedLog.archives`."""
+        """See `core.forensics.seals.sealing.SealedLog.archives`."""
         return self._log.archives()
 
     def last_archive(self) -> tuple[int, bytes] | None:
-        """See `core.forensics.sealing.SealedLog.last_archive`."""
+        """See `core.forensics.seals.sealing.SealedLog.last_archive`."""
         return self._log.last_archive()
 
     def archived(self, first: int, last: int) -> Sequence[tuple[int, int]]:
@@ -95,7 +95,7 @@ class ArchivedLog:
         return self._log.archived(first, last) if self.faults else ()
 
     def archived_end(self, stream: UUID) -> StreamEnd | None:
-        """See `core.forensics.sealing.SealedLog.archived_end`."""
+        """See `core.forensics.seals.sealing.SealedLog.archived_end`."""
         return self._log.archived_end(stream)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from core.errors import LedgerMisconfigured
+from jobledger.core.errors import LedgerMisconfigured
 
 _MAKE = "CREATE TABLE row (position INTEGER, packed BLOB); CREATE INDEX place ON row (position)"
 _BETWEEN = "SELECT packed FROM row WHERE position BETWEEN ? AND ? ORDER BY position"

@@ -13,24 +13,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from adapters.forensics.archive_files import (
+from jobledger.adapters.forensics.archive_files import (
     ArchiveWriter,
     check_file,
     clear,
     keep_record,
     refuse_taken,
 )
-from core.errors import BrokenChain, LedgerError
-from core.forensics.archives import Archive, ArchivedJob, ArchiveFile, ranges
-from core.forensics.bundle import Bundle
-from core.forensics.evidence import digests_in
-from core.forensics.sealing import Signer
-from core.forensics.seals import FIRST, Seal
-from core.jobs.rows import JobRow
-from core.log.envelope import StoredEvent
-from core.ports.event_store import EventStore
-from core.ports.evidence import EvidenceStore
-from core.values.instants import Instant
+from jobledger.core.errors import BrokenChain, LedgerError
+from jobledger.core.forensics.bundles.bundle import Bundle
+from jobledger.core.forensics.bundles.evidence import digests_in
+from jobledger.core.forensics.seals.archives import Archive, ArchivedJob, ArchiveFile, ranges
+from jobledger.core.forensics.seals.sealing import Signer
+from jobledger.core.forensics.seals.seals import FIRST, Seal
+from jobledger.core.jobs.rows import JobRow
+from jobledger.core.log.envelope import StoredEvent
+from jobledger.core.ports.event_store import EventStore
+from jobledger.core.ports.evidence import EvidenceStore
+from jobledger.core.values.instants import Instant
 
 
 class Step(Protocol):

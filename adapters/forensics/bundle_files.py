@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from adapters.forensics.foreign_files import check_regular
-from core.errors import BrokenChain, LedgerMisconfigured
-from core.forensics.bundle import Bundle, lines, read
+from jobledger.adapters.forensics.foreign_files import check_regular
+from jobledger.core.errors import BrokenChain, LedgerMisconfigured
+from jobledger.core.forensics.bundles.bundle import Bundle, lines, read
 
 GZIP_MAGIC = b"\x1f\x8b"
 LINE_CHARACTERS_MAX = 8 << 20

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from core.errors import LedgerMisconfigured
+from jobledger.core.errors import LedgerMisconfigured
 
 
 def check_regular(path: Path) -> None:

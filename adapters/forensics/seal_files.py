@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from adapters.forensics.foreign_files import text_of
-from adapters.forensics.written_once import write_once
-from core.errors import BrokenChain, LedgerMisconfigured
-from core.forensics.seals import Seal, read, written
+from jobledger.adapters.forensics.foreign_files import text_of
+from jobledger.adapters.forensics.written_once import write_once
+from jobledger.core.errors import BrokenChain, LedgerMisconfigured
+from jobledger.core.forensics.seals.seals import Seal, read, written
 
 PATTERN = "seal-*.json"
 

@@ -5,13 +5,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.forensics.archive_files import keep_record, kept_records, record_path
-from adapters.forensics.seal_files import keep, kept, missing, path_of
-from core.errors import BrokenChain
-from core.forensics.archive_checks import broken_archives
-from core.forensics.sealing import Broken, Judge, SealedLog, SealFault, Signer, broken, seal_next
-from core.forensics.seals import EVENTS_MAX, Seal
-from core.values.instants import Instant
+from jobledger.adapters.forensics.archive_files import keep_record, kept_records, record_path
+from jobledger.adapters.forensics.seal_files import keep, kept, missing, path_of
+from jobledger.core.errors import BrokenChain
+from jobledger.core.forensics.seals.archive_checks import broken_archives
+from jobledger.core.forensics.seals.sealing import (
+    Broken,
+    Judge,
+    SealedLog,
+    SealFault,
+    Signer,
+    broken,
+    seal_next,
+)
+from jobledger.core.forensics.seals.seals import EVENTS_MAX, Seal
+from jobledger.core.values.instants import Instant
 
 WHAT_TO_DO = (
     "run `jobledger verify --seals DIRECTORY`, which names what is wrong; find out who changed it; "

@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from adapters.forensics.foreign_files import content_of
-from core.errors import LedgerMisconfigured
-from core.forensics.seals import Signature
+from jobledger.adapters.forensics.foreign_files import content_of
+from jobledger.core.errors import LedgerMisconfigured
+from jobledger.core.forensics.seals.seals import Signature
 
 ALGORITHM = "ed25519"
 KEY_DIGITS = 16
@@ -36,7 +36,7 @@ class SealSigner:
         self.name = fingerprint(key.public_key())
 
     def sign(self, digest: bytes) -> Signature:
-        """See `core.forensics.sealing.Signer.sign`."""
+        """See `core.forensics.seals.sealing.Signer.sign`."""
         return Signature(algorithm=ALGORITHM, key=self.name, value=self._key.sign(digest))
 
 
@@ -48,7 +48,7 @@ class SealJudge:
         self.name = fingerprint(key)
 
     def vouches(self, digest: bytes, signature: Signature) -> bool:
-        """See `core.forensics.sealing.Judge.vouches`."""
+        """See `core.forensics.seals.sealing.Judge.vouches`."""
         if signature.algorithm != ALGORITHM or signature.key != self.name:
             return False
         try:

@@ -7,8 +7,8 @@ import threading
 import uvicorn
 from starlette.types import ASGIApp
 
-from adapters.http.patience import HEAD_SECONDS, patient_protocol
-from core.errors import JobledgerError
+from jobledger.adapters.http.patience import HEAD_SECONDS, patient_protocol
+from jobledger.core.errors import JobledgerError
 
 START_SECONDS_MAX = 10.0
 

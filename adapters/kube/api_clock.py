@@ -2,8 +2,8 @@
 
 from email.utils import parsedate_to_datetime
 
-from adapters.kube.transport import Request, Transport, finish
-from core.values.instants import Instant
+from jobledger.adapters.kube.transport import Request, Transport, finish
+from jobledger.core.values.instants import Instant
 
 
 def api_server_now(transport: Transport) -> Instant | None:

@@ -1,12 +1,12 @@
 """The API server as an ordinary client sees it: reads and writes of any kind of object."""
 
-from adapters.kube import paths
-from adapters.kube.decoding import read_object, read_page, with_kind
-from adapters.kube.listing import PAGE_LIMIT, Selection, pages
-from adapters.kube.transport import APPLY_TYPE, MERGE_PATCH_TYPE, Request, Transport
-from core.errors import ObjectNotFound, VersionExpired
-from core.ports.cluster import CORE_EVENTS, PODS, ObjectList, Propagation, Resource
-from core.values.documents import Json, Manifest, text
+from jobledger.adapters.kube import paths
+from jobledger.adapters.kube.decoding import read_object, read_page, with_kind
+from jobledger.adapters.kube.transport import APPLY_TYPE, MERGE_PATCH_TYPE, Request, Transport
+from jobledger.adapters.kube.watching.listing import PAGE_LIMIT, Selection, pages
+from jobledger.core.errors import ObjectNotFound, VersionExpired
+from jobledger.core.ports.cluster import CORE_EVENTS, PODS, ObjectList, Propagation, Resource
+from jobledger.core.values.documents import Json, Manifest, text
 
 ABOUT_LIMIT = 100
 """Kubernetes Events about one object that are read at most."""

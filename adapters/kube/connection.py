@@ -22,13 +22,13 @@ from kubernetes.config import ConfigException, load_kube_config
 from kubernetes.config.incluster_config import InClusterConfigLoader
 from yaml import YAMLError
 
-from adapters.kube.transport import (
+from jobledger.adapters.kube.transport import (
     CONNECT_TIMEOUT_SECONDS,
     CREDENTIALS_SECONDS,
     READ_TIMEOUT_SECONDS,
     Transport,
 )
-from core.errors import NoWayToCluster
+from jobledger.core.errors import NoWayToCluster
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where Kubernetes mounts a pod's token and the cluster's certificate authority."""

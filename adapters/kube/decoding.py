@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 import msgspec
 import structlog
 
-from adapters.kube.errors import unreadable
-from core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
-from core.values.documents import Manifest
+from jobledger.adapters.kube.errors import unreadable
+from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
+from jobledger.core.values.documents import Manifest
 
 Prepare: TypeAlias = Callable[[bytes], Manifest]
 """Decodes the JSON of one object. What it leaves out is told to nobody.

@@ -11,8 +11,8 @@ from http import HTTPStatus
 
 import msgspec
 
-from core import errors
-from core.values.documents import Manifest
+from jobledger.core import errors
+from jobledger.core.values.documents import Manifest
 
 MAX_MESSAGE = 800
 """Characters; enough for what a webhook says of one object, too few for a manifest."""

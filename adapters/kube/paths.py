@@ -2,9 +2,9 @@
 
 from urllib.parse import quote
 
-from core.errors import RequestInvalid
-from core.ports.cluster import Resource
-from core.values.documents import Manifest, text
+from jobledger.core.errors import RequestInvalid
+from jobledger.core.ports.cluster import Resource
+from jobledger.core.values.documents import Manifest, text
 
 
 def collection_path(resource: Resource, namespace: str = "") -> str:

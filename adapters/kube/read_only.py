@@ -1,9 +1,9 @@
 """A cluster that is only read: whoever would write to it is refused before anything is sent."""
 
-from adapters.kube.client import KubernetesCluster
-from core.errors import RequestForbidden
-from core.ports.cluster import Propagation, Resource
-from core.values.documents import Manifest
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.core.errors import RequestForbidden
+from jobledger.core.ports.cluster import Propagation, Resource
+from jobledger.core.values.documents import Manifest
 
 REVIEW_GROUPS = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
 """API groups whose objects are questions: nothing of them is kept."""

@@ -19,9 +19,9 @@ import urllib3
 from kubernetes.client import ApiClient
 from kubernetes.config import ConfigException
 
-from adapters.kube.errors import answer_error, transport_error
-from core.errors import ClusterUnreachable
-from core.values.documents import Json, Manifest
+from jobledger.adapters.kube.errors import answer_error, transport_error
+from jobledger.core.errors import ClusterUnreachable
+from jobledger.core.values.documents import Json, Manifest
 
 CONNECT_TIMEOUT_SECONDS = 5.0
 READ_TIMEOUT_SECONDS = 30.0

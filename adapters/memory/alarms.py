@@ -6,13 +6,13 @@ says when time is looked at, and how late.
 
 from collections.abc import Callable, Collection
 
-from core.errors import LedgerUnavailable
-from core.jobs.rows import DecisionRow
-from core.ports.alarms import OnDue
-from core.ports.clock import Clock
-from core.ports.pending import PendingDecisions
-from core.values.ids import DecisionId
-from core.values.instants import Instant
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.ports.alarms import OnDue
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.pending import PendingDecisions
+from jobledger.core.values.ids import DecisionId
+from jobledger.core.values.instants import Instant
 
 HANDED_OUT_SECONDS_MAX = 60.0
 """After this long a decision that was told counts as lost on the way and is told again."""

@@ -3,7 +3,7 @@
 import threading
 from datetime import timedelta
 
-from core.values.instants import Instant
+from jobledger.core.values.instants import Instant
 
 
 class SimulatedClock:

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
-from adapters.memory.event_store import MemoryEventStore
-from core.catalogue import FATES_OF_A_CLUSTER, KEPT
-from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
-from core.ports.history import FinishedJob, JobFilter
-from core.values.ids import StreamId, first_stream_at
+from jobledger.adapters.memory.event_store import MemoryEventStore
+from jobledger.core.catalogue import FATES_OF_A_CLUSTER, KEPT
+from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from jobledger.core.ports.history import FinishedJob, JobFilter
+from jobledger.core.values.ids import StreamId, first_stream_at
 
 
 class MemoryHistory:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from core.ports.leases import Lease
-from core.values.ids import SHARDS
-from core.values.instants import Instant
+from jobledger.core.ports.leases import Lease
+from jobledger.core.values.ids import SHARDS
+from jobledger.core.values.instants import Instant
 
 
 class MemoryLeases:

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
-from adapters.memory.event_store import MemoryEventStore
-from core.jobs.rows import DecisionRow
-from core.ports.pending import Look
-from core.values.ids import DecisionId
-from core.values.instants import Instant
+from jobledger.adapters.memory.event_store import MemoryEventStore
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.ports.pending import Look
+from jobledger.core.values.ids import DecisionId
+from jobledger.core.values.instants import Instant
 
 
 class MemoryPendingDecisions:

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from core.errors import RayApiUnreachable, RayJobNotFound, RayJobRefused
-from core.ports.ray_jobs import RayJobInfo, Submission
-from core.values.instants import Instant
+from jobledger.core.errors import RayApiUnreachable, RayJobNotFound, RayJobRefused
+from jobledger.core.ports.ray_jobs import RayJobInfo, Submission
+from jobledger.core.values.instants import Instant
 
 LOG_TAIL_CHARACTERS = 256 * 1024
 """As much of a log as is handed on."""

@@ -15,12 +15,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from adapters.progress.speakers import Speakers, TooManyTokens
-from adapters.progress.writing import Report, TooManyReports, Writer
-from adapters.telemetry.logging import get_logger
-from core.errors import ClusterError, ObjectNotFound, RequestInvalid
-from core.trainjob.reports import PATH, ReportRefused, read_report
-from core.values.documents import Json
+from jobledger.adapters.progress.speakers import Speakers, TooManyTokens
+from jobledger.adapters.progress.writing import Report, TooManyReports, Writer
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import ClusterError, ObjectNotFound, RequestInvalid
+from jobledger.core.trainjob.reports import PATH, ReportRefused, read_report
+from jobledger.core.values.documents import Json
 
 BYTES_MAX = 64 * 1024
 """Longest body; upstream's."""

@@ -12,10 +12,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
-from core.jobs.ownership import controller_of
-from core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, TRAINJOBS, Resource
-from core.trainjob.reports import AUDIENCE
-from core.values.documents import Manifest, child, items, text
+from jobledger.core.jobs.control.ownership import controller_of
+from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, TRAINJOBS, Resource
+from jobledger.core.trainjob.reports import AUDIENCE
+from jobledger.core.values.documents import Manifest, child, items, text
 
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenReview")
 POD_NAME = "authentication.kubernetes.io/pod-name"

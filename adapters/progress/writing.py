@@ -8,11 +8,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from adapters.telemetry.logging import get_logger
-from core.errors import ClusterError, ObjectChanged, ObjectNotFound
-from core.ports.cluster import TRAINJOBS, Cluster
-from core.trainjob.reports import WRITER
-from core.values.documents import Manifest, text
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import ClusterError, ObjectChanged, ObjectNotFound
+from jobledger.core.ports.cluster import TRAINJOBS, Cluster
+from jobledger.core.trainjob.reports import WRITER
+from jobledger.core.values.documents import Manifest, text
 
 EVERY_SECONDS = 5.0
 """Least time between two writes of one job; the Kubeflow SDK reports as often."""

@@ -14,7 +14,7 @@ from urllib3 import HTTPConnectionPool, PoolManager, ProxyManager
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
-from adapters.ray.targets import addresses_of
+from jobledger.adapters.ray.targets import addresses_of
 
 SHORTEST_WAIT_SECONDS = 0.001
 """A socket reads a timeout of 0 as "do not wait", which is another error."""

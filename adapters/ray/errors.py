@@ -6,7 +6,7 @@ Texts of a head are foreign: they are cut, and the token is struck out should th
 from http import HTTPStatus
 from typing import NoReturn
 
-from core.errors import RayApiUnreachable, RayJobNotFound
+from jobledger.core.errors import RayApiUnreachable, RayJobNotFound
 
 REASON_CHARACTERS = 500
 """As much of a head's reason as a message holds; Ray sends whole tracebacks."""

@@ -11,14 +11,14 @@ from http import HTTPStatus
 from typing import NoReturn
 from urllib.parse import quote
 
-from adapters.ray.errors import raise_for_status, reason_line
-from adapters.ray.job_info import QUOTED_CHARACTERS, TERMINAL, parse_info, parse_object
-from adapters.ray.log_text import TAIL_BYTES, log_tail_of
-from adapters.ray.proxies import environment_proxies
-from adapters.ray.transport import Answer, Limits, Request, Transport
-from core.errors import RayApiUnreachable, RayJobNotFound, RayJobRefused
-from core.ports.ray_jobs import RayJobInfo, Submission
-from core.values.documents import text
+from jobledger.adapters.ray.errors import raise_for_status, reason_line
+from jobledger.adapters.ray.job_info import QUOTED_CHARACTERS, TERMINAL, parse_info, parse_object
+from jobledger.adapters.ray.log_text import TAIL_BYTES, log_tail_of
+from jobledger.adapters.ray.proxies import environment_proxies
+from jobledger.adapters.ray.transport import Answer, Limits, Request, Transport
+from jobledger.core.errors import RayApiUnreachable, RayJobNotFound, RayJobRefused
+from jobledger.core.ports.ray_jobs import RayJobInfo, Submission
+from jobledger.core.values.documents import text
 
 CALL_SECONDS = 2.0
 """Source: the time-out of KubeRay's dashboard client."""

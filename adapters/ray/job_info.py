@@ -7,11 +7,11 @@ import json
 import math
 from collections.abc import Mapping
 
-from adapters.ray.readable_text import readable
-from core.errors import RayApiUnreachable
-from core.ports.ray_jobs import RayJobInfo
-from core.values.documents import Json, Manifest, number, text
-from core.values.instants import Instant, from_milliseconds
+from jobledger.adapters.ray.readable_text import readable
+from jobledger.core.errors import RayApiUnreachable
+from jobledger.core.ports.ray_jobs import RayJobInfo
+from jobledger.core.values.documents import Json, Manifest, number, text
+from jobledger.core.values.instants import Instant, from_milliseconds
 
 STATUSES = frozenset({"PENDING", "RUNNING", "STOPPED", "SUCCEEDED", "FAILED"})
 """Source: Ray's `JobStatus`."""

@@ -20,12 +20,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
-from adapters.ray.deadline import connect, seconds_left
-from adapters.ray.proxies import environment_proxies, proxy_credentials, proxy_for
-from adapters.ray.transport import ADDRESS, TOKEN
-from adapters.ray.web_socket import CLOSE, PING, PONG, FrameSkipper, control_frame
-from adapters.telemetry.logging import get_logger
-from core.errors import RayApiUnreachable
+from jobledger.adapters.ray.deadline import connect, seconds_left
+from jobledger.adapters.ray.proxies import environment_proxies, proxy_credentials, proxy_for
+from jobledger.adapters.ray.transport import ADDRESS, TOKEN
+from jobledger.adapters.ray.web_socket import CLOSE, PING, PONG, FrameSkipper, control_frame
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import RayApiUnreachable
 
 log = get_logger(__name__)
 

@@ -6,10 +6,10 @@ answer is kept, and that end is read here.
 
 import json
 
-from adapters.ray.job_info import parse_object
-from adapters.ray.readable_text import readable
-from core.errors import RayApiUnreachable
-from core.values.documents import text
+from jobledger.adapters.ray.job_info import parse_object
+from jobledger.adapters.ray.readable_text import readable
+from jobledger.core.errors import RayApiUnreachable
+from jobledger.core.values.documents import text
 
 TAIL_BYTES = 256 * 1024
 """As much of a log as is handed on, in UTF-8."""

@@ -12,10 +12,10 @@ from urllib3 import BaseHTTPResponse, PoolManager, Timeout
 from urllib3.exceptions import HTTPError, NameResolutionError, NewConnectionError
 from urllib3.exceptions import TimeoutError as Urllib3Timeout
 
-from adapters.ray.deadline import direct_pools, proxy_pool
-from adapters.ray.errors import STRUCK_OUT
-from adapters.ray.proxies import proxy_credentials, proxy_for
-from core.errors import RayApiUnreachable
+from jobledger.adapters.ray.deadline import direct_pools, proxy_pool
+from jobledger.adapters.ray.errors import STRUCK_OUT
+from jobledger.adapters.ray.proxies import proxy_credentials, proxy_for
+from jobledger.core.errors import RayApiUnreachable
 
 POOLS = 256
 """Heads to which connections are kept."""

@@ -10,8 +10,10 @@ What a real one does and this one does not:
 * nothing is written to disk: a stopped server forgets everything;
 * no authentication, no authorisation, no webhooks, no quotas, no admission plugins;
 * built-in kinds have no full schema: a field of the wrong type is stored as it is;
-* CEL rules other than those of our own CRDs are not evaluated (`adapters.sandbox.cel_rules`);
-* JSON and YAML only, but for what `kubectl create KIND` makes up (`adapters.sandbox.protobuf`);
+* CEL rules other than those of our own CRDs are not evaluated
+(`adapters.sandbox.admission.cel_rules`);
+* JSON and YAML only, but for what `kubectl create KIND` makes up
+(`adapters.sandbox.http.protobuf`);
 * legacy discovery only (clients fall back to it by themselves);
 * no conversion webhooks: the versions of a custom kind differ in `apiVersion` alone;
 * deleting a CustomResourceDefinition removes its objects at once, finalizers or not.

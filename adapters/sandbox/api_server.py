@@ -13,9 +13,9 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from adapters.sandbox.application import Application
-from adapters.sandbox.endpoint import CUT
-from adapters.sandbox.faults import Faults
+from jobledger.adapters.sandbox.faults import Faults
+from jobledger.adapters.sandbox.http.application import Application
+from jobledger.adapters.sandbox.http.endpoint import CUT
 
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 15.0

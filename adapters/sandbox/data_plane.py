@@ -7,15 +7,18 @@ from pathlib import Path
 
 import structlog
 
-from adapters.sandbox.agent.agent import NodeAgent
-from adapters.sandbox.controllers.batch_job import BatchJobController
-from adapters.sandbox.controllers.jobset import JobSetController, JobSetStores
-from adapters.sandbox.controllers.loop import ControllerLoop
-from adapters.sandbox.controllers.raycluster import RayClusterController, RayClusterStores
-from adapters.sandbox.controllers.store import Store
-from adapters.sandbox.pod_names import PodNames
-from adapters.sandbox.service_proxy import ServiceProxy
-from core.ports.cluster import (
+from jobledger.adapters.sandbox.agent.agent import NodeAgent
+from jobledger.adapters.sandbox.controllers.batch_job.controller import BatchJobController
+from jobledger.adapters.sandbox.controllers.jobset.controller import JobSetController, JobSetStores
+from jobledger.adapters.sandbox.controllers.loop import ControllerLoop
+from jobledger.adapters.sandbox.controllers.raycluster.controller import (
+    RayClusterController,
+    RayClusterStores,
+)
+from jobledger.adapters.sandbox.controllers.store import Store
+from jobledger.adapters.sandbox.pod_names import PodNames
+from jobledger.adapters.sandbox.service_proxy import ServiceProxy
+from jobledger.core.ports.cluster import (
     BATCH_JOBS,
     JOBSETS,
     PODS,

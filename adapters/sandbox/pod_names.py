@@ -9,9 +9,9 @@ Source: Kubernetes documentation, "DNS for Services and Pods".
 import threading
 from pathlib import Path
 
-from adapters.sandbox.agent.pod_status import is_ready
-from adapters.sandbox.controllers.store import Store, is_being_deleted, key_of, uid_of
-from core.values.documents import Manifest, child, text
+from jobledger.adapters.sandbox.agent.pods.status import is_ready
+from jobledger.adapters.sandbox.controllers.store import Store, is_being_deleted, key_of, uid_of
+from jobledger.core.values.documents import Manifest, child, text
 
 DOMAIN = "svc.cluster.local"
 

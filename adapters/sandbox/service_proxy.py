@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from adapters.sandbox.agent.pod_status import is_ready
-from adapters.sandbox.agent.threaded_server import Listener, ThreadedServer
-from adapters.sandbox.controllers.store import Store, is_being_deleted
-from core.values.documents import Json, Manifest, child, items, number, text
+from jobledger.adapters.sandbox.agent.pods.status import is_ready
+from jobledger.adapters.sandbox.agent.threaded_server import Listener, ThreadedServer
+from jobledger.adapters.sandbox.controllers.store import Store, is_being_deleted
+from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 
 MAX_HEAD_BYTES = 64 * 1024
 CONNECT_LIMIT_SECONDS = 5.0

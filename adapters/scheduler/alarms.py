@@ -13,15 +13,15 @@ from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
-from adapters.scheduler.duties import DutyStore, DutyThreads
-from adapters.scheduler.job_store import SLEEP_MAX, DecisionJobStore
-from adapters.telemetry.logging import get_logger
-from core.jobs.rows import DecisionRow
-from core.ports.alarms import OnDue
-from core.ports.clock import Clock
-from core.ports.pending import PendingDecisions
-from core.values.ids import DecisionId
-from core.values.instants import Instant
+from jobledger.adapters.scheduler.duties import DutyStore, DutyThreads
+from jobledger.adapters.scheduler.job_store import SLEEP_MAX, DecisionJobStore
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.ports.alarms import OnDue
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.pending import PendingDecisions
+from jobledger.core.values.ids import DecisionId
+from jobledger.core.values.instants import Instant
 
 log = get_logger(__name__)
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from core.values.ids import DecisionId
+from jobledger.core.values.ids import DecisionId
 
 HANDED_OUT_SECONDS_MAX = 60.0
 """After this long a decision that was handed out counts as lost on the way."""

@@ -19,14 +19,14 @@ from apscheduler.job import Job
 from apscheduler.jobstores.base import BaseJobStore
 from apscheduler.triggers.date import DateTrigger
 
-from adapters.scheduler.handed_out import Account, HandedOut
-from adapters.telemetry.logging import get_logger
-from core.errors import LedgerError
-from core.jobs.rows import DecisionRow
-from core.ports.clock import Clock
-from core.ports.pending import Look, PendingDecisions
-from core.values.ids import DecisionId
-from core.values.instants import Instant
+from jobledger.adapters.scheduler.handed_out import Account, HandedOut
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import LedgerError
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.pending import Look, PendingDecisions
+from jobledger.core.values.ids import DecisionId
+from jobledger.core.values.instants import Instant
 
 log = get_logger(__name__)
 

@@ -8,12 +8,12 @@ they agree.
 from collections.abc import Callable
 from datetime import timedelta
 
-from adapters.telemetry.logging import get_logger
-from adapters.telemetry.steady_clock import SteadyClock
-from core.errors import JobledgerError
-from core.jobs.decisions import DecisionKind
-from core.jobs.rows import DecisionRow
-from core.values.instants import Instant
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.steady_clock import SteadyClock
+from jobledger.core.errors import JobledgerError
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.values.instants import Instant
 
 log = get_logger(__name__)
 

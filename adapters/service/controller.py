@@ -9,37 +9,37 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from adapters.service.absences import Lookout, seek
-from adapters.service.confirmations import Confirmations
-from adapters.service.falling_due import FallingDue
-from adapters.service.giving_up import GivingUp
-from adapters.service.handover import Handover
-from adapters.service.heralding import Herald
-from adapters.service.holding import Holding
-from adapters.service.inbox import Inbox
-from adapters.service.kind_watches import KindWatches, SyncedKinds
-from adapters.service.leasing import LeaseKeeper
-from adapters.service.letting_go import is_met_everywhere, let_go_of_refused
-from adapters.service.live import LiveObjects
-from adapters.service.polls import Polls
-from adapters.service.questions import Questions
-from adapters.service.reopening import is_settled
-from adapters.service.retelling import retell_shards
-from adapters.service.setting_back import SettingBack
-from adapters.service.slots import Slot, Slots
-from adapters.service.summing_up import sum_up
-from adapters.service.surroundings import Surroundings
-from adapters.service.turn import WAIT_SECONDS, Turn
-from adapters.service.workers import Workers
-from adapters.telemetry.logging import get_logger
-from core.errors import LedgerError
-from core.kinds import kind_of
-from core.ports.alarms import Alarms
-from core.ports.clock import Clock
-from core.ports.cluster import Watches
-from core.ports.history import History
-from core.rayjob.observations import JobIdentity
-from core.values.ids import SHARDS, StreamId, shard_of
+from jobledger.adapters.service.heads.polls import Polls
+from jobledger.adapters.service.ledgers.set_back_detection import SetBackDetection
+from jobledger.adapters.service.loop.falling_due import FallingDue
+from jobledger.adapters.service.loop.handover import Handover
+from jobledger.adapters.service.loop.reopening import is_settled
+from jobledger.adapters.service.loop.turn import WAIT_SECONDS, Turn
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.resync.absences import Lookout, seek
+from jobledger.adapters.service.resync.control_release import is_met_everywhere, let_go_of_refused
+from jobledger.adapters.service.resync.held_jobs import Holding
+from jobledger.adapters.service.resync.retelling import retell_shards
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.adapters.service.shards.shard_release import ShardRelease
+from jobledger.adapters.service.status.event_recorder import EventRecorder
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.kind_watches import KindWatches, SyncedKinds
+from jobledger.adapters.service.watches.summing_up import sum_up
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.service.work.questions import Questions
+from jobledger.adapters.service.work.slots import Slot, Slots
+from jobledger.adapters.service.work.workers import Workers
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import LedgerError
+from jobledger.core.kinds import kind_of
+from jobledger.core.ports.alarms import Alarms
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.cluster import Watches
+from jobledger.core.ports.history import History
+from jobledger.core.rayjob.observations.observations import JobIdentity
+from jobledger.core.values.ids import SHARDS, StreamId, shard_of
 
 log = get_logger(__name__)
 
@@ -54,18 +54,18 @@ class ControllerParts:
     turn: Turn
     slots: Slots
     inbox: Inbox
-    live: LiveObjects
+    live: ObjectCache
     confirmations: Confirmations
     leases: LeaseKeeper
     workers: Workers
     polls: Polls
     alarms: Alarms
-    herald: Herald
+    event_recorder: EventRecorder
     handover: Handover
     history: History
     watches: Watches
     clock: Clock
-    surroundings: Surroundings
+    handlers: EventHandlers
     synced: SyncedKinds
     namespaces: tuple[str, ...]
     """Namespaces to watch; none: all."""
@@ -84,9 +84,9 @@ class Controller:
         self._parts = parts
         self._stopping = parts.stopping
         self.kinds = KindWatches(
-            cluster=parts.handover.office.world.cluster,
+            cluster=parts.handover.context.world.cluster,
             watches=parts.watches,
-            around=parts.surroundings,
+            around=parts.handlers,
             synced=parts.synced,
             namespaces=parts.namespaces,
             job_kinds=parts.job_kinds,
@@ -99,7 +99,7 @@ class Controller:
         self._gates_open = False
         self._troubles: dict[str, str] = {}
         """What could not be read from the ledger outside of a turn -> why; only while it cannot."""
-        self._giving_up = GivingUp(
+        self._giving_up = ShardRelease(
             parts.leases,
             parts.workers,
             parts.clock,
@@ -107,11 +107,11 @@ class Controller:
             self._let_go,
             parts.alarms.wake,
         )
-        office = parts.handover.office
-        self.holding = Holding(parts.surroundings, parts.slots, parts.clock, office.metrics)
-        self._setting_back = SettingBack(parts.turn, parts.slots, parts.leases, parts.clock)
+        context = parts.handover.context
+        self.holding = Holding(parts.handlers, parts.slots, parts.clock, context.metrics)
+        self._setting_back = SetBackDetection(parts.turn, parts.slots, parts.leases, parts.clock)
         self._questions = Questions(parts.workers, parts.leases.epoch)
-        around, cluster = parts.surroundings, office.world.cluster
+        around, cluster = parts.handlers, context.world.cluster
         self._on_due = FallingDue(
             parts.slots, parts.inbox, self._questions, parts.polls, cluster, around, parts.clock
         ).tell
@@ -126,7 +126,7 @@ class Controller:
             parts.alarms.start(self._on_due)
             parts.workers.start()
             parts.polls.start()
-            parts.herald.start()
+            parts.event_recorder.start()
             self.watch()
             self._thread.start()
 
@@ -142,7 +142,7 @@ class Controller:
             parts.inbox.close()
             if self._thread.ident is not None:
                 self._thread.join(timeout=30)
-            parts.herald.stop()
+            parts.event_recorder.stop()
             parts.leases.release()
 
     def is_alive(self) -> bool:
@@ -162,7 +162,7 @@ class Controller:
             reasons.append("the ledger is not available")
         if parts.watch_troubles() or self.kinds.troubles():
             reasons.append("the API server is not available")
-        if is_met_everywhere(parts.surroundings.door.hands, parts.live):
+        if is_met_everywhere(parts.handlers.mapper.control_policy, parts.live):
             reasons.append("another controller is at work on every job that goes on here")
         return reasons
 
@@ -198,8 +198,8 @@ class Controller:
         self._follow_leases()
         self.kinds.ask_once()
         let_go_of_refused(
-            self._parts.handover.office.world.cluster,
-            self._parts.surroundings,
+            self._parts.handover.context.world.cluster,
+            self._parts.handlers,
             self._parts.clock,
             self._parts.workers,
         )
@@ -291,7 +291,7 @@ class Controller:
         unheard = shards & parts.turn.unheard
         parts.turn.unheard -= unheard  # what is passed over from now on is noted anew
         gained = shards if self._gates_open else unheard  # a start tells all anyway
-        retell_shards(parts.surroundings, parts.slots, unheard, gained, parts.clock.now())
+        retell_shards(parts.handlers, parts.slots, unheard, gained, parts.clock.now())
         self._hear_out()
         self._take_up_finished(shards)
         parts.leases.take_up(held)
@@ -356,13 +356,13 @@ class Controller:
             return
         if not parts.synced.has_listed(kind_of(slot.view.state).name):
             return
-        lookout = Lookout(parts.handover.office.world.cluster, parts.surroundings, parts.clock)
+        lookout = Lookout(parts.handover.context.world.cluster, parts.handlers, parts.clock)
         seek(lookout, self._questions, parts.slots, slot)
 
     def _is_watched(self, identity: JobIdentity) -> bool:
-        namespaces, door = self._parts.namespaces, self._parts.surroundings.door
+        namespaces, mapper = self._parts.namespaces, self._parts.handlers.mapper
         is_named = not namespaces or identity.namespace in namespaces
-        return identity.cluster == door.cluster and is_named
+        return identity.cluster == mapper.cluster and is_named
 
     def renew_leases(self) -> None:
         """Renew the leases now; before that, ask whether the log has what it had."""
@@ -391,4 +391,4 @@ class Controller:
     def sum_up(self) -> None:
         """Carry out the duty of telling the log what was seen unchanged for a while."""
         parts = self._parts
-        sum_up(parts.surroundings, parts.slots, parts.clock.now())
+        sum_up(parts.handlers, parts.slots, parts.clock.now())

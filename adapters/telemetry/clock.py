@@ -3,7 +3,7 @@
 import time
 from datetime import UTC, datetime
 
-from core.values.instants import Instant
+from jobledger.core.values.instants import Instant
 
 
 class SystemClock:

@@ -8,7 +8,7 @@ import structlog
 from structlog.stdlib import BoundLogger
 from structlog.typing import EventDict, Processor
 
-from core.values.visible_text import visible
+from jobledger.core.values.visible_text import visible
 
 LogFormat = Literal["console", "json"]
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from core.values.instants import Instant
+from jobledger.core.values.instants import Instant
 
 STEP_MAX = timedelta(seconds=30)
 """The machine's clock is followed as long as it moves no further than this from the expected."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from random import Random
 
-from core.values.documents import Json, Manifest
+from jobledger.core.values.documents import Json, Manifest
 
 USERS = (
     "amara", "bela", "chidi", "dana", "emil", "farah", "goran", "hana", "ines", "jonas",

@@ -6,21 +6,21 @@ from typing import cast
 from uuid import UUID
 
 from bench.population.habits import Workload, document_of
-from core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
-from core.forensics.causes import ExplainedCauses
-from core.jobs.effects import EffectKind, Outcome
-from core.jobs.events import Confirmation
-from core.jobs.identity import JobIdentity
-from core.jobs.observations import DecisionDue, EffectEnded, NothingNew, StatusWritten
-from core.jobs.rows import RowChanges
-from core.kinds import NOTHING, JobObservation, JobState, decide, evolve
-from core.log.chain import GENESIS
-from core.log.envelope import EventRecord
-from core.log.recording import NamedEvent, Tail, Writer, record
-from core.projections.reporting.fold import Folded, Rules, fold
-from core.projections.view import View, advance
-from core.values.documents import Manifest
-from core.values.ids import DecisionId, ObservationId, observation_id, stream_id
+from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
+from jobledger.core.forensics.story.causes import ExplainedCauses
+from jobledger.core.jobs.events import Confirmation
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.observations import DecisionDue, EffectEnded, NothingNew, StatusWritten
+from jobledger.core.jobs.pending.effects import EffectKind, Outcome
+from jobledger.core.jobs.rows import RowChanges
+from jobledger.core.kinds import NOTHING, JobObservation, JobState, decide, evolve
+from jobledger.core.log.chain import GENESIS
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.projections.reporting.fold import Folded, Rules, fold
+from jobledger.core.projections.view import View, advance
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import DecisionId, ObservationId, observation_id, stream_id
 
 CLUSTER = "prod-eu"
 ACTOR = "controller-0/5a1e"

@@ -12,10 +12,10 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from adapters.postgres.tables import metadata
 from bench.population.population import END, Population, Size, populate
 from bench.population.stamping import Birth, Stamped, shares, stamp
 from bench.population.templates import copy_line
+from jobledger.adapters.postgres.schema.tables import metadata
 
 SHARE_JOBS = 500
 

@@ -2,9 +2,9 @@
 
 from bench.population.habits import Mishap, minutes_of, pick_mishap
 from bench.population.life import Life
-from core.jobs.observations import WatchInterrupted
-from core.jobs.policy import Policy
-from core.rayjob.observations import (
+from jobledger.core.jobs.observations import WatchInterrupted
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.rayjob.observations.observations import (
     ClusterGone,
     ClusterSeen,
     HeadPodGone,
@@ -16,9 +16,9 @@ from core.rayjob.observations import (
     SubmitterGone,
     SubmitterSeen,
 )
-from core.rayjob.phases import FINAL, JobStatus
-from core.rayjob.spec import RayJobSpec, SubmissionMode
-from core.rayjob.state import RayJobState
+from jobledger.core.rayjob.phases import FINAL, JobStatus
+from jobledger.core.rayjob.spec.spec import RayJobSpec, SubmissionMode
+from jobledger.core.rayjob.state import RayJobState
 
 STOPS = ("queued", "starting", "running")
 """Where a job may stand that is not over yet."""

@@ -10,9 +10,9 @@ from uuid import UUID
 
 from bench.population.life import ACTOR, MARK
 from bench.population.templates import Kind, Template, escaped
-from core.log.chain import GENESIS
-from core.values.ids import shard_of, stream_id
-from core.values.instants import EPOCH
+from jobledger.core.log.chain import GENESIS
+from jobledger.core.values.ids import shard_of, stream_id
+from jobledger.core.values.instants import EPOCH
 
 _MICROSECOND = timedelta(microseconds=1)
 _KEPT_BITS = ~((0xF << 76) | (0x3 << 62)) & ((1 << 128) - 1)

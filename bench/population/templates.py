@@ -8,10 +8,10 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
-from adapters.postgres.report_rows import as_columns
 from bench.population.life import MARK, Life
-from core.log.chain import canonical
-from core.projections.reporting.fold import rows_of
+from jobledger.adapters.postgres.reports.rows import as_columns
+from jobledger.core.log.chain import canonical
+from jobledger.core.projections.reporting.fold import rows_of
 
 INLINE = ("job", "attempt", "decision", "effect")
 """Tables whose rows are those of the inline projections."""

@@ -2,7 +2,8 @@
 
 from bench.population.habits import JOBSET_MESSAGES, minutes_of
 from bench.population.life import Life
-from core.trainjob.observations import (
+from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
+from jobledger.core.trainjob.observations import (
     JobCounts,
     JobSetEnd,
     JobSetSeen,
@@ -11,9 +12,8 @@ from core.trainjob.observations import (
     TrainJobGone,
     TrainJobSeen,
 )
-from core.trainjob.outcomes import ApplyOutcome, write_outcome
-from core.trainjob.policy import TrainPolicy
-from core.trainjob.spec import RuntimeRef, TrainJobSpec
+from jobledger.core.trainjob.policy import TrainPolicy
+from jobledger.core.trainjob.spec import RuntimeRef, TrainJobSpec
 
 RUNTIME_DIGEST = "5" * 64
 

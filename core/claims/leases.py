@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from core.claims.rule import Claim, Standing
-from core.ports.cluster import LEASES
-from core.values.documents import Manifest, child, text
-from core.values.instants import Instant, parse_rfc3339
+from jobledger.core.claims.rule import Claim, Standing
+from jobledger.core.ports.cluster import LEASES
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.instants import Instant, parse_rfc3339
 
 LABEL = "jobledger.dev/claim"
 SELECTOR = f"{LABEL}=true"

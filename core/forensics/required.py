@@ -1,7 +1,7 @@
 """Values without which a document of a file is of no use; whoever reads it words the error."""
 
-from core.values.documents import Manifest, number, text
-from core.values.instants import Instant, parse_rfc3339
+from jobledger.core.values.documents import Manifest, number, text
+from jobledger.core.values.instants import Instant, parse_rfc3339
 
 
 def whole(told: Manifest, name: str) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.values.documents import Manifest, child, text
+from jobledger.core.values.documents import Manifest, child, text
 
 WARNINGS_MAX = 10
 """So many warnings are shown; kubectl prints each on a line of its own."""

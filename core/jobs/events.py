@@ -6,12 +6,18 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.evidence import KeptLog, Missing, PodEvidence, RayEvidence, SeenKubernetesEvent
-from core.values.documents import Manifest
-from core.values.ids import DecisionId, EffectId
-from core.values.instants import Instant
+from jobledger.core.jobs.evidence.evidence import (
+    KeptLog,
+    Missing,
+    PodEvidence,
+    RayEvidence,
+    SeenKubernetesEvent,
+)
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import DecisionId, EffectId
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

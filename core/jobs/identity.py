@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from core.values.ids import StreamId
-from core.values.instants import Instant
+from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

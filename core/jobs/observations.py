@@ -3,12 +3,18 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from core.jobs.effects import Outcome
-from core.jobs.events import Confirmation, EvidenceCaptured
-from core.jobs.evidence import KeptLog, Missing, PodEvidence, RayEvidence, SeenKubernetesEvent
-from core.values.documents import Manifest
-from core.values.ids import DecisionId, EffectId, ObservationId
-from core.values.instants import Instant
+from jobledger.core.jobs.events import Confirmation, EvidenceCaptured
+from jobledger.core.jobs.evidence.evidence import (
+    KeptLog,
+    Missing,
+    PodEvidence,
+    RayEvidence,
+    SeenKubernetesEvent,
+)
+from jobledger.core.jobs.pending.effects import Outcome
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import DecisionId, EffectId, ObservationId
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import TypeVar
 
-from core.jobs.decisions import PendingDecision
-from core.jobs.effects import OpenEffect, RefusedEffect, RepeatedEffect
-from core.jobs.events import DecisionScheduled
-from core.jobs.pacing import AT_ONCE_MAX, subject_of
-from core.values.ids import DecisionId, EffectId
+from jobledger.core.jobs.events import DecisionScheduled
+from jobledger.core.jobs.pending.decisions import PendingDecision
+from jobledger.core.jobs.pending.effects import OpenEffect, RefusedEffect, RepeatedEffect
+from jobledger.core.jobs.pending.pacing import AT_ONCE_MAX, subject_of
+from jobledger.core.values.ids import DecisionId, EffectId
 
 
 def pending(event: DecisionScheduled) -> PendingDecision:

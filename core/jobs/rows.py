@@ -7,8 +7,8 @@ transaction as the events.
 
 from dataclasses import dataclass
 
-from core.values.ids import DecisionId, EffectId, StreamId
-from core.values.instants import Instant
+from jobledger.core.values.ids import DecisionId, EffectId, StreamId
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,9 @@ import struct
 from collections.abc import Iterable
 from datetime import timedelta
 
-from core.log.envelope import EventRecord
-from core.values.documents import Json
-from core.values.instants import EPOCH, Instant
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.values.documents import Json
+from jobledger.core.values.instants import EPOCH, Instant
 
 GENESIS = bytes(32)
 """The link before the first event of a stream."""

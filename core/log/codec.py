@@ -15,9 +15,9 @@ from types import UnionType
 from typing import TypeVar, cast, get_args, get_origin
 from uuid import UUID
 
-from core.errors import BrokenChain
-from core.values.documents import Json, Manifest
-from core.values.instants import Instant
+from jobledger.core.errors import BrokenChain
+from jobledger.core.values.documents import Json, Manifest
+from jobledger.core.values.instants import Instant
 
 Event = TypeVar("Event")
 

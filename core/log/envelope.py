@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from core.values.documents import Manifest
-from core.values.ids import EventId, StreamId
-from core.values.instants import Instant
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import EventId, StreamId
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

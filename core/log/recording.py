@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
 
-from core.log.chain import canonical, link
-from core.log.codec import encode
-from core.log.envelope import EventRecord
-from core.values.ids import ObservationId, StreamId, event_id
-from core.values.instants import Instant
+from jobledger.core.log.chain import canonical, link
+from jobledger.core.log.codec import encode
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.values.ids import ObservationId, StreamId, event_id
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

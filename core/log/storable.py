@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from core.values.documents import Json, text
+from jobledger.core.values.documents import Json, text
 
 DEEPEST = 100
 """Levels of nesting that are looked at; no Kubernetes schema comes near."""

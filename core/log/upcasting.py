@@ -11,7 +11,7 @@ version) ever released.
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from core.values.documents import Manifest
+from jobledger.core.values.documents import Manifest
 
 Step: TypeAlias = Callable[[Manifest], Manifest]
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from core.jobs.rows import DecisionRow
-from core.values.ids import DecisionId
-from core.values.instants import Instant
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.values.ids import DecisionId
+from jobledger.core.values.instants import Instant
 
 OnDue: TypeAlias = Callable[[DecisionRow], None]
 

@@ -5,7 +5,7 @@ The core itself never asks; whoever makes observations, waits or measures does.
 
 from typing import Protocol
 
-from core.values.instants import Instant
+from jobledger.core.values.instants import Instant
 
 
 class Clock(Protocol):

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from core.values.documents import Manifest
-from core.values.instants import Instant
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import Instant
 
 Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
 

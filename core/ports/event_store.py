@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from core.jobs.rows import RowChanges
-from core.log.envelope import EventRecord, StoredEvent
-from core.values.ids import StreamId
+from jobledger.core.jobs.rows import RowChanges
+from jobledger.core.log.envelope import EventRecord, StoredEvent
+from jobledger.core.values.ids import StreamId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

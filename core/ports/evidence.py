@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from core.values.documents import Manifest
-from core.values.instants import Instant
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import Instant
 
 
 class EvidenceStore(Protocol):

@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
-from core.values.ids import StreamId
-from core.values.instants import Instant
+from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.jobs.rows import DecisionRow
-from core.values.ids import DecisionId
-from core.values.instants import Instant
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.values.ids import DecisionId
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from core.jobs.rows import RowChanges
-from core.values.ids import StreamId
+from jobledger.core.jobs.rows import RowChanges
+from jobledger.core.values.ids import StreamId
 
 
 class Projections(Protocol):

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from core.jobs.rows import AttemptRow
-from core.rayjob import events
-from core.rayjob.evolve import end_beneath
-from core.rayjob.observations import SeenStatus
-from core.rayjob.phases import FINAL, Phase
-from core.rayjob.state import Attempt
-from core.values.ids import StreamId
-from core.values.instants import Instant
+from jobledger.core.jobs.rows import AttemptRow
+from jobledger.core.rayjob.events import lifecycle as events
+from jobledger.core.rayjob.evolve.lifecycle import end_beneath
+from jobledger.core.rayjob.observations.observations import SeenStatus
+from jobledger.core.rayjob.phases import FINAL, Phase
+from jobledger.core.rayjob.state import Attempt
+from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
 
 OUTCOME_BY_JOB_STATUS = {"SUCCEEDED": "succeeded", "STOPPED": "stopped"}
 

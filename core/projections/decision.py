@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from core.jobs.events import DecisionCancelled, DecisionFired, DecisionScheduled
-from core.jobs.rows import DecisionRow
-from core.values.ids import StreamId, shard_of
+from jobledger.core.jobs.events import DecisionCancelled, DecisionFired, DecisionScheduled
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.values.ids import StreamId, shard_of
 
 
 def scheduled(stream: StreamId, event: DecisionScheduled) -> DecisionRow:

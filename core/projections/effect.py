@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from core.jobs.events import (
+from jobledger.core.jobs.events import (
     EffectFailed,
     EffectFaltered,
     EffectRequested,
     EffectSucceeded,
     EffectSuperseded,
 )
-from core.jobs.rows import EffectRow
-from core.values.ids import StreamId, shard_of
+from jobledger.core.jobs.rows import EffectRow
+from jobledger.core.values.ids import StreamId, shard_of
 
 
 def requested(stream: StreamId, event: EffectRequested) -> EffectRow:

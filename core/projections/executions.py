@@ -3,15 +3,15 @@
 from dataclasses import replace
 from typing import cast
 
-from core.catalogue import JobEvent
-from core.jobs.rows import AttemptRow
-from core.kinds import JobState
-from core.projections import attempt as of_rayjob
-from core.projections import trainjob_attempt as of_trainjob
-from core.rayjob.events import RayJobEvent
-from core.trainjob.events import TrainJobEvent
-from core.trainjob.state import TrainJobState
-from core.values.ids import StreamId
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs.rows import AttemptRow
+from jobledger.core.kinds import JobState
+from jobledger.core.projections import attempt as of_rayjob
+from jobledger.core.projections import trainjob_attempt as of_trainjob
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.trainjob.events import TrainJobEvent
+from jobledger.core.trainjob.state import TrainJobState
+from jobledger.core.values.ids import StreamId
 
 
 def attempt_row(

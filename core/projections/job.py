@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from core.jobs.rows import JobRow
-from core.kinds import JobState, kind_of
-from core.rayjob.state import RayJobState
-from core.values.ids import shard_of
-from core.values.instants import Instant
+from jobledger.core.jobs.rows import JobRow
+from jobledger.core.kinds import JobState, kind_of
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.values.ids import shard_of
+from jobledger.core.values.instants import Instant
 
 
 def job_row(

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from core.jobs.rows import AttemptRow
-from core.trainjob import events
-from core.trainjob.state import TrainAttempt, TrainJobState, is_active
-from core.values.ids import StreamId
+from jobledger.core.jobs.rows import AttemptRow
+from jobledger.core.trainjob import events
+from jobledger.core.trainjob.state import TrainAttempt, TrainJobState, is_active
+from jobledger.core.values.ids import StreamId
 
 
 def begun(stream: StreamId, attempt: TrainAttempt, state: TrainJobState) -> AttemptRow:

@@ -10,15 +10,15 @@ simulator, so there is no second way to compute a row.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from core.catalogue import JobEvent
-from core.jobs import events as shared
-from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
-from core.kinds import NOTHING, JobState, evolve
-from core.projections import decision as decision_rows
-from core.projections import effect as effect_rows
-from core.projections.executions import attempt_row
-from core.projections.job import job_row
-from core.values.ids import DecisionId, EffectId, StreamId
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
+from jobledger.core.kinds import NOTHING, JobState, evolve
+from jobledger.core.projections import decision as decision_rows
+from jobledger.core.projections import effect as effect_rows
+from jobledger.core.projections.executions import attempt_row
+from jobledger.core.projections.job import job_row
+from jobledger.core.values.ids import DecisionId, EffectId, StreamId
 
 
 class View(NamedTuple):

@@ -11,11 +11,11 @@ handleShutdownAfterJobFinishes.
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
-from core.jobs.decisions import DecisionKind, PendingDecision, WantedDecision
-from core.jobs.effects import EffectKind
-from core.rayjob.spec import DeletionPolicy, DeletionRule, RayJobSpec
-from core.rayjob.state import KnownManifest, RayJobState, is_final, selects_cluster
-from core.values.instants import Instant
+from jobledger.core.jobs.pending.decisions import DecisionKind, PendingDecision, WantedDecision
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.spec.spec import DeletionPolicy, DeletionRule, RayJobSpec
+from jobledger.core.rayjob.state import KnownManifest, RayJobState, is_final, selects_cluster
+from jobledger.core.values.instants import Instant
 
 IMPACT: Mapping[DeletionPolicy, int] = {
     DeletionPolicy.NONE: 0,

@@ -7,7 +7,7 @@ twice meets
 AlreadyExists. Source: KubeRay's utils.GenerateRayClusterName and GenerateRayJobId.
 """
 
-from core.values.ids import name_suffix
+from jobledger.core.values.ids import name_suffix
 
 FINALIZER = "ray.io/rayjob-finalizer"
 SUBMITTER_CONTAINER = "ray-job-submitter"

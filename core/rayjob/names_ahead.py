@@ -1,7 +1,7 @@
 """For which attempt a RayCluster was made: its name follows from the job and the number."""
 
-from core.rayjob.names import cluster_name
-from core.rayjob.state import RayJobState
+from jobledger.core.rayjob.names import cluster_name
+from jobledger.core.rayjob.state import RayJobState
 
 NAMES_AHEAD = 256
 """For so many attempts beyond the last known one a name is told from any other."""

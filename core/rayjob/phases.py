@@ -5,15 +5,13 @@ RayCluster, the
 submitter (in K8sJobMode a batch Job) and the entrypoint as Ray reports it. The phase is upstream's
 `status.jobDeploymentStatus`; the facts are what was last seen. An observation first changes a
 fact; then the rules
-in `core.rayjob.settle` are asked in their order of priority, again and again, until none of them
-has anything to
-say: leaving or entering ValidationFailed, suspension, the end of an attempt, its progress, the
-clean-up between two
-attempts, the start of the next. So a transition never depends on which observation came last, only
-on what is known.
+in `core.rayjob.rules.rules` are asked in their order of priority, again and again, until none of
+them has anything to say: leaving or entering ValidationFailed, suspension, the end of an attempt,
+its progress, the clean-up between two attempts, the start of the next. So a transition never
+depends on which observation came last, only on what is known.
 
 An attempt runs from New through Initializing and Running to an end. A failed one is judged by
-`core.jobs.retry`
+`core.jobs.retries.retry`
 (nowhere else): granted, the job is Retrying until the old RayCluster and submitter are gone, then
 New again and at
 once Initializing; refused, it is Failed. Complete and Failed are final: no rule leaves them, not

@@ -3,18 +3,18 @@
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from core.jobs.decisions import PendingDecision
-from core.jobs.effects import OpenEffect, RefusedEffect, RepeatedEffect
-from core.jobs.failures import FailureClass
-from core.jobs.policy import Policy
-from core.jobs.retry_options import NOTHING_ASKED, RetryOptions
-from core.rayjob.entrypoint import Entrypoint
-from core.rayjob.observations import JobIdentity, Problem, SeenStatus
-from core.rayjob.phases import FINAL, JobStatus, Phase
-from core.rayjob.pods import PodFact
-from core.rayjob.spec import RayJobSpec, SubmissionMode
-from core.values.documents import Manifest
-from core.values.instants import Instant
+from jobledger.core.jobs.pending.decisions import PendingDecision
+from jobledger.core.jobs.pending.effects import OpenEffect, RefusedEffect, RepeatedEffect
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
+from jobledger.core.rayjob.observations.observations import JobIdentity, Problem, SeenStatus
+from jobledger.core.rayjob.observations.pods import PodFact
+from jobledger.core.rayjob.observations.ray_job import Entrypoint
+from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
+from jobledger.core.rayjob.spec.spec import RayJobSpec, SubmissionMode
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

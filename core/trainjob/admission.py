@@ -6,15 +6,20 @@ Source: Trainer v2.3, pkg/webhooks (TrainJobDefaulter, TrainJobValidator, the ru
 
 from collections.abc import Mapping, Sequence
 
-from core.jobs.admission import ADMITTED, Verdict, leaves_spec, refused, warned
-from core.trainjob.build import build
-from core.trainjob.framework import BuildFailed, Plugin
-from core.trainjob.runtime_validation import runtime_problems
-from core.trainjob.runtimes import not_found
-from core.trainjob.spec import read_runtime_ref
-from core.trainjob.validation import job_problems, patches_of, update_problems, without_time
-from core.values.documents import Manifest, child, items, number, text
-from core.values.instants import Instant, rfc3339
+from jobledger.core.jobs.admission import ADMITTED, Verdict, leaves_spec, refused, warned
+from jobledger.core.trainjob.building.build import build
+from jobledger.core.trainjob.building.framework import BuildFailed, Plugin
+from jobledger.core.trainjob.building.runtime_validation import runtime_problems
+from jobledger.core.trainjob.building.runtimes import not_found
+from jobledger.core.trainjob.building.validation import (
+    job_problems,
+    patches_of,
+    update_problems,
+    without_time,
+)
+from jobledger.core.trainjob.spec import read_runtime_ref
+from jobledger.core.values.documents import Manifest, child, items, number, text
+from jobledger.core.values.instants import Instant, rfc3339
 
 DEPRECATED_LABEL, DEPRECATED = "trainer.kubeflow.org/support", "deprecated"
 """A label of a runtime that will be removed, and its value."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from core.trainjob.phases import CONDITIONS_MAX, CREATED, OURS, TERMINAL
-from core.values.instants import Instant
+from jobledger.core.trainjob.phases import CONDITIONS_MAX, CREATED, OURS, TERMINAL
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

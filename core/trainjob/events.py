@@ -7,15 +7,15 @@ instant the event was true; it is stored in the envelope as `occurred_at`.
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from core.jobs.events import SharedEvent
-from core.jobs.identity import JobIdentity
-from core.trainjob.conditions import Condition
-from core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
-from core.trainjob.policy import TrainPolicy
-from core.trainjob.progress import TrainerProgress
-from core.trainjob.spec import TrainJobSpec
-from core.values.documents import Manifest
-from core.values.instants import Instant
+from jobledger.core.jobs.events import SharedEvent
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
+from jobledger.core.trainjob.policy import TrainPolicy
+from jobledger.core.trainjob.progress import TrainerProgress
+from jobledger.core.trainjob.spec import TrainJobSpec
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

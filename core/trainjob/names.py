@@ -1,6 +1,6 @@
 """Names of everything that belongs to a TrainJob, and the labels its runtime carries."""
 
-from core.values.documents import Manifest
+from jobledger.core.values.documents import Manifest
 
 FIELD_MANAGER = "trainer"
 """Upstream's own, so that fields it once applied and we no longer do are removed."""

@@ -3,15 +3,15 @@
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from core.jobs.identity import JobIdentity
-from core.jobs.observations import SharedObservation, Survey
-from core.trainjob.conditions import Condition
-from core.trainjob.policy import TrainPolicy
-from core.trainjob.progress import TrainerProgress
-from core.trainjob.spec import TrainJobSpec
-from core.values.documents import Manifest
-from core.values.ids import ObservationId
-from core.values.instants import Instant
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.observations import SharedObservation, Survey
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.policy import TrainPolicy
+from jobledger.core.trainjob.progress import TrainerProgress
+from jobledger.core.trainjob.spec import TrainJobSpec
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import ObservationId
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class TrainJobSeen:
     builder: str = ""
     """Versions of what builds here: this program and its plugins."""
     recover: str = ""
-    """Which holding of the job its annotation asks to end (`core.jobs.behind.mark_of`)."""
+    """Which holding of the job its annotation asks to end (`lost_history.mark_of`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

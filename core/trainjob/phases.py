@@ -4,7 +4,7 @@ Theory of operation. A TrainJob is one machine with facts beside it: its JobSet,
 what became of the latest build and apply of its objects. The conditions of `.status` are changed by
 events; the phase is no field of upstream's API but what the conditions and the JobSet amount to,
 for people and for the table `job`. An observation changes a fact, then the rules in
-`core.trainjob.settle` are asked in their order until none has anything to say.
+`core.trainjob.rules.rules` are asked in their order until none has anything to say.
 
 Created follows the latest build and apply, Suspended follows spec.suspend whatever Created says,
 Complete and Failed are copies of the JobSet's own end (or Failed by the active deadline) and final:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from core.values.instants import Instant
+from jobledger.core.values.instants import Instant
 
 WRITTEN_DOWN_EVERY = timedelta(seconds=60)
 """Least time between two events of one job about its progress."""

@@ -5,11 +5,11 @@ Source: Trainer v2.3, `UpdateTrainJobStatusRequest` and the markers of `TrainerS
 
 from collections.abc import Mapping, Sequence
 
-from core.errors import JobledgerError
-from core.log.storable import storable_text
-from core.trainjob.progress import DONE
-from core.values.documents import Json, Manifest
-from core.values.instants import parse_rfc3339, rfc3339
+from jobledger.core.errors import JobledgerError
+from jobledger.core.log.storable import storable_text
+from jobledger.core.trainjob.progress import DONE
+from jobledger.core.values.documents import Json, Manifest
+from jobledger.core.values.instants import parse_rfc3339, rfc3339
 
 METRICS_TAKEN_MAX = 256
 TEXT_CHARACTERS_MAX = 64

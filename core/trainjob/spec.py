@@ -6,9 +6,9 @@ objects are built. Source: Trainer v2.3, trainjob_types.go; the defaults are tho
 
 from dataclasses import dataclass
 
-from core.log.storable import word
-from core.values.delays import delay_seconds
-from core.values.documents import Manifest, child
+from jobledger.core.log.storable import word
+from jobledger.core.values.delays import delay_seconds
+from jobledger.core.values.documents import Manifest, child
 
 GROUP = "trainer.kubeflow.org"
 RUNTIME_KINDS = ("ClusterTrainingRuntime", "TrainingRuntime")

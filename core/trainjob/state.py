@@ -3,16 +3,21 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.jobs.decisions import PendingDecision
-from core.jobs.effects import EffectKind, OpenEffect, RefusedEffect, RepeatedEffect
-from core.jobs.identity import JobIdentity
-from core.trainjob.conditions import Conditions, found, is_true
-from core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
-from core.trainjob.phases import COMPLETE, FAILED, FINAL, SUSPENDED, Phase
-from core.trainjob.policy import TrainPolicy
-from core.trainjob.progress import TrainerProgress
-from core.trainjob.spec import TrainJobSpec
-from core.values.instants import Instant
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.pending.decisions import PendingDecision
+from jobledger.core.jobs.pending.effects import (
+    EffectKind,
+    OpenEffect,
+    RefusedEffect,
+    RepeatedEffect,
+)
+from jobledger.core.trainjob.conditions import Conditions, found, is_true
+from jobledger.core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
+from jobledger.core.trainjob.phases import COMPLETE, FAILED, FINAL, SUSPENDED, Phase
+from jobledger.core.trainjob.policy import TrainPolicy
+from jobledger.core.trainjob.progress import TrainerProgress
+from jobledger.core.trainjob.spec import TrainJobSpec
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +98,10 @@ class TrainJobState(NamedTuple):
     identity: JobIdentity | None = None
     manifest: KnownTrainJob | None = None
     phase: Phase = Phase.NEW
-    """Kept beside the facts it follows from: `core.trainjob.evolve` sets it after every event."""
+    """Kept beside the facts it follows from.
+
+    `core.trainjob.evolve.evolve` sets it after every event.
+    """
     conditions: Conditions = ()
     jobs: tuple[JobCounts, ...] = ()
     shown_jobs: bool = False

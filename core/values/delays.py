@@ -1,6 +1,6 @@
 """Seconds that a manifest asks for, within what an instant can be put off by."""
 
-from core.values.documents import Json, number
+from jobledger.core.values.documents import Json, number
 
 SECONDS_MAX = 2**31 - 1
 """A longer delay is this one: 68 years. CRDs have no maximum, dates have."""

@@ -9,7 +9,7 @@ import hashlib
 from typing import NewType
 from uuid import UUID, uuid5
 
-from core.values.instants import EPOCH, Instant
+from jobledger.core.values.instants import EPOCH, Instant
 
 StreamId = NewType("StreamId", UUID)
 ObservationId = NewType("ObservationId", UUID)

@@ -9,9 +9,9 @@ import sys
 
 from sqlalchemy import text
 
-from adapters.postgres.engine import open_engine
-from adapters.postgres.schema_version import upgrade
 from bench.sample import END, load_sample
+from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.schema.version import upgrade
 
 
 def main() -> int:

@@ -8,11 +8,11 @@ from pathlib import Path
 from rich.console import Console
 from sqlalchemy import Engine
 
-from adapters.cli.reporting.plot import plot
-from adapters.cli.reporting.told import show
-from adapters.postgres.reporting.asking import ask
-from adapters.postgres.reporting.catalogue import REPORTS
-from adapters.postgres.reporting.report import Answer, Question
+from jobledger.adapters.cli.reporting.plot import plot
+from jobledger.adapters.cli.reporting.told import show
+from jobledger.adapters.postgres.reporting.asking import ask
+from jobledger.adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.postgres.reporting.report import Answer, Question
 
 PICTURES = {
     "report-waste": ("waste", ("day", "namespace")),

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from adapters.postgres.reporting.asking import parameters, statement
-from adapters.postgres.reporting.catalogue import REPORTS
-from adapters.postgres.reporting.report import Question
 from docs.cookbook.recipes import RECIPES
+from jobledger.adapters.postgres.reporting.asking import parameters, statement
+from jobledger.adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.postgres.reporting.report import Question
 
 
 class Query(NamedTuple):

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 
 from sqlalchemy import Engine
 
-from adapters.postgres.embedded import EmbeddedPostgres
-from adapters.postgres.engine import REPORT_ROLE, EngineOptions, open_engine
-from adapters.postgres.schema_version import upgrade
-from adapters.postgres.server_user import temporary_directory
 from bench.sample import load_sample
+from jobledger.adapters.postgres.connection.engine import REPORT_ROLE, EngineOptions, open_engine
+from jobledger.adapters.postgres.schema.version import upgrade
+from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.adapters.postgres.server.user import temporary_directory
 
 
 @contextmanager

@@ -20,11 +20,11 @@ FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 def played() -> list[Text]:
     """Run the demonstration in this terminal and return the lines it printed."""
-    from adapters.cli import output  # noqa: PLC0415 the console is exchanged before it is used
+    from jobledger.adapters.cli import output  # noqa: PLC0415 the console is exchanged before it is used
 
     recording = Console(record=True, width=WIDTH, force_terminal=True, color_system="truecolor")
     output.console = recording
-    from adapters.cli.demo import demo  # noqa: PLC0415 see above
+    from jobledger.adapters.cli.running.demo import demo  # noqa: PLC0415 see above
 
     demo()
     return list(Text.from_ansi(recording.export_text(styles=True)).split())

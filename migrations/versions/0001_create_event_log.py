@@ -19,7 +19,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
 from sqlalchemy.types import TypeEngine
 
-from adapters.postgres.functions import create_function
+from jobledger.adapters.postgres.schema.functions import create_function
 
 revision = "0001"
 down_revision = None

@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, Column, PrimaryKeyConstraint, SmallInteger, T
 from sqlalchemy.dialects.postgresql import TIMESTAMP
 from sqlalchemy.types import TypeEngine
 
-from adapters.postgres.functions import create_function
+from jobledger.adapters.postgres.schema.functions import create_function
 
 revision = "0003"
 down_revision = "0002"

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from adapters.postgres.functions import create_function
+from jobledger.adapters.postgres.schema.functions import create_function
 
 revision = "0005"
 down_revision = "0004"

@@ -6,7 +6,7 @@ from alembic import op
 from sqlalchemy import BigInteger, Column, PrimaryKeyConstraint, Text
 from sqlalchemy.types import TypeEngine
 
-from adapters.postgres.functions import create_function
+from jobledger.adapters.postgres.schema.functions import create_function
 
 revision = "0008"
 down_revision = "0006"

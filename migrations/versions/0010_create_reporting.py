@@ -5,9 +5,9 @@ from typing import Any
 from alembic import op
 from sqlalchemy import Column
 
-from adapters.postgres.functions import create_function
-from adapters.postgres.report_v1.views import creation, literal, removal
-from adapters.postgres.tables import metadata
+from jobledger.adapters.postgres.report_v1.views import creation, literal, removal
+from jobledger.adapters.postgres.schema.functions import create_function
+from jobledger.adapters.postgres.schema.tables import metadata
 
 revision = "0010"
 down_revision = "0009"

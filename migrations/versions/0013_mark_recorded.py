@@ -3,7 +3,7 @@
 from alembic import op
 from sqlalchemy import DDL, Boolean, Column, false
 
-from adapters.postgres.functions import create_function
+from jobledger.adapters.postgres.schema.functions import create_function
 
 revision = "0013"
 down_revision = "0012"

@@ -11,7 +11,7 @@ from sqlalchemy import (
     text,
 )
 
-from adapters.postgres.functions import create_function
+from jobledger.adapters.postgres.schema.functions import create_function
 
 revision = "0014"
 down_revision = "0013"

@@ -12,7 +12,7 @@ it: each append counts itself in `log_head.appends`, and what does not is none o
 from alembic import op
 from sqlalchemy import DDL, BigInteger, Boolean, Column
 
-from adapters.postgres.functions import create_function
+from jobledger.adapters.postgres.schema.functions import create_function
 
 revision = "0015"
 down_revision = "0014"

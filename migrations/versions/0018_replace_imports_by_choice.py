@@ -8,7 +8,7 @@ and replaces nothing.
 from alembic import op
 from sqlalchemy import DDL
 
-from adapters.postgres.functions import create_function
+from jobledger.adapters.postgres.schema.functions import create_function
 
 revision = "0018"
 down_revision = "0016"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-from core.trainjob.build import build
-from core.trainjob.plugins import all_plugins
+from jobledger.core.trainjob.building.build import build
+from jobledger.core.trainjob.plugins import all_plugins
 from tests.acceptance.witness import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, TRAINJOBS
 from tests.support.api import MERGE, PODS, SERVICES, Api
 from tests.support.waiting import wait_until

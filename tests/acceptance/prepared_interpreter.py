@@ -76,7 +76,7 @@ def _text_of(file: Path) -> str:
 
 def serve(orders: TextIO, answers: TextIO) -> None:
     """Carry out orders until there are none: fork, run, answer with the exit code."""
-    from adapters.cli import lazy_commands, main  # noqa: PLC0415  # the imports this is about
+    from jobledger.adapters.cli import lazy_commands, main  # noqa: PLC0415  # the imports this is about
 
     lazy_commands.load_all()
     for line in orders:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.kube.watches import KubernetesWatches
-from adapters.sandbox.data_plane import DataPlane
-from core.ports.cluster import ObjectListener, Resource, Subscription, Watches
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.adapters.sandbox.data_plane import DataPlane
+from jobledger.core.ports.cluster import ObjectListener, Resource, Subscription, Watches
 from tests.acceptance.node import Node
 from tests.acceptance.site import Site
 from tests.acceptance.witness import BATCH_JOBS, JOBSETS, RAYCLUSTERS, RAYJOBS, TRAINJOBS

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.ray.job_api import RayJobApi
-from core.ports.ray_jobs import Submission
+from jobledger.adapters.ray.job_api import RayJobApi
+from jobledger.core.ports.ray_jobs import Submission
 from tests.acceptance.broken_parts import RETRIED, SURVIVED, Story, tell
 from tests.acceptance.jobs import rayjob, waiting_for
 from tests.acceptance.node import head_pod_is_killed

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.forensics.bundle_files import read_file
-from adapters.postgres.imports import Imports
-from core.errors import LedgerUnavailable
-from core.forensics.bundle import Bundle, cut, lines, read
-from core.log.chain import GENESIS, link
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.forensics.bundle_files import read_file
+from jobledger.adapters.postgres.archive.imports import Imports
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.forensics.bundles.bundle import Bundle, cut, lines, read
+from jobledger.core.log.chain import GENESIS, link
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger, tampering
 from tests.support.processes import Terminal

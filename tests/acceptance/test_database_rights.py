@@ -7,9 +7,9 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.postgres.embedded import EmbeddedPostgres
-from adapters.postgres.schema_version import upgrade
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.postgres.schema.version import upgrade
+from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.postgres import fresh_database, plain_url
 from tests.support.processes import Terminal

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.exit_codes import ExitCode
 from tests.acceptance.jobs import rayjob
 from tests.acceptance.site import Site
 from tests.support.ledgers import tampering

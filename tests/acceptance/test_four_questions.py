@@ -13,9 +13,9 @@ import pytest
 from sqlalchemy import Engine
 from typer.main import get_command
 
-from adapters.cli.main import app
-from adapters.postgres.evidence import PostgresEvidence
-from core.forensics.failure_rules import RULES
+from jobledger.adapters.cli.main import app
+from jobledger.adapters.postgres.log.evidence import PostgresEvidence
+from jobledger.core.forensics.failures.rules import RULES
 from tests.rules.forensics.corpus.cases import Case
 from tests.rules.forensics.corpus.jobs import JOBS
 from tests.rules.forensics.corpus.pods import PODS

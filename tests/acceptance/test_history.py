@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.exit_codes import ExitCode
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.processes import Terminal

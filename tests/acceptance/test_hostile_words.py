@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.lazy_commands import PIPE_CLOSED
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.lazy_commands import PIPE_CLOSED
 from tests.acceptance.site import Site
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger, tampering

@@ -5,8 +5,8 @@ import json
 import pytest
 from sqlalchemy import make_url
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.postgres.engine import APP_ROLE
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.postgres.connection.engine import APP_ROLE
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger, tampering
 from tests.support.lost_rows import NOBODY, PROJECTIONS, leave_rows

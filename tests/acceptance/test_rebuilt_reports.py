@@ -6,8 +6,8 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.postgres.engine import APP_ROLE
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.postgres.connection.engine import APP_ROLE
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.postgres import plain_url

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from adapters.cli.doctor_world import Patient
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.job_checks import slowed_jobs
-from adapters.ledger_wiring import ledger
-from adapters.postgres.embedded import EmbeddedPostgres
-from adapters.settings import Settings
-from core.forensics.findings import Severity
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.ledger.doctor_world import Patient
+from jobledger.adapters.cli.ledger.job_checks import slowed_jobs
+from jobledger.adapters.ledger_wiring import ledger
+from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.adapters.settings import Settings
+from jobledger.core.forensics.findings import Severity
 from tests.acceptance.jobs import rayjob, waiting_for
 from tests.acceptance.site import Site
 from tests.acceptance.witness import RAYCLUSTERS, Witness

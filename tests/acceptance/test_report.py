@@ -14,11 +14,11 @@ from psycopg import sql
 from sqlalchemy import make_url
 from typer.main import get_command
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.main import app
-from adapters.postgres.reporting.catalogue import REPORTS
-from adapters.postgres.schema_version import downgrade
 from docs.cookbook.recipes import RECIPES
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.main import app
+from jobledger.adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.postgres.schema.version import downgrade
 from tests.support.postgres import plain_url
 from tests.support.processes import Terminal, jobledger_command
 

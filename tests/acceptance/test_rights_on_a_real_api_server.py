@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.kube.checks.rights import rights
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.kube.checks.rights import rights
 from tests.acceptance.jobs import rayjob
 from tests.acceptance.real_site import real_site
 from tests.acceptance.site import Site

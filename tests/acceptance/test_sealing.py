@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.postgres.evidence import PostgresEvidence
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.postgres.log.evidence import PostgresEvidence
 from tests.acceptance.jobs import rayjob
 from tests.acceptance.site import Site
 from tests.rules.forensics.corpus.programs import PROGRAMS

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.exit_codes import ExitCode
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.processes import Terminal, jobledger_command

@@ -6,8 +6,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.postgres.binaries import find_binaries
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.postgres.server.binaries import find_binaries
 from tests.acceptance.jobs import rayjob
 from tests.acceptance.site import Site
 from tests.acceptance.witness import Witness

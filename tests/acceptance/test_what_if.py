@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.exit_codes import ExitCode
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.processes import Terminal

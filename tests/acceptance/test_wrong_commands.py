@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.exit_codes import ExitCode
 from tests.acceptance.jobs import rayjob
 from tests.support.processes import Finished, Terminal
 

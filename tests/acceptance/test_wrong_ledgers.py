@@ -11,8 +11,8 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.postgres.schema_version import downgrade
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.postgres.schema.version import downgrade
 from tests.support.postgres import plain_url
 from tests.support.processes import Finished, Terminal
 

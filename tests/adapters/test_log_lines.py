@@ -9,7 +9,7 @@ import pytest
 HOSTILE = r"\x1b]0;owned\x07 \x9b31m \u202e up\r\n2026-11-23 [error    ] forged"
 
 PROGRAM = f"""
-from adapters.telemetry.logging import configure_logging, get_logger
+from jobledger.adapters.telemetry.logging import configure_logging, get_logger
 import logging
 configure_logging("FORM")
 log = get_logger("one")

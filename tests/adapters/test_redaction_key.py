@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from adapters.redaction_key import FILE_NAME, KEY_BYTES, redaction_key
-from adapters.settings import Settings
-from core.errors import LedgerMisconfigured
+from jobledger.adapters.redaction_key import FILE_NAME, KEY_BYTES, redaction_key
+from jobledger.adapters.settings import Settings
+from jobledger.core.errors import LedgerMisconfigured
 
 
 def settings(directory: Path, key: str = "") -> Settings:

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.values.documents import Manifest, text
-from core.values.instants import Instant
+from jobledger.core.values.documents import Manifest, text
+from jobledger.core.values.instants import Instant
 
 TELLING_LIMIT_SECONDS = 60.0
 """How long a test waits to be told something before it fails."""

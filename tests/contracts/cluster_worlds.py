@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.kube.watches import KubernetesWatches
-from adapters.sandbox.api_server import SandboxApi
-from core.errors import ObjectExists
-from core.ports.cluster import CRDS, NAMESPACES, RAYJOBS, Cluster, Watches
-from core.values.documents import items, text
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.adapters.sandbox.api_server import SandboxApi
+from jobledger.core.errors import ObjectExists
+from jobledger.core.ports.cluster import CRDS, NAMESPACES, RAYJOBS, Cluster, Watches
+from jobledger.core.values.documents import items, text
 from tests.contracts.cluster_listener import RecordingListener
 from tests.simulation.kubernetes import SimulatedApi
 from tests.simulation.reflectors import Reflectors

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.errors import BrokenChain, LedgerUnavailable
-from core.log.chain import GENESIS, first_fault
-from core.ports.event_store import AppendOutcome, StreamAppend
+from jobledger.core.errors import BrokenChain, LedgerUnavailable
+from jobledger.core.log.chain import GENESIS, first_fault
+from jobledger.core.ports.event_store import AppendOutcome, StreamAppend
 from tests.support.ledgers import ANOTHER_WRITER, Ledger
 from tests.support.lost_acknowledgements import ForgetfulStore
 from tests.support.records import (

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.errors import BrokenChain
-from core.log.chain import GENESIS, first_fault
-from core.log.envelope import StoredEvent
-from core.ports.event_store import AppendOutcome
+from jobledger.core.errors import BrokenChain
+from jobledger.core.log.chain import GENESIS, first_fault
+from jobledger.core.log.envelope import StoredEvent
+from jobledger.core.ports.event_store import AppendOutcome
 from tests.contracts.event_store import APPENDED, FENCED, outcomes, written
 from tests.support.ledgers import ANOTHER_WRITER, TERM, Ledger
 from tests.support.records import StreamWriter, a_stream, a_stream_in

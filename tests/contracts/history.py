@@ -5,16 +5,16 @@ from datetime import timedelta
 
 import pytest
 
-from core.catalogue import NAMES, SCHEMA_VERSION
-from core.jobs.rows import JobRow
-from core.log.chain import GENESIS
-from core.log.recording import NamedEvent, Tail, Writer, record
-from core.ports.event_store import StreamAppend
-from core.ports.history import FinishedJob, JobFilter
-from core.projections.view import View, advance
-from core.rayjob.decider import RAYJOB
-from core.rayjob.spec import DeletionPolicy, DeletionRule
-from core.values.ids import SHARDS, StreamId, observation_id, shard_of
+from jobledger.core.catalogue import NAMES, SCHEMA_VERSION
+from jobledger.core.jobs.rows import JobRow
+from jobledger.core.log.chain import GENESIS
+from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.ports.event_store import StreamAppend
+from jobledger.core.ports.history import FinishedJob, JobFilter
+from jobledger.core.projections.view import View, advance
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.spec.spec import DeletionPolicy, DeletionRule
+from jobledger.core.values.ids import SHARDS, StreamId, observation_id, shard_of
 from tests.support.ledgers import Ledger
 from tests.support.rayjob_builders import cluster_gone, manifest_gone, poll, submitter
 from tests.support.rayjob_stories import working

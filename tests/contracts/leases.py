@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
-from core.values.ids import SHARDS
+from jobledger.core.values.ids import SHARDS
 from tests.support.ledgers import TERM, Ledger
 
 EXPIRED = timedelta(seconds=-1)

@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from datetime import timedelta
 
-from core.jobs.rows import DecisionRow
-from core.values.ids import SHARDS, DecisionId, shard_of
-from core.values.instants import Instant
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.values.ids import SHARDS, DecisionId, shard_of
+from jobledger.core.values.instants import Instant
 from tests.support.ledgers import Ledger
 from tests.support.records import NOON, StreamWriter, a_decision_row, a_stream, a_stream_in
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RequestInvalid
-from core.ports.cluster import CONFIGMAPS, NAMESPACES, RAYJOBS, Cluster
-from core.values.documents import Manifest, child, items, text
+from jobledger.core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RequestInvalid
+from jobledger.core.ports.cluster import CONFIGMAPS, NAMESPACES, RAYJOBS, Cluster
+from jobledger.core.values.documents import Manifest, child, items, text
 from tests.contracts.cluster_worlds import WORLDS, ClusterWorld
 
 OTHER_UID = "00000000-0000-0000-0000-000000000000"

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from core.ports.cluster import CONFIGMAPS, RAYJOBS, Cluster
-from core.values.documents import Manifest, child, text
+from jobledger.core.ports.cluster import CONFIGMAPS, RAYJOBS, Cluster
+from jobledger.core.values.documents import Manifest, child, text
 from tests.contracts.cluster_listener import RecordingListener, Told
 from tests.contracts.cluster_worlds import WORLDS, ClusterWorld
 

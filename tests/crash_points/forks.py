@@ -101,7 +101,7 @@ class Forks:
 
 def serve(orders: TextIO, answers: TextIO) -> None:
     """Fork for every order; no fork outlives this process."""
-    from adapters.cli import lazy_commands, main  # noqa: PLC0415  # the imports this is about
+    from jobledger.adapters.cli import lazy_commands, main  # noqa: PLC0415  # the imports this is about
     from tests.crash_points import trap  # noqa: PLC0415
     from tests.support.effectful_steps import knowing_effects  # noqa: PLC0415
 

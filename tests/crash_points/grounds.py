@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.postgres.embedded import EmbeddedPostgres
-from adapters.postgres.schema_version import upgrade
-from adapters.wiring import Sandbox, start_sandbox
+from jobledger.adapters.postgres.schema.version import upgrade
+from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.adapters.wiring import Sandbox, start_sandbox
 from tests.acceptance.conftest import at_sandbox
 from tests.acceptance.prepared_interpreter import PreparedInterpreter
 from tests.acceptance.site import Site, namespace_of

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.service.sightings import identify
-from core.values.documents import text
-from core.values.ids import StreamId
+from jobledger.adapters.service.observing.rayjob_observations import identify
+from jobledger.core.values.documents import text
+from jobledger.core.values.ids import StreamId
 from tests.acceptance.site import QUICK, Site
 from tests.acceptance.witness import (
     BATCH_JOBS,

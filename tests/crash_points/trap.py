@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from adapters import ledger_wiring, wiring
+from jobledger.adapters import ledger_wiring, wiring
 from tests.support.effectful_steps import methods, points, ports, steps
 
 Moment = Literal["before", "after"]

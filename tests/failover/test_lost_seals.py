@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from adapters.forensic_wiring import SealingDuty
-from adapters.settings import Settings
+from jobledger.adapters.forensic_wiring import SealingDuty
+from jobledger.adapters.settings import Settings
 from tests.adapters.postgres.notary import Notary, notary
 from tests.failover.standby import Standby, standby_of
 from tests.support.fault_proxy import FaultProxy

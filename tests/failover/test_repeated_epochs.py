@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from core.ports.event_store import AppendOutcome, StreamAppend
-from core.values.ids import SHARDS
+from jobledger.core.ports.event_store import AppendOutcome, StreamAppend
+from jobledger.core.values.ids import SHARDS
 from tests.failover.standby import Standby, standby_of
 from tests.support.ledgers import TERM, Ledger, app_engine, postgres_ledger
 from tests.support.records import StreamWriter, a_stream

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.postgres.embedded import EmbeddedPostgres
-from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
-from adapters.postgres.identity import database_identity
-from adapters.wiring import Sandbox
+from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
+from jobledger.adapters.postgres.connection.identity import database_identity
+from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.adapters.wiring import Sandbox
 from tests.acceptance.jobs import rayjob, runs, waiting_for
 from tests.acceptance.site import Site
 from tests.acceptance.witness import RAYCLUSTERS, RAYJOBS, Witness

@@ -14,13 +14,14 @@ from prometheus_client import CollectorRegistry
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from adapters import ledger_wiring, wiring
-from adapters.kube.connection import ConnectionSettings
-from adapters.kube.watch_timing import WatchPace
-from adapters.kube.watches import KubernetesWatches
-from adapters.postgres.engine import EngineOptions
-from adapters.settings import Settings
-from adapters.telemetry.metrics import Metrics
+from jobledger.adapters import ledger_wiring, wiring
+from jobledger.adapters.cluster_wiring import cluster_connection
+from jobledger.adapters.kube.connection import ConnectionSettings
+from jobledger.adapters.kube.watching.timing import WatchPace
+from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.adapters.postgres.connection.engine import EngineOptions
+from jobledger.adapters.settings import Settings
+from jobledger.adapters.telemetry.metrics import Metrics
 from tests.acceptance.site import QUICK, Site
 from tests.support.processes import START_SECONDS, Controller, Terminal
 from tests.support.waiting import wait_until
@@ -67,7 +68,7 @@ class InsideController(Controller):
 
     @contextmanager
     def _impatient(self) -> Iterator[None]:
-        usual = wiring.cluster_connection
+        usual = cluster_connection
         watches = partial(KubernetesWatches, pace=WatchPace(silence_seconds=self._patience))
 
         def connection(settings: Settings) -> ConnectionSettings:

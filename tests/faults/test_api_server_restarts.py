@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import urllib3
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.kube.watches import KubernetesWatches
-from adapters.sandbox.data_plane import DataPlane
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.adapters.sandbox.data_plane import DataPlane
 from tests.acceptance.jobs import counting, rayjob, runs
 from tests.acceptance.site import Site
 from tests.acceptance.witness import BATCH_JOBS, LIMIT_SECONDS, RAYCLUSTERS, RAYJOBS

@@ -14,10 +14,10 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
-from adapters.postgres.embedded import EmbeddedPostgres
-from adapters.postgres.schema_version import upgrade
-from adapters.postgres.server_user import server_user
-from adapters.wiring import Sandbox
+from jobledger.adapters.postgres.schema.version import upgrade
+from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.adapters.postgres.server.user import server_user
+from jobledger.adapters.wiring import Sandbox
 from tests.acceptance.conftest import at_sandbox
 from tests.acceptance.site import Site, namespace_of
 from tests.faults import ledger_troubles

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from core.values.ids import SHARDS
+from jobledger.core.values.ids import SHARDS
 from tests.acceptance.jobs import counting, rayjob, runs
 from tests.acceptance.site import Site
 from tests.acceptance.witness import LIMIT_SECONDS, RAYCLUSTERS, Witness

@@ -3,7 +3,7 @@
 Run it when a type or a schema version is new. What is there is never written again.
 """
 
-from core.catalogue import SCHEMA_VERSION, TYPES
+from jobledger.core.catalogue import SCHEMA_VERSION, TYPES
 from tests.frozen.samples import FOLDER, path_of, sample, written
 
 

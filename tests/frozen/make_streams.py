@@ -10,8 +10,8 @@ import argparse
 import shutil
 from pathlib import Path
 
-from adapters.forensics.bundle_files import read_file, write
-from core.forensics.bundle import Bundle
+from jobledger.adapters.forensics.bundle_files import read_file, write
+from jobledger.core.forensics.bundles.bundle import Bundle
 from tests.support.lives import LIVES
 from tests.support.recorded import job_called, recorded, stored
 from tests.support.records import NOON

@@ -13,10 +13,10 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 from uuid import UUID, uuid5
 
-from core.catalogue import SCHEMA_VERSION, TYPES, JobEvent
-from core.log.codec import encode
-from core.values.documents import Json, Manifest
-from core.values.ids import NAMESPACE
+from jobledger.core.catalogue import SCHEMA_VERSION, TYPES, JobEvent
+from jobledger.core.log.codec import encode
+from jobledger.core.values.documents import Json, Manifest
+from jobledger.core.values.ids import NAMESPACE
 from tests.support.rayjob_builders import after
 
 FOLDER = Path(__file__).parent / "events"

@@ -9,16 +9,16 @@ from uuid import UUID
 
 import pytest
 
-from core.catalogue import SCHEMA_VERSION, TYPES, JobEvent, read_event
-from core.kinds import status
-from core.log.chain import GENESIS, canonical, data_sha
-from core.log.codec import encode
-from core.log.envelope import EventRecord
-from core.projections.view import View, advance
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import RayJobEvent
-from core.trainjob.events import TrainJobEvent
-from core.values.ids import EventId
+from jobledger.core.catalogue import SCHEMA_VERSION, TYPES, JobEvent, read_event
+from jobledger.core.kinds import status
+from jobledger.core.log.chain import GENESIS, canonical, data_sha
+from jobledger.core.log.codec import encode
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.projections.view import View, advance
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.trainjob.events import TrainJobEvent
+from jobledger.core.values.ids import EventId
 from tests.frozen.samples import FOLDER, meaning, path_of
 from tests.support import trainjobs
 from tests.support.rayjob_stories import initializing, running, working

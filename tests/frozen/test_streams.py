@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.forensics.bundle_files import read_file
-from core.forensics.attempts import facts
-from core.forensics.dossier import Dossier, reader_of
-from core.forensics.explain import explain
-from core.forensics.replay import replay
-from core.forensics.timeline import timeline
+from jobledger.adapters.forensics.bundle_files import read_file
+from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
+from jobledger.core.forensics.replay.replay import replay
+from jobledger.core.forensics.story.attempts import facts
+from jobledger.core.forensics.story.explain import explain
+from jobledger.core.forensics.story.timeline import timeline
 from tests.frozen.make_streams import FOLDER, NAMES, path_of
 
 FILES = sorted(FOLDER.glob("*.bundle"))

@@ -12,6 +12,10 @@ def list_of(field: object) -> list[str]:
     return field
 
 
+def _inside(module: str, packages: tuple[str, ...]) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
 class StandardLibraryOnly(Contract):
     """Modules that import nothing but the standard library, without some of it."""
 
@@ -26,11 +30,13 @@ class StandardLibraryOnly(Contract):
         banned = set(map(str, list_of(self.except_modules)))
         broken = []
         for module in sorted(graph.modules):
-            if module.split(".")[0] not in roots:
+            if not _inside(module, roots):
                 continue
             for imported in sorted(graph.find_modules_directly_imported_by(module)):
                 top = imported.split(".")[0]
-                allowed = top in roots or (top in sys.stdlib_module_names and top not in banned)
+                allowed = _inside(imported, roots) or (
+                    top in sys.stdlib_module_names and top not in banned
+                )
                 if not allowed:
                     broken.append(f"{module} imports {imported}")
         return ContractCheck(kept=not broken, metadata={"broken": broken})

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.postgres.tables import metadata
-from adapters.settings import Settings
-from core.catalogue import TYPES
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.phases import Phase
 from docs.reference.from_code.cli import commands
 from docs.reference.from_code.settings import environment
 from docs.reference.generate import PAGES, pages
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.postgres.schema.tables import metadata
+from jobledger.adapters.settings import Settings
+from jobledger.core.catalogue import TYPES
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.phases import Phase
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"

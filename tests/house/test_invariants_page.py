@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.postgres.checks.invariants import CHECKS, WHOLE
+from jobledger.adapters.postgres.checks.invariants import CHECKS, WHOLE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "invariants.md").read_text()

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("core", "adapters")
 FUNCTION_LINES_MAX = 60
 FILE_LINES_MAX = 400
+FOLDER_MODULES_MAX = 12
 BANNED_FILES = {"utils", "helpers", "common", "base", "manager", "util", "misc"}
 
 
@@ -28,6 +29,7 @@ SELF = (Path(__file__), Path(__file__).with_name("test_docs.py"))
 """Tests that must name what they look for."""
 
 PRODUCT = sources(*PACKAGES)
+FOLDERS = sorted({path.parent for path in PRODUCT})
 EVERYTHING = sources(*PACKAGES, "tests", "bench", "migrations")
 
 
@@ -103,16 +105,18 @@ def test_every_field_of_a_public_dataclass_in_the_event_files_is_explained_or_pl
             assert ast.get_docstring(node), f"{shown(path)}:{node.lineno} {node.name}"
 
 
-def test_no_other_distribution_brings_our_top_level_names() -> None:
-    """`core` and `adapters` are top-level names in site-packages; nobody else may own them."""
-    owners: dict[str, set[str]] = {}
-    for distribution in importlib.metadata.distributions():
-        name = distribution.metadata["Name"]
-        for file in distribution.files or ():
-            top = file.parts[0]
-            if top in PACKAGES:
-                owners.setdefault(top, set()).add(name)
-    assert all(names <= {"jobledger"} for names in owners.values()), owners
+def test_the_distribution_installs_one_package() -> None:
+    """What another distribution has at the top of site-packages never touches ours."""
+    installed = importlib.metadata.files("jobledger")
+    assert installed
+    tops = {file.parts[0] for file in installed if file.parts[0] != ".."}
+    assert {top for top in tops if not top.startswith(("jobledger", "_jobledger"))} == set()
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=shown)
+def test_a_folder_can_be_looked_over(folder: Path) -> None:
+    modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+    assert len(modules) <= FOLDER_MODULES_MAX, f"{shown(folder)} has {len(modules)} modules"
 
 
 @pytest.mark.parametrize("path", sources(*PACKAGES, "tests", "bench"), ids=shown)

@@ -30,6 +30,8 @@ Function: TypeAlias = tuple[str, str, int]
 CPU_SECONDS: Final = 90
 """What the tests of one mutant may take; more counts as noticed."""
 MEMORY_BYTES: Final = 4 << 30
+INSTALLED: Final = "build/package/jobledger/"
+"""Where an editable install finds what lies in a checkout."""
 WANTED: Final = "JOBLEDGER_MUTANT"
 """Environment: `PATH NUMBER` of the mutant that a pytest of its own imports."""
 
@@ -68,9 +70,9 @@ class Reach:
 
 def function_of(code: CodeType, root: Path) -> Function | None:
     """Return which function of `core/` a code object is, or None."""
-    if not code.co_filename.startswith(f"{root}/core/") or "<" in code.co_qualname:
+    path = code.co_filename.removeprefix(f"{root}/").removeprefix(INSTALLED)
+    if not path.startswith("core/") or "<" in code.co_qualname:
         return None
-    path = code.co_filename.removeprefix(f"{root}/")
     return path, code.co_qualname, code.co_firstlineno
 
 

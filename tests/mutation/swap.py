@@ -25,7 +25,7 @@ class _Finder:
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return where a module is, with a loader that makes the mistake if it is that one."""
-        if not name.startswith("core"):
+        if not name.startswith("jobledger.core"):
             return None
         found = PathFinder.find_spec(name, path, target)
         wanted = os.environ[WANTED].split()[0]

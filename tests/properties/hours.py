@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Generic, Protocol, TypeVar
 
-from core.decider import Decider
-from core.jobs.decisions import PendingDecision
-from core.jobs.effects import EffectKey, OpenEffect, Outcome
-from core.jobs.events import EffectRequested
-from core.jobs.observations import DecisionDue, EffectEnded
-from core.values.documents import Manifest
-from core.values.ids import observation_id
-from core.values.instants import Instant
+from jobledger.core.decider import Decider
+from jobledger.core.jobs.events import EffectRequested
+from jobledger.core.jobs.observations import DecisionDue, EffectEnded
+from jobledger.core.jobs.pending.decisions import PendingDecision
+from jobledger.core.jobs.pending.effects import EffectKey, OpenEffect, Outcome
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import observation_id
+from jobledger.core.values.instants import Instant
 from tests.support.rows import STREAM
 
 ENOUGH = 1000

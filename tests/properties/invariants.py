@@ -3,9 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.events import (
+from jobledger.core.jobs.events import (
     DecisionCancelled,
     DecisionFired,
     DecisionScheduled,
@@ -14,9 +12,11 @@ from core.jobs.events import (
     EffectSucceeded,
     EffectSuperseded,
 )
-from core.jobs.retry import NEVER_RETRIED
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import (
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.retries.retry import NEVER_RETRIED
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import (
     AttemptFailed,
     ClusterObserved,
     ClusterVanished,
@@ -27,9 +27,9 @@ from core.rayjob.events import (
     StrayClusterFound,
     StrayClusterVanished,
 )
-from core.rayjob.phases import FINAL
-from core.rayjob.state import RayJobState
-from core.rayjob.status import status
+from jobledger.core.rayjob.phases import FINAL
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.rayjob.status.status import status
 from tests.support.rows import check_laws
 
 CLEANING_UP = frozenset(

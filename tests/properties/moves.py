@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from functools import partial
 
-from core.jobs.effects import BUILT_FROM_SPEC, Outcome
-from core.rayjob.phases import ENDED, JobStatus, Phase
-from core.rayjob.pod_looks import wanted_look
-from core.rayjob.state import wants_poll
+from jobledger.core.jobs.pending.effects import BUILT_FROM_SPEC, Outcome
+from jobledger.core.rayjob.phases import ENDED, JobStatus, Phase
+from jobledger.core.rayjob.rules.pod_looks import wanted_look
+from jobledger.core.rayjob.state import wants_poll
 from tests.properties.world import SELECTED, Child, Move, World
 from tests.support.rayjob_builders import INTERACTIVE, pod
 

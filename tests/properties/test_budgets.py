@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.jobs.budget import HOUR_SECONDS, budget_after, whole_budget
+from jobledger.core.jobs.budget import HOUR_SECONDS, budget_after, whole_budget
 from tests.properties.effort import effort
 
 PER_HOUR = 100

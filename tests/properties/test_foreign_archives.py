@@ -10,13 +10,19 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from adapters.forensics import archive_files, bundle_files, seal_files
-from adapters.forensics.archive_files import FORMAT, bundles, is_archive, kept_records, seals_of
-from adapters.forensics.archived_rows import ArchivedRows
-from adapters.forensics.signing import judge, signer
-from core.errors import BrokenChain, LedgerMisconfigured
-from core.forensics import archives, seals
-from core.log.chain import canonical
+from jobledger.adapters.forensics import archive_files, bundle_files, seal_files
+from jobledger.adapters.forensics.archive_files import (
+    FORMAT,
+    bundles,
+    is_archive,
+    kept_records,
+    seals_of,
+)
+from jobledger.adapters.forensics.archived_rows import ArchivedRows
+from jobledger.adapters.forensics.signing import judge, signer
+from jobledger.core.errors import BrokenChain, LedgerMisconfigured
+from jobledger.core.forensics.seals import archives, seals
+from jobledger.core.log.chain import canonical
 from tests.properties.test_foreign_bundles import CALM, GENUINE, LINES, refused, values
 from tests.support.records import NOON
 

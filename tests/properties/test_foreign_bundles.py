@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.forensics import bundle_files
-from adapters.forensics.archive_files import bundles, is_archive
-from adapters.forensics.bundle_files import read_file
-from core.errors import BrokenChain, JobledgerError, LedgerMisconfigured
-from core.forensics.bundle import Bundle, first_difference, lines, read
+from jobledger.adapters.forensics import bundle_files
+from jobledger.adapters.forensics.archive_files import bundles, is_archive
+from jobledger.adapters.forensics.bundle_files import read_file
+from jobledger.core.errors import BrokenChain, JobledgerError, LedgerMisconfigured
+from jobledger.core.forensics.bundles.bundle import Bundle, first_difference, lines, read
 from tests.support import rayjob_stories as stories
 from tests.support.recorded import recorded, stored
 from tests.support.records import NOON

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from core.forensics.failure_rules import RULES
+from jobledger.core.forensics.failures.rules import RULES
 
 PATTERNS = sorted({test.pattern for rule in RULES for test in rule.tests})
 UNBOUNDED = re.compile(r"(?<!\\)[*+]|\{\d+,\}")
@@ -15,8 +15,8 @@ CPU_SECONDS = 60
 """Far more than it takes: what reads a text again and again takes hours."""
 
 PROGRAM = """
-from core.forensics.explain import diagnose
-from core.forensics.signs import Sign, Source
+from jobledger.core.forensics.story.explain import diagnose
+from jobledger.core.forensics.failures.signs import Sign, Source
 for unit in ("a", "cuda alloc ", "NCCL ", "runtime ", "node ", "policy ", "forbidden: ", "Gloo ",
              "c10d", "agent", "OutOfMemoryError", "ProcessGroup", "didn't match ", "Insufficient "):
     text = unit * (32_768 // len(unit))

@@ -6,7 +6,7 @@ into the general limit of a test many times over.
 
 import pytest
 
-from core.log.redaction import Redactor, secrets_in
+from jobledger.core.log.redaction.redact import Redactor, secrets_in
 from tests.properties.hostile_texts import HOSTILE
 
 KEY = b"a key of the installation, 32 by"

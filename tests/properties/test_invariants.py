@@ -11,19 +11,19 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.memory.clock import SimulatedClock
-from adapters.memory.leases import MemoryLeases
-from adapters.service.leasing import LeaseKeeper
-from core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event
-from core.log.chain import GENESIS, canonical, first_fault
-from core.log.envelope import EventRecord
-from core.log.recording import NamedEvent, Tail, Writer, record
-from core.log.redaction import Redactor, secrets_in
-from core.rayjob.decider import RAYJOB
-from core.rayjob.phases import FINAL, JobStatus
-from core.rayjob.state import is_open
-from core.rayjob.status import status
-from core.values.ids import SHARDS, observation_id, shard_of
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.memory.leases import MemoryLeases
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event
+from jobledger.core.log.chain import GENESIS, canonical, first_fault
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.log.redaction.redact import Redactor, secrets_in
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.phases import FINAL, JobStatus
+from jobledger.core.rayjob.state import is_open
+from jobledger.core.rayjob.status.status import status
+from jobledger.core.values.ids import SHARDS, observation_id, shard_of
 from tests.properties.effort import lighter
 from tests.properties.invariants import (
     check_effects_and_decisions,

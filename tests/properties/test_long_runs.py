@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.log.folded_text import in_one_line
-from core.log.issued_tokens import ISSUED, issued_in
-from core.log.long_runs import is_run, long_runs
-from core.log.redaction import Redactor, secrets_in
+from jobledger.core.log.redaction.folded_text import in_one_line
+from jobledger.core.log.redaction.issued_tokens import ISSUED, issued_in
+from jobledger.core.log.redaction.long_runs import is_run, long_runs
+from jobledger.core.log.redaction.redact import Redactor, secrets_in
 from tests.properties.effort import effort
 
 few = settings(effort, max_examples=10)

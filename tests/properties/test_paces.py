@@ -9,12 +9,12 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.jobs.effects import Outcome
-from core.rayjob.decider import RAYJOB
-from core.trainjob.decider import TRAINJOB
-from core.trainjob.observations import TrainJobObservation
-from core.trainjob.outcomes import ApplyOutcome, write_outcome
-from core.trainjob.state import TrainJobState
+from jobledger.core.jobs.pending.effects import Outcome
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
+from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.observations import TrainJobObservation
+from jobledger.core.trainjob.state import TrainJobState
 from tests.properties.effort import effort
 from tests.properties.hours import Answer, Hour, cycle
 from tests.properties.test_wild import Wild, always, looks, wild

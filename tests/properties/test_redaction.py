@@ -8,9 +8,9 @@ from urllib.parse import quote
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.log.chain import canonical
-from core.log.redaction import Redactor, digest, secrets_in
-from core.values.documents import Json, Manifest
+from jobledger.core.log.chain import canonical
+from jobledger.core.log.redaction.redact import Redactor, digest, secrets_in
+from jobledger.core.values.documents import Json, Manifest
 
 KEY = b"a key of the installation, 32 by"
 LIMIT = 100_000

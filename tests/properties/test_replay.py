@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from hypothesis import given
 
-from core.catalogue import NAMES, SCHEMA_VERSION
-from core.forensics.replay import replay
-from core.log.chain import GENESIS, canonical
-from core.log.envelope import EventRecord
-from core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.catalogue import NAMES, SCHEMA_VERSION
+from jobledger.core.forensics.replay.replay import replay
+from jobledger.core.log.chain import GENESIS, canonical
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
 from tests.properties.effort import effort
 from tests.properties.test_stories import choices, live, specs
 from tests.properties.world import World

@@ -12,10 +12,10 @@ from bench.population.habits import pick_user, pick_workload
 from bench.population.life import Life
 from bench.population.rayjobs import STOPS, RayJobLife
 from bench.population.trainjobs import TrainJobLife
-from core.catalogue import read_event
-from core.log.envelope import EventRecord
-from core.projections.reporting.fold import Folded, Rows, Rules, fold, key_of, rows_of
-from core.values.ids import StreamId
+from jobledger.core.catalogue import read_event
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.projections.reporting.fold import Folded, Rows, Rules, fold, key_of, rows_of
+from jobledger.core.values.ids import StreamId
 
 BORN = datetime(2026, 11, 2, 9, tzinfo=UTC)
 RULES = Rules()

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from adapters.memory.clock import SimulatedClock
-from adapters.memory.leases import MemoryLeases
-from adapters.memory.replicas import MemoryReplicas
-from adapters.service.leasing import LeaseKeeper
-from adapters.service.sharing import Share
-from core.sharing import quotas
-from core.values.ids import SHARDS
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.memory.leases import MemoryLeases
+from jobledger.adapters.memory.replicas import MemoryReplicas
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.adapters.service.shards.sharing import Share
+from jobledger.core.sharing import quotas
+from jobledger.core.values.ids import SHARDS
 from tests.properties.effort import effort, lighter
 from tests.support.records import NOON
 

@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.jobs.failures import FailureClass
-from core.jobs.retry_options import Answer, RetryOptions, RetryRule
-from core.rayjob.decider import RAYJOB
-from core.rayjob.phases import FINAL, JobStatus, Phase
-from core.rayjob.state import is_open, selects_cluster
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.options import Answer, RetryOptions, RetryRule
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
+from jobledger.core.rayjob.state import is_open, selects_cluster
 from tests.properties.effort import effort
 from tests.properties.invariants import check_history
 from tests.properties.moves import CHOICES, WAITING, calm, choose

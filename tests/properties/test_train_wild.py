@@ -10,18 +10,18 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.jobs.effects import EffectKind, Outcome
-from core.jobs.observations import DecisionDue, EffectEnded
-from core.log.chain import GENESIS, first_fault
-from core.trainjob.decider import TRAINJOB
-from core.trainjob.events import TrainJobEvent
-from core.trainjob.observations import TrainJobObservation
-from core.trainjob.outcomes import ApplyOutcome, write_outcome
-from core.trainjob.policy import ConditionStyle, TrainPolicy
-from core.trainjob.spec import RuntimeRef
-from core.trainjob.state import TrainJobState, is_final
-from core.trainjob.status import status
-from core.values.ids import ObservationId, decision_id_of, effect_id_of
+from jobledger.core.jobs.observations import DecisionDue, EffectEnded
+from jobledger.core.jobs.pending.effects import EffectKind, Outcome
+from jobledger.core.log.chain import GENESIS, first_fault
+from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
+from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.events import TrainJobEvent
+from jobledger.core.trainjob.observations import TrainJobObservation
+from jobledger.core.trainjob.policy import ConditionStyle, TrainPolicy
+from jobledger.core.trainjob.spec import RuntimeRef
+from jobledger.core.trainjob.state import TrainJobState, is_final
+from jobledger.core.trainjob.status.status import status
+from jobledger.core.values.ids import ObservationId, decision_id_of, effect_id_of
 from tests.properties.effort import effort, lighter
 from tests.properties.test_invariants import recorded, tampered
 from tests.properties.train_calm import RESTING, Calm

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.jobs.effects import EffectKind, Outcome
-from core.jobs.observations import DecisionDue, EffectEnded
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import RayJobEvent
-from core.rayjob.observations import RayJobObservation, SeenStatus
-from core.rayjob.phases import JobStatus, Phase
-from core.rayjob.state import RayJobState
-from core.values.ids import ObservationId, decision_id_of, effect_id_of
+from jobledger.core.jobs.observations import DecisionDue, EffectEnded
+from jobledger.core.jobs.pending.effects import EffectKind, Outcome
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.rayjob.observations.observations import RayJobObservation, SeenStatus
+from jobledger.core.rayjob.phases import JobStatus, Phase
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.values.ids import ObservationId, decision_id_of, effect_id_of
 from tests.properties.effort import effort
 from tests.properties.invariants import (
     check_effects_and_decisions,

@@ -3,15 +3,15 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from core.jobs.effects import EffectKind, OpenEffect, Outcome
-from core.jobs.observations import DecisionDue, EffectEnded
-from core.trainjob.decider import TRAINJOB
-from core.trainjob.events import TrainJobEvent
-from core.trainjob.observations import TrainJobObservation
-from core.trainjob.outcomes import ApplyOutcome, write_outcome
-from core.trainjob.phases import Phase
-from core.trainjob.state import TrainJobState, is_final
-from core.values.instants import Instant
+from jobledger.core.jobs.observations import DecisionDue, EffectEnded
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome
+from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
+from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.events import TrainJobEvent
+from jobledger.core.trainjob.observations import TrainJobObservation
+from jobledger.core.trainjob.phases import Phase
+from jobledger.core.trainjob.state import TrainJobState, is_final
+from jobledger.core.values.instants import Instant
 from tests.support.trainjobs import (
     UNNAMED,
     completed_end,

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
-from core.jobs.effects import EffectKind
-from core.jobs.events import (
+from jobledger.core.jobs.events import (
     DecisionCancelled,
     DecisionFired,
     DecisionScheduled,
@@ -14,9 +13,10 @@ from core.jobs.events import (
     EffectSucceeded,
     EffectSuperseded,
 )
-from core.trainjob.conditions import found
-from core.trainjob.decider import TRAINJOB
-from core.trainjob.events import (
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.trainjob.conditions import found
+from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.events import (
     JobSetObserved,
     JobSetVanished,
     ObjectsApplied,
@@ -24,9 +24,9 @@ from core.trainjob.events import (
     TrainAttemptStarted,
     TrainJobEvent,
 )
-from core.trainjob.phases import COMPLETE, FAILED
-from core.trainjob.state import TrainJobState, is_final
-from core.trainjob.status import status
+from jobledger.core.trainjob.phases import COMPLETE, FAILED
+from jobledger.core.trainjob.state import TrainJobState, is_final
+from jobledger.core.trainjob.status.status import status
 from tests.support.rows import check_laws, through_the_log
 
 Id = TypeVar("Id")

@@ -10,21 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from core.jobs.effects import EffectKind, OpenEffect, Outcome
-from core.jobs.observations import DecisionDue, EffectEnded
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import RayJobEvent
-from core.rayjob.observations import (
+from jobledger.core.jobs.observations import DecisionDue, EffectEnded
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.rayjob.observations.observations import (
     ManifestSeen,
     PollNotFound,
     PollUnanswered,
     RayJobObservation,
     SubmitterGone,
 )
-from core.rayjob.phases import ENDED, JobStatus
-from core.rayjob.pod_looks import wanted_look
-from core.rayjob.pods import PodFact
-from core.rayjob.state import RayJobState, wants_poll
+from jobledger.core.rayjob.observations.pods import PodFact
+from jobledger.core.rayjob.phases import ENDED, JobStatus
+from jobledger.core.rayjob.rules.pod_looks import wanted_look
+from jobledger.core.rayjob.state import RayJobState, wants_poll
 from tests.support.rayjob_builders import (
     JOB,
     UNNAMED,

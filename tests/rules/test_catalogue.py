@@ -8,15 +8,17 @@ from typing import get_args
 
 import pytest
 
-from core.catalogue import NAMES, SCHEMA_VERSION, TYPES, read_event
-from core.errors import BrokenChain, UnknownEventType
-from core.jobs import events as shared
-from core.log.upcasting import STEPS
-from core.rayjob import events as rayjob
-from core.rayjob import fact_events, pod_events, recorded_events
-from core.rayjob.events import RayJobEvent
-from core.trainjob import events as trainjob
-from core.trainjob.events import TrainJobEvent
+from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, TYPES, read_event
+from jobledger.core.errors import BrokenChain, UnknownEventType
+from jobledger.core.jobs import events as shared
+from jobledger.core.log.upcasting import STEPS
+from jobledger.core.rayjob.events import facts as fact_events
+from jobledger.core.rayjob.events import lifecycle as rayjob
+from jobledger.core.rayjob.events import pods as pod_events
+from jobledger.core.rayjob.events import recorded as recorded_events
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.trainjob import events as trainjob
+from jobledger.core.trainjob.events import TrainJobEvent
 from tests.support.records import a_stream, an_event
 
 EVENTS = sorted({*get_args(RayJobEvent), *get_args(TrainJobEvent)}, key=lambda cls: cls.__name__)

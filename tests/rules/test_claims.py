@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.claims.rule import Claim, Standing, kinship, overlap, stand
+from jobledger.core.claims.rule import Claim, Standing, kinship, overlap, stand
 
 CLAIMING, ACTING, WAITING = Standing.CLAIMING, Standing.ACTING, Standing.WAITING
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from core.ports.replicas import Replica
-from core.sharing import is_cut_off, quotas, surplus
-from core.values.ids import SHARDS
+from jobledger.core.ports.replicas import Replica
+from jobledger.core.sharing import is_cut_off, quotas, surplus
+from jobledger.core.values.ids import SHARDS
 from tests.support.records import NOON
 
 PATIENCE = timedelta(seconds=6)

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from adapters.memory.clock import SimulatedClock
-from core.values.instants import Instant
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.core.values.instants import Instant
 
 SKEW_SECONDS_MAX = 2.0
 """How far the clock of a process may be from the world's."""

@@ -4,8 +4,8 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from adapters.sandbox.selectors import label_test
-from core.values.documents import Json, Manifest, child, items
+from jobledger.adapters.sandbox.model.selectors import label_test
+from jobledger.core.values.documents import Json, Manifest, child, items
 
 Document = dict[str, Any]
 

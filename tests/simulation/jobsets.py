@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from core.ports.cluster import CONFIGMAPS, JOBSETS, TRAINJOBS
-from core.values.documents import Manifest, child, items, number, text
-from core.values.instants import rfc3339
+from jobledger.core.ports.cluster import CONFIGMAPS, JOBSETS, TRAINJOBS
+from jobledger.core.values.documents import Manifest, child, items, number, text
+from jobledger.core.values.instants import rfc3339
 from tests.simulation.kubernetes import SimulatedApi
 from tests.simulation.nature import Move, Nature
 

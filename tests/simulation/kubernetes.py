@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from uuid import uuid5
 
-from adapters.kube.decoding import with_kind
-from core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RequestInvalid
-from core.ports.cluster import (
+from jobledger.adapters.kube.decoding import with_kind
+from jobledger.core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RequestInvalid
+from jobledger.core.ports.cluster import (
     CORE_EVENTS,
     JOBSETS,
     KUBERNETES_EVENTS,
@@ -24,9 +24,9 @@ from core.ports.cluster import (
     Propagation,
     Resource,
 )
-from core.values.documents import Json, Manifest, child, text
-from core.values.ids import NAMESPACE
-from core.values.instants import Instant, rfc3339
+from jobledger.core.values.documents import Json, Manifest, child, text
+from jobledger.core.values.ids import NAMESPACE
+from jobledger.core.values.instants import Instant, rfc3339
 from tests.simulation.documents import (
     Document,
     Path,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar, cast
 
-from core.errors import (
+from jobledger.core.errors import (
     ClusterError,
     ClusterUnreachable,
     LedgerUnavailable,

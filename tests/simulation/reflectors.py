@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from core.ports.cluster import ObjectListener, Resource, Subscription, Watches
-from core.values.documents import Manifest, child, text
-from core.values.instants import Instant
+from jobledger.core.ports.cluster import ObjectListener, Resource, Subscription, Watches
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.instants import Instant
 from tests.simulation.documents import selects
 from tests.simulation.kubernetes import Change, SimulatedApi
 

@@ -6,34 +6,34 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry
 
-from adapters.memory.alarms import MemoryAlarms
-from adapters.service.acting import World
-from adapters.service.carrying_out import Errand, Office
-from adapters.service.confirmations import Confirmations
-from adapters.service.controller import Controller, ControllerParts
-from adapters.service.handover import Handover
-from adapters.service.heralding import Herald
-from adapters.service.inbox import Inbox
-from adapters.service.kind_watches import SyncedKinds
-from adapters.service.leasing import LeaseKeeper
-from adapters.service.live import LiveObjects
-from adapters.service.polls import PollParts, Polls
-from adapters.service.publishing import Publisher
-from adapters.service.sharing import Share
-from adapters.service.sightings import Door
-from adapters.service.slots import Slot, Slots
-from adapters.service.surroundings import Surroundings
-from adapters.service.turn import Turn, TurnParts
-from adapters.service.workers import Workers
-from adapters.telemetry.metrics import Metrics
-from core.ports.cluster import Cluster
-from core.ports.event_store import EventStore
-from core.ports.history import History
-from core.ports.leases import Leases
-from core.ports.pending import PendingDecisions
-from core.ports.ray_jobs import RayJobs
-from core.ports.replicas import Replicas
-from core.values.ids import StreamId
+from jobledger.adapters.memory.alarms import MemoryAlarms
+from jobledger.adapters.service.controller import Controller, ControllerParts
+from jobledger.adapters.service.effects.carrying_out import EffectContext, EffectTask
+from jobledger.adapters.service.effects.context import World
+from jobledger.adapters.service.heads.polls import PollParts, Polls
+from jobledger.adapters.service.loop.handover import Handover
+from jobledger.adapters.service.loop.turn import Turn, TurnParts
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.adapters.service.shards.sharing import Share
+from jobledger.adapters.service.status.event_recorder import EventRecorder
+from jobledger.adapters.service.status.status_writer import Publisher
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.kind_watches import SyncedKinds
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.service.work.slots import Slot, Slots
+from jobledger.adapters.service.work.workers import Workers
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.ports.cluster import Cluster
+from jobledger.core.ports.event_store import EventStore
+from jobledger.core.ports.history import History
+from jobledger.core.ports.leases import Leases
+from jobledger.core.ports.pending import PendingDecisions
+from jobledger.core.ports.ray_jobs import RayJobs
+from jobledger.core.ports.replicas import Replicas
+from jobledger.core.values.ids import StreamId
 from tests.simulation.clocks import SkewedClock
 from tests.simulation.reflectors import Reflectors
 
@@ -64,7 +64,7 @@ class Surrounding:
     """What the driver gives a process besides its ports."""
 
     actor: str
-    door: Door
+    mapper: ObservationMapper
     pause: Callable[[float], bool]
     """Let the world go on for so many seconds; False."""
     dice: Callable[[], float]
@@ -103,14 +103,14 @@ class Replica:
         self.actor, self.ports = around.actor, ports
         self.frozen_until = self.deaf_until = 0.0
         self.clock = ports.clock
-        self.inbox, self.live, self.confirmations = Inbox(), LiveObjects(), Confirmations()
+        self.inbox, self.live, self.confirmations = Inbox(), ObjectCache(), Confirmations()
         self.slots = Slots(ports.store)
         self.leases = LeaseKeeper(
             ports.leases, self.clock, self.actor, LEASE_SECONDS, self._share()
         )
         self.alarms = MemoryAlarms(ports.pending, self.clock, self.leases.shards)
         self.workers = Workers(self.clock, 1)
-        self.herald = Herald(ports.cluster, METRICS, self.actor)
+        self.event_recorder = EventRecorder(ports.cluster, METRICS, self.actor)
         self.polls = Polls(self._poll_parts(around))
         self.handover = self._handover(around)
         self.turn = Turn(self._turn_parts(around), self.handover)
@@ -145,7 +145,7 @@ class Replica:
     def _dropped(self) -> int:
         """Return how many errands wait for their next try of which nobody wants to hear."""
         waiting = [task for *_, task in self.workers._later]  # noqa: SLF001 nobody else asks
-        return sum(isinstance(task, Errand) and task.is_dropped for task in waiting)
+        return sum(isinstance(task, EffectTask) and task.is_dropped for task in waiting)
 
     def _poll_parts(self, around: Surrounding) -> PollParts:
         return PollParts(
@@ -161,8 +161,8 @@ class Replica:
         )
 
     def _handover(self, around: Surrounding) -> Handover:
-        office = Office(
-            world=World(self.ports.cluster, self.ports.ray, self.live, around.door),
+        context = EffectContext(
+            world=World(self.ports.cluster, self.ports.ray, self.live, around.mapper),
             slots=self.slots,
             inbox=self.inbox,
             clock=self.clock,
@@ -174,12 +174,12 @@ class Replica:
             self.ports.cluster, self.live, self.inbox, self.clock, METRICS, self.leases.may_act
         )
         return _ToldHandover(
-            office=office,
+            context=context,
             workers=self.workers,
             publisher=publisher,
             polls=self.polls,
             alarms=self.alarms,
-            herald=self.herald.announce,
+            event_recorder=self.event_recorder.announce,
             resumed=around.resumed,
         )
 
@@ -209,13 +209,13 @@ class Replica:
                 workers=self.workers,
                 polls=self.polls,
                 alarms=self.alarms,
-                herald=self.herald,
+                event_recorder=self.event_recorder,
                 handover=self.handover,
                 history=self.ports.history,
                 watches=self.ports.watches,
                 clock=self.clock,
-                surroundings=Surroundings(
-                    around.door,
+                handlers=EventHandlers(
+                    around.mapper,
                     self.inbox,
                     self.live,
                     self.confirmations,

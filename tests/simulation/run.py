@@ -150,7 +150,7 @@ class Run:
         if len(replica.polls):
             yield 1.5, f"{name} poll", replica.polls.run_once
         yield 1.0, f"{name} alarms", lambda: len(replica.alarms.fire_due()) > 0
-        yield 0.2, f"{name} herald", replica.herald.run_once
+        yield 0.2, f"{name} herald", replica.event_recorder.run_once
         yield 0.6, f"{name} renews", replica.controller.renew_leases
         yield 0.2, f"{name} sums up", replica.controller.sum_up
         yield 0.1, f"{name} looks around", replica.controller.look_around
@@ -274,7 +274,7 @@ class Run:
             ("worker", replica.workers.run_once),
             ("poll", replica.polls.run_once),
             ("alarms", lambda: len(replica.alarms.fire_due()) > 0),
-            ("herald", replica.herald.run_once),
+            ("herald", replica.event_recorder.run_once),
         )
         for name, run_once in parts:
             while self._did(f"{replica.actor} {name}", run_once):

@@ -6,8 +6,8 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from core.ports.cluster import CLUSTER_TRAINING_RUNTIMES, TRAINJOBS
-from core.values.documents import Manifest, child, text
+from jobledger.core.ports.cluster import CLUSTER_TRAINING_RUNTIMES, TRAINJOBS
+from jobledger.core.values.documents import Manifest, child, text
 from tests.simulation.kubernetes import SimulatedApi
 from tests.simulation.nature import Move
 from tests.simulation.users import NAMESPACE, SECRET

@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import TypeVar
 
-from adapters.rebuilding import compare
-from core.jobs.events import (
+from jobledger.adapters.rebuilding import compare
+from jobledger.core.jobs.events import (
     DecisionCancelled,
     DecisionFired,
     DecisionScheduled,
@@ -13,16 +13,23 @@ from core.jobs.events import (
     EffectSucceeded,
     EffectSuperseded,
 )
-from core.log.chain import canonical
-from core.ports.cluster import CONFIGMAPS, JOBSETS, TRAINJOBS
-from core.trainjob.conditions import found, is_true
-from core.trainjob.decider import TRAINJOB
-from core.trainjob.phases import COMPLETE, CREATED, DEADLINE_EXCEEDED, FAILED, SUSPENDED, Phase
-from core.trainjob.runtimes import trainjob_owner
-from core.trainjob.state import TrainJobState, is_final, is_open
-from core.trainjob.status import FIELDS, status
-from core.values.documents import Manifest, child, text
-from core.values.ids import StreamId
+from jobledger.core.log.chain import canonical
+from jobledger.core.ports.cluster import CONFIGMAPS, JOBSETS, TRAINJOBS
+from jobledger.core.trainjob.building.runtimes import trainjob_owner
+from jobledger.core.trainjob.conditions import found, is_true
+from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.phases import (
+    COMPLETE,
+    CREATED,
+    DEADLINE_EXCEEDED,
+    FAILED,
+    SUSPENDED,
+    Phase,
+)
+from jobledger.core.trainjob.state import TrainJobState, is_final, is_open
+from jobledger.core.trainjob.status.status import FIELDS, status
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.ids import StreamId
 from tests.simulation.follower import require
 from tests.simulation.jobsets import ended
 from tests.simulation.train_witness import TrainStory

@@ -3,21 +3,21 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from adapters.service.status_faces import FACES
-from core.catalogue import read_event
-from core.jobs.effects import EffectKind
-from core.jobs.events import EffectRequested
-from core.log.chain import canonical
-from core.log.envelope import EventRecord
-from core.ports.cluster import JOBSETS
-from core.trainjob.decider import TRAINJOB
-from core.trainjob.events import TrainJobEvent
-from core.trainjob.phases import CREATED, TERMINAL
-from core.trainjob.runtimes import trainjob_owner
-from core.trainjob.state import TrainJobState, is_final
-from core.trainjob.status import status
-from core.values.documents import Manifest, items, text
-from core.values.ids import StreamId
+from jobledger.adapters.service.status.writer_by_kind import FACES
+from jobledger.core.catalogue import read_event
+from jobledger.core.jobs.events import EffectRequested
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.log.chain import canonical
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.ports.cluster import JOBSETS
+from jobledger.core.trainjob.building.runtimes import trainjob_owner
+from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.events import TrainJobEvent
+from jobledger.core.trainjob.phases import CREATED, TERMINAL
+from jobledger.core.trainjob.state import TrainJobState, is_final
+from jobledger.core.trainjob.status.status import status
+from jobledger.core.values.documents import Manifest, items, text
+from jobledger.core.values.ids import StreamId
 from tests.simulation.follower import Follower, require
 from tests.simulation.kubernetes import Change
 

@@ -7,8 +7,8 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from core.ports.cluster import RAYCLUSTERS, RAYJOBS
-from core.values.documents import Manifest, child, text
+from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
+from jobledger.core.values.documents import Manifest, child, text
 from tests.rules.rayjob.jobs import CLUSTER_SPEC
 from tests.simulation.heads import SimulatedHeads
 from tests.simulation.kubernetes import SimulatedApi

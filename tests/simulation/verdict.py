@@ -2,19 +2,19 @@
 
 from datetime import timedelta
 
-from adapters.rebuilding import compare
-from core.log.chain import GENESIS, canonical, first_fault
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
-from core.rayjob.children import owner_uid
-from core.rayjob.decider import RAYJOB
-from core.rayjob.deletion import covering_rules
-from core.rayjob.phases import FINAL, Phase
-from core.rayjob.spec import DeletionPolicy
-from core.rayjob.state import RayJobState, is_open, selects_cluster
-from core.rayjob.status import FIELDS, status
-from core.values.documents import Manifest, child, text
-from core.values.ids import StreamId
-from core.values.instants import Instant
+from jobledger.adapters.rebuilding import compare
+from jobledger.core.log.chain import GENESIS, canonical, first_fault
+from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.deletion import covering_rules
+from jobledger.core.rayjob.observations.children import owner_uid
+from jobledger.core.rayjob.phases import FINAL, Phase
+from jobledger.core.rayjob.spec.spec import DeletionPolicy
+from jobledger.core.rayjob.state import RayJobState, is_open, selects_cluster
+from jobledger.core.rayjob.status.status import FIELDS, status
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
 from tests.properties.invariants import (
     check_effects_and_decisions,
     check_one_cluster,

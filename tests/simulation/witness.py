@@ -8,22 +8,22 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from core.catalogue import read_event
-from core.jobs.effects import EffectKind
-from core.jobs.events import EffectRequested
-from core.log.chain import canonical
-from core.log.envelope import EventRecord
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, TRAINJOBS
-from core.ports.event_store import AppendOutcome, AppendResult, EventStore, StreamAppend
-from core.rayjob.children import owner_uid
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import RayJobEvent
-from core.rayjob.names import ATTEMPT_ANNOTATION
-from core.rayjob.phases import FINAL, Phase
-from core.rayjob.state import RayJobState
-from core.rayjob.status import status
-from core.values.documents import Manifest, child, text
-from core.values.ids import StreamId
+from jobledger.core.catalogue import read_event
+from jobledger.core.jobs.events import EffectRequested
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.log.chain import canonical
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, TRAINJOBS
+from jobledger.core.ports.event_store import AppendOutcome, AppendResult, EventStore, StreamAppend
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.rayjob.names import ATTEMPT_ANNOTATION
+from jobledger.core.rayjob.observations.children import owner_uid
+from jobledger.core.rayjob.phases import FINAL, Phase
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.rayjob.status.status import status
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.ids import StreamId
 from tests.simulation.follower import Follower, Violation, require
 from tests.simulation.kubernetes import Change, SimulatedApi
 from tests.simulation.train_witness import TrainWitness

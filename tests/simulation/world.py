@@ -9,19 +9,19 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from adapters.memory.clock import SimulatedClock
-from adapters.memory.event_store import MemoryEventStore
-from adapters.memory.history import MemoryHistory
-from adapters.memory.leases import MemoryLeases
-from adapters.memory.pending import MemoryPendingDecisions
-from adapters.memory.replicas import MemoryReplicas
-from adapters.service.sightings import Door, identify
-from core.jobs.policy import Policy
-from core.ports.cluster import CORE_EVENTS, KUBERNETES_EVENTS, RAYJOBS, TRAINJOBS
-from core.rayjob.children import owner_uid
-from core.trainjob.runtimes import trainjob_owner
-from core.values.documents import Manifest, child, text
-from core.values.ids import shard_of
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.memory.event_store import MemoryEventStore
+from jobledger.adapters.memory.history import MemoryHistory
+from jobledger.adapters.memory.leases import MemoryLeases
+from jobledger.adapters.memory.pending import MemoryPendingDecisions
+from jobledger.adapters.memory.replicas import MemoryReplicas
+from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper, identify
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.ports.cluster import CORE_EVENTS, KUBERNETES_EVENTS, RAYJOBS, TRAINJOBS
+from jobledger.core.rayjob.observations.children import owner_uid
+from jobledger.core.trainjob.building.runtimes import trainjob_owner
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.ids import shard_of
 from tests.simulation.clocks import SkewedClock
 from tests.simulation.heads import SimulatedHeads
 from tests.simulation.jobsets import JobSetNature
@@ -88,7 +88,9 @@ class World:
             submitter_finished_timeout_seconds=FASTER.submitter_finished_timeout_seconds,
             retry_delay_seconds=self.profile.retry_delay_seconds,
         )
-        self._door = Door(cluster=CLUSTER, policy=policy, redaction_key=b"a key of the simulation")
+        self._mapper = ObservationMapper(
+            cluster=CLUSTER, policy=policy, redaction_key=b"a key of the simulation"
+        )
         self._store = WatchedStore(self.log, self.witness)
         self._runs = 0
 
@@ -125,7 +127,7 @@ class World:
         )
         around = Surrounding(
             actor=actor,
-            door=self._door,
+            mapper=self._mapper,
             pause=partial(self._pause, actor),
             dice=self.dice.random,
             resumed=partial(self.witness.on_resumed, actor),

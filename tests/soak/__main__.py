@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from adapters.telemetry.logging import configure_logging
+from jobledger.adapters.telemetry.logging import configure_logging
 from tests.soak.chaos import Chaos
 from tests.soak.ending import check_log, wait_for_the_end
 from tests.soak.flatness import judge, plot

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from random import Random
 
-from adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.logging import get_logger
 from tests.soak.place import Place
 
 log = get_logger(__name__)

@@ -7,8 +7,15 @@ from collections.abc import Callable, Iterator
 
 import psycopg
 
-from core.errors import ClusterError
-from core.ports.cluster import BATCH_JOBS, JOBSETS, RAYCLUSTERS, RAYJOBS, SERVICES, TRAINJOBS
+from jobledger.core.errors import ClusterError
+from jobledger.core.ports.cluster import (
+    BATCH_JOBS,
+    JOBSETS,
+    RAYCLUSTERS,
+    RAYJOBS,
+    SERVICES,
+    TRAINJOBS,
+)
 from tests.soak.place import NAMESPACE, Place
 from tests.support.postgres import plain_url
 from tests.support.processes import jobledger_command

@@ -14,11 +14,11 @@ from http import HTTPStatus
 from http.server import ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-from core.errors import ClusterError, RequestInvalid
-from core.ports.cluster import BATCH_JOBS, JOBSETS, RAYCLUSTERS, Cluster, Resource
-from core.rayjob.names import LABEL_ORIGIN_NAME
-from core.values.documents import Json, Manifest, child, items, text
-from core.values.instants import parse_rfc3339, rfc3339
+from jobledger.core.errors import ClusterError, RequestInvalid
+from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, RAYCLUSTERS, Cluster, Resource
+from jobledger.core.rayjob.names import LABEL_ORIGIN_NAME
+from jobledger.core.values.documents import Json, Manifest, child, items, text
+from jobledger.core.values.instants import parse_rfc3339, rfc3339
 from tests.support.json_handler import JsonHandler
 from tests.support.ray_job_info import told_info
 

@@ -10,9 +10,15 @@ from random import Random
 from typing import Any
 
 from bench.trainjobs import RUNTIME
-from core.errors import ClusterError, ObjectExists
-from core.ports.cluster import CLUSTER_TRAINING_RUNTIMES, RAYJOBS, TRAINJOBS, Cluster, Resource
-from core.values.documents import Manifest, child, items, text
+from jobledger.core.errors import ClusterError, ObjectExists
+from jobledger.core.ports.cluster import (
+    CLUSTER_TRAINING_RUNTIMES,
+    RAYJOBS,
+    TRAINJOBS,
+    Cluster,
+    Resource,
+)
+from jobledger.core.values.documents import Manifest, child, items, text
 from tests.acceptance.jobs import rayjob
 
 KEPT_SECONDS = 20.0

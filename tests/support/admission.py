@@ -2,16 +2,16 @@
 
 from typing import Final
 
-from adapters.sandbox.admission import admit
-from adapters.sandbox.builtin_kinds import BUILTIN_KINDS
-from adapters.sandbox.documents import copy_of
-from adapters.sandbox.kinds import Kinds
-from adapters.sandbox.names import check_name
-from adapters.sandbox.refusals import invalid
-from adapters.sandbox.targets import Target
-from adapters.sandbox.write_options import write_options
-from core.ports.cluster import Resource
-from core.values.documents import Manifest, text
+from jobledger.adapters.sandbox.admission.admission import admit
+from jobledger.adapters.sandbox.admission.builtin_kinds import BUILTIN_KINDS
+from jobledger.adapters.sandbox.model.documents import copy_of
+from jobledger.adapters.sandbox.model.kinds import Kinds
+from jobledger.adapters.sandbox.model.names import check_name
+from jobledger.adapters.sandbox.model.refusals import invalid
+from jobledger.adapters.sandbox.model.targets import Target
+from jobledger.adapters.sandbox.model.write_options import write_options
+from jobledger.core.ports.cluster import Resource
+from jobledger.core.values.documents import Manifest, text
 from tests.support.memory_cluster import refusals
 from tests.support.memory_kinds import custom_kinds
 

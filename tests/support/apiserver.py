@@ -101,8 +101,8 @@ def shared_server(directory: Path, programs_folder: Path) -> Iterator[ApiServer]
     users = (directory / "users.lock").open("ab")
     keeper = None
     try:
-        with (directory / "door.lock").open("ab") as door:
-            fcntl.flock(door, fcntl.LOCK_EX)
+        with (directory / "door.lock").open("ab") as mapper:
+            fcntl.flock(mapper, fcntl.LOCK_EX)
             fcntl.flock(users, fcntl.LOCK_SH)  # waits for a keeper that is just ending
             if not (directory / "ready").exists():
                 keeper = _start_keeper(directory, programs_folder)

@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from unittest.mock import patch
 
-import core.ports
-from adapters.service.carrying_out import Errand
-from core.jobs.effects import EffectKind
-from core.ports.cluster import Resource
-from core.ports.event_store import StreamAppend
+import jobledger.core.ports
+from jobledger.adapters.service.effects.carrying_out import EffectTask
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.ports.cluster import Resource
+from jobledger.core.ports.event_store import StreamAppend
 
 _READS = "it reads only"
 _INSIDE = "it changes this process only, and a process that dies forgets that"
@@ -59,8 +59,8 @@ LOOKS: Mapping[str, str] = {"find_cluster": "it asks the API server only"}
 def ports() -> dict[str, type]:
     """Return every Protocol of `core.ports` by its name."""
     modules = [
-        importlib.import_module(f"{core.ports.__name__}.{found.name}")
-        for found in pkgutil.iter_modules(core.ports.__path__)
+        importlib.import_module(f"{jobledger.core.ports.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(jobledger.core.ports.__path__)
     ]
     return {
         name: item
@@ -115,16 +115,16 @@ _doing = threading.local()
 @contextmanager
 def knowing_effects() -> Iterator[None]:
     """While this is open, `points` can tell on behalf of which effect a port is called."""
-    true_call = Errand.__call__
+    true_call = EffectTask.__call__
 
-    def call(errand: Errand) -> float | None:
-        _doing.kind = errand.effect.wanted.kind
+    def call(effect_task: EffectTask) -> float | None:
+        _doing.kind = effect_task.effect.wanted.kind
         try:
-            return true_call(errand)
+            return true_call(effect_task)
         finally:
             _doing.kind = None
 
-    with patch.object(Errand, "__call__", call):
+    with patch.object(EffectTask, "__call__", call):
         yield
 
 

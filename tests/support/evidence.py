@@ -2,7 +2,7 @@
 
 import hashlib
 
-from core.values.instants import Instant
+from jobledger.core.values.instants import Instant
 
 
 class MemoryEvidence:

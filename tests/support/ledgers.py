@@ -9,28 +9,28 @@ import psycopg
 import pytest
 from sqlalchemy import Engine
 
-from adapters.memory.event_store import MemoryEventStore
-from adapters.memory.history import MemoryHistory
-from adapters.memory.leases import MemoryLeases
-from adapters.memory.pending import MemoryPendingDecisions
-from adapters.memory.replicas import MemoryReplicas
-from adapters.postgres.embedded import EmbeddedPostgres
-from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
-from adapters.postgres.event_store import PostgresEventStore
-from adapters.postgres.history import PostgresHistory
-from adapters.postgres.leases import PostgresLeases
-from adapters.postgres.pending import PostgresPendingDecisions
-from adapters.postgres.projections import PostgresProjections
-from adapters.postgres.replicas import PostgresReplicas
-from adapters.postgres.schema_version import upgrade
-from core.ports.event_store import EventStore
-from core.ports.history import History
-from core.ports.leases import Leases
-from core.ports.pending import PendingDecisions
-from core.ports.projections import Projections
-from core.ports.replicas import Replicas
-from core.values.ids import SHARDS
-from core.values.instants import Instant
+from jobledger.adapters.memory.event_store import MemoryEventStore
+from jobledger.adapters.memory.history import MemoryHistory
+from jobledger.adapters.memory.leases import MemoryLeases
+from jobledger.adapters.memory.pending import MemoryPendingDecisions
+from jobledger.adapters.memory.replicas import MemoryReplicas
+from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
+from jobledger.adapters.postgres.log.event_store import PostgresEventStore
+from jobledger.adapters.postgres.log.history import PostgresHistory
+from jobledger.adapters.postgres.log.leases import PostgresLeases
+from jobledger.adapters.postgres.log.pending import PostgresPendingDecisions
+from jobledger.adapters.postgres.log.projections import PostgresProjections
+from jobledger.adapters.postgres.log.replicas import PostgresReplicas
+from jobledger.adapters.postgres.schema.version import upgrade
+from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.core.ports.event_store import EventStore
+from jobledger.core.ports.history import History
+from jobledger.core.ports.leases import Leases
+from jobledger.core.ports.pending import PendingDecisions
+from jobledger.core.ports.projections import Projections
+from jobledger.core.ports.replicas import Replicas
+from jobledger.core.values.ids import SHARDS
+from jobledger.core.values.instants import Instant
 from tests.support.postgres import fresh_database, plain_url
 from tests.support.records import NOON, WRITER
 

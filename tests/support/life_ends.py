@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from adapters.rebuilding import LedgerParts, compare
-from adapters.service.slots import fold_slot
-from core.catalogue import read_event
-from core.kinds import kind_of, status
-from core.log.chain import GENESIS, first_fault
-from core.log.envelope import StoredEvent
-from core.ports.history import JobFilter
-from core.rayjob.status import FIELDS
-from core.values.documents import Json, Manifest
-from core.values.ids import StreamId
+from jobledger.adapters.rebuilding import LedgerParts, compare
+from jobledger.adapters.service.work.slots import fold_slot
+from jobledger.core.catalogue import read_event
+from jobledger.core.kinds import kind_of, status
+from jobledger.core.log.chain import GENESIS, first_fault
+from jobledger.core.log.envelope import StoredEvent
+from jobledger.core.ports.history import JobFilter
+from jobledger.core.rayjob.status.status import FIELDS
+from jobledger.core.values.documents import Json, Manifest
+from jobledger.core.values.ids import StreamId
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
 from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import (
     HTTP,

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from core.errors import LedgerUnavailable
-from core.ports.event_store import AppendResult, EventStore, StreamAppend
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.ports.event_store import AppendResult, EventStore, StreamAppend
 
 
 class ForgetfulStore:

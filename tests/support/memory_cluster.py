@@ -16,24 +16,24 @@ from uuid import uuid4
 
 import msgspec
 
-from adapters.kube.decoding import with_kind
-from adapters.kube.errors import Status, status_error
-from adapters.sandbox.builtin_kinds import BUILTIN_KINDS, CRDS, NAMESPACES
-from adapters.sandbox.creation import create
-from adapters.sandbox.deletion import delete, delete_options
-from adapters.sandbox.documents import Document, copy_of
-from adapters.sandbox.garbage import GarbageCollector
-from adapters.sandbox.kinds import Kind, Kinds, StorageKey
-from adapters.sandbox.patches import MERGE
-from adapters.sandbox.patching import apply, patch
-from adapters.sandbox.refusals import Refusal
-from adapters.sandbox.selectors import Test, selection
-from adapters.sandbox.storage import Change, Storage, Version, shown_as
-from adapters.sandbox.targets import Target
-from adapters.sandbox.updates import commit, replacement, update
-from adapters.sandbox.write_options import WriteOptions, write_options
-from core.errors import ObjectExists, ObjectNotFound
-from core.ports.cluster import (
+from jobledger.adapters.kube.decoding import with_kind
+from jobledger.adapters.kube.errors import Status, status_error
+from jobledger.adapters.sandbox.admission.builtin_kinds import BUILTIN_KINDS, CRDS, NAMESPACES
+from jobledger.adapters.sandbox.model.documents import Document, copy_of
+from jobledger.adapters.sandbox.model.kinds import Kind, Kinds, StorageKey
+from jobledger.adapters.sandbox.model.refusals import Refusal
+from jobledger.adapters.sandbox.model.selectors import Test, selection
+from jobledger.adapters.sandbox.model.storage import Change, Storage, Version, shown_as
+from jobledger.adapters.sandbox.model.targets import Target
+from jobledger.adapters.sandbox.model.write_options import WriteOptions, write_options
+from jobledger.adapters.sandbox.patching.patches import MERGE
+from jobledger.adapters.sandbox.writing.creation import create
+from jobledger.adapters.sandbox.writing.deletion import delete, delete_options
+from jobledger.adapters.sandbox.writing.garbage import GarbageCollector
+from jobledger.adapters.sandbox.writing.patching import apply, patch
+from jobledger.adapters.sandbox.writing.updates import commit, replacement, update
+from jobledger.core.errors import ObjectExists, ObjectNotFound
+from jobledger.core.ports.cluster import (
     Cluster,
     ObjectList,
     ObjectListener,
@@ -42,8 +42,8 @@ from core.ports.cluster import (
     Subscription,
     Watches,
 )
-from core.values.documents import Json, Manifest, text
-from core.values.instants import Instant
+from jobledger.core.values.documents import Json, Manifest, text
+from jobledger.core.values.instants import Instant
 from tests.support.memory_kinds import custom_kinds, open_kinds, own_definitions
 
 OURS: Final = "jobledger"

@@ -15,8 +15,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from adapters.postgres.embedded import EmbeddedPostgres
-from adapters.postgres.server_user import temporary_directory
+from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.adapters.postgres.server.user import temporary_directory
 
 _NUMBERS = itertools.count(1)
 

@@ -88,7 +88,7 @@ class Terminal:
 
 def jobledger_command() -> list[str]:
     """Return the words that stand for `jobledger`: the code under test, by this interpreter."""
-    return [sys.executable, "-m", "adapters.cli.main"]
+    return [sys.executable, "-m", "jobledger.adapters.cli.main"]
 
 
 def plain_environment(home: Path, bytecode: Path) -> dict[str, str]:

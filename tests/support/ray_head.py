@@ -10,10 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import unquote
 
-from adapters.memory.ray_jobs import TERMINAL, MemoryRayJobs
-from core.errors import RayJobNotFound, RayJobRefused
-from core.ports.ray_jobs import RayJobInfo, Submission
-from core.values.instants import EPOCH, Instant
+from jobledger.adapters.memory.ray_jobs import TERMINAL, MemoryRayJobs
+from jobledger.core.errors import RayJobNotFound, RayJobRefused
+from jobledger.core.ports.ray_jobs import RayJobInfo, Submission
+from jobledger.core.values.instants import EPOCH, Instant
 
 FIELDS: dict[str, type | tuple[type, ...]] = {
     "entrypoint": str,

@@ -2,7 +2,7 @@
 
 import time
 
-from core.values.documents import Json
+from jobledger.core.values.documents import Json
 
 
 def told_info(submission: str, started: float, run_seconds: float, *, fails: bool) -> Json:

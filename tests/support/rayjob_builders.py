@@ -10,20 +10,20 @@ from datetime import timedelta
 from typing import TypeVar
 from uuid import UUID
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind, OpenEffect, Outcome
-from core.jobs.events import Confirmation
-from core.jobs.observations import (
+from jobledger.core.jobs.events import Confirmation
+from jobledger.core.jobs.observations import (
     DecisionDue,
     EffectEnded,
     NothingNew,
     StatusWritten,
     WatchInterrupted,
 )
-from core.jobs.policy import Policy
-from core.jobs.retry_options import NOTHING_ASKED, RetryOptions
-from core.rayjob import names
-from core.rayjob.observations import (
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
+from jobledger.core.rayjob import names
+from jobledger.core.rayjob.observations.observations import (
     ClusterGone,
     ClusterSeen,
     JobIdentity,
@@ -39,13 +39,13 @@ from core.rayjob.observations import (
     SubmitterGone,
     SubmitterSeen,
 )
-from core.rayjob.phases import JobStatus
-from core.rayjob.pods import PodFact, PodLook
-from core.rayjob.spec import RayJobSpec, SubmissionMode
-from core.rayjob.state import RayJobState
-from core.values.documents import Manifest
-from core.values.ids import ObservationId, observation_id
-from core.values.instants import Instant, rfc3339
+from jobledger.core.rayjob.observations.pods import PodFact, PodLook
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.spec.spec import RayJobSpec, SubmissionMode
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import ObservationId, observation_id
+from jobledger.core.values.instants import Instant, rfc3339
 from tests.support.records import NOON
 from tests.support.rows import STREAM, Reply
 

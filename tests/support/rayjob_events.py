@@ -1,19 +1,19 @@
 """Events of `then`: their instant and ids are left to the rules, the rest has defaults."""
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.events import (
+from jobledger.core.jobs.events import (
     DecisionCancelled,
     DecisionFired,
     DecisionScheduled,
     EffectRequested,
     EffectSuperseded,
 )
-from core.jobs.events import EffectSucceeded as Succeeded
-from core.jobs.failures import FailureClass
-from core.jobs.policy import Policy
-from core.jobs.retry import Blame
-from core.rayjob.events import (
+from jobledger.core.jobs.events import EffectSucceeded as Succeeded
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.retry import Blame
+from jobledger.core.rayjob.events.lifecycle import (
     AttemptFailed,
     AttemptReachedRunning,
     AttemptStarted,
@@ -27,10 +27,10 @@ from core.rayjob.events import (
     SubmitterFinished,
     SubmitterObserved,
 )
-from core.rayjob.failure_class import by_reason
-from core.rayjob.observations import ManifestSeen
-from core.rayjob.phases import JobStatus
-from core.values.documents import Manifest
+from jobledger.core.rayjob.observations.observations import ManifestSeen
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.rules.failure_class import by_reason
+from jobledger.core.values.documents import Manifest
 from tests.support.rayjob_builders import (
     ADDRESS,
     JOB,

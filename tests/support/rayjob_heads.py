@@ -1,6 +1,6 @@
 """Looks at the Pod of the head, as `tests.support.rayjob_builders` has those at the rest."""
 
-from core.rayjob.observations import HeadPodGone, HeadPodSeen
+from jobledger.core.rayjob.observations.observations import HeadPodGone, HeadPodSeen
 from tests.support.rayjob_builders import UNNAMED, after, cluster_of, named
 
 

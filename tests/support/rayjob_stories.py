@@ -4,9 +4,9 @@ Attempt n begins `PACE` seconds after attempt n - 1; within it the RayCluster is
 ready after 10 s, the submitter made after 11 s.
 """
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.spec import SubmissionMode
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.spec.spec import SubmissionMode
 from tests.support.rayjob_builders import (
     HTTP,
     INTERACTIVE,

@@ -7,15 +7,15 @@ from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
 
-from core.catalogue import NAMES, SCHEMA_VERSION, read_event
-from core.forensics.dossier import Dossier, reader_of
-from core.log.chain import GENESIS
-from core.log.envelope import EventRecord, StoredEvent
-from core.log.recording import NamedEvent, Tail, Writer, record
-from core.ports.event_store import StreamAppend
-from core.projections.view import View, advance
-from core.rayjob.decider import RAYJOB
-from core.values.ids import stream_id
+from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, read_event
+from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
+from jobledger.core.log.chain import GENESIS
+from jobledger.core.log.envelope import EventRecord, StoredEvent
+from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.ports.event_store import StreamAppend
+from jobledger.core.projections.view import View, advance
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.values.ids import stream_id
 from tests.support import rayjob_builders
 from tests.support.ledgers import Ledger
 from tests.support.records import NOON

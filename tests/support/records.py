@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid5
 
-from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
-from core.log.chain import GENESIS, data_sha, link
-from core.log.envelope import EventRecord
-from core.ports.event_store import StreamAppend
-from core.values.documents import Manifest
-from core.values.ids import (
+from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
+from jobledger.core.log.chain import GENESIS, data_sha, link
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.ports.event_store import StreamAppend
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import (
     NAMESPACE,
     DecisionId,
     EffectId,
@@ -22,7 +22,7 @@ from core.values.ids import (
     shard_of,
     stream_id,
 )
-from core.values.instants import Instant
+from jobledger.core.values.instants import Instant
 
 NOON: Instant = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

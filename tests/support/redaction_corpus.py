@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.log.redaction import Redactor, secrets_in
-from core.values.documents import Json
+from jobledger.core.log.redaction.redact import Redactor, secrets_in
+from jobledger.core.values.documents import Json
 
 FOLDER = Path(__file__).parent.parent / "redaction_corpus"
 KEY = b"a key of the installation, 32 by"

@@ -6,8 +6,8 @@ A container whose environment or volumes refer to one that is not there never st
 
 from collections.abc import Iterator
 
-from core.ports.cluster import CONFIGMAPS, SECRETS, Cluster, Resource
-from core.values.documents import Json, Manifest, child, items, text
+from jobledger.core.ports.cluster import CONFIGMAPS, SECRETS, Cluster, Resource
+from jobledger.core.values.documents import Json, Manifest, child, items, text
 
 Reference = tuple[Resource, str]
 

@@ -13,14 +13,14 @@ from uuid import UUID
 
 import pytest
 
-from core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event
-from core.decider import Decider
-from core.jobs import events as shared
-from core.kinds import JobState
-from core.log.chain import GENESIS, canonical, first_fault
-from core.log.recording import NamedEvent, Tail, Writer, record
-from core.projections.view import View, advance
-from core.rayjob.events import (
+from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event
+from jobledger.core.decider import Decider
+from jobledger.core.jobs import events as shared
+from jobledger.core.kinds import JobState
+from jobledger.core.log.chain import GENESIS, canonical, first_fault
+from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.projections.view import View, advance
+from jobledger.core.rayjob.events.lifecycle import (
     JobAdopted,
     JobCompleted,
     JobFailed,
@@ -28,15 +28,15 @@ from core.rayjob.events import (
     RayJobEvent,
     TransitionsMissed,
 )
-from core.rayjob.observations import RayJobObservation
-from core.rayjob.phases import FOLLOWERS
-from core.rayjob.phases import Phase as RayJobPhase
-from core.rayjob.state import RayJobState
-from core.rayjob.status import status
-from core.trainjob.events import TrainJobAdopted
-from core.trainjob.phases import FOLLOWERS as TRAIN_FOLLOWERS
-from core.values.documents import Json
-from core.values.ids import (
+from jobledger.core.rayjob.observations.observations import RayJobObservation
+from jobledger.core.rayjob.phases import FOLLOWERS
+from jobledger.core.rayjob.phases import Phase as RayJobPhase
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.rayjob.status.status import status
+from jobledger.core.trainjob.events import TrainJobAdopted
+from jobledger.core.trainjob.phases import FOLLOWERS as TRAIN_FOLLOWERS
+from jobledger.core.values.documents import Json
+from jobledger.core.values.ids import (
     DecisionId,
     EffectId,
     ObservationId,
@@ -44,7 +44,7 @@ from core.values.ids import (
     effect_id_of,
     observation_id,
 )
-from core.values.instants import Instant
+from jobledger.core.values.instants import Instant
 from tests.support.records import NOON, a_stream
 
 STREAM = a_stream("train")

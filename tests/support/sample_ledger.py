@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import Engine
 
-from adapters.postgres.embedded import EmbeddedPostgres
-from adapters.postgres.engine import REPORT_ROLE, EngineOptions, open_engine
 from bench.sample import load_sample
+from jobledger.adapters.postgres.connection.engine import REPORT_ROLE, EngineOptions, open_engine
+from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
 from tests.support.postgres import fresh_database
 
 

@@ -10,49 +10,49 @@ from dataclasses import dataclass, field, replace
 
 from prometheus_client import CollectorRegistry
 
-from adapters.memory.clock import SimulatedClock
-from adapters.memory.event_store import MemoryEventStore
-from adapters.memory.history import MemoryHistory
-from adapters.memory.leases import MemoryLeases
-from adapters.memory.pending import MemoryPendingDecisions
-from adapters.memory.ray_jobs import MemoryRayJobs
-from adapters.memory.replicas import MemoryReplicas
-from adapters.scheduler.job_store import DecisionJobStore
-from adapters.service.acting import World
-from adapters.service.carrying_out import Office
-from adapters.service.confirmations import Confirmations
-from adapters.service.controller import Controller, ControllerParts
-from adapters.service.handover import Handover
-from adapters.service.hands import Hands
-from adapters.service.heralding import Herald
-from adapters.service.inbox import Inbox
-from adapters.service.kind_watches import SyncedKinds
-from adapters.service.leasing import LeaseKeeper
-from adapters.service.live import LiveObjects
-from adapters.service.polls import PollParts, Polls
-from adapters.service.publishing import Publisher
-from adapters.service.sharing import Share
-from adapters.service.sightings import Door, identify
-from adapters.service.slots import Slots
-from adapters.service.surroundings import Surroundings
-from adapters.service.turn import Turn, TurnParts
-from adapters.service.workers import Workers
-from adapters.telemetry.metrics import Metrics
-from core.errors import ClusterUnreachable, LedgerUnavailable, RayApiUnreachable
-from core.jobs.policy import Policy
-from core.jobs.rows import DecisionRow
-from core.ports.alarms import Alarms, OnDue
-from core.ports.clock import Clock
-from core.ports.cluster import RAYJOBS, Cluster
-from core.ports.event_store import EventStore
-from core.ports.history import History
-from core.ports.leases import Leases
-from core.ports.pending import PendingDecisions
-from core.ports.ray_jobs import RayJobs
-from core.ports.replicas import Replicas
-from core.values.documents import Manifest, child, text
-from core.values.ids import DecisionId, StreamId
-from core.values.instants import Instant
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.memory.event_store import MemoryEventStore
+from jobledger.adapters.memory.history import MemoryHistory
+from jobledger.adapters.memory.leases import MemoryLeases
+from jobledger.adapters.memory.pending import MemoryPendingDecisions
+from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
+from jobledger.adapters.memory.replicas import MemoryReplicas
+from jobledger.adapters.scheduler.job_store import DecisionJobStore
+from jobledger.adapters.service.control.control_policy import ControlPolicy
+from jobledger.adapters.service.controller import Controller, ControllerParts
+from jobledger.adapters.service.effects.carrying_out import EffectContext
+from jobledger.adapters.service.effects.context import World
+from jobledger.adapters.service.heads.polls import PollParts, Polls
+from jobledger.adapters.service.loop.handover import Handover
+from jobledger.adapters.service.loop.turn import Turn, TurnParts
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper, identify
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.adapters.service.shards.sharing import Share
+from jobledger.adapters.service.status.event_recorder import EventRecorder
+from jobledger.adapters.service.status.status_writer import Publisher
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.kind_watches import SyncedKinds
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.service.work.slots import Slots
+from jobledger.adapters.service.work.workers import Workers
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.errors import ClusterUnreachable, LedgerUnavailable, RayApiUnreachable
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.ports.alarms import Alarms, OnDue
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.cluster import RAYJOBS, Cluster
+from jobledger.core.ports.event_store import EventStore
+from jobledger.core.ports.history import History
+from jobledger.core.ports.leases import Leases
+from jobledger.core.ports.pending import PendingDecisions
+from jobledger.core.ports.ray_jobs import RayJobs
+from jobledger.core.ports.replicas import Replicas
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.ids import DecisionId, StreamId
+from jobledger.core.values.instants import Instant
 from tests.support.crash_points import Crash, Fuse, fused
 from tests.support.data_plane import DataPlane
 from tests.support.records import NOON
@@ -62,13 +62,17 @@ LEASE_SECONDS = 15.0
 IDLE_SECONDS = 0.5
 """How much time passes when nobody has anything to do."""
 STEPS_MAX = 3000
-DOOR = Door(cluster="kind", policy=Policy(), redaction_key=b"a key of the tests")
+DOOR = ObservationMapper(cluster="kind", policy=Policy(), redaction_key=b"a key of the tests")
 """For what it says; who works with it takes a copy, because a door learns of other controllers."""
 
 
-def own_door(door: Door = DOOR) -> Door:
+def own_door(mapper: ObservationMapper = DOOR) -> ObservationMapper:
     """Return a door like that one, which has met no other controller."""
-    return replace(door, hands=Hands()) if door.hands is DOOR.hands else door
+    return (
+        replace(mapper, control_policy=ControlPolicy())
+        if mapper.control_policy is DOOR.control_policy
+        else mapper
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,13 +139,13 @@ class Service:
         make_alarms: MakeAlarms = SteppedAlarms,
         *,
         job_kinds: tuple[str, ...] = ("RayJob",),
-        door: Door = DOOR,
+        mapper: ObservationMapper = DOOR,
         job_events_per_hour: int = 6000,
     ) -> None:
-        self.job_kinds, self.door = job_kinds, own_door(door)
+        self.job_kinds, self.mapper = job_kinds, own_door(mapper)
         self.job_events_per_hour = job_events_per_hour
         self.metrics = Metrics(CollectorRegistry())
-        self.inbox, self.live, self.confirmations = Inbox(), LiveObjects(), Confirmations()
+        self.inbox, self.live, self.confirmations = Inbox(), ObjectCache(), Confirmations()
         self.clock, self.slots = clock, Slots(ports.store)
         self.deaf = False
         """Whether it does not hear the API server; what it asks is answered all the same."""
@@ -150,7 +154,7 @@ class Service:
         )
         self.alarms = make_alarms(ports.pending, clock, self.leases)
         self.workers = Workers(clock, 2)
-        self.herald = Herald(ports.cluster, self.metrics, actor)
+        self.event_recorder = EventRecorder(ports.cluster, self.metrics, actor)
         self.polls = Polls(self._poll_parts(ports))
         self.handover = self._handover(ports)
         self.turn = Turn(self._turn_parts(ports, actor), self.handover)
@@ -166,7 +170,7 @@ class Service:
         moved = len(self.inbox) > 0
         self.controller.run_once(wait_seconds=0)
         assert isinstance(self.alarms, SteppedAlarms), "others have threads of their own"
-        parts = (self.workers, self.polls, self.alarms, self.herald)
+        parts = (self.workers, self.polls, self.alarms, self.event_recorder)
         done = [part.run_once() for part in parts]
         return moved or any(done)
 
@@ -190,8 +194,8 @@ class Service:
         )
 
     def _handover(self, ports: Ports) -> Handover:
-        office = Office(
-            world=World(ports.cluster, ports.ray, self.live, self.door),
+        context = EffectContext(
+            world=World(ports.cluster, ports.ray, self.live, self.mapper),
             slots=self.slots,
             inbox=self.inbox,
             clock=self.clock,
@@ -205,15 +209,15 @@ class Service:
             self.clock,
             self.metrics,
             self.leases.may_act,
-            self.door.hands.is_refused,
+            self.mapper.control_policy.is_refused,
         )
         return Handover(
-            office=office,
+            context=context,
             workers=self.workers,
             publisher=publisher,
             polls=self.polls,
             alarms=self.alarms,
-            herald=self.herald.announce,
+            event_recorder=self.event_recorder.announce,
         )
 
     def _turn_parts(self, ports: Ports, actor: str) -> TurnParts:
@@ -247,13 +251,13 @@ class Service:
                 workers=self.workers,
                 polls=self.polls,
                 alarms=self.alarms,
-                herald=self.herald,
+                event_recorder=self.event_recorder,
                 handover=self.handover,
                 history=ports.history,
                 watches=watches,
                 clock=self.clock,
-                surroundings=Surroundings(
-                    self.door,
+                handlers=EventHandlers(
+                    self.mapper,
                     self.inbox,
                     self.live,
                     self.confirmations,
@@ -277,7 +281,7 @@ class ServiceWorld:
     exit_codes: list[int] = field(default_factory=list)
     """How the runs of the entrypoint end, one after the other; then successfully."""
     job_kinds: tuple[str, ...] = ("RayJob",)
-    door: Door = DOOR
+    mapper: ObservationMapper = DOOR
     is_shared: bool = False
     """Whether replicas share the work; else one stands by."""
     job_events_per_hour: int = 6000
@@ -307,7 +311,7 @@ class ServiceWorld:
             self.clock,
             actor,
             job_kinds=kinds,
-            door=self.door,
+            mapper=self.mapper,
             job_events_per_hour=self.job_events_per_hour,
         )
         service.start()

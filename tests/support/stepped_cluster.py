@@ -4,9 +4,9 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from core.ports.cluster import ObjectListener, Resource
-from core.values.documents import Manifest
-from core.values.instants import Instant
+from jobledger.core.ports.cluster import ObjectListener, Resource
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import Instant
 from tests.support.memory_cluster import Mailbox, MemoryCluster, call
 from tests.support.memory_kinds import RAYJOB_KIND, without_status_fields
 

@@ -8,16 +8,16 @@ from datetime import timedelta
 from typing import Any, TypeAlias
 from unittest.mock import patch
 
-from core.catalogue import NAMES, SCHEMA_VERSION
-from core.jobs.decisions import DecisionKind
-from core.jobs.evidence import ContainerEnd, KeptLog, PodEvidence
-from core.jobs.observations import EvidenceSeen
-from core.log.chain import GENESIS
-from core.log.envelope import EventRecord
-from core.log.recording import NamedEvent, Tail, Writer, record
-from core.trainjob.policy import ConditionStyle, TrainPolicy
-from core.trainjob.spec import RuntimeRef
-from core.values.ids import stream_id
+from jobledger.core.catalogue import NAMES, SCHEMA_VERSION
+from jobledger.core.jobs.evidence.evidence import ContainerEnd, KeptLog, PodEvidence
+from jobledger.core.jobs.observations import EvidenceSeen
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.log.chain import GENESIS
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.trainjob.policy import ConditionStyle, TrainPolicy
+from jobledger.core.trainjob.spec import RuntimeRef
+from jobledger.core.values.ids import stream_id
 from tests.support import trainjobs
 from tests.support.records import NOON
 from tests.support.trainjobs import (

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from adapters.service.sightings import identify
-from core.catalogue import NAMES, read_event
-from core.ports.cluster import CLUSTER_TRAINING_RUNTIMES, CONFIGMAPS, JOBSETS, TRAINJOBS
-from core.values.documents import Manifest, child, items, text
-from core.values.ids import StreamId
+from jobledger.adapters.service.observing.rayjob_observations import identify
+from jobledger.core.catalogue import NAMES, read_event
+from jobledger.core.ports.cluster import CLUSTER_TRAINING_RUNTIMES, CONFIGMAPS, JOBSETS, TRAINJOBS
+from jobledger.core.values.documents import Manifest, child, items, text
+from jobledger.core.values.ids import StreamId
 from tests.support.references import missing_references
 from tests.support.service_world import DOOR, ServiceWorld
 

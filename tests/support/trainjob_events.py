@@ -3,9 +3,7 @@
 The name is that of the event; what is left out is as in a story of `tests.support.trainjobs`.
 """
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.events import (
+from jobledger.core.jobs.events import (
     DecisionCancelled,
     DecisionFired,
     DecisionScheduled,
@@ -15,8 +13,10 @@ from core.jobs.events import (
     EffectSucceeded,
     EffectSuperseded,
 )
-from core.trainjob.conditions import Condition
-from core.trainjob.events import (
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.events import (
     JobsBuildFailed,
     JobsCreationFailed,
     JobSetObserved,
@@ -28,8 +28,8 @@ from core.trainjob.events import (
     TrainJobFailed,
     TrainJobReceived,
 )
-from core.trainjob.observations import JobCounts, JobSetEnd, TrainJobSeen
-from core.values.instants import Instant
+from jobledger.core.trainjob.observations import JobCounts, JobSetEnd, TrainJobSeen
+from jobledger.core.values.instants import Instant
 from tests.support.rows import THIS_DECISION, THIS_EFFECT, WHEN
 from tests.support.trainjobs import COMPLETED_MESSAGE, JOB, after
 

@@ -9,15 +9,21 @@ from datetime import timedelta
 from typing import TypeAlias, TypeVar
 from uuid import UUID
 
-from core.catalogue import NAMES
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind, OpenEffect, Outcome
-from core.jobs.identity import JobIdentity
-from core.jobs.observations import DecisionDue, EffectEnded, StatusWritten, WatchInterrupted
-from core.trainjob.conditions import Condition
-from core.trainjob.decider import TRAINJOB
-from core.trainjob.events import TrainJobEvent
-from core.trainjob.observations import (
+from jobledger.core.catalogue import NAMES
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.observations import (
+    DecisionDue,
+    EffectEnded,
+    StatusWritten,
+    WatchInterrupted,
+)
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome
+from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.events import TrainJobEvent
+from jobledger.core.trainjob.observations import (
     BelongingGone,
     JobCounts,
     JobSetEnd,
@@ -30,15 +36,14 @@ from core.trainjob.observations import (
     TrainJobObservation,
     TrainJobSeen,
 )
-from core.trainjob.outcomes import ApplyOutcome, write_outcome
-from core.trainjob.policy import TrainPolicy
-from core.trainjob.progress import TrainerProgress
-from core.trainjob.spec import RuntimeRef, TrainJobSpec
-from core.trainjob.state import TrainJobState
-from core.trainjob.status import status
-from core.values.documents import Json
-from core.values.ids import ObservationId, observation_id
-from core.values.instants import Instant, rfc3339
+from jobledger.core.trainjob.policy import TrainPolicy
+from jobledger.core.trainjob.progress import TrainerProgress
+from jobledger.core.trainjob.spec import RuntimeRef, TrainJobSpec
+from jobledger.core.trainjob.state import TrainJobState
+from jobledger.core.trainjob.status.status import status
+from jobledger.core.values.documents import Json
+from jobledger.core.values.ids import ObservationId, observation_id
+from jobledger.core.values.instants import Instant, rfc3339
 from tests.support.records import NOON, a_stream
 from tests.support.rows import check_laws, check_projections
 

@@ -26,8 +26,8 @@ class Earlier:
     @property
     def newest_migration(self) -> str:
         """Return the revision of the schema that it needs."""
-        folder = self.place / "adapters" / "postgres" / "migrations" / "versions"
-        return max(file.name for file in folder.glob("[0-9]*.py")).split("_")[0]
+        files = self.place.glob("**/adapters/postgres/migrations/versions/[0-9]*.py")
+        return max(file.name for file in files).split("_")[0]
 
 
 def previous_commit() -> str:
@@ -63,7 +63,17 @@ def build(commit: str, directory: Path) -> Earlier:
     (wheel,) = directory.glob("*.whl")
     with zipfile.ZipFile(wheel) as opened:
         opened.extractall(place)
+    if not (place / "jobledger").exists():
+        _give_the_package(place)
     return Earlier(_git("rev-parse", "--short", commit).decode().strip(), place)
+
+
+def _give_the_package(place: Path) -> None:
+    """Let a program from before there was one package be started as those after it."""
+    command = place / "jobledger" / "adapters" / "cli" / "main.py"
+    command.parent.mkdir(parents=True)
+    (place / "jobledger" / "__init__.py").touch()
+    command.write_text("from adapters.cli.main import main\n\nmain()\n", encoding="utf-8")
 
 
 def _git(*words: str) -> bytes:

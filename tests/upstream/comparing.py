@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from core.values.quantities import parse_quantity
+from jobledger.core.values.quantities import parse_quantity
 
 QUANTITIES = ("limits", "requests", "minResources", "minResource")
 """Fields that hold quantities: `1.50` and `1500m` are one."""

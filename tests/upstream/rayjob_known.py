@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.rayjob.gang import KAI, VOLCANO, YUNIKORN
-from core.rayjob.validation_content import content_problems
-from core.rayjob.validation_types import type_problems
+from jobledger.core.rayjob.manifests.gang_scheduling import KAI, VOLCANO, YUNIKORN
+from jobledger.core.rayjob.validation.content import content_problems
+from jobledger.core.rayjob.validation.types import type_problems
 from tests.upstream.rayjob_cases import Case
 from tests.upstream.rayjobs import Answer, Built, between, ours, theirs
 

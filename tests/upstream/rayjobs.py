@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adapters.service.runtime_env import parse_runtime_env
-from core.ports.ray_jobs import Submission
-from core.rayjob.gang import TASK_GROUPS, VOLCANO, build_pod_group
-from core.rayjob.head_service import build_head_service
-from core.rayjob.installation import Installation
-from core.rayjob.manifests import build_cluster, build_submitter
-from core.rayjob.names import OUR_PREFIX
-from core.rayjob.spec import SubmissionMode, read_spec
-from core.rayjob.submission import build_submission
-from core.rayjob.validation import validate
-from core.values.documents import child
+from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
+from jobledger.core.ports.ray_jobs import Submission
+from jobledger.core.rayjob.manifests.gang_scheduling import TASK_GROUPS, VOLCANO, build_pod_group
+from jobledger.core.rayjob.manifests.head_service import build_head_service
+from jobledger.core.rayjob.manifests.http_submission import build_submission
+from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submitter
+from jobledger.core.rayjob.names import OUR_PREFIX
+from jobledger.core.rayjob.spec.installation import Installation
+from jobledger.core.rayjob.spec.spec import SubmissionMode, read_spec
+from jobledger.core.rayjob.validation.validate import validate
+from jobledger.core.values.documents import child
 from tests.upstream.comparing import differences, plain
 from tests.upstream.rayjob_cases import ADDRESS, Case
 

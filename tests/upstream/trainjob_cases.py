@@ -8,7 +8,7 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.trainjob.plugins.mpi import SSH_DIR
+from jobledger.core.trainjob.plugins.mpi import SSH_DIR
 from tests.upstream.changing import Document
 from tests.upstream.runtime_changes import RUNTIME_CHANGES
 from tests.upstream.trainjob_changes import JOB_CHANGES

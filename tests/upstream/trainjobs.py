@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from adapters.service.plugins import trainjob_plugins
-from core.trainjob.build import build
-from core.trainjob.framework import BuildFailed, Plugin
-from core.trainjob.names import snapshot_name
-from core.trainjob.runtime_validation import UNCHECKED, UNCHECKED_LABEL
+from jobledger.adapters.service.effects.plugins import trainjob_plugins
+from jobledger.core.trainjob.building.build import build
+from jobledger.core.trainjob.building.framework import BuildFailed, Plugin
+from jobledger.core.trainjob.building.runtime_validation import UNCHECKED, UNCHECKED_LABEL
+from jobledger.core.trainjob.names import snapshot_name
 from tests.upstream.comparing import differences, plain
 from tests.upstream.trainjob_cases import Case
 

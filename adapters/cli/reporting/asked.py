@@ -7,14 +7,14 @@ from difflib import get_close_matches
 from typing import NoReturn
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.output import fail
-from adapters.cli.periods import duration, instant
-from adapters.postgres.reporting.catalogue import REPORTS
-from adapters.postgres.reporting.dimensions import BUCKETS
-from adapters.postgres.reporting.report import Question, Report
-from adapters.telemetry.clock import SystemClock
-from core.values.instants import Instant
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.output import fail
+from jobledger.adapters.cli.periods import duration, instant
+from jobledger.adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.postgres.reporting.dimensions import BUCKETS
+from jobledger.adapters.postgres.reporting.report import Question, Report
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.values.instants import Instant
 
 PERIOD = timedelta(days=7)
 """What is reported on if nobody says since when."""

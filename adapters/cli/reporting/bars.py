@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 from rich.text import Text
 
-from adapters.cli.reporting.quantities import quantity, written
-from adapters.postgres.reporting.report import Answer, Column, Row
+from jobledger.adapters.cli.reporting.quantities import quantity, written
+from jobledger.adapters.postgres.reporting.report import Answer, Column, Row
 
 ROWS_MAX = 40
 """At most so many bars."""

@@ -7,11 +7,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.output import console
-from adapters.cli.reporting.options import ReportForm
-from adapters.postgres.reporting.catalogue import REPORTS
-from adapters.postgres.reporting.dimensions import BUCKETS
-from adapters.postgres.reporting.report import Report
+from jobledger.adapters.cli.output import console
+from jobledger.adapters.cli.reporting.options import ReportForm
+from jobledger.adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.postgres.reporting.dimensions import BUCKETS
+from jobledger.adapters.postgres.reporting.report import Report
 
 
 def list_reports(form: ReportForm) -> None:

@@ -10,10 +10,10 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.output import fail
-from adapters.postgres.reporting.report import Answer, Column, Row, Unit, Value
-from core.values.visible_text import visible, visible_json
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.output import fail
+from jobledger.adapters.postgres.reporting.report import Answer, Column, Row, Unit, Value
+from jobledger.core.values.visible_text import visible, visible_json
 
 CALCULATED = ("=", "+", "-", "@", "\t", "\r", "\N{FULLWIDTH EQUALS SIGN}")
 """What a text begins with that a spreadsheet takes for a formula, and runs. Source: OWASP, CSV

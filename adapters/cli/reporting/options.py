@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from adapters.cli.options import LIMIT_MAX
+from jobledger.adapters.cli.options import LIMIT_MAX
 
 Name = Annotated[str, typer.Argument(help="Which report. Without it: a list of them.")]
 Listed = Annotated[bool, typer.Option("--list", help="List the reports.")]

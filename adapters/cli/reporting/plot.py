@@ -9,11 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.output import fail
-from adapters.cli.reporting.quantities import quantity, written
-from adapters.postgres.reporting.buckets import pieces
-from adapters.postgres.reporting.report import Answer, Column, Row, Unit
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.output import fail
+from jobledger.adapters.cli.reporting.quantities import quantity, written
+from jobledger.adapters.postgres.reporting.buckets import pieces
+from jobledger.adapters.postgres.reporting.report import Answer, Column, Row, Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from adapters.cli.reporting.quantities import written
-from adapters.postgres.reporting.report import Answer, Column, Row
+from jobledger.adapters.cli.reporting.quantities import written
+from jobledger.adapters.postgres.reporting.report import Answer, Column, Row
 
 _GAP = 2
 """Cells between two columns."""

@@ -7,15 +7,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.output import console, errors, fail, uncut
-from adapters.cli.reporting.bars import bars
-from adapters.cli.reporting.machine_forms import as_csv, as_json, as_parquet
-from adapters.cli.reporting.options import ReportForm
-from adapters.cli.reporting.quantities import quantity
-from adapters.cli.reporting.table import fitted
-from adapters.postgres.reporting.buckets import lacks_gaps
-from adapters.postgres.reporting.report import Answer, Unit
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.output import console, errors, fail, uncut
+from jobledger.adapters.cli.reporting.bars import bars
+from jobledger.adapters.cli.reporting.machine_forms import as_csv, as_json, as_parquet
+from jobledger.adapters.cli.reporting.options import ReportForm
+from jobledger.adapters.cli.reporting.quantities import quantity
+from jobledger.adapters.cli.reporting.table import fitted
+from jobledger.adapters.postgres.reporting.buckets import lacks_gaps
+from jobledger.adapters.postgres.reporting.report import Answer, Unit
 
 
 def tell(answer: Answer, form: ReportForm, to: Path | None, *, charted: bool | None) -> None:

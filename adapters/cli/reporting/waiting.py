@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from adapters.cli.output import errors
+from jobledger.adapters.cli.output import errors
 
 
 @contextmanager

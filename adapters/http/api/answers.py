@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from core.forensics.explain import Account
-from core.forensics.moment import Moment
-from core.forensics.timeline import Line
-from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from jobledger.core.forensics.story.explain import Account
+from jobledger.core.forensics.story.moment import Moment
+from jobledger.core.forensics.story.timeline import Line
+from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,18 +10,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from adapters.http.api import parameters as asked_for
-from adapters.http.api.answers import JobDetail, JobPage, Problem, TimelinePage
-from adapters.http.api.parameters import Asked, BadRequest, Parameter, job_filter, stream_of
-from adapters.telemetry.logging import get_logger
-from core.errors import JobledgerError, LedgerUnavailable
-from core.forensics.dossier import Dossier
-from core.forensics.explain import Account, explain
-from core.forensics.moment import Moment, at_instant, at_version
-from core.forensics.timeline import timeline
-from core.ports.event_store import EventStore
-from core.ports.evidence import EvidenceStore
-from core.ports.history import History, JobFilter
+from jobledger.adapters.http.api import parameters as asked_for
+from jobledger.adapters.http.api.answers import JobDetail, JobPage, Problem, TimelinePage
+from jobledger.adapters.http.api.parameters import (
+    Asked,
+    BadRequest,
+    Parameter,
+    job_filter,
+    stream_of,
+)
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import JobledgerError, LedgerUnavailable
+from jobledger.core.forensics.bundles.dossier import Dossier
+from jobledger.core.forensics.story.explain import Account, explain
+from jobledger.core.forensics.story.moment import Moment, at_instant, at_version
+from jobledger.core.forensics.story.timeline import timeline
+from jobledger.core.ports.event_store import EventStore
+from jobledger.core.ports.evidence import EvidenceStore
+from jobledger.core.ports.history import History, JobFilter
 
 PREFIX = "/api/v1"
 JSON, PROBLEM = "application/json", "application/problem+json"

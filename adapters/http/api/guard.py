@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from adapters.http.api.application import PREFIX, problem
+from jobledger.adapters.http.api.application import PREFIX, problem
 
 TOKEN_CHARACTERS_MAX = 16_384
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from adapters.http.api.answers import ANSWERS, Problem
-from adapters.http.api.application import ENDPOINTS, JSON, PREFIX, PROBLEM, Endpoint
-from adapters.http.api.parameters import LIMIT_DEFAULT, Parameter, ParameterKind
+from jobledger.adapters.http.api.answers import ANSWERS, Problem
+from jobledger.adapters.http.api.application import ENDPOINTS, JSON, PREFIX, PROBLEM, Endpoint
+from jobledger.adapters.http.api.parameters import LIMIT_DEFAULT, Parameter, ParameterKind
 
 REFUSALS = {
     "400": "A parameter makes no sense.",

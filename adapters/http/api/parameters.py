@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from uuid import UUID
 
-from core.ports.history import JobFilter
-from core.values.ids import StreamId
-from core.values.instants import Instant
+from jobledger.core.ports.history import JobFilter
+from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
 
 LIMIT_DEFAULT, LIMIT_MAX = 50, 500
 TEXT_CHARACTERS_MAX = 253

@@ -7,11 +7,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from adapters.http.api.guard import TooManyTokens
-from adapters.http.api.pace import Pace
-from core.errors import ClusterError
-from core.ports.cluster import Resource
-from core.values.documents import Json, Manifest, child, items, text
+from jobledger.adapters.http.api.guard import TooManyTokens
+from jobledger.adapters.http.api.pace import Pace
+from jobledger.core.errors import ClusterError
+from jobledger.core.ports.cluster import Resource
+from jobledger.core.values.documents import Json, Manifest, child, items, text
 
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenReview")
 ACCESS_REVIEWS = Resource(

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
-from adapters.kube.api_clock import api_server_now
-from adapters.kube.checks.rights import CLAIMS, Right, Wants, how_bad, rights
-from adapters.kube.transport import Transport
-from core.claims.leases import SELECTOR, claim_of, is_recent
-from core.claims.rule import kinship, overlap
-from core.errors import ObjectNotFound, RequestForbidden
-from core.forensics.findings import Check, Finding, error, note, warning
-from core.jobs.whose import WHAT_TO_DO, Refusal
-from core.ports.cluster import (
+from jobledger.adapters.kube.api_clock import api_server_now
+from jobledger.adapters.kube.checks.rights import CLAIMS, Right, Wants, how_bad, rights
+from jobledger.adapters.kube.transport import Transport
+from jobledger.core.claims.leases import SELECTOR, claim_of, is_recent
+from jobledger.core.claims.rule import kinship, overlap
+from jobledger.core.errors import ObjectNotFound, RequestForbidden
+from jobledger.core.forensics.findings import Check, Finding, error, note, warning
+from jobledger.core.jobs.control.control_policy import WHAT_TO_DO, Refusal
+from jobledger.core.ports.cluster import (
     CRDS,
     JOBSETS,
     LEASES,
@@ -21,8 +21,8 @@ from core.ports.cluster import (
     Cluster,
     Resource,
 )
-from core.values.documents import Json, Manifest, child, items, text
-from core.values.instants import Instant
+from jobledger.core.values.documents import Json, Manifest, child, items, text
+from jobledger.core.values.instants import Instant
 
 CLOCK_SECONDS_MAX = 5
 """The header tells whole seconds, and the answer takes its time."""

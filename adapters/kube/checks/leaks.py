@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from core.errors import ObjectNotFound, RequestForbidden
-from core.forensics.findings import Check, Finding, error, warning
-from core.ports.cluster import (
+from jobledger.core.errors import ObjectNotFound, RequestForbidden
+from jobledger.core.forensics.findings import Check, Finding, error, warning
+from jobledger.core.ports.cluster import (
     BATCH_JOBS,
     JOBSETS,
     RAYCLUSTERS,
@@ -15,8 +15,8 @@ from core.ports.cluster import (
     Cluster,
     Resource,
 )
-from core.rayjob.names import LABEL_ORIGIN_KIND, LABEL_ORIGIN_NAME
-from core.values.documents import Manifest, child, items, text
+from jobledger.core.rayjob.names import LABEL_ORIGIN_KIND, LABEL_ORIGIN_NAME
+from jobledger.core.values.documents import Manifest, child, items, text
 
 SECOND_LOOK_SECONDS = 3.0
 """Garbage is collected within a second or two; what is still there then is none that goes."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from core.forensics.findings import Severity
-from core.values.documents import Json, child, items, text
+from jobledger.core.forensics.findings import Severity
+from jobledger.core.values.documents import Json, child, items, text
 
 READING = frozenset({"get", "list", "watch"})
 

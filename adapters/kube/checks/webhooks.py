@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from adapters.kube.checks.cluster import ClusterView
-from core.errors import ObjectNotFound, RequestForbidden
-from core.forensics.findings import Check, Finding, error, note, warning
-from core.ports.cluster import (
+from jobledger.adapters.kube.checks.cluster import ClusterView
+from jobledger.core.errors import ObjectNotFound, RequestForbidden
+from jobledger.core.forensics.findings import Check, Finding, error, note, warning
+from jobledger.core.ports.cluster import (
     CLUSTER_TRAINING_RUNTIMES,
     JOBSETS,
     RAYCLUSTERS,
@@ -15,7 +15,7 @@ from core.ports.cluster import (
     WEBHOOK_CONFIGURATIONS,
     Resource,
 )
-from core.values.documents import Json, Manifest, child, items, text
+from jobledger.core.values.documents import Json, Manifest, child, items, text
 
 _SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
 _PASSING = {

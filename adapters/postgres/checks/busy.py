@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, text
 
-from adapters.postgres.errors import ledger_errors
-from core.values.instants import Instant
+from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.core.values.instants import Instant
 
 _NEWEST = text("SELECT position, clock_timestamp() AS now FROM log_head")
 _RECORDED = text(

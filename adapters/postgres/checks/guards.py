@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from sqlalchemy import Engine
 
-from adapters.postgres.condition import SERVICE_FUNCTIONS
-from adapters.postgres.guards import GuardsFound, guards_of
-from core.forensics.findings import Check, Finding, error, note
+from jobledger.adapters.postgres.schema.guards import GuardsFound, guards_of
+from jobledger.adapters.postgres.verifying.condition import SERVICE_FUNCTIONS
+from jobledger.core.forensics.findings import Check, Finding, error, note
 
 _OURS = ("jobledger_app", "jobledger_report")
 _AS_IT_WAS = (

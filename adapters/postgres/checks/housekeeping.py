@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from adapters.postgres.condition import Condition, TableCondition
-from core.forensics.findings import Check, Finding, error, note, warning
+from jobledger.adapters.postgres.verifying.condition import Condition, TableCondition
+from jobledger.core.forensics.findings import Check, Finding, error, note, warning
 
 DEAD_ROWS_MIN = 10_000
 DEAD_SHARE_MAX = 0.5

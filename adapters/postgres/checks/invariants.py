@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlalchemy import Engine, text
 
-from adapters.postgres.errors import ledger_errors
-from core.forensics.findings import Check, Finding, error, warning
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.retry import NEVER_RETRIED
+from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.core.forensics.findings import Check, Finding, error, warning
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.retries.retry import NEVER_RETRIED
 
 SHOWN_MAX = 5
 """So many jobs are named per finding."""

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Engine, text
 
-from adapters.postgres.errors import ledger_errors
+from jobledger.adapters.postgres.connection.errors import ledger_errors
 
 _OVER = text("""
     SELECT j.uid, j.kind || ' ' || j.namespace || '/' || j.name AS name FROM job j

@@ -1,6 +1,6 @@
 """Views of the controller's own work: decisions, gaps, hours, health."""
 
-from adapters.postgres.report_v1.model import (
+from jobledger.adapters.postgres.report_v1.model import (
     BIGINT,
     DIMENSIONS,
     INSTANT,

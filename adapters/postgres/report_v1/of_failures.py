@@ -1,6 +1,6 @@
 """Views of what went wrong and what that cost: failures, retries."""
 
-from adapters.postgres.report_v1.model import (
+from jobledger.adapters.postgres.report_v1.model import (
     BOOLEAN,
     DIMENSIONS,
     INSTANT,

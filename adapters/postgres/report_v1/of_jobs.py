@@ -1,6 +1,6 @@
 """Views of what became of jobs: jobs, attempts, phases."""
 
-from adapters.postgres.report_v1.model import (
+from jobledger.adapters.postgres.report_v1.model import (
     BIGINT,
     BOOLEAN,
     DIMENSIONS,

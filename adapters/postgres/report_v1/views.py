@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from adapters.postgres.report_v1.model import ReportView
-from adapters.postgres.report_v1.of_controller import DECISIONS, GAPS, HEALTH, HOURS
-from adapters.postgres.report_v1.of_failures import FAILURES, RETRIES, START
-from adapters.postgres.report_v1.of_jobs import ATTEMPTS, JOBS, PHASES
+from jobledger.adapters.postgres.report_v1.model import ReportView
+from jobledger.adapters.postgres.report_v1.of_controller import DECISIONS, GAPS, HEALTH, HOURS
+from jobledger.adapters.postgres.report_v1.of_failures import FAILURES, RETRIES, START
+from jobledger.adapters.postgres.report_v1.of_jobs import ATTEMPTS, JOBS, PHASES
 
 VERSION = "report_v1"
 

@@ -2,8 +2,8 @@
 
 from sqlalchemy import Engine, text
 
-from adapters.postgres.engine import APP_ROLE, REPORT_ROLE
-from adapters.postgres.errors import ledger_errors
+from jobledger.adapters.postgres.connection.engine import APP_ROLE, REPORT_ROLE
+from jobledger.adapters.postgres.connection.errors import ledger_errors
 
 
 def reading_role(engine: Engine) -> str:

@@ -15,13 +15,26 @@ from typing import Any
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from adapters.postgres.errors import describe, ledger_errors
-from adapters.postgres.report_v1.views import VERSION, quoted, schema_of_views
-from adapters.postgres.reporting.buckets import in_time_only, starts, without_gaps
-from adapters.postgres.reporting.dimensions import BUCKETS, STANDARD, expression, key_column
-from adapters.postgres.reporting.report import Answer, Column, Question, Report, Row, Unit, Value
-from core.errors import LedgerMisconfigured, LedgerUnavailable
-from core.values.instants import Instant
+from jobledger.adapters.postgres.connection.errors import describe, ledger_errors
+from jobledger.adapters.postgres.report_v1.views import VERSION, quoted, schema_of_views
+from jobledger.adapters.postgres.reporting.buckets import in_time_only, starts, without_gaps
+from jobledger.adapters.postgres.reporting.dimensions import (
+    BUCKETS,
+    STANDARD,
+    expression,
+    key_column,
+)
+from jobledger.adapters.postgres.reporting.report import (
+    Answer,
+    Column,
+    Question,
+    Report,
+    Row,
+    Unit,
+    Value,
+)
+from jobledger.core.errors import LedgerMisconfigured, LedgerUnavailable
+from jobledger.core.values.instants import Instant
 
 _STATE = "SELECT last_position, lag_events FROM report_v1.controller_health"
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
-from adapters.postgres.reporting.dimensions import BUCKETS
-from adapters.postgres.reporting.report import Question, Report, Row, Value
-from core.values.instants import Instant
+from jobledger.adapters.postgres.reporting.dimensions import BUCKETS
+from jobledger.adapters.postgres.reporting.report import Question, Report, Row, Value
+from jobledger.core.values.instants import Instant
 
 
 def without_gaps(rows: Sequence[Row], report: Report, question: Question) -> Sequence[Row]:

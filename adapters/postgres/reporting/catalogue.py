@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping
 
-from adapters.postgres.reporting.busiest import BUSIEST
-from adapters.postgres.reporting.durations import DURATIONS
-from adapters.postgres.reporting.failures import FAILURES
-from adapters.postgres.reporting.flaky import FLAKY
-from adapters.postgres.reporting.report import Report
-from adapters.postgres.reporting.retries import RETRIES
-from adapters.postgres.reporting.slo import SLO
-from adapters.postgres.reporting.start_latency import START_LATENCY
-from adapters.postgres.reporting.stuck import STUCK
-from adapters.postgres.reporting.waste import WASTE
+from jobledger.adapters.postgres.reporting.durations import DURATIONS
+from jobledger.adapters.postgres.reporting.questions.busiest import BUSIEST
+from jobledger.adapters.postgres.reporting.questions.failures import FAILURES
+from jobledger.adapters.postgres.reporting.questions.flaky import FLAKY
+from jobledger.adapters.postgres.reporting.questions.retries import RETRIES
+from jobledger.adapters.postgres.reporting.questions.slo import SLO
+from jobledger.adapters.postgres.reporting.questions.start_latency import START_LATENCY
+from jobledger.adapters.postgres.reporting.questions.stuck import STUCK
+from jobledger.adapters.postgres.reporting.questions.waste import WASTE
+from jobledger.adapters.postgres.reporting.report import Report
 
 REPORTS: Mapping[str, Report] = {
     report.name: report

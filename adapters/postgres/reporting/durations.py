@@ -1,7 +1,7 @@
 """The report `durations`: how long jobs take from their creation to their end."""
 
-from adapters.postgres.reporting.dimensions import FAMILY, JOB, REASON, STANDARD
-from adapters.postgres.reporting.report import Chart, Column, Dimension, Report, Unit
+from jobledger.adapters.postgres.reporting.dimensions import FAMILY, JOB, REASON, STANDARD
+from jobledger.adapters.postgres.reporting.report import Chart, Column, Dimension, Report, Unit
 
 DURATIONS = Report(
     name="durations",

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from typing import TypeAlias
 
-from core.values.instants import Instant
+from jobledger.core.values.instants import Instant
 
 Value: TypeAlias = str | int | float | bool | datetime | None
 """What a cell of an answer may hold."""

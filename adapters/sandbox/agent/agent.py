@@ -10,15 +10,15 @@ from typing import TypeAlias
 
 import structlog
 
-from adapters.sandbox.agent.addresses import address_for
-from adapters.sandbox.agent.containers import ContainerRun, Terminated
-from adapters.sandbox.agent.environment import ConfigMissing, Surroundings, expanded
-from adapters.sandbox.agent.logs import LogFile, LogServer
-from adapters.sandbox.agent.node import NodeRegistration
-from adapters.sandbox.agent.pod_run import Host, PodRun
-from adapters.sandbox.agent.pod_status import pod_status
-from adapters.sandbox.agent.probes import Exec, Probe, answers
-from adapters.sandbox.agent.processes import (
+from jobledger.adapters.sandbox.agent.addresses import address_for
+from jobledger.adapters.sandbox.agent.logs import LogFile, LogServer
+from jobledger.adapters.sandbox.agent.node import NodeRegistration
+from jobledger.adapters.sandbox.agent.pods.containers import ContainerRun, Terminated
+from jobledger.adapters.sandbox.agent.pods.environment import ConfigMissing, EventHandlers, expanded
+from jobledger.adapters.sandbox.agent.pods.probes import Exec, Probe, answers
+from jobledger.adapters.sandbox.agent.pods.run import Host, PodRun
+from jobledger.adapters.sandbox.agent.pods.status import pod_status
+from jobledger.adapters.sandbox.agent.processes import (
     Command,
     ProcessEnded,
     Processes,
@@ -26,14 +26,14 @@ from adapters.sandbox.agent.processes import (
     ProcessNews,
     ProcessStarted,
 )
-from adapters.sandbox.agent.status_writer import StatusWriter
-from adapters.sandbox.agent.toolbox import make_toolbox
-from adapters.sandbox.controllers.loop import ControllerLoop
-from adapters.sandbox.controllers.store import Store, is_being_deleted, key_of, uid_of
-from adapters.telemetry.clock import SystemClock
-from core.errors import ClusterError
-from core.ports.cluster import PODS, Cluster
-from core.values.documents import Manifest, child, items, text
+from jobledger.adapters.sandbox.agent.status_writer import StatusWriter
+from jobledger.adapters.sandbox.agent.toolbox import make_toolbox
+from jobledger.adapters.sandbox.controllers.loop import ControllerLoop
+from jobledger.adapters.sandbox.controllers.store import Store, is_being_deleted, key_of, uid_of
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.errors import ClusterError
+from jobledger.core.ports.cluster import PODS, Cluster
+from jobledger.core.values.documents import Manifest, child, items, text
 
 NODE_NAME = "sandbox-node"
 PROBE_THREADS = 4
@@ -166,7 +166,7 @@ class NodeAgent:
             return
         if phase in ("Succeeded", "Failed"):
             return
-        run = PodRun(pod, self._host, self._surroundings(pod))
+        run = PodRun(pod, self._host, self._handlers(pod))
         self._runs[uid] = run
         if text(pod, "status", "startTime"):
             _take_over(run)
@@ -231,9 +231,9 @@ class NodeAgent:
         except ClusterError as refused:
             _log.warning("sandbox_pod_not_deleted", pod=key_of(pod), error=str(refused))
 
-    def _surroundings(self, pod: Manifest) -> Surroundings:
+    def _handlers(self, pod: Manifest) -> EventHandlers:
         taken = {run.around.ip for run in self._runs.values()}
-        return Surroundings(
+        return EventHandlers(
             root=self._work_dir / "pods" / uid_of(pod),
             ip=text(pod, "status", "podIP") or address_for(uid_of(pod), taken),
             toolbox=self._toolbox,

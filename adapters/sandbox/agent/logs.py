@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
-from adapters.sandbox.agent.threaded_server import Listener, ThreadedServer
+from jobledger.adapters.sandbox.agent.threaded_server import Listener, ThreadedServer
 
 LOG_ANNOTATION = "sandbox.jobledger.dev/log-url"
 

@@ -1,10 +1,10 @@
 """The Node object of the agent: registered once, confirmed from time to time."""
 
-from adapters.telemetry.clock import SystemClock
-from core.errors import ObjectExists, ObjectNotFound, RequestForbidden, RequestInvalid
-from core.ports.cluster import Cluster, Resource
-from core.values.documents import Json
-from core.values.instants import rfc3339
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.errors import ObjectExists, ObjectNotFound, RequestForbidden, RequestInvalid
+from jobledger.core.ports.cluster import Cluster, Resource
+from jobledger.core.values.documents import Json
+from jobledger.core.values.instants import rfc3339
 
 NODES = Resource("", "v1", "nodes", "Node")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from adapters.sandbox.agent.spawner import MARK
+from jobledger.adapters.sandbox.agent.spawner import MARK
 
 STOP_LIMIT_SECONDS = 20.0
 """After so long the spawner is killed itself; the kernel then kills its children."""

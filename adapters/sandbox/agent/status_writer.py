@@ -2,13 +2,13 @@
 
 import threading
 
-from adapters.sandbox.agent.logs import LOG_ANNOTATION
-from adapters.sandbox.agent.pod_status import holds
-from adapters.sandbox.controllers.loop import ControllerLoop
-from adapters.sandbox.controllers.store import Key, Store, uid_of
-from core.errors import ObjectChanged, ObjectNotFound
-from core.ports.cluster import PODS, Cluster
-from core.values.documents import Json, Manifest, child, text
+from jobledger.adapters.sandbox.agent.logs import LOG_ANNOTATION
+from jobledger.adapters.sandbox.agent.pods.status import holds
+from jobledger.adapters.sandbox.controllers.loop import ControllerLoop
+from jobledger.adapters.sandbox.controllers.store import Key, Store, uid_of
+from jobledger.core.errors import ObjectChanged, ObjectNotFound
+from jobledger.core.ports.cluster import PODS, Cluster
+from jobledger.core.values.documents import Json, Manifest, child, text
 
 
 class StatusWriter:

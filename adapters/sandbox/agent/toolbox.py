@@ -5,8 +5,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from adapters.sandbox.ray import run as ray_command
-from adapters.sandbox.torch import run as torch_command
+from jobledger.adapters.sandbox.ray import run as ray_command
+from jobledger.adapters.sandbox.torch import run as torch_command
 
 
 def make_toolbox(directory: Path) -> Path:
@@ -17,14 +17,14 @@ def make_toolbox(directory: Path) -> Path:
     """
     directory.mkdir(parents=True, exist_ok=True)
     interpreter = shlex.quote(sys.executable)
-    program = shlex.quote(str(Path(ray_command.__file__).resolve()))
+    program = shlex.quote(str(Path(ray_command.__file__).absolute()))
     scripts = {
         "python": f'exec {interpreter} "$@"',
         "python3": f'exec {interpreter} "$@"',
         "ray": f'exec {interpreter} -I -S {program} "$@"',
     }
     if shutil.which("torchrun") is None:
-        launcher = shlex.quote(str(Path(torch_command.__file__).resolve()))
+        launcher = shlex.quote(str(Path(torch_command.__file__).absolute()))
         scripts["torchrun"] = f'exec {interpreter} {launcher} "$@"'
     for name, line in scripts.items():
         script = directory / name

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from core.values.documents import Json, Manifest, items, text
-from core.values.instants import Instant, rfc3339
+from jobledger.core.values.documents import Json, Manifest, items, text
+from jobledger.core.values.instants import Instant, rfc3339
 
 
 def condition_is_true(document: Manifest, kind: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 import structlog
 
-from core.errors import ClusterError
+from jobledger.core.errors import ClusterError
 
 FIRST_RETRY_SECONDS = 0.05
 LAST_RETRY_SECONDS = 30.0

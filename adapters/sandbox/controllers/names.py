@@ -2,7 +2,7 @@
 
 import hashlib
 
-from core.values.documents import Json, Manifest, text
+from jobledger.core.values.documents import Json, Manifest, text
 
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """Source: k8s.io/apimachinery/pkg/util/rand."""

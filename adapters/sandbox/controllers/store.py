@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable
 from typing import TypeAlias
 
-from core.values.documents import Manifest, child, items, text
-from core.values.instants import Instant
+from jobledger.core.values.documents import Manifest, child, items, text
+from jobledger.core.values.instants import Instant
 
 Key: TypeAlias = tuple[str, str]
 """Namespace and name."""

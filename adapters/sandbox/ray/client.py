@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from adapters.sandbox.ray.http_text import open_request
+from jobledger.adapters.sandbox.ray.http_text import open_request
 
 
 class JobClient:

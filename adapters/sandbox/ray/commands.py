@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 
-from adapters.sandbox.ray.arguments import UsageError, parsed
+from jobledger.adapters.sandbox.ray.arguments import UsageError, parsed
 
 VERSION_LINE = "ray, version 2.60.0"
 POLL_SECONDS = 1.0
@@ -53,7 +53,7 @@ def _run(words: list[str]) -> int:
         sys.stdout.write(VERSION_LINE + "\n")
         return 0
     if first == "start":
-        from adapters.sandbox.ray.start import start  # noqa: PLC0415  # pay for one command only
+        from jobledger.adapters.sandbox.ray.start import start  # noqa: PLC0415  # pay for one command only
 
         return start(rest)
     if first == "stop":
@@ -66,15 +66,15 @@ def _run(words: list[str]) -> int:
 
 
 def _health_check(words: list[str]) -> int:
-    from adapters.sandbox.ray.client import JobClient  # noqa: PLC0415  # pay for one command only
+    from jobledger.adapters.sandbox.ray.client import JobClient  # noqa: PLC0415  # pay for one command only
 
     options, _ = parsed(words, _VERBOSE, _COMMON | {"--component"})
     return 0 if JobClient(options.get("--address", "")).is_healthy() else 1
 
 
 def _submit(words: list[str]) -> int:
-    from adapters.sandbox.ray.client import JobClient  # noqa: PLC0415  # pay for one command only
-    from adapters.sandbox.ray.submission import submission_fields  # noqa: PLC0415  # as above
+    from jobledger.adapters.sandbox.ray.client import JobClient  # noqa: PLC0415  # pay for one command only
+    from jobledger.adapters.sandbox.ray.submission import submission_fields  # noqa: PLC0415  # as above
 
     options, entrypoint = parsed(words, _VERBOSE | {"--no-wait"}, _SUBMIT_VALUES)
     if not entrypoint:
@@ -97,7 +97,7 @@ def _status(words: list[str]) -> int:
 
 
 def _logs(words: list[str]) -> int:
-    from adapters.sandbox.ray.client import JobClient  # noqa: PLC0415  # pay for one command only
+    from jobledger.adapters.sandbox.ray.client import JobClient  # noqa: PLC0415  # pay for one command only
 
     options, others = parsed(words, _VERBOSE | {"-f", "--follow"}, _COMMON)
     client, name = JobClient(options.get("--address", "")), _only(others)
@@ -110,7 +110,7 @@ def _logs(words: list[str]) -> int:
 
 
 def _stop(words: list[str]) -> int:
-    from adapters.sandbox.ray.client import JobClient  # noqa: PLC0415  # pay for one command only
+    from jobledger.adapters.sandbox.ray.client import JobClient  # noqa: PLC0415  # pay for one command only
 
     options, others = parsed(words, _VERBOSE | {"--no-wait"}, _COMMON)
     client, name = JobClient(options.get("--address", "")), _only(others)
@@ -134,7 +134,7 @@ def _delete(words: list[str]) -> int:
 
 
 def _list(words: list[str]) -> int:
-    from adapters.sandbox.ray.client import JobClient  # noqa: PLC0415  # pay for one command only
+    from jobledger.adapters.sandbox.ray.client import JobClient  # noqa: PLC0415  # pay for one command only
 
     options, _ = parsed(words, _VERBOSE, _COMMON)
     sys.stdout.write(f"{JobClient(options.get('--address', '')).list()}\n")
@@ -152,7 +152,7 @@ _JOB_COMMANDS = {
 
 
 def _client_and_job(words: list[str]):  # type: ignore[no-untyped-def]  # noqa: ANN202  # the type is imported only when needed
-    from adapters.sandbox.ray.client import JobClient  # noqa: PLC0415  # pay for one command only
+    from jobledger.adapters.sandbox.ray.client import JobClient  # noqa: PLC0415  # pay for one command only
 
     options, others = parsed(words, _VERBOSE, _COMMON)
     return JobClient(options.get("--address", "")), _only(others)

@@ -12,8 +12,8 @@ import socket
 import threading
 import time
 
-from adapters.sandbox.ray.http_text import Request, read_request, send_head
-from adapters.sandbox.ray.jobs import TERMINAL, Submission, Submissions
+from jobledger.adapters.sandbox.ray.http_text import Request, read_request, send_head
+from jobledger.adapters.sandbox.ray.jobs import TERMINAL, Submission, Submissions
 
 RAY_VERSION = "2.60.0"
 """The version whose behaviour this stands in for."""

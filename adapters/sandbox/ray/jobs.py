@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 
-from adapters.sandbox.ray.paths import mounts_of_environment, with_places
+from jobledger.adapters.sandbox.ray.paths import mounts_of_environment, with_places
 
 MAX_MESSAGE_LOG_CHARS = 20_000
 """So much of the log, at most, goes into the message of a failed job."""

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 
-from adapters.sandbox.ray.arguments import tolerant
+from jobledger.adapters.sandbox.ray.arguments import tolerant
 
 DASHBOARD_PORT = 8265
 """Where the job API is served unless `--dashboard-port` says otherwise (Ray's default)."""
@@ -33,7 +33,7 @@ def start(words: list[str]) -> int:
 
 
 def _serve(port: int) -> int:
-    from adapters.sandbox.ray.head import Head  # noqa: PLC0415  # a worker need not pay for it
+    from jobledger.adapters.sandbox.ray.head import Head  # noqa: PLC0415  # a worker need not pay for it
 
     host = os.environ.get("POD_IP") or "127.0.0.1"
     root = f"{os.environ.get('JOBLEDGER_SANDBOX_ROOT') or os.getcwd()}/ray-{os.getpid()}"  # noqa: PTH109  # pathlib costs 8 ms per start

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 
-from adapters.sandbox.ray.arguments import UsageError
+from jobledger.adapters.sandbox.ray.arguments import UsageError
 
 
 def submission_fields(options: dict[str, str], entrypoint: list[str]) -> dict[str, object]:

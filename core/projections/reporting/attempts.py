@@ -3,17 +3,17 @@
 Start, end and outcome are those of the inline projection; here is what it does not carry.
 """
 
-from core.catalogue import JobEvent
-from core.jobs import events as shared
-from core.jobs.effects import EffectKind
-from core.jobs.rows import AttemptRow
-from core.kinds import JobState
-from core.projections.reporting.facts import AttemptFact, PhaseFact, seconds_between
-from core.projections.reporting.found import Found, may_have_run
-from core.projections.reporting.phases import time_in
-from core.rayjob import events as rayjob
-from core.rayjob.state import RayJobState
-from core.values.instants import Instant
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.rows import AttemptRow
+from jobledger.core.kinds import JobState
+from jobledger.core.projections.reporting.facts import AttemptFact, PhaseFact, seconds_between
+from jobledger.core.projections.reporting.found import Found, may_have_run
+from jobledger.core.projections.reporting.phases import time_in
+from jobledger.core.rayjob.events import lifecycle as rayjob
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.values.instants import Instant
 
 QUEUED = frozenset({"Suspending", "Suspended"})
 """States in which a job waits to be admitted, or was paused."""

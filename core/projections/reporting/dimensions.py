@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import Sequence
 
-from core.jobs.identity import JobIdentity
-from core.projections.reporting.facts import Dimension
-from core.trainjob.names import ANCESTOR_LABEL, TRAINER
-from core.trainjob.spec import read_runtime_ref
-from core.values.documents import Manifest, child, items, text
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.projections.reporting.facts import Dimension
+from jobledger.core.trainjob.names import ANCESTOR_LABEL, TRAINER
+from jobledger.core.trainjob.spec import read_runtime_ref
+from jobledger.core.values.documents import Manifest, child, items, text
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 

@@ -6,7 +6,7 @@ The fields are the columns, in their order; units are in the names, or seconds.
 from typing import NamedTuple
 from uuid import UUID
 
-from core.values.instants import Instant
+from jobledger.core.values.instants import Instant
 
 MESSAGE_CHARACTERS_MAX = 500
 

@@ -3,15 +3,19 @@
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from core.catalogue import JobEvent
-from core.jobs.failures import FailureClass
-from core.kinds import JobState
-from core.projections.reporting.facts import MESSAGE_CHARACTERS_MAX, AttemptFact, FailureFact
-from core.rayjob import events as rayjob
-from core.rayjob.failure_class import by_reason
-from core.rayjob.state import RayJobState
-from core.trainjob import events as trainjob
-from core.values.instants import Instant
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.kinds import JobState
+from jobledger.core.projections.reporting.facts import (
+    MESSAGE_CHARACTERS_MAX,
+    AttemptFact,
+    FailureFact,
+)
+from jobledger.core.rayjob.events import lifecycle as rayjob
+from jobledger.core.rayjob.rules.failure_class import by_reason
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.trainjob import events as trainjob
+from jobledger.core.values.instants import Instant
 
 EXIT_CODE_MIN, EXIT_CODE_MAX = -(2**31), 2**31 - 1
 """What the column holds; the head of a user's job may say anything."""

@@ -7,18 +7,22 @@ up to a version and from nothing else.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias, cast
 
-from core.catalogue import JobEvent
-from core.jobs import events as shared
-from core.jobs.effects import EffectKind
-from core.jobs.rows import AttemptRow
-from core.kinds import NOTHING, JobState, evolve, is_open, kind_of
-from core.log.envelope import EventRecord
-from core.projections.executions import attempt_row
-from core.projections.reporting import attempts as of_attempts
-from core.projections.reporting import failures as of_failures
-from core.projections.reporting import work
-from core.projections.reporting.dimensions import dimension_id, dimension_of, image_of_jobset
-from core.projections.reporting.facts import (
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.rows import AttemptRow
+from jobledger.core.kinds import NOTHING, JobState, evolve, is_open, kind_of
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.projections.executions import attempt_row
+from jobledger.core.projections.reporting import attempts as of_attempts
+from jobledger.core.projections.reporting import failures as of_failures
+from jobledger.core.projections.reporting import work
+from jobledger.core.projections.reporting.dimensions import (
+    dimension_id,
+    dimension_of,
+    image_of_jobset,
+)
+from jobledger.core.projections.reporting.facts import (
     ActivityFact,
     AttemptFact,
     DecisionFact,
@@ -28,8 +32,8 @@ from core.projections.reporting.facts import (
     JobFact,
     PhaseFact,
 )
-from core.projections.reporting.failures import Causes, NoCauses
-from core.projections.reporting.found import (
+from jobledger.core.projections.reporting.failures import Causes, NoCauses
+from jobledger.core.projections.reporting.found import (
     ADOPTIONS,
     NOT_FOUND,
     UNKNOWN,
@@ -39,12 +43,12 @@ from core.projections.reporting.found import (
     may_have_run,
     without_guesses,
 )
-from core.projections.reporting.phases import NEW, enter, leave, time_in
-from core.projections.reporting.user_labels import USER_LABELS
-from core.rayjob import events as rayjob
-from core.trainjob import events as trainjob
-from core.values.ids import StreamId
-from core.values.instants import EPOCH, Instant
+from jobledger.core.projections.reporting.phases import NEW, enter, leave, time_in
+from jobledger.core.projections.reporting.user_labels import USER_LABELS
+from jobledger.core.rayjob.events import lifecycle as rayjob
+from jobledger.core.trainjob import events as trainjob
+from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import EPOCH, Instant
 
 Fact: TypeAlias = (
     JobFact | AttemptFact | PhaseFact | FailureFact | DecisionFact | GapFact | ActivityFact

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from core.catalogue import JobEvent
-from core.kinds import JobState
-from core.projections.reporting.facts import AttemptFact
-from core.rayjob import events as rayjob
-from core.rayjob.state import RayJobState
-from core.trainjob import events as trainjob
-from core.trainjob.phases import Phase
-from core.trainjob.state import TrainJobState
-from core.values.instants import Instant
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.kinds import JobState
+from jobledger.core.projections.reporting.facts import AttemptFact
+from jobledger.core.rayjob.events import lifecycle as rayjob
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.trainjob import events as trainjob
+from jobledger.core.trainjob.phases import Phase
+from jobledger.core.trainjob.state import TrainJobState
+from jobledger.core.values.instants import Instant
 
 UNKNOWN = "unknown"
 """Outcome of an attempt whose end was not seen."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from core.projections.reporting.facts import PhaseFact, seconds_between
-from core.values.instants import Instant
+from jobledger.core.projections.reporting.facts import PhaseFact, seconds_between
+from jobledger.core.values.instants import Instant
 
 NEW = "New"
 """How the state before the first is called, which has no name of its own."""

@@ -2,11 +2,11 @@
 
 from datetime import UTC
 
-from core.catalogue import JobEvent
-from core.jobs import events as shared
-from core.projections.reporting.facts import ActivityFact, DecisionFact, GapFact
-from core.rayjob import events as rayjob
-from core.values.instants import Instant
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs import events as shared
+from jobledger.core.projections.reporting.facts import ActivityFact, DecisionFact, GapFact
+from jobledger.core.rayjob.events import lifecycle as rayjob
+from jobledger.core.values.instants import Instant
 
 _COUNTED: dict[type, str] = {
     shared.EffectRequested: "effects_requested",

@@ -1,15 +1,15 @@
 """The plugins that are always on, one module each, and the order in which they are asked."""
 
-from core.trainjob.framework import Plugin, in_order
-from core.trainjob.plugins.coscheduling import Coscheduling
-from core.trainjob.plugins.jax import Jax
-from core.trainjob.plugins.jobset import JobSet
-from core.trainjob.plugins.mpi import Mpi
-from core.trainjob.plugins.plainml import PlainMl
-from core.trainjob.plugins.torch import Torch
-from core.trainjob.plugins.trainer_status import TrainerStatus
-from core.trainjob.plugins.volcano import Volcano
-from core.trainjob.plugins.xgboost import XgBoost
+from jobledger.core.trainjob.building.framework import Plugin, in_order
+from jobledger.core.trainjob.plugins.coscheduling import Coscheduling
+from jobledger.core.trainjob.plugins.jax import Jax
+from jobledger.core.trainjob.plugins.jobset import JobSet
+from jobledger.core.trainjob.plugins.mpi import Mpi
+from jobledger.core.trainjob.plugins.plainml import PlainMl
+from jobledger.core.trainjob.plugins.torch import Torch
+from jobledger.core.trainjob.plugins.trainer_status import TrainerStatus
+from jobledger.core.trainjob.plugins.volcano import Volcano
+from jobledger.core.trainjob.plugins.xgboost import XgBoost
 
 
 def all_plugins(*others: Plugin, status_url: str = "") -> tuple[Plugin, ...]:

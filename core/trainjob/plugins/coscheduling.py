@@ -6,10 +6,10 @@ Source: Trainer v2.3, pkg/runtime/framework/plugins/coscheduling.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.ports.cluster import POD_GROUPS, Resource
-from core.trainjob.framework import ApplyRule, BuiltObject, Info, Plugin
-from core.trainjob.pod_sets import gang_of
-from core.values.documents import Manifest, number
+from jobledger.core.ports.cluster import POD_GROUPS, Resource
+from jobledger.core.trainjob.building.framework import ApplyRule, BuiltObject, Info, Plugin
+from jobledger.core.trainjob.building.pod_sets import gang_of
+from jobledger.core.values.documents import Manifest, number
 
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 SCHEDULE_TIMEOUT_SECONDS = 60

@@ -5,9 +5,9 @@ Source: Trainer v2.3, pkg/runtime/framework/plugins/jax.
 
 from dataclasses import replace
 
-from core.trainjob.framework import Info, Plugin
-from core.trainjob.names import INDEX, MASTER_PORT, NODE, TRAINER, master_address
-from core.values.documents import Manifest, number
+from jobledger.core.trainjob.building.framework import Info, Plugin
+from jobledger.core.trainjob.names import INDEX, MASTER_PORT, NODE, TRAINER, master_address
+from jobledger.core.values.documents import Manifest, number
 
 
 class Jax(Plugin):

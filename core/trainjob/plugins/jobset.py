@@ -6,17 +6,21 @@ Source: Trainer v2.3, pkg/runtime/framework/plugins/jobset (jobset.go, builder.g
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from core.ports.cluster import JOBSETS, Resource
-from core.trainjob.conditions import Condition
-from core.trainjob.framework import ApplyRule, BuiltObject, Info, Plugin
-from core.trainjob.names import DATASET, MODEL, NODE, TRAINER
-from core.trainjob.pod_sets import ContainerChange, PodSet
-from core.trainjob.replicated_jobs import with_job_fields, with_pod, with_pod_metadata
-from core.trainjob.runtime_validation import runtime_problems
-from core.trainjob.upserts import with_env, with_mounts, with_ports, with_volumes
-from core.trainjob.validation import jobset_problems
-from core.values.documents import Json, Manifest, child, items, number, text
-from core.values.instants import EPOCH, parse_rfc3339
+from jobledger.core.ports.cluster import JOBSETS, Resource
+from jobledger.core.trainjob.building.framework import ApplyRule, BuiltObject, Info, Plugin
+from jobledger.core.trainjob.building.pod_sets import ContainerChange, PodSet
+from jobledger.core.trainjob.building.replicated_jobs import (
+    with_job_fields,
+    with_pod,
+    with_pod_metadata,
+)
+from jobledger.core.trainjob.building.runtime_validation import runtime_problems
+from jobledger.core.trainjob.building.upserts import with_env, with_mounts, with_ports, with_volumes
+from jobledger.core.trainjob.building.validation import jobset_problems
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.names import DATASET, MODEL, NODE, TRAINER
+from jobledger.core.values.documents import Json, Manifest, child, items, number, text
+from jobledger.core.values.instants import EPOCH, parse_rfc3339
 
 COPIED = ("StartupPolicyInProgress", "StartupPolicyCompleted", "RestartingJobSet")
 """Conditions of the JobSet that are shown on the TrainJob where plugins may contribute."""

@@ -7,12 +7,18 @@ pkg/runtime/framework/plugins/mpi.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from core.ports.cluster import CONFIGMAPS, SECRETS, Resource
-from core.trainjob.framework import ApplyRule, BuildFailed, BuiltObject, Info, Plugin
-from core.trainjob.names import LAUNCHER, NODE, hostfile_name, ssh_secret_name
-from core.trainjob.pod_sets import PodSet
-from core.trainjob.processes import gpus_of
-from core.values.documents import Manifest, items, number, text
+from jobledger.core.ports.cluster import CONFIGMAPS, SECRETS, Resource
+from jobledger.core.trainjob.building.framework import (
+    ApplyRule,
+    BuildFailed,
+    BuiltObject,
+    Info,
+    Plugin,
+)
+from jobledger.core.trainjob.building.pod_sets import PodSet
+from jobledger.core.trainjob.building.processes import gpus_of
+from jobledger.core.trainjob.names import LAUNCHER, NODE, hostfile_name, ssh_secret_name
+from jobledger.core.values.documents import Manifest, items, number, text
 
 SSH_VOLUME, HOSTFILE_VOLUME = "mpi-ssh-auth", "mpi-hostfile"
 HOSTFILE_DIR, HOSTFILE = "/etc/mpi", "hostfile"

@@ -5,9 +5,9 @@ Source: Trainer v2.3, pkg/runtime/framework/plugins/plainml.
 
 from dataclasses import replace
 
-from core.trainjob.framework import Info, Plugin
-from core.trainjob.names import NODE, TRAINER
-from core.values.documents import child, items, number
+from jobledger.core.trainjob.building.framework import Info, Plugin
+from jobledger.core.trainjob.names import NODE, TRAINER
+from jobledger.core.values.documents import child, items, number
 
 OTHERS = ("torch", "mpi", "jax")
 """Policies that set the number of nodes themselves."""

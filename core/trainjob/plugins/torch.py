@@ -6,12 +6,12 @@ Source: Trainer v2.3, pkg/runtime/framework/plugins/torch.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from core.trainjob.framework import BuildFailed, Info, Plugin
-from core.trainjob.names import INDEX, MASTER_PORT, NODE, TRAINER, master_address
-from core.trainjob.plugins import torchtune
-from core.trainjob.pod_sets import PodSet
-from core.trainjob.processes import gpus_of, per_node
-from core.values.documents import Json, Manifest, child, items, number, text
+from jobledger.core.trainjob.building.framework import BuildFailed, Info, Plugin
+from jobledger.core.trainjob.building.pod_sets import PodSet
+from jobledger.core.trainjob.building.processes import gpus_of, per_node
+from jobledger.core.trainjob.names import INDEX, MASTER_PORT, NODE, TRAINER, master_address
+from jobledger.core.trainjob.plugins import torchtune
+from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 
 RESERVED = (
     "PET_NNODES",

@@ -5,11 +5,11 @@ Source: Trainer v2.3, pkg/runtime/framework/plugins/torch/torchtune.go.
 
 from collections.abc import Iterator
 
-from core.trainjob.framework import Info
-from core.trainjob.names import MASTER_PORT, NODE, master_address
-from core.trainjob.pod_sets import PodSet
-from core.trainjob.processes import AUTO, gpus_of
-from core.values.documents import Manifest, items, number, text
+from jobledger.core.trainjob.building.framework import Info
+from jobledger.core.trainjob.building.pod_sets import PodSet
+from jobledger.core.trainjob.building.processes import AUTO, gpus_of
+from jobledger.core.trainjob.names import MASTER_PORT, NODE, master_address
+from jobledger.core.values.documents import Manifest, items, number, text
 
 COMMAND = ("tune", "run")
 MANAGED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")

@@ -5,11 +5,11 @@ Source: Trainer v2.3, pkg/runtime/framework/plugins/trainjobstatus.
 
 from collections.abc import Sequence
 
-from core.ports.cluster import CONFIGMAPS, Resource
-from core.trainjob.framework import BuiltObject, Info, Plugin
-from core.trainjob.names import TRAINER
-from core.trainjob.reports import AUDIENCE
-from core.values.documents import Manifest, items, text
+from jobledger.core.ports.cluster import CONFIGMAPS, Resource
+from jobledger.core.trainjob.building.framework import BuiltObject, Info, Plugin
+from jobledger.core.trainjob.names import TRAINER
+from jobledger.core.trainjob.reports import AUDIENCE
+from jobledger.core.values.documents import Manifest, items, text
 
 MOUNTED_AT = "/var/run/secrets/kubeflow/trainer"
 VOLUME = "kubeflow-trainer-token"

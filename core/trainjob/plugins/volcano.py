@@ -6,10 +6,10 @@ Source: Trainer v2.3, pkg/runtime/framework/plugins/volcano.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from core.ports.cluster import VOLCANO_POD_GROUPS, Resource
-from core.trainjob.framework import ApplyRule, BuiltObject, Info, Plugin
-from core.trainjob.pod_sets import gang_of
-from core.values.documents import Manifest, number, text
+from jobledger.core.ports.cluster import VOLCANO_POD_GROUPS, Resource
+from jobledger.core.trainjob.building.framework import ApplyRule, BuiltObject, Info, Plugin
+from jobledger.core.trainjob.building.pod_sets import gang_of
+from jobledger.core.values.documents import Manifest, number, text
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"

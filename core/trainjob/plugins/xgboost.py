@@ -5,10 +5,10 @@ Source: Trainer v2.3, pkg/runtime/framework/plugins/xgboost.
 
 from collections.abc import Iterable
 
-from core.trainjob.framework import Info, Plugin
-from core.trainjob.names import INDEX, MASTER_PORT, NODE, TRAINER, master_address
-from core.trainjob.processes import gpus_of
-from core.values.documents import Manifest, items, text
+from jobledger.core.trainjob.building.framework import Info, Plugin
+from jobledger.core.trainjob.building.processes import gpus_of
+from jobledger.core.trainjob.names import INDEX, MASTER_PORT, NODE, TRAINER, master_address
+from jobledger.core.values.documents import Manifest, items, text
 
 RESERVED = ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
 """Names that the trainer's environment must leave to this plugin."""

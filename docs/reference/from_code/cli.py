@@ -6,9 +6,9 @@ from typing import Any
 
 import typer
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.main import app
 from docs.reference.from_code.attributes import attributes, cell, class_words, code, one_line
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.main import app
 
 HEAD = """\
 # Commands

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from adapters.cli.doctor import catalogue
-from core.forensics.findings import Severity
 from docs.reference.from_code.attributes import attributes, cell
+from jobledger.adapters.cli.ledger.doctor import catalogue
+from jobledger.core.forensics.findings import Severity
 
 HEAD = """\
 # What the doctor asks

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from enum import Enum
 
-from core.jobs import decisions, effects, policy, retry
 from docs.reference.from_code.attributes import attributes, cell, class_words, code
+from jobledger.core.jobs import policy
+from jobledger.core.jobs.pending import decisions, effects
+from jobledger.core.jobs.retries import retry
 
 DECISIONS = """\
 # Decisions

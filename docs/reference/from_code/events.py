@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from typing import get_args
 
-from adapters.postgres.tables import event
-from core import catalogue
-from core.jobs.events import Confirmation, SharedEvent
-from core.jobs.policy import Policy
-from core.rayjob.events import FactEvent, LifeEvent
-from core.rayjob.observations import JobIdentity, Problem, SeenStatus
-from core.rayjob.spec import RayJobSpec
-from core.trainjob.conditions import Condition
-from core.trainjob.events import TrainFactEvent, TrainLifeEvent
-from core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
-from core.trainjob.policy import TrainPolicy
-from core.trainjob.spec import RuntimeRef, TrainJobSpec
 from docs.reference.from_code.attributes import attributes, cell, class_words, code
+from jobledger.adapters.postgres.schema.tables import event
+from jobledger.core import catalogue
+from jobledger.core.jobs.events import Confirmation, SharedEvent
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.rayjob.events.lifecycle import FactEvent, LifeEvent
+from jobledger.core.rayjob.observations.observations import JobIdentity, Problem, SeenStatus
+from jobledger.core.rayjob.spec.spec import RayJobSpec
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.events import TrainFactEvent, TrainLifeEvent
+from jobledger.core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
+from jobledger.core.trainjob.policy import TrainPolicy
+from jobledger.core.trainjob.spec import RuntimeRef, TrainJobSpec
 
 HEAD = """\
 # Events

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from core.forensics.failure_rule import FailureRule
-from core.forensics.failure_rules import RULES, UNEXPLAINED
+from jobledger.core.forensics.failures.rule import FailureRule
+from jobledger.core.forensics.failures.rules import RULES, UNEXPLAINED
 
 HEAD = """# Classes of failures
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from adapters.telemetry.metrics import Metrics
 from docs.reference.from_code.attributes import cell
+from jobledger.adapters.telemetry.metrics import Metrics
 
 HEAD = """\
 # Metrics

@@ -3,8 +3,9 @@
 import inspect
 from collections.abc import Iterator
 
-from core.rayjob import ending, phases
-from core.rayjob.phases import FINAL, FOLLOWERS, Phase
+from jobledger.core.rayjob import phases
+from jobledger.core.rayjob.phases import FINAL, FOLLOWERS, Phase
+from jobledger.core.rayjob.rules import attempt_end as ending
 
 HEAD = "# Phases of a RayJob\n"
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from adapters.postgres.engine import REPORT_ROLE
-from adapters.postgres.report_v1.model import ReportView
-from adapters.postgres.report_v1.views import VERSION, VIEWS
-from core.projections.reporting.user_labels import USER_LABELS
 from docs.reference.from_code.attributes import cell
+from jobledger.adapters.postgres.connection.engine import REPORT_ROLE
+from jobledger.adapters.postgres.report_v1.model import ReportView
+from jobledger.adapters.postgres.report_v1.views import VERSION, VIEWS
+from jobledger.core.projections.reporting.user_labels import USER_LABELS
 
 HEAD = f"""\
 # Reporting views

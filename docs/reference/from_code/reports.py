@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from adapters.postgres.reporting.catalogue import REPORTS
-from adapters.postgres.reporting.dimensions import BUCKETS, FILTERS
-from adapters.postgres.reporting.report import Report
 from docs.reference.from_code.attributes import cell
+from jobledger.adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.postgres.reporting.dimensions import BUCKETS, FILTERS
+from jobledger.adapters.postgres.reporting.report import Report
 
 HEAD = """# Reports
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pydantic import AliasChoices, SecretStr
 from pydantic.fields import FieldInfo
 
-from adapters.settings import Settings
 from docs.reference.from_code.attributes import attributes, cell, one_line
 from docs.reference.from_code.cli import commands
+from jobledger.adapters.settings import Settings
 
 HEAD = """\
 # Settings

@@ -6,10 +6,10 @@ from pathlib import Path
 from sqlalchemy import Table
 from sqlalchemy.dialects import postgresql
 
-import adapters.postgres
-from adapters.postgres.engine import APP_ROLE, OLDEST_POSTGRES, REPORT_ROLE
-from adapters.postgres.tables import metadata
+import jobledger.adapters.postgres
 from docs.reference.from_code.attributes import cell
+from jobledger.adapters.postgres.connection.engine import APP_ROLE, OLDEST_POSTGRES, REPORT_ROLE
+from jobledger.adapters.postgres.schema.tables import metadata
 
 HEAD = f"""\
 # The database
@@ -26,7 +26,7 @@ Queries on these tables may have to change with a release, which the change log 
 be relied upon are the [reporting views](report-views.md); the tables `report_…` are behind them.
 """
 
-FUNCTIONS = Path(adapters.postgres.__file__).parent / "sql"
+FUNCTIONS = Path(jobledger.adapters.postgres.__file__).parent / "sql"
 
 
 def tables_page() -> str:

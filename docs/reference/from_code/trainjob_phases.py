@@ -3,9 +3,10 @@
 import inspect
 from collections.abc import Iterator, Mapping
 
-from core.trainjob import framework, phases
-from core.trainjob.phases import ENTERED, FINAL, FOLLOWERS, REASONS, Phase
-from core.trainjob.plugins import all_plugins
+from jobledger.core.trainjob import phases
+from jobledger.core.trainjob.building import framework
+from jobledger.core.trainjob.phases import ENTERED, FINAL, FOLLOWERS, REASONS, Phase
+from jobledger.core.trainjob.plugins import all_plugins
 
 HEAD = "# Conditions and phases of a TrainJob\n"
 

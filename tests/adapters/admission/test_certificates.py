@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from adapters.admission import tls
-from adapters.admission.certificates import (
+from jobledger.adapters.admission import tls
+from jobledger.adapters.admission.certificates import (
     RENEWED_BEFORE_END,
     VALID,
     is_due,
     new_certificate,
 )
-from adapters.admission.reviews import webhook_app
-from adapters.http.server import HttpServer
-from adapters.telemetry.clock import SystemClock
+from jobledger.adapters.admission.reviews import webhook_app
+from jobledger.adapters.http.server import HttpServer
+from jobledger.adapters.telemetry.clock import SystemClock
 
 NAMES = ("localhost",)
 NOW = SystemClock().now()

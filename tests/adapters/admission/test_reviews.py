@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 import urllib3
 
-from adapters.admission.handlers import (
+from jobledger.adapters.admission.handlers import (
     DEFAULT_TRAINJOB,
     VALIDATE_RAYJOB,
     VALIDATE_TRAINJOB,
     Handlers,
 )
-from adapters.admission.reviews import BYTES_MAX, webhook_app
-from adapters.http.server import HttpServer
-from core.errors import ClusterUnreachable
-from core.ports.cluster import Resource
-from core.values.documents import Manifest
+from jobledger.adapters.admission.reviews import BYTES_MAX, webhook_app
+from jobledger.adapters.http.server import HttpServer
+from jobledger.core.errors import ClusterUnreachable
+from jobledger.core.ports.cluster import Resource
+from jobledger.core.values.documents import Manifest
 from tests.rules.jobs.test_admission import NOW, trainjob
 from tests.rules.rayjob.jobs import rayjob
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.settings import OF_THE_SYSTEM, default_data_dir
+from jobledger.adapters.settings import OF_THE_SYSTEM, default_data_dir
 
 
 def no_home() -> Path:

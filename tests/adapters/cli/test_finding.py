@@ -7,12 +7,12 @@ from typing import cast
 import pytest
 import typer
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.finding import find_job
-from core.catalogue import read_event
-from core.jobs.rows import JobRow
-from core.ports.history import History, JobFilter
-from core.projections.view import View, advance
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.finding import find_job
+from jobledger.core.catalogue import read_event
+from jobledger.core.jobs.rows import JobRow
+from jobledger.core.ports.history import History, JobFilter
+from jobledger.core.projections.view import View, advance
 from tests.support.lives import LIVES
 from tests.support.recorded import recorded
 

@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 import typer
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.reporting.machine_forms import as_csv, as_json, as_parquet
-from adapters.cli.reporting.options import ReportForm
-from adapters.cli.reporting.plot import plot
-from adapters.cli.reporting.told import form_for
-from adapters.postgres.reporting.catalogue import REPORTS
-from adapters.postgres.reporting.report import Answer, Row
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.reporting.machine_forms import as_csv, as_json, as_parquet
+from jobledger.adapters.cli.reporting.options import ReportForm
+from jobledger.adapters.cli.reporting.plot import plot
+from jobledger.adapters.cli.reporting.told import form_for
+from jobledger.adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.postgres.reporting.report import Answer, Row
 from tests.adapters.cli.answers import answer
 
 BERLIN = ZoneInfo("Europe/Berlin")

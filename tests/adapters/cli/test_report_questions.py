@@ -3,9 +3,9 @@
 import pytest
 import typer
 
-from adapters.cli.exit_codes import ExitCode
-from adapters.cli.reporting.asked import dimensions
-from adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.reporting.asked import dimensions
+from jobledger.adapters.postgres.reporting.catalogue import REPORTS
 
 
 @pytest.mark.parametrize(

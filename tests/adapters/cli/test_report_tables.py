@@ -5,12 +5,12 @@ import io
 import pytest
 from rich.console import Console
 
-from adapters.cli.reporting.bars import bars
-from adapters.cli.reporting.options import ReportForm
-from adapters.cli.reporting.quantities import duration, quantity
-from adapters.cli.reporting.table import fitted
-from adapters.cli.reporting.told import tell
-from adapters.postgres.reporting.report import Answer, Row, Unit
+from jobledger.adapters.cli.reporting.bars import bars
+from jobledger.adapters.cli.reporting.options import ReportForm
+from jobledger.adapters.cli.reporting.quantities import duration, quantity
+from jobledger.adapters.cli.reporting.table import fitted
+from jobledger.adapters.cli.reporting.told import tell
+from jobledger.adapters.postgres.reporting.report import Answer, Row, Unit
 from tests.adapters.cli.answers import SINCE, answer
 
 IMAGE = "registry.example.com/a-team/with/a-very-long-path/llama-train:2026-11-03"

@@ -3,8 +3,8 @@
 import pytest
 import typer
 
-from adapters.cli.control_options import chosen_control
-from adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.running.control_options import chosen_control
 
 
 @pytest.mark.parametrize(

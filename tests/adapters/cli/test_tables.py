@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from adapters.cli import output
-from adapters.cli.get import COLUMNS
-from adapters.cli.output import Output, show
-from adapters.cli.tables import table, too_wide, whole_lines
+from jobledger.adapters.cli import output
+from jobledger.adapters.cli.jobs.get import COLUMNS
+from jobledger.adapters.cli.output import Output, show
+from jobledger.adapters.cli.tables import table, too_wide, whole_lines
 
 NAME = "rank-train-0001-with-a-name-as-long-as-they-are"
 ROW = dict.fromkeys(COLUMNS, "some-value") | {

@@ -7,8 +7,8 @@ import re
 import pytest
 from rich.text import Text
 
-from adapters.cli import output
-from core.values.visible_text import visible
+from jobledger.adapters.cli import output
+from jobledger.core.values.visible_text import visible
 
 HOSTILE = {
     "a colour": "\x1b[31mred",

@@ -7,12 +7,12 @@ import pytest
 import urllib3
 from starlette.applications import Starlette
 
-from adapters.forensic_wiring import with_api
-from adapters.http.api.guard import Reviewer
-from adapters.http.server import HttpServer
-from core.ports.event_store import EventStore
-from core.ports.evidence import EvidenceStore
-from core.ports.history import History
+from jobledger.adapters.forensic_wiring import with_api
+from jobledger.adapters.http.api.guard import Reviewer
+from jobledger.adapters.http.server import HttpServer
+from jobledger.core.ports.event_store import EventStore
+from jobledger.core.ports.evidence import EvidenceStore
+from jobledger.core.ports.history import History
 from tests.support import rayjob_stories as stories
 from tests.support.evidence import MemoryEvidence
 from tests.support.ledgers import memory_ledger

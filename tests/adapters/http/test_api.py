@@ -10,18 +10,18 @@ import urllib3
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.http.api.answers import JobDetail, JobPage, Problem, TimelinePage
-from adapters.http.api.application import ENDPOINTS, PREFIX
-from adapters.http.api.guard import KnownToken
-from adapters.http.api.openapi import openapi
-from adapters.http.api.parameters import LIMIT_MAX
-from adapters.http.api.review import KubernetesReviewer
-from core.errors import ClusterUnreachable
-from core.forensics.explain import Account
-from core.forensics.moment import Moment
-from core.jobs.rows import JobRow
-from core.ports.cluster import Resource
-from core.values.documents import Manifest
+from jobledger.adapters.http.api.answers import JobDetail, JobPage, Problem, TimelinePage
+from jobledger.adapters.http.api.application import ENDPOINTS, PREFIX
+from jobledger.adapters.http.api.guard import KnownToken
+from jobledger.adapters.http.api.openapi import openapi
+from jobledger.adapters.http.api.parameters import LIMIT_MAX
+from jobledger.adapters.http.api.review import KubernetesReviewer
+from jobledger.core.errors import ClusterUnreachable
+from jobledger.core.forensics.story.explain import Account
+from jobledger.core.forensics.story.moment import Moment
+from jobledger.core.jobs.rows import JobRow
+from jobledger.core.ports.cluster import Resource
+from jobledger.core.values.documents import Manifest
 from tests.adapters.http.conftest import Site, serve
 
 JOBS = f"{PREFIX}/jobs"

@@ -9,15 +9,15 @@ import pytest
 import urllib3
 from prometheus_client import CollectorRegistry
 
-from adapters.http.api import pace
-from adapters.http.api.application import PREFIX
-from adapters.http.api.guard import TooManyTokens
-from adapters.http.api.review import REMEMBERED_MAX, KubernetesReviewer
-from adapters.http.health import health_app
-from adapters.http.patience import WAITING_MAX
-from adapters.http.server import HttpServer
-from core.ports.cluster import Resource
-from core.values.documents import Manifest
+from jobledger.adapters.http.api import pace
+from jobledger.adapters.http.api.application import PREFIX
+from jobledger.adapters.http.api.guard import TooManyTokens
+from jobledger.adapters.http.api.review import REMEMBERED_MAX, KubernetesReviewer
+from jobledger.adapters.http.health import health_app
+from jobledger.adapters.http.patience import WAITING_MAX
+from jobledger.adapters.http.server import HttpServer
+from jobledger.core.ports.cluster import Resource
+from jobledger.core.values.documents import Manifest
 from tests.adapters.http.conftest import serve
 
 ANSWER_SECONDS = 60.0

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from adapters.kube.reflector import Reflector
-from adapters.kube.watch_timing import WatchPace
+from jobledger.adapters.kube.watching.reflector import Reflector
+from jobledger.adapters.kube.watching.timing import WatchPace
 from tests.adapters.kube.samples import QUICK, watch_on
 from tests.contracts.cluster_listener import RecordingListener
 from tests.support.canned_server import CannedServer, Scripted

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.kube.reflector import Reflector
-from adapters.kube.transport import Transport
-from adapters.kube.watch_timing import WatchPace
-from adapters.kube.watches import KubernetesWatches
-from core.ports.cluster import RAYJOBS
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.transport import Transport
+from jobledger.adapters.kube.watching.reflector import Reflector
+from jobledger.adapters.kube.watching.timing import WatchPace
+from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.core.ports.cluster import RAYJOBS
 from tests.contracts.cluster_listener import RecordingListener
 from tests.support.canned_server import CannedServer
 

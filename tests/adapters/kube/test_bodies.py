@@ -5,12 +5,12 @@ from types import MappingProxyType
 
 import pytest
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.kube.transport import encode
-from core.errors import RequestForbidden
-from core.ports.cluster import RAYJOBS
-from core.values.documents import Json
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.transport import encode
+from jobledger.core.errors import RequestForbidden
+from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.values.documents import Json
 from tests.adapters.kube.samples import rayjob
 from tests.support.canned_server import Answer, CannedServer, refusal
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, configure, connect
-from core.errors import ClusterUnreachable
-from core.ports.cluster import RAYJOBS
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, configure, connect
+from jobledger.core.errors import ClusterUnreachable
+from jobledger.core.ports.cluster import RAYJOBS
 from tests.adapters.kube.samples import rayjob
 from tests.support.canned_server import Answer, CannedServer
 

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.kube.decoding import ObjectDecoder
-from adapters.kube.errors import UnreadableAnswer
-from core.ports.cluster import PODS, RAYJOBS
-from core.values.documents import Manifest, child, items
+from jobledger.adapters.kube.decoding import ObjectDecoder
+from jobledger.adapters.kube.errors import UnreadableAnswer
+from jobledger.core.ports.cluster import PODS, RAYJOBS
+from jobledger.core.values.documents import Manifest, child, items
 from tests.adapters.kube.samples import bookmark, rayjob
 from tests.support.canned_server import status, watch_line
 

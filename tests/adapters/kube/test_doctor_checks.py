@@ -9,18 +9,18 @@ import pytest
 import urllib3
 import yaml
 
-from adapters.kube.checks import cluster as of_cluster
-from adapters.kube.checks import leaks
-from adapters.kube.checks.cluster import ClusterView
-from adapters.kube.checks.leaks import Objects
-from adapters.kube.checks.rights import Right, Wants, how_bad, rights
-from adapters.kube.transport import Request, Transport
-from core.claims.leases import manifest_of
-from core.claims.rule import Claim, Standing
-from core.errors import ObjectNotFound, RequestForbidden
-from core.forensics.findings import Finding, Severity
-from core.jobs.whose import Refusal
-from core.ports.cluster import (
+from jobledger.adapters.kube.checks import cluster as of_cluster
+from jobledger.adapters.kube.checks import leaks
+from jobledger.adapters.kube.checks.cluster import ClusterView
+from jobledger.adapters.kube.checks.leaks import Objects
+from jobledger.adapters.kube.checks.rights import Right, Wants, how_bad, rights
+from jobledger.adapters.kube.transport import Request, Transport
+from jobledger.core.claims.leases import manifest_of
+from jobledger.core.claims.rule import Claim, Standing
+from jobledger.core.errors import ObjectNotFound, RequestForbidden
+from jobledger.core.forensics.findings import Finding, Severity
+from jobledger.core.jobs.control.control_policy import Refusal
+from jobledger.core.ports.cluster import (
     BATCH_JOBS,
     CRDS,
     JOBSETS,
@@ -32,7 +32,7 @@ from core.ports.cluster import (
     ObjectList,
     Resource,
 )
-from core.values.documents import Manifest, text
+from jobledger.core.values.documents import Manifest, text
 from tests.house.test_docs import ROOT
 from tests.support.memory_cluster import MemoryCluster
 

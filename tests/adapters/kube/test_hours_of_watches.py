@@ -15,20 +15,20 @@ import urllib3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.kube.decoding import ObjectDecoder
-from adapters.kube.listing import PAGES_MAX, Selection
-from adapters.kube.reflector import Reflector
-from adapters.kube.transport import Request, Transport
-from adapters.kube.watch_timing import WatchPace, WatchTiming
-from adapters.memory.clock import SimulatedClock
-from core.errors import (
+from jobledger.adapters.kube.decoding import ObjectDecoder
+from jobledger.adapters.kube.transport import Request, Transport
+from jobledger.adapters.kube.watching.listing import PAGES_MAX, Selection
+from jobledger.adapters.kube.watching.reflector import Reflector
+from jobledger.adapters.kube.watching.timing import WatchPace, WatchTiming
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.core.errors import (
     ClusterUnreachable,
     RequestForbidden,
     RequestInvalid,
     RequestThrottled,
     VersionExpired,
 )
-from core.ports.cluster import RAYJOBS
+from jobledger.core.ports.cluster import RAYJOBS
 from tests.adapters.kube.samples import bookmark, rayjob
 from tests.contracts.cluster_listener import RecordingListener
 from tests.properties.effort import lighter

@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from core.errors import ClusterUnreachable, RequestThrottled
-from core.ports.cluster import RAYJOBS
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.core.errors import ClusterUnreachable, RequestThrottled
+from jobledger.core.ports.cluster import RAYJOBS
 from tests.adapters.kube.samples import rayjob, transport_to
 from tests.support.canned_server import (
     Answer,

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from adapters.kube.backoff import Backoff
-from adapters.kube.watch_timing import WatchPace
-from adapters.kube.watches import KubernetesWatches
-from adapters.memory.clock import SimulatedClock
-from core.ports.cluster import RAYJOBS
+from jobledger.adapters.kube.watching.backoff import Backoff
+from jobledger.adapters.kube.watching.timing import WatchPace
+from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.core.ports.cluster import RAYJOBS
 from tests.adapters.kube.conftest import Watched
 from tests.adapters.kube.samples import rayjob, transport_to
 from tests.contracts.cluster_listener import RecordingListener

@@ -5,10 +5,10 @@ from typing import Any, cast
 
 import pytest
 
-from adapters.kube.read_only import ReadOnlyCluster
-from adapters.kube.transport import Transport
-from core.errors import RequestForbidden
-from core.ports.cluster import RAYJOBS, Cluster, Resource
+from jobledger.adapters.kube.read_only import ReadOnlyCluster
+from jobledger.adapters.kube.transport import Transport
+from jobledger.core.errors import RequestForbidden
+from jobledger.core.ports.cluster import RAYJOBS, Cluster, Resource
 
 READS = {"get", "list"}
 """What the port offers that changes nothing."""

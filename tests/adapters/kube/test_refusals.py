@@ -2,10 +2,10 @@
 
 import pytest
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.errors import MAX_MESSAGE, UnreadableAnswer, answer_error
-from core import errors
-from core.ports.cluster import RAYJOBS
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.errors import MAX_MESSAGE, UnreadableAnswer, answer_error
+from jobledger.core import errors
+from jobledger.core.ports.cluster import RAYJOBS
 from tests.adapters.kube.samples import rayjob, transport_to
 from tests.support.canned_server import Answer, CannedServer, refusal
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from adapters.kube.client import KubernetesCluster
-from core.errors import (
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.core.errors import (
     ClusterUnreachable,
     ObjectChanged,
     ObjectNotFound,
     RequestInvalid,
     VersionExpired,
 )
-from core.ports.cluster import NAMESPACES, PODS, RAYJOBS
+from jobledger.core.ports.cluster import NAMESPACES, PODS, RAYJOBS
 from tests.adapters.kube.samples import rayjob, transport_to
 from tests.support.canned_server import Answer, CannedServer, list_of, refusal
 

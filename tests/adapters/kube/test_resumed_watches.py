@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from adapters.kube.watch_timing import WatchPace
+from jobledger.adapters.kube.watching.timing import WatchPace
 from tests.adapters.kube.conftest import Watched
 from tests.adapters.kube.samples import bookmark, rayjob
 from tests.support.canned_server import (

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from adapters.kube.watch_timing import WatchPace
+from jobledger.adapters.kube.watching.timing import WatchPace
 from tests.adapters.kube.conftest import Watched
 from tests.adapters.kube.samples import rayjob
 from tests.support.canned_server import Answer, End, Gate, Scripted, Stream, list_of, watch_line

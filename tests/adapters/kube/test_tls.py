@@ -12,11 +12,11 @@ from types import SimpleNamespace
 import pytest
 from kubernetes.config import incluster_config
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.kube.watches import KubernetesWatches
-from core.errors import ClusterUnreachable
-from core.ports.cluster import RAYJOBS
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.core.errors import ClusterUnreachable
+from jobledger.core.ports.cluster import RAYJOBS
 from tests.adapters.kube.samples import QUICK, rayjob
 from tests.contracts.cluster_listener import RecordingListener
 from tests.support.canned_server import Answer, CannedServer, End, Stream, list_of, watch_line

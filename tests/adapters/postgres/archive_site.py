@@ -8,19 +8,19 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from adapters.forensics import signing
-from adapters.forensics.archive_files import bundles
-from adapters.forensics.archived_log import ArchivedLog
-from adapters.forensics.archiving import ArchiveParts, Left, archive
-from adapters.forensics.sealed import SealOptions, check_seals, seal_new
-from adapters.ledger_wiring import Ledger as OpenedLedger
-from adapters.ledger_wiring import open_ledger
-from adapters.postgres.archives import PostgresArchives, Retention
-from adapters.postgres.engine import open_engine
-from adapters.postgres.verify import verify
-from core.forensics.seals import Seal
-from core.values.ids import StreamId
-from core.values.instants import Instant
+from jobledger.adapters.forensics import signing
+from jobledger.adapters.forensics.archive_files import bundles
+from jobledger.adapters.forensics.archived_log import ArchivedLog
+from jobledger.adapters.forensics.archiving import ArchiveParts, Left, archive
+from jobledger.adapters.forensics.sealed import SealOptions, check_seals, seal_new
+from jobledger.adapters.ledger_wiring import Ledger as OpenedLedger
+from jobledger.adapters.ledger_wiring import open_ledger
+from jobledger.adapters.postgres.archive.archives import PostgresArchives, Retention
+from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.verifying.verify import verify
+from jobledger.core.forensics.seals.seals import Seal
+from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import postgres_ledger, tampering
 from tests.support.rayjob_builders import manifest_gone

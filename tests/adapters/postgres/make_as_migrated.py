@@ -4,9 +4,9 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from adapters.postgres import guards
-from adapters.postgres.engine import open_engine
-from adapters.postgres.schema_version import upgrade
+from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.schema import guards
+from jobledger.adapters.postgres.schema.version import upgrade
 from tests.support.postgres import fresh_database, running_server
 
 PLACE = Path(guards.__file__).with_name("as_migrated.json")

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from adapters.forensics import signing
-from adapters.forensics.sealed import SealOptions, SealReport, check_seals, seal_new
-from adapters.postgres.seals import PostgresSeals
-from core.forensics.sealing import SealFault
-from core.forensics.seals import Seal
+from jobledger.adapters.forensics import signing
+from jobledger.adapters.forensics.sealed import SealOptions, SealReport, check_seals, seal_new
+from jobledger.adapters.postgres.verifying.seals import PostgresSeals
+from jobledger.core.forensics.seals.sealing import SealFault
+from jobledger.core.forensics.seals.seals import Seal
 from tests.support.ledgers import Ledger, postgres_ledger, tampering
 from tests.support.records import NOON, StreamWriter, a_stream
 

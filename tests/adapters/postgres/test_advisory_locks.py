@@ -8,14 +8,15 @@ import pytest
 from alembic.config import Config
 from sqlalchemy import Engine
 
-from adapters.postgres import report_projector, schema_version
-from adapters.postgres.archives import PostgresArchives
-from adapters.postgres.engine import open_engine
-from adapters.postgres.report_projector import ReportService
-from adapters.postgres.report_rebuild import rebuild_reports
-from adapters.postgres.report_rows import report_lag
 from bench.population.life import RULES
-from core.errors import LedgerMisconfigured, LedgerUnavailable
+from jobledger.adapters.postgres.archive.archives import PostgresArchives
+from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.reports import projector as report_projector
+from jobledger.adapters.postgres.reports.projector import ReportService
+from jobledger.adapters.postgres.reports.rebuild import rebuild_reports
+from jobledger.adapters.postgres.reports.rows import report_lag
+from jobledger.adapters.postgres.schema import version as schema_version
+from jobledger.core.errors import LedgerMisconfigured, LedgerUnavailable
 from tests.support.postgres import plain_url
 from tests.support.waiting import wait_until
 

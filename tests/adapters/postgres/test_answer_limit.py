@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from adapters.postgres.answer_limit import AnswerLimit
+from jobledger.adapters.postgres.connection.answer_limit import AnswerLimit
 from tests.support.waiting import LIMIT_SECONDS
 
 STANDARD_FILES = 3

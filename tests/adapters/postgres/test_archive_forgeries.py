@@ -7,11 +7,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from adapters.forensics import signing
-from adapters.postgres.tables import metadata
-from adapters.postgres.verify import FaultKind
-from core.errors import BrokenChain
-from core.forensics.sealing import SealFault
+from jobledger.adapters.forensics import signing
+from jobledger.adapters.postgres.schema.tables import metadata
+from jobledger.adapters.postgres.verifying.verify import FaultKind
+from jobledger.core.errors import BrokenChain
+from jobledger.core.forensics.seals.sealing import SealFault
 from tests.adapters.postgres.archive_site import Site, filled_site
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import tampering

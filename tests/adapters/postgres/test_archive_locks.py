@@ -10,8 +10,8 @@ import pytest
 from psycopg import sql
 from sqlalchemy import text
 
-from adapters.postgres.archives import PostgresArchives, Removed
-from adapters.postgres.report_tables import FACTS
+from jobledger.adapters.postgres.archive.archives import PostgresArchives, Removed
+from jobledger.adapters.postgres.schema.report_tables import FACTS
 from tests.adapters.postgres.archive_site import OLD_MONTH_DAYS, Site, filled_site, gone
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import APPEND_LOCK
@@ -81,7 +81,7 @@ def test_before_a_month_goes_its_rows_go_step_by_step(site: Site) -> None:
 def test_a_month_of_which_the_rows_are_half_gone_goes_with_the_next_run(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.postgres.archives._REMOVE_AT_ONCE", 1)
+    monkeypatch.setattr("jobledger.adapters.postgres.archive.archives._REMOVE_AT_ONCE", 1)
     site.fill({f"old {n}": gone(stories.succeeded) for n in range(3)}, OLD_MONTH_DAYS)
     site.archive(Keeping(site.engine))
     assert drop_step(site, None)[2] is not None
@@ -94,7 +94,7 @@ def test_where_a_month_cannot_go_as_a_whole_its_jobs_go_one_by_one(
 ) -> None:
     site.fill({"old": gone(stories.succeeded)}, OLD_MONTH_DAYS)
     too_long = text("DO $$ BEGIN RAISE query_canceled; END $$")
-    monkeypatch.setattr("adapters.postgres.archives._DROP", too_long)
+    monkeypatch.setattr("jobledger.adapters.postgres.archive.archives._DROP", too_long)
     left = site.archive()
     assert (left.partitions, left.jobs) == ([], 3)
     assert site.faults(with_files=True) == []

@@ -8,13 +8,13 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from adapters.postgres.archives import PostgresArchives, Removed, Retention
-from adapters.postgres.report_tables import FACTS
-from adapters.postgres.verify import verify
-from adapters.rebuilding import compare
-from core.errors import BrokenChain, LedgerError, LedgerMisconfigured
-from core.forensics.archives import Archive
-from core.forensics.sealing import SealFault
+from jobledger.adapters.postgres.archive.archives import PostgresArchives, Removed, Retention
+from jobledger.adapters.postgres.schema.report_tables import FACTS
+from jobledger.adapters.postgres.verifying.verify import verify
+from jobledger.adapters.rebuilding import compare
+from jobledger.core.errors import BrokenChain, LedgerError, LedgerMisconfigured
+from jobledger.core.forensics.seals.archives import Archive
+from jobledger.core.forensics.seals.sealing import SealFault
 from tests.adapters.postgres.archive_site import (
     LATER,
     OLD_MONTH_DAYS,
@@ -123,7 +123,7 @@ def test_killed_while_the_file_is_made_the_jobs_stay_or_the_next_run_carries_on(
     site: Site, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as dying:
-        dying.setattr(f"adapters.forensics.archiving.{step}", killed)
+        dying.setattr(f"jobledger.adapters.forensics.archiving.{step}", killed)
         with pytest.raises(Killed):
             site.archive()
     assert site.in_the_log() == set(site.streams.values())
@@ -144,7 +144,7 @@ def test_killed_while_the_file_is_made_the_jobs_stay_or_the_next_run_carries_on(
 def test_killed_at_any_step_nothing_is_lost_and_the_next_run_carries_on(
     site: Site, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.postgres.archives._REMOVE_AT_ONCE", 1)
+    monkeypatch.setattr("jobledger.adapters.postgres.archive.archives._REMOVE_AT_ONCE", 1)
     dying = Dying(site.engine)
     dying.step = step
     with pytest.raises(Killed):
@@ -164,7 +164,7 @@ def test_a_file_that_was_spoilt_before_it_was_read_again_removes_nothing(
     def spoil(*_: object) -> None:
         raise BrokenChain("the file", "the disk gave back something else")
 
-    monkeypatch.setattr("adapters.forensics.archiving.check_file", spoil)
+    monkeypatch.setattr("jobledger.adapters.forensics.archiving.check_file", spoil)
     with pytest.raises(BrokenChain):
         site.archive()
     assert site.in_the_log() == set(site.streams.values())

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine
 
-from adapters.postgres.event_store import PostgresEventStore
-from adapters.postgres.history import PostgresHistory
-from adapters.postgres.leases import PostgresLeases
-from adapters.postgres.pending import PostgresPendingDecisions
-from adapters.postgres.replicas import PostgresReplicas
-from core.ports.event_store import AppendOutcome, StreamAppend
-from core.values.ids import SHARDS, shard_of
+from jobledger.adapters.postgres.log.event_store import PostgresEventStore
+from jobledger.adapters.postgres.log.history import PostgresHistory
+from jobledger.adapters.postgres.log.leases import PostgresLeases
+from jobledger.adapters.postgres.log.pending import PostgresPendingDecisions
+from jobledger.adapters.postgres.log.replicas import PostgresReplicas
+from jobledger.core.ports.event_store import AppendOutcome, StreamAppend
+from jobledger.core.values.ids import SHARDS, shard_of
 from tests.support.ledgers import TERM, TestClock
 from tests.support.records import NOON, StreamWriter, a_decision_row, a_stream
 

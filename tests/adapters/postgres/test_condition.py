@@ -7,12 +7,12 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine
 
-from adapters.postgres.analyzing import analyze_grown
-from adapters.postgres.checks.housekeeping import CHECKS
-from adapters.postgres.condition import Condition, TableCondition, condition
-from adapters.postgres.engine import open_engine
-from adapters.postgres.partitions import Partitions
-from core.forensics.findings import Finding, Severity
+from jobledger.adapters.postgres.checks.housekeeping import CHECKS
+from jobledger.adapters.postgres.connection.analyzing import analyze_grown
+from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.log.partitions import Partitions
+from jobledger.adapters.postgres.verifying.condition import Condition, TableCondition, condition
+from jobledger.core.forensics.findings import Finding, Severity
 from tests.support.ledgers import app_engine, postgres_ledger, tampering
 from tests.support.records import NOON, StreamWriter, a_stream
 from tests.support.reported import project_all

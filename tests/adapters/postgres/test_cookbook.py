@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, text
 
-from adapters.postgres.report_v1.views import VIEWS
-from adapters.postgres.reporting.catalogue import REPORTS
 from bench.sample import END
 from docs.cookbook.page import answered, page
 from docs.cookbook.pictures import PICTURES, TERMINAL
 from docs.cookbook.queries import documented_queries
 from docs.cookbook.recipe import Recipe
 from docs.cookbook.recipes import RECIPES
+from jobledger.adapters.postgres.report_v1.views import VIEWS
+from jobledger.adapters.postgres.reporting.catalogue import REPORTS
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 QUESTIONS_MIN = 20

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
-from adapters.postgres.engine import open_engine
-from adapters.postgres.schema_version import (
+from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.schema.version import (
     WORKS_FROM,
     downgrade,
     require_current,
@@ -17,8 +17,8 @@ from adapters.postgres.schema_version import (
     upgrade,
     works_with,
 )
-from adapters.postgres.verify import verify
-from core.errors import LedgerError, LedgerMisconfigured
+from jobledger.adapters.postgres.verifying.verify import verify
+from jobledger.core.errors import LedgerError, LedgerMisconfigured
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger, tampering
 from tests.support.postgres import plain_url

@@ -7,11 +7,11 @@ import pytest
 from psycopg import sql
 from sqlalchemy import Engine, make_url
 
-from adapters.postgres.checks.guards import CHECKS
-from adapters.postgres.condition import condition
-from adapters.postgres.engine import open_engine
-from adapters.postgres.schema_version import downgrade, upgrade
-from core.forensics.findings import Finding, Severity
+from jobledger.adapters.postgres.checks.guards import CHECKS
+from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.schema.version import downgrade, upgrade
+from jobledger.adapters.postgres.verifying.condition import condition
+from jobledger.core.forensics.findings import Finding, Severity
 from tests.adapters.postgres.make_as_migrated import PLACE, made_by_migrations
 from tests.support.ledgers import app_engine, tampering
 from tests.support.postgres import plain_url

@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine
 
-from adapters.postgres.checks.invariants import CHECKS, WHOLE
-from adapters.postgres.checks.over_jobs import over_jobs
-from adapters.postgres.engine import open_engine
-from core.forensics.findings import Finding, Severity, worst
-from core.values.ids import SHARDS
+from jobledger.adapters.postgres.checks.invariants import CHECKS, WHOLE
+from jobledger.adapters.postgres.checks.over_jobs import over_jobs
+from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.core.forensics.findings import Finding, Severity, worst
+from jobledger.core.values.ids import SHARDS
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import postgres_ledger, tampering
 from tests.support.rayjob_builders import manifest_gone

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from adapters.postgres.schema_version import downgrade, upgrade
-from core.ports.event_store import AppendOutcome
+from jobledger.adapters.postgres.schema.version import downgrade, upgrade
+from jobledger.core.ports.event_store import AppendOutcome
 from tests.support.ledgers import APPEND_LOCK, WAITING, app_engine, postgres_ledger, tampering
 from tests.support.postgres import plain_url
 from tests.support.records import NOON, StreamWriter, a_stream

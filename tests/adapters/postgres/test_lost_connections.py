@@ -6,9 +6,9 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, make_url
 
-from adapters.postgres.engine import APP_ROLE, EngineOptions, open_engine
-from core.errors import LedgerUnavailable
-from core.ports.event_store import AppendOutcome
+from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.ports.event_store import AppendOutcome
 from tests.support.ledgers import APPEND_LOCK, WAITING, app_engine, postgres_ledger
 from tests.support.lost_acknowledgements import cutting_proxy
 from tests.support.postgres import plain_url

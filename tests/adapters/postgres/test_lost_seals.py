@@ -9,17 +9,17 @@ import pytest
 from psycopg import sql
 from sqlalchemy import text
 
-from adapters.forensic_wiring import SealingDuty
-from adapters.forensics.seal_files import kept, path_of
-from adapters.forensics.sealed import SealOptions, check_seals, seal_new
-from adapters.postgres.checks.housekeeping import seals as seals_check
-from adapters.postgres.condition import condition
-from adapters.settings import Settings
-from core.errors import BrokenChain
-from core.forensics import seals as seals_module
-from core.forensics.findings import Severity
-from core.forensics.sealing import SealFault
-from core.forensics.seals import written
+from jobledger.adapters.forensic_wiring import SealingDuty
+from jobledger.adapters.forensics.seal_files import kept, path_of
+from jobledger.adapters.forensics.sealed import SealOptions, check_seals, seal_new
+from jobledger.adapters.postgres.checks.housekeeping import seals as seals_check
+from jobledger.adapters.postgres.verifying.condition import condition
+from jobledger.adapters.settings import Settings
+from jobledger.core.errors import BrokenChain
+from jobledger.core.forensics.findings import Severity
+from jobledger.core.forensics.seals import seals as seals_module
+from jobledger.core.forensics.seals.sealing import SealFault
+from jobledger.core.forensics.seals.seals import written
 from tests.adapters.postgres.notary import Notary, nothing_wrong
 from tests.support.postgres import plain_url
 from tests.support.records import NOON

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from adapters.ledger_wiring import open_ledger
-from adapters.postgres.verify import Extent, verify
-from adapters.rebuilding import compare
 from bench.population.population import END, populate
+from jobledger.adapters.ledger_wiring import open_ledger
+from jobledger.adapters.postgres.verifying.verify import Extent, verify
+from jobledger.adapters.rebuilding import compare
 from tests.support.ledgers import app_engine
 from tests.support.reported import SMALL, differences
 

@@ -11,9 +11,15 @@ import pytest
 from alembic import command
 from alembic.script import ScriptDirectory
 
-from adapters.postgres.schema_version import config, downgrade, require_current, status, upgrade
-from adapters.postgres.tables import metadata
-from core.errors import LedgerMisconfigured
+from jobledger.adapters.postgres.schema.tables import metadata
+from jobledger.adapters.postgres.schema.version import (
+    config,
+    downgrade,
+    require_current,
+    status,
+    upgrade,
+)
+from jobledger.core.errors import LedgerMisconfigured
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.postgres import plain_url
 from tests.support.records import StreamWriter, a_stream, an_attempt_row
@@ -241,7 +247,7 @@ def test_the_migrations_are_found_below_a_folder_of_any_name(
 ) -> None:
     checkout = tmp_path / "it's 100% %(here)s ünï"
     shutil.copytree(CHECKOUT / "migrations", checkout / "migrations")
-    monkeypatch.setattr("adapters.postgres.schema_version._checkout", lambda: checkout)
+    monkeypatch.setattr("jobledger.adapters.postgres.schema.version._checkout", lambda: checkout)
     found = ScriptDirectory.from_config(config())
     assert Path(found.dir) == checkout / "migrations"
     assert (

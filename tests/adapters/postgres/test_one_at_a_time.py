@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from sqlalchemy import Engine
 
-from core.ports.history import JobFilter
-from core.values.ids import SHARDS
+from jobledger.core.ports.history import JobFilter
+from jobledger.core.values.ids import SHARDS
 from tests.support.ledgers import APPEND_LOCK, TERM, WAITING, Ledger, postgres_ledger
 from tests.support.postgres import plain_url
 from tests.support.records import StreamWriter, a_stream

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 from sqlalchemy import Engine
 
-from adapters.postgres.partitions import Partitions, created_at
-from core.values.instants import Instant
+from jobledger.adapters.postgres.log.partitions import Partitions, created_at
+from jobledger.core.values.instants import Instant
 from tests.support.ledgers import postgres_ledger
 from tests.support.postgres import plain_url
 from tests.support.records import NOON, StreamWriter, a_stream

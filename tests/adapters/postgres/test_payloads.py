@@ -5,8 +5,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from core.log.chain import GENESIS, canonical, first_fault
-from core.values.documents import Json, Manifest
+from jobledger.core.log.chain import GENESIS, canonical, first_fault
+from jobledger.core.values.documents import Json, Manifest
 from tests.support.ledgers import Ledger, postgres_ledger
 from tests.support.records import StreamWriter, a_stream
 

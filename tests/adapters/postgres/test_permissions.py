@@ -8,8 +8,8 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
-from adapters.postgres.schema_version import upgrade
-from core.errors import LedgerMisconfigured
+from jobledger.adapters.postgres.schema.version import upgrade
+from jobledger.core.errors import LedgerMisconfigured
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.postgres import plain_url
 from tests.support.records import StreamWriter, a_stream

@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import Engine
 
-from adapters.postgres import replaying
-from adapters.postgres.replaying import replay_all
-from core.errors import BrokenChain, UnknownEventType
+from jobledger.adapters.postgres.log import replaying
+from jobledger.adapters.postgres.log.replaying import replay_all
+from jobledger.core.errors import BrokenChain, UnknownEventType
 from tests.support.ledgers import postgres_ledger, tampering
 from tests.support.lives import LIVES
 from tests.support.recorded import append_lives

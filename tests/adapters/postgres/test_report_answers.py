@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, text
 
-from adapters.cli.reporting.machine_forms import as_csv, as_json, as_parquet
-from adapters.postgres.engine import EngineOptions, open_engine
-from adapters.postgres.reporting.asking import ask
-from adapters.postgres.reporting.catalogue import REPORTS
-from adapters.postgres.reporting.dimensions import BUCKETS, FILTERS
-from adapters.postgres.reporting.report import Answer, Question, Report, Row, Unit
 from bench.sample import END
-from core.errors import LedgerMisconfigured, LedgerUnavailable
+from jobledger.adapters.cli.reporting.machine_forms import as_csv, as_json, as_parquet
+from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
+from jobledger.adapters.postgres.reporting.asking import ask
+from jobledger.adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.postgres.reporting.dimensions import BUCKETS, FILTERS
+from jobledger.adapters.postgres.reporting.report import Answer, Question, Report, Row, Unit
+from jobledger.core.errors import LedgerMisconfigured, LedgerUnavailable
 
 pytestmark = pytest.mark.postgres
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from adapters.postgres.reporting.asking import ask
-from adapters.postgres.reporting.catalogue import REPORTS
-from adapters.postgres.reporting.report import Question, Row
-from core.rayjob.observations import SeenStatus
+from jobledger.adapters.postgres.reporting.asking import ask
+from jobledger.adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.postgres.reporting.report import Question, Row
+from jobledger.core.rayjob.observations.observations import SeenStatus
 from tests.rules.rayjob.test_recording import WHY, shown
 from tests.support.ledgers import postgres_ledger
 from tests.support.rayjob_builders import (

@@ -8,12 +8,12 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, Engine, text
 
-from adapters.postgres import report_projector
-from adapters.postgres.report_projector import Projector, ReportService
-from adapters.postgres.report_rebuild import rebuild_reports
-from adapters.postgres.report_rows import put_rows, read_checkpoint, report_lag
 from bench.population.life import RULES
-from core.errors import LedgerError
+from jobledger.adapters.postgres.reports import projector as report_projector
+from jobledger.adapters.postgres.reports.projector import Projector, ReportService
+from jobledger.adapters.postgres.reports.rebuild import rebuild_reports
+from jobledger.adapters.postgres.reports.rows import put_rows, read_checkpoint, report_lag
+from jobledger.core.errors import LedgerError
 from tests.support.reported import admin, differences, project_all
 from tests.support.waiting import wait_until
 

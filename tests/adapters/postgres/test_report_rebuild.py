@@ -7,14 +7,15 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, Engine
 
-from adapters.postgres import report_projector, report_rebuild
-from adapters.postgres.report_projector import Projector, ReportService
-from adapters.postgres.report_rebuild import rebuild_reports
-from adapters.postgres.report_rows import report_lag
-from adapters.postgres.report_tables import FACTS
-from adapters.postgres.report_v1.views import VERSION
 from bench.population.life import RULES
-from core.errors import LedgerUnavailable
+from jobledger.adapters.postgres.report_v1.views import VERSION
+from jobledger.adapters.postgres.reports import projector as report_projector
+from jobledger.adapters.postgres.reports import rebuild as report_rebuild
+from jobledger.adapters.postgres.reports.projector import Projector, ReportService
+from jobledger.adapters.postgres.reports.rebuild import rebuild_reports
+from jobledger.adapters.postgres.reports.rows import report_lag
+from jobledger.adapters.postgres.schema.report_tables import FACTS
+from jobledger.core.errors import LedgerUnavailable
 from tests.support.postgres import plain_url
 from tests.support.reported import SMALL, admin, differences, project_all
 from tests.support.waiting import wait_until

@@ -3,11 +3,11 @@
 import pytest
 from sqlalchemy import Engine
 
-from adapters.postgres.engine import open_engine
-from adapters.postgres.report_rebuild import check_reports, rebuild_reports
-from adapters.postgres.report_tables import FACTS
 from bench.population.life import RULES
-from core.projections.differences import WHOLE_ROW, Difference
+from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.reports.rebuild import check_reports, rebuild_reports
+from jobledger.adapters.postgres.schema.report_tables import FACTS
+from jobledger.core.projections.differences import WHOLE_ROW, Difference
 from tests.support.lost_rows import NOBODY, leave_rows
 from tests.support.reported import admin, differences, project_all
 

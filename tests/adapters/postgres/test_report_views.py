@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from adapters.postgres.report_tables import FACTS
-from adapters.postgres.report_v1.views import VERSION, VIEWS, schema_of_views
-from adapters.postgres.schema_version import upgrade
+from jobledger.adapters.postgres.report_v1.views import VERSION, VIEWS, schema_of_views
+from jobledger.adapters.postgres.schema.report_tables import FACTS
+from jobledger.adapters.postgres.schema.version import upgrade
 from tests.support.postgres import plain_url
 from tests.support.reported import admin
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from adapters.postgres.reporting.asking import ask
-from adapters.postgres.reporting.catalogue import REPORTS
-from adapters.postgres.reporting.report import Question
 from bench.sample import END
+from jobledger.adapters.postgres.reporting.asking import ask
+from jobledger.adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.postgres.reporting.report import Question
 
 pytestmark = pytest.mark.postgres
 

@@ -9,15 +9,15 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from adapters.forensics import signing
-from adapters.forensics.seal_files import kept, path_of
-from adapters.forensics.sealed import SealOptions, check_seals, seal_new
-from adapters.postgres.verify import Extent, verify
-from core.errors import BrokenChain
-from core.forensics import seals as seals_module
-from core.forensics.sealing import SealFault
-from core.forensics.seals import Seal, read, written
-from core.log.chain import link
+from jobledger.adapters.forensics import signing
+from jobledger.adapters.forensics.seal_files import kept, path_of
+from jobledger.adapters.forensics.sealed import SealOptions, check_seals, seal_new
+from jobledger.adapters.postgres.verifying.verify import Extent, verify
+from jobledger.core.errors import BrokenChain
+from jobledger.core.forensics.seals import seals as seals_module
+from jobledger.core.forensics.seals.sealing import SealFault
+from jobledger.core.forensics.seals.seals import Seal, read, written
+from jobledger.core.log.chain import link
 from tests.adapters.postgres.notary import ONE, TWO, Notary
 from tests.support.ledgers import tampering
 from tests.support.records import NOON, a_stream
@@ -44,7 +44,7 @@ def test_seals_go_on_where_the_last_one_ended(notary: Notary) -> None:
 def test_a_long_range_becomes_several_seals(
     notary: Notary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("core.forensics.sealing", "adapters.forensics.sealed"):
+    for name in ("jobledger.core.forensics.seals.sealing", "jobledger.adapters.forensics.sealed"):
         monkeypatch.setattr(f"{name}.EVENTS_MAX", 4)
     notary.append()
     assert [seal.last - seal.first + 1 for seal in notary.seal()] == [4, 2]

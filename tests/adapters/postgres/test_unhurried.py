@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from adapters.postgres.answer_limit import unhurried
-from adapters.postgres.engine import EngineOptions, open_engine
+from jobledger.adapters.postgres.connection.answer_limit import unhurried
+from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
 
 pytestmark = pytest.mark.postgres
 

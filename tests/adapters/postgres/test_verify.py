@@ -4,9 +4,9 @@ import psycopg
 import pytest
 from sqlalchemy import Engine
 
-from adapters.postgres import verify as verify_module
-from adapters.postgres import verify_rows
-from adapters.postgres.verify import Extent, FaultKind, VerifyReport, verify
+from jobledger.adapters.postgres.verifying import rows as verify_rows
+from jobledger.adapters.postgres.verifying import verify as verify_module
+from jobledger.adapters.postgres.verifying.verify import Extent, FaultKind, VerifyReport, verify
 from tests.support.ledgers import postgres_ledger, tampering
 from tests.support.records import StreamWriter, a_stream
 

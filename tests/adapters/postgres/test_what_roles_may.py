@@ -12,12 +12,12 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, make_url
 
-from adapters.postgres.checks.guards import CHECKS
-from adapters.postgres.evidence import PostgresEvidence
-from adapters.postgres.verify import verify
-from core.errors import BrokenChain
-from core.ports.event_store import AppendOutcome
-from core.values.ids import SHARDS
+from jobledger.adapters.postgres.checks.guards import CHECKS
+from jobledger.adapters.postgres.log.evidence import PostgresEvidence
+from jobledger.adapters.postgres.verifying.verify import verify
+from jobledger.core.errors import BrokenChain
+from jobledger.core.ports.event_store import AppendOutcome
+from jobledger.core.values.ids import SHARDS
 from tests.support.ledgers import app_engine, postgres_ledger, tampering
 from tests.support.postgres import plain_url
 from tests.support.records import NOON, StreamWriter, a_stream, an_attempt_row

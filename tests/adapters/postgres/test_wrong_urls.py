@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import make_url
 
-from adapters.postgres.engine import open_engine, parse_url, require_supported
-from adapters.postgres.event_store import PostgresEventStore
-from adapters.postgres.schema_version import status
-from core.errors import LedgerError, LedgerMisconfigured, LedgerUnavailable
+from jobledger.adapters.postgres.connection.engine import open_engine, parse_url, require_supported
+from jobledger.adapters.postgres.log.event_store import PostgresEventStore
+from jobledger.adapters.postgres.schema.version import status
+from jobledger.core.errors import LedgerError, LedgerMisconfigured, LedgerUnavailable
 from tests.support.records import NOON
 
 SECRET = "s3cret"

@@ -9,9 +9,9 @@ from pathlib import Path
 PROGRAM = """
 import json, os, sys
 import psycopg.sql
-import adapters.postgres.embedded
+from jobledger.adapters.postgres.server import embedded
 from pathlib import Path
-server = adapters.postgres.embedded.EmbeddedPostgres(Path(sys.argv[1]), durable=False)
+server = embedded.EmbeddedPostgres(Path(sys.argv[1]), durable=False)
 url = server.start()
 print(json.dumps({"url": url, "pid": server.server_pid, "uid": os.geteuid()}), flush=True)
 sys.stdin.read()

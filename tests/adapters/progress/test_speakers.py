@@ -2,9 +2,9 @@
 
 import pytest
 
-from adapters.progress.speakers import REMEMBERED_SECONDS, Speakers, TooManyTokens
-from core.ports.cluster import Resource
-from core.values.documents import Manifest
+from jobledger.adapters.progress.speakers import REMEMBERED_SECONDS, Speakers, TooManyTokens
+from jobledger.core.ports.cluster import Resource
+from jobledger.core.values.documents import Manifest
 
 AUDIENCE = "trainer.kubeflow.org/v1alpha1/namespaces/ml/trainjobs/fit/status"
 ABOVE = {

@@ -2,10 +2,10 @@
 
 import pytest
 
-from adapters.progress.writing import EVERY_SECONDS, TRIES, WRITES_AT_ONCE, Report, Writer
-from core.errors import ObjectChanged, ObjectNotFound
-from core.ports.cluster import TRAINJOBS, Resource
-from core.values.documents import Manifest, child, text
+from jobledger.adapters.progress.writing import EVERY_SECONDS, TRIES, WRITES_AT_ONCE, Report, Writer
+from jobledger.core.errors import ObjectChanged, ObjectNotFound
+from jobledger.core.ports.cluster import TRAINJOBS, Resource
+from jobledger.core.values.documents import Manifest, child, text
 
 
 class Seconds:

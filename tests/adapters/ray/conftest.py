@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from adapters.ray.job_api import RayJobApi
+from jobledger.adapters.ray.job_api import RayJobApi
 
 IMPATIENT_SECONDS = 0.3
 

@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from adapters.ray import deadline
-from adapters.ray.job_api import ANSWER_BYTES, RayJobApi
-from core.errors import RayApiError, RayApiUnreachable, RayJobNotFound
+from jobledger.adapters.ray import deadline
+from jobledger.adapters.ray.job_api import ANSWER_BYTES, RayJobApi
+from jobledger.core.errors import RayApiError, RayApiUnreachable, RayJobNotFound
 from tests.adapters.ray.scripted_head import Script, ScriptedHead, Then, answer
 
 RUNNING = {"status": "RUNNING", "submission_id": "job", "message": "Job is currently running."}

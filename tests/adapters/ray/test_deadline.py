@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from adapters.ray import deadline
-from adapters.ray.job_api import RayJobApi
+from jobledger.adapters.ray import deadline
+from jobledger.adapters.ray.job_api import RayJobApi
 from tests.adapters.ray.scripted_head import ScriptedHead, answer
 
 DEAD, NAME = "127.0.0.2", "localhost"

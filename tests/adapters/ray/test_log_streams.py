@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from adapters.ray import log_streams
-from adapters.ray.log_streams import HEAD_BYTES_MAX, LogStreams
-from adapters.ray.web_socket import CLOSE, PING, FrameSkipper, control_frame
-from core.errors import RayApiUnreachable
-from core.ports.job_ends import Following
+from jobledger.adapters.ray import log_streams
+from jobledger.adapters.ray.log_streams import HEAD_BYTES_MAX, LogStreams
+from jobledger.adapters.ray.web_socket import CLOSE, PING, FrameSkipper, control_frame
+from jobledger.core.errors import RayApiUnreachable
+from jobledger.core.ports.job_ends import Following
 from tests.adapters.ray.scripted_head import Script, ScriptedHead
 from tests.support.waiting import wait_until
 

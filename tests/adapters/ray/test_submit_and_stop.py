@@ -5,9 +5,9 @@ from types import MappingProxyType
 
 import pytest
 
-from adapters.ray.job_api import RayJobApi
-from core.errors import RayApiError, RayApiUnreachable, RayJobNotFound, RayJobRefused
-from core.ports.ray_jobs import Submission
+from jobledger.adapters.ray.job_api import RayJobApi
+from jobledger.core.errors import RayApiError, RayApiUnreachable, RayJobNotFound, RayJobRefused
+from jobledger.core.ports.ray_jobs import Submission
 from tests.adapters.ray.scripted_head import Script, ScriptedHead, Then, answer
 
 NOT_THERE = answer(b"Job job does not exist", "404 Not Found")

@@ -5,10 +5,10 @@ from contextlib import closing
 
 import pytest
 
-from adapters.ray.job_api import RayJobApi
-from adapters.ray.log_streams import LogStreams
-from adapters.ray.targets import refuse_target
-from core.errors import RayApiUnreachable
+from jobledger.adapters.ray.job_api import RayJobApi
+from jobledger.adapters.ray.log_streams import LogStreams
+from jobledger.adapters.ray.targets import refuse_target
+from jobledger.core.errors import RayApiUnreachable
 from tests.adapters.ray.scripted_head import ScriptedHead, answer
 
 HEAD = "train-head-svc.ml.svc.cluster.local"

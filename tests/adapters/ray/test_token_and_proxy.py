@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from adapters.ray.job_api import RayJobApi
-from core.errors import RayApiError, RayApiUnreachable
-from core.ports.ray_jobs import Submission
+from jobledger.adapters.ray.job_api import RayJobApi
+from jobledger.core.errors import RayApiError, RayApiUnreachable
+from jobledger.core.ports.ray_jobs import Submission
 from tests.adapters.ray.scripted_head import Script, ScriptedHead, Then, answer
 from tests.support.ray_head import FakeRayHead
 

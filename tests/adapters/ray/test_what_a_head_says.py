@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from adapters.ray.job_api import RayJobApi
-from core.ports.ray_jobs import RayJobInfo
+from jobledger.adapters.ray.job_api import RayJobApi
+from jobledger.core.ports.ray_jobs import RayJobInfo
 from tests.adapters.ray.scripted_head import Script, ScriptedHead, answer
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -5,24 +5,24 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.memory.ray_jobs import MemoryRayJobs
-from adapters.service.acting import AttemptNames, Done, World
-from adapters.service.acts import act
-from adapters.service.confirmations import Confirmations
-from adapters.service.inbox import Inbox
-from adapters.service.live import LiveJob, LiveObjects
-from adapters.service.publishing import Publisher
-from adapters.service.surroundings import Surroundings
-from adapters.service.watching import JobListener
-from adapters.telemetry.clock import SystemClock
-from adapters.telemetry.metrics import Metrics
-from core.jobs.effects import EffectKind, OpenEffect, WantedEffect
-from core.log.redaction import digest
-from core.ports.cluster import RAYJOBS
-from core.values.documents import Manifest, child, text
-from core.values.ids import effect_id_of, observation_id
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
+from jobledger.adapters.service.effects.context import AttemptNames, Done, World
+from jobledger.adapters.service.effects.rayjob_effects import act
+from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.status.status_writer import Publisher
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.rayjob_handlers import JobListener
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, WantedEffect
+from jobledger.core.log.redaction.redact import digest
+from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.ids import effect_id_of, observation_id
 from tests.support.api import Api, rayjob
 from tests.support.apiserver import ApiServer
 from tests.support.service_world import DOOR, own_door
@@ -43,17 +43,17 @@ class Desk:
     """The API server as the controller sees it."""
     clock: SystemClock = field(default_factory=SystemClock)
     inbox: Inbox = field(default_factory=Inbox)
-    live: LiveObjects = field(default_factory=LiveObjects)
+    live: ObjectCache = field(default_factory=ObjectCache)
     metrics: Metrics = field(default_factory=lambda: Metrics(CollectorRegistry()))
 
     def __post_init__(self) -> None:
-        around = Surroundings(own_door(), self.inbox, self.live, Confirmations(), lambda _: None)
+        around = EventHandlers(own_door(), self.inbox, self.live, Confirmations(), lambda _: None)
         self.jobs = JobListener(around)
         self.publisher = Publisher(
             self.cluster, self.live, self.inbox, self.clock, self.metrics, lambda _: True
         )
 
-    def job(self, *finalizers: str, **spec: object) -> LiveJob:
+    def job(self, *finalizers: str, **spec: object) -> CachedJob:
         """Create a RayJob and let the watch see it."""
         manifest = rayjob("train", **spec)
         manifest["metadata"]["finalizers"] = list(finalizers)
@@ -65,7 +65,7 @@ class Desk:
         assert reply.code == 201, reply
         return dict(reply.body)
 
-    def see(self, manifest: Manifest) -> LiveJob:
+    def see(self, manifest: Manifest) -> CachedJob:
         """Let the watch see a RayJob."""
         self.jobs.seen(manifest, self.clock.now())
         found = self.live.job(text(manifest, "metadata", "uid"))
@@ -76,14 +76,14 @@ class Desk:
         """Return the RayJob as it is."""
         return dict(self.cluster.get(RAYJOBS, self.api.namespace, name) or {})
 
-    def publish(self, job: LiveJob, status: Manifest) -> Document:
+    def publish(self, job: CachedJob, status: Manifest) -> Document:
         """Publish a status and return what the API server then shows."""
         task = self.publisher.offer(job.identity, [status])
         assert task is not None, "there is something to write"
         assert task() is None, "it was written"
         return dict(child(self.now(job.identity.name), "status"))
 
-    def do(self, job: LiveJob, kind: EffectKind, name: str = "", **wanted: str) -> Done:
+    def do(self, job: CachedJob, kind: EffectKind, name: str = "", **wanted: str) -> Done:
         """Carry out an effect that was decided on the specification as it is."""
         cause = observation_id(job.identity.stream_id, "a test")
         effect = OpenEffect(

@@ -9,10 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from adapters.kube.client import KubernetesCluster
-from core.ports.cluster import ObjectList, ObjectListener, Propagation, Resource, Subscription
-from core.values.documents import Manifest, text
-from core.values.instants import Instant
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.core.ports.cluster import (
+    ObjectList,
+    ObjectListener,
+    Propagation,
+    Resource,
+    Subscription,
+)
+from jobledger.core.values.documents import Manifest, text
+from jobledger.core.values.instants import Instant
 from tests.support.stepped_cluster import SteppedCluster
 
 BeforeWrite = Callable[[str, Resource, str], None]

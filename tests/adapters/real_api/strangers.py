@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.memory.clock import SimulatedClock
-from adapters.memory.event_store import MemoryEventStore
-from adapters.memory.history import MemoryHistory
-from adapters.memory.leases import MemoryLeases
-from adapters.memory.ray_jobs import MemoryRayJobs
-from adapters.memory.replicas import MemoryReplicas
-from adapters.service.sightings import identify
-from core.forensics.dossier import Dossier, reader_of
-from core.forensics.explain import explain
-from core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
-from core.values.documents import Manifest, child, items, text
-from core.values.ids import StreamId
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.memory.event_store import MemoryEventStore
+from jobledger.adapters.memory.history import MemoryHistory
+from jobledger.adapters.memory.leases import MemoryLeases
+from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
+from jobledger.adapters.memory.replicas import MemoryReplicas
+from jobledger.adapters.service.observing.rayjob_observations import identify
+from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
+from jobledger.core.forensics.story.explain import explain
+from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
+from jobledger.core.values.documents import Manifest, child, items, text
+from jobledger.core.values.ids import StreamId
 from tests.adapters.real_api.polled_cluster import PolledCluster
 from tests.adapters.service.stories import is_let_go
 from tests.support.api import Api, Reply

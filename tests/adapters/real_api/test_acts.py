@@ -4,15 +4,15 @@ from typing import get_args
 
 import pytest
 
-from adapters.service.heralding import Herald
-from adapters.service.runtime_env import parse_runtime_env
-from core.errors import RequestForbidden
-from core.jobs.effects import EffectKind
-from core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS, RAYJOBS, SECRETS, Resource
-from core.rayjob.events import ManifestRejected, RayJobEvent
-from core.rayjob.manifests import build_cluster, build_submitter
-from core.rayjob.names import FINALIZER
-from core.values.documents import Manifest, items, text
+from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
+from jobledger.adapters.service.status.event_recorder import EventRecorder
+from jobledger.core.errors import RequestForbidden
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS, RAYJOBS, SECRETS, Resource
+from jobledger.core.rayjob.events.lifecycle import ManifestRejected, RayJobEvent
+from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submitter
+from jobledger.core.rayjob.names import FINALIZER
+from jobledger.core.values.documents import Manifest, items, text
 from tests.adapters.real_api.desk import JOB_ID, Desk, Document
 from tests.frozen.samples import every_event
 from tests.rules.rayjob.upstream import sample, sample_names
@@ -122,14 +122,16 @@ def created(desk: Desk, resource: str, manifest: Manifest) -> Document:
 
 def test_every_kubernetes_event_that_can_be_told_is_taken(desk: Desk) -> None:
     job = desk.job()
-    herald = Herald(desk.cluster, desk.metrics, "replica/" + "x" * 200)
+    event_recorder = EventRecorder(desk.cluster, desk.metrics, "replica/" + "x" * 200)
     long = "é" * 5000
     kind = "InvalidRayJobSpec"
     rejected = ManifestRejected(at=desk.clock.now(), generation=1, kind=kind, message=long)
     known = tuple(get_args(RayJobEvent))
-    herald.announce(job.identity, [event for event in every_event() if isinstance(event, known)])
-    herald.announce(job.identity, [rejected])
-    while herald.run_once():
+    event_recorder.announce(
+        job.identity, [event for event in every_event() if isinstance(event, known)]
+    )
+    event_recorder.announce(job.identity, [rejected])
+    while event_recorder.run_once():
         pass
 
     def count(outcome: str) -> float:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from adapters.kube.checks.cluster import ClusterView, api_clock, definitions, permissions
-from adapters.kube.checks.rights import Wants
-from adapters.kube.checks.webhooks import webhooks
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from core.forensics.findings import Severity
+from jobledger.adapters.kube.checks.cluster import ClusterView, api_clock, definitions, permissions
+from jobledger.adapters.kube.checks.rights import Wants
+from jobledger.adapters.kube.checks.webhooks import webhooks
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.core.forensics.findings import Severity
 from tests.support.api import Api, own_namespace
 from tests.support.apiserver import ApiServer
 

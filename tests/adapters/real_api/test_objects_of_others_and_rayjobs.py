@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from adapters.service.acting import SomebodyElses
-from adapters.service.surroundings import ChildKind
-from adapters.service.watching import ChildListener
-from core.errors import ObjectChanged
-from core.jobs.effects import EffectKind
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, SERVICES, Resource
-from core.values.documents import Manifest, text
+from jobledger.adapters.service.effects.context import SomebodyElses
+from jobledger.adapters.service.watches.event_handlers import ChildKind
+from jobledger.adapters.service.watches.rayjob_handlers import ChildListener
+from jobledger.core.errors import ObjectChanged
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, SERVICES, Resource
+from jobledger.core.values.documents import Manifest, text
 from tests.adapters.real_api.desk import Desk, desk_in
 from tests.adapters.real_api.strangers import (
     SECRET,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.ports.cluster import (
+from jobledger.core.ports.cluster import (
     CONFIGMAPS,
     JOBSETS,
     POD_GROUPS,
@@ -15,7 +15,7 @@ from core.ports.cluster import (
     TRAINJOBS,
     Resource,
 )
-from core.values.documents import Manifest, items, text
+from jobledger.core.values.documents import Manifest, items, text
 from tests.adapters.real_api.strangers import (
     SECRET,
     StrangersWorld,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.kube.watches import KubernetesWatches
-from core.ports.cluster import RAYJOBS
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.core.ports.cluster import RAYJOBS
 from tests.contracts.cluster_listener import RecordingListener
 from tests.support.api import rayjob
 from tests.support.apiserver import programs

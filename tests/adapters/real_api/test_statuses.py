@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from core.errors import ObjectChanged, ObjectNotFound
-from core.ports.cluster import RAYJOBS
-from core.rayjob.names import FINALIZER
-from core.values.documents import Manifest, child
+from jobledger.core.errors import ObjectChanged, ObjectNotFound
+from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.rayjob.names import FINALIZER
+from jobledger.core.values.documents import Manifest, child
 from tests.adapters.real_api.desk import Desk, Document
 from tests.support.api import APPLY, MERGE, rayjob
 

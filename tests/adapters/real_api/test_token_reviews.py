@@ -3,8 +3,8 @@
 import time
 from contextlib import contextmanager
 
-from adapters.http.api.application import PREFIX
-from adapters.http.api.review import KubernetesReviewer
+from jobledger.adapters.http.api.application import PREFIX
+from jobledger.adapters.http.api.review import KubernetesReviewer
 from tests.adapters.http.conftest import serve
 from tests.adapters.real_api.desk import Desk
 from tests.support.apiserver import ApiServer

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from core.trainjob.reports import AUDIENCE
+from jobledger.core.trainjob.reports import AUDIENCE
 from tests.acceptance.trainjobs import trainjob
 from tests.acceptance.witness import JOBSETS, TRAINJOBS
 from tests.adapters.real_api import webhook_rights as rights

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from adapters.admission.certificates import VALID, Certificate
-from adapters.admission.kept_certificate import ForeignSecret, KeptCertificate
-from adapters.kube.client import KubernetesCluster
-from adapters.telemetry.clock import SystemClock
-from core.values.documents import Manifest
-from core.values.instants import Instant
+from jobledger.adapters.admission.certificates import VALID, Certificate
+from jobledger.adapters.admission.kept_certificate import ForeignSecret, KeptCertificate
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import Instant
 from tests.adapters.real_api import webhook_rights as rights
 from tests.rules.jobs.test_admission import RUNTIME, trainjob
 from tests.support.api import RAYJOBS, Api, own_namespace, rayjob

@@ -7,10 +7,10 @@ from typing import Any
 
 import yaml
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from core.errors import RequestForbidden
-from core.ports.cluster import SECRETS
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.core.errors import RequestForbidden
+from jobledger.core.ports.cluster import SECRETS
 from tests.support.api import Api
 from tests.support.apiserver import ApiServer
 from tests.support.waiting import wait_until

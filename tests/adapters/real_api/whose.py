@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from core.values.documents import Manifest, text
+from jobledger.core.values.documents import Manifest, text
 from tests.support.api import Api
 
 UNSERVED = "v0"

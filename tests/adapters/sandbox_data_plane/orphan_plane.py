@@ -4,7 +4,7 @@ import sys
 import threading
 from pathlib import Path
 
-from core.ports.cluster import PODS
+from jobledger.core.ports.cluster import PODS
 from tests.adapters.sandbox_data_plane.world import World, pod, shell
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.ports.cluster import BATCH_JOBS, PODS
+from jobledger.core.ports.cluster import BATCH_JOBS, PODS
 from tests.adapters.sandbox_data_plane.world import World, batch_job, shell, true_conditions
 from tests.support.waiting import wait_until
 

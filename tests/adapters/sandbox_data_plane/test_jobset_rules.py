@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from adapters.sandbox.controllers.jobset_children import (
+from jobledger.adapters.sandbox.controllers.jobset.children import (
     children_of,
     counts_of,
     replicated_jobs_status,
 )
-from adapters.sandbox.controllers.jobset_conditions import (
+from jobledger.adapters.sandbox.controllers.jobset.conditions import (
     COMPLETED,
     RESUMED,
     STARTED,
@@ -20,16 +20,16 @@ from adapters.sandbox.controllers.jobset_conditions import (
     ended_at,
     with_condition,
 )
-from adapters.sandbox.controllers.jobset_order import has_started, may_start
-from adapters.sandbox.controllers.jobset_policies import (
+from jobledger.adapters.sandbox.controllers.jobset.order import has_started, may_start
+from jobledger.adapters.sandbox.controllers.jobset.policies import (
     Failed,
     Restarted,
     is_complete,
     outcome_of_failure,
 )
-from adapters.sandbox.controllers.jobset_resume import resumption
-from core.values.documents import Json
-from core.values.instants import EPOCH, rfc3339
+from jobledger.adapters.sandbox.controllers.jobset.resume import resumption
+from jobledger.core.values.documents import Json
+from jobledger.core.values.instants import EPOCH, rfc3339
 from tests.support.jobsets import Document, group, jobset
 
 GROUP = "jobset.sigs.k8s.io/replicatedjob-name"

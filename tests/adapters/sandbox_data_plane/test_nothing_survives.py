@@ -5,7 +5,7 @@ import sys
 import threading
 from pathlib import Path
 
-from core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS
+from jobledger.core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS
 from tests.adapters.sandbox_data_plane.world import World, batch_job, pod, raycluster, shell
 from tests.support.waiting import wait_until
 

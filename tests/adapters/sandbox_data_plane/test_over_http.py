@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.kube.client import KubernetesCluster
-from adapters.kube.connection import ConnectionSettings, connect
-from adapters.kube.watches import KubernetesWatches
-from adapters.sandbox.api_server import SandboxApi
-from adapters.sandbox.data_plane import DataPlane
-from core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS
-from core.values.documents import Manifest, items, text
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.adapters.sandbox.api_server import SandboxApi
+from jobledger.adapters.sandbox.data_plane import DataPlane
+from jobledger.core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS
+from jobledger.core.values.documents import Manifest, items, text
 from tests.adapters.sandbox_data_plane.world import head_address, raycluster, submitter
 from tests.support.waiting import wait_until
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.ports.cluster import PODS
+from jobledger.core.ports.cluster import PODS
 from tests.adapters.sandbox_data_plane.world import World, pod, shell, true_conditions
 from tests.support.waiting import wait_until
 

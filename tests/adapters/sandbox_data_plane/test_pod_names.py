@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from core.ports.cluster import PODS, SERVICES
+from jobledger.core.ports.cluster import PODS, SERVICES
 from tests.adapters.sandbox_data_plane.world import Document, World, fetch, pod, shell
 from tests.support.waiting import wait_until
 

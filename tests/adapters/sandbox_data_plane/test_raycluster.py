@@ -1,6 +1,6 @@
 """What a RayJob controller relies on in a RayCluster. Source: semantics/rayjob.md, section 11."""
 
-from core.ports.cluster import PODS, RAYCLUSTERS, SERVICES
+from jobledger.core.ports.cluster import PODS, RAYCLUSTERS, SERVICES
 from tests.adapters.sandbox_data_plane.world import (
     World,
     fetch,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.ports.cluster import PODS, SERVICES
+from jobledger.core.ports.cluster import PODS, SERVICES
 from tests.adapters.sandbox_data_plane.world import World, fetch, pod, shell
 from tests.support.waiting import wait_until
 

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from adapters.sandbox.controllers.store import GONE_MAX, Store
-from core.values.documents import Manifest
+from jobledger.adapters.sandbox.controllers.store import GONE_MAX, Store
+from jobledger.core.values.documents import Manifest
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

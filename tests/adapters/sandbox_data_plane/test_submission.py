@@ -1,6 +1,6 @@
 """The submitter's script against a simulated cluster, as KubeRay writes it."""
 
-from core.ports.cluster import BATCH_JOBS, CONFIGMAPS, PODS, RAYCLUSTERS
+from jobledger.core.ports.cluster import BATCH_JOBS, CONFIGMAPS, PODS, RAYCLUSTERS
 from tests.adapters.sandbox_data_plane.world import (
     World,
     fetch,

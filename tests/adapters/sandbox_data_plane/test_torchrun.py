@@ -2,8 +2,8 @@
 
 import pytest
 
-from adapters.sandbox.torch.run import environments_of, options_of
-from core.ports.cluster import PODS
+from jobledger.adapters.sandbox.torch.run import environments_of, options_of
+from jobledger.core.ports.cluster import PODS
 from tests.adapters.sandbox_data_plane.world import World, pod, shell
 
 NODE = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import psutil
 
-from adapters.sandbox.agent.logs import LOG_ANNOTATION
-from adapters.sandbox.data_plane import DataPlane
-from core.ports.cluster import PODS, RAYCLUSTERS, Resource
+from jobledger.adapters.sandbox.agent.logs import LOG_ANNOTATION
+from jobledger.adapters.sandbox.data_plane import DataPlane
+from jobledger.core.ports.cluster import PODS, RAYCLUSTERS, Resource
 from tests.support.memory_cluster import MemoryCluster
 from tests.support.waiting import wait_until
 

@@ -4,11 +4,11 @@ import threading
 from collections.abc import Collection, Sequence
 from datetime import timedelta
 
-from core.errors import LedgerError
-from core.jobs.rows import DecisionRow
-from core.ports.pending import Look
-from core.values.ids import SHARDS, DecisionId
-from core.values.instants import Instant
+from jobledger.core.errors import LedgerError
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.ports.pending import Look
+from jobledger.core.values.ids import SHARDS, DecisionId
+from jobledger.core.values.instants import Instant
 from tests.support.records import NOON, a_decision_row, a_stream
 
 ALL = frozenset(range(SHARDS))

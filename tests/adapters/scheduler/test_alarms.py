@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.memory.clock import SimulatedClock
-from adapters.scheduler.alarms import SILENT_SECONDS_MAX, SchedulerAlarms
-from adapters.scheduler.handed_out import HANDED_OUT_SECONDS_MAX
-from adapters.scheduler.job_store import IN_FLIGHT_MAX
-from core.errors import LedgerUnavailable
-from core.jobs.rows import DecisionRow
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.scheduler.alarms import SILENT_SECONDS_MAX, SchedulerAlarms
+from jobledger.adapters.scheduler.handed_out import HANDED_OUT_SECONDS_MAX
+from jobledger.adapters.scheduler.job_store import IN_FLIGHT_MAX
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.jobs.rows import DecisionRow
 from tests.adapters.scheduler.due import ALL, Table, a_decision
 from tests.support.records import NOON
 from tests.support.waiting import wait_until

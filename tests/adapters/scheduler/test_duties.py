@@ -13,12 +13,12 @@ from apscheduler.schedulers import base
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
-from adapters.memory.clock import SimulatedClock
-from adapters.scheduler import alarms as alarms_module
-from adapters.scheduler import job_store
-from adapters.scheduler.alarms import SchedulerAlarms
-from adapters.scheduler.duties import DutyStore
-from core.ports.pending import Look
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.scheduler import alarms as alarms_module
+from jobledger.adapters.scheduler import job_store
+from jobledger.adapters.scheduler.alarms import SchedulerAlarms
+from jobledger.adapters.scheduler.duties import DutyStore
+from jobledger.core.ports.pending import Look
 from tests.adapters.scheduler.due import ALL, Table
 from tests.support.records import NOON
 from tests.support.waiting import LIMIT_SECONDS, wait_until
@@ -142,7 +142,7 @@ def test_a_stop_leaves_a_duty_behind_that_takes_too_long(
 ENDS = """
 import threading
 from datetime import timedelta
-from adapters.scheduler import alarms
+from jobledger.adapters.scheduler import alarms
 from tests.adapters.scheduler.test_duties import some_alarms
 
 alarms.STOP_SECONDS_MAX = 0.01

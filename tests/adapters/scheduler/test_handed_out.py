@@ -1,6 +1,10 @@
 """The account of what was handed out: what takes room, what waits and for how long."""
 
-from adapters.scheduler.handed_out import AGAIN_SECONDS_MAX, HANDED_OUT_SECONDS_MAX, HandedOut
+from jobledger.adapters.scheduler.handed_out import (
+    AGAIN_SECONDS_MAX,
+    HANDED_OUT_SECONDS_MAX,
+    HandedOut,
+)
 from tests.adapters.scheduler.due import a_decision
 
 ONE = a_decision("a").decision_id

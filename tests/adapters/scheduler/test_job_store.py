@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from adapters.memory.clock import SimulatedClock
-from adapters.scheduler.handed_out import HANDED_OUT_SECONDS_MAX
-from adapters.scheduler.job_store import (
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.scheduler.handed_out import HANDED_OUT_SECONDS_MAX
+from jobledger.adapters.scheduler.job_store import (
     ERROR_PAUSE,
     IN_FLIGHT_MAX,
     SLEEP_MAX,
     DecisionJobStore,
 )
-from core.errors import LedgerUnavailable
-from core.jobs.rows import DecisionRow
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.jobs.rows import DecisionRow
 from tests.adapters.scheduler.due import ALL, Broken, Table, a_decision
 from tests.support.records import NOON
 

@@ -2,11 +2,11 @@
 
 from collections import Counter
 
-from adapters.scheduler.alarms import SchedulerAlarms
-from adapters.service.leasing import LeaseKeeper
-from core.ports.clock import Clock
-from core.ports.pending import PendingDecisions
-from core.values.documents import child
+from jobledger.adapters.scheduler.alarms import SchedulerAlarms
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.pending import PendingDecisions
+from jobledger.core.values.documents import child
 from tests.adapters.service.parts import a_rayjob
 from tests.support.service_world import ServiceWorld
 from tests.support.waiting import wait_until

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from core.jobs.policy import Policy
-from core.ports.cluster import KUBERNETES_EVENTS, RAYCLUSTERS
-from core.rayjob.gang import VOLCANO
-from core.rayjob.installation import Installation
-from core.values.documents import child, items, text
-from core.values.ids import StreamId
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.ports.cluster import KUBERNETES_EVENTS, RAYCLUSTERS
+from jobledger.core.rayjob.manifests.gang_scheduling import VOLCANO
+from jobledger.core.rayjob.spec.installation import Installation
+from jobledger.core.values.documents import child, items, text
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import (
     HTTP,
@@ -130,12 +130,12 @@ def self_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorld, Strea
 
 def gang_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorld, StreamId]:
     """Succeed where Volcano places the Pods."""
-    door = replace(
+    mapper = replace(
         DOOR,
         policy=Policy(batch_scheduler=VOLCANO),
         installation=Installation(batch_scheduler=VOLCANO),
     )
-    world = ServiceWorld(fuse=fuse or Fuse(), door=door)
+    world = ServiceWorld(fuse=fuse or Fuse(), mapper=mapper)
     manifest = a_rayjob(submissionMode=mode, shutdownAfterJobFinishes=True)
     manifest["metadata"]["labels"] = {"ray.io/gang-scheduling-enabled": "true"}
     stream = world.create(manifest)

@@ -1,7 +1,7 @@
 """Objects that belong to others, as owner references say."""
 
-from core.ports.cluster import Resource
-from core.values.documents import Json, Manifest, text
+from jobledger.core.ports.cluster import Resource
+from jobledger.core.values.documents import Json, Manifest, text
 from tests.adapters.service.parts import Bench
 
 

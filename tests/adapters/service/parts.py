@@ -7,29 +7,29 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from adapters.memory.clock import SimulatedClock
-from adapters.memory.event_store import MemoryEventStore
-from adapters.memory.leases import MemoryLeases
-from adapters.memory.ray_jobs import MemoryRayJobs
-from adapters.service.acting import AttemptNames, World
-from adapters.service.carrying_out import Errand, Office
-from adapters.service.confirmations import Confirmations
-from adapters.service.inbox import Inbox
-from adapters.service.live import LiveJob, LiveObjects
-from adapters.service.slots import Slot, Slots
-from adapters.service.surroundings import Surroundings
-from adapters.service.watching import ChildListener, JobListener
-from adapters.telemetry.metrics import Metrics
-from core.jobs.effects import EffectKind, OpenEffect, WantedEffect
-from core.kinds import JobObservation
-from core.log.chain import GENESIS
-from core.log.recording import Tail
-from core.log.redaction import digest
-from core.ports.cluster import RAYJOBS
-from core.projections.view import View
-from core.rayjob.state import Attempt, RayJobState
-from core.values.documents import Manifest, child, text
-from core.values.ids import StreamId, effect_id_of, observation_id
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.memory.event_store import MemoryEventStore
+from jobledger.adapters.memory.leases import MemoryLeases
+from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
+from jobledger.adapters.service.effects.carrying_out import EffectContext, EffectTask
+from jobledger.adapters.service.effects.context import AttemptNames, World
+from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.rayjob_handlers import ChildListener, JobListener
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.service.work.slots import Slot, Slots
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, WantedEffect
+from jobledger.core.kinds import JobObservation
+from jobledger.core.log.chain import GENESIS
+from jobledger.core.log.recording import Tail
+from jobledger.core.log.redaction.redact import digest
+from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.projections.view import View
+from jobledger.core.rayjob.state import Attempt, RayJobState
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.ids import StreamId, effect_id_of, observation_id
 from tests.rules.rayjob.jobs import Change, rayjob
 from tests.support.records import NOON
 from tests.support.service_world import DOOR, own_door
@@ -60,22 +60,22 @@ class Bench:
     def __post_init__(self) -> None:
         self.cluster = SteppedCluster(self.clock.now, admits_all=True)
         self.ray = MemoryRayJobs(self.clock.now)
-        self.inbox, self.live, self.confirmations = Inbox(), LiveObjects(), Confirmations()
+        self.inbox, self.live, self.confirmations = Inbox(), ObjectCache(), Confirmations()
         self.metrics = Metrics(CollectorRegistry())
         self.slots = Slots(MemoryEventStore(MemoryLeases(self.clock.now)))
         self.kinds: list[str] = []
-        self.around = Surroundings(
+        self.around = EventHandlers(
             own_door(), self.inbox, self.live, self.confirmations, self.kinds.append
         )
         self.jobs = JobListener(self.around)
         self.clusters = ChildListener(self.around, "RayCluster")
         self.submitters = ChildListener(self.around, "Job")
 
-    def job(self, change: Change | None = None, /, **spec: Any) -> LiveJob:  # noqa: ANN401 any JSON
+    def job(self, change: Change | None = None, /, **spec: Any) -> CachedJob:  # noqa: ANN401 any JSON
         """Create a RayJob and let the watch see it."""
         return self.see(self.cluster.create(RAYJOBS, a_rayjob(change, **spec)))
 
-    def see(self, manifest: Manifest) -> LiveJob:
+    def see(self, manifest: Manifest) -> CachedJob:
         """Let the watch see a RayJob; what it says is taken out of the inbox."""
         self.jobs.seen(manifest, self.clock.now())
         self.said()
@@ -87,10 +87,10 @@ class Bench:
         """Take everything out of the inbox."""
         return [observation for _, observation in self.inbox.take(1000, 0)]
 
-    def office(self) -> Office:
+    def context(self) -> EffectContext:
         """Return what an errand needs; the dice always show one."""
         world = World(self.cluster, self.ray, self.live, own_door())
-        return Office(
+        return EffectContext(
             world,
             self.slots,
             self.inbox,
@@ -100,13 +100,15 @@ class Bench:
             lambda: 1.0,
         )
 
-    def errand(self, job: LiveJob, kind: EffectKind, name: str = "", **wanted: str) -> Errand:
+    def effect_task(
+        self, job: CachedJob, kind: EffectKind, name: str = "", **wanted: str
+    ) -> EffectTask:
         """Return an effect of the job that was just asked for."""
         effect = self.effect(job, kind, name, **wanted)
         self.hold(job, effect)
-        return Errand(self.office(), job.identity.stream_id, effect)
+        return EffectTask(self.context(), job.identity.stream_id, effect)
 
-    def effect(self, job: LiveJob, kind: EffectKind, name: str = "", **wanted: str) -> OpenEffect:
+    def effect(self, job: CachedJob, kind: EffectKind, name: str = "", **wanted: str) -> OpenEffect:
         """Return an open effect, decided on the specification as it is."""
         cause = observation_id(job.identity.stream_id, "a test")
         return OpenEffect(
@@ -116,7 +118,7 @@ class Bench:
             digest=digest(DOOR.redaction_key, child(job.manifest, "spec")),
         )
 
-    def hold(self, job: LiveJob, *effects: OpenEffect) -> None:
+    def hold(self, job: CachedJob, *effects: OpenEffect) -> None:
         """Let the log say that these effects of a job are open."""
         attempt = Attempt(
             number=1, cluster_name="train-x2x2x", job_id=JOB_ID, generation=1, started_at=NOON

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
-from core.values.documents import child, text
-from core.values.ids import StreamId
+from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
+from jobledger.core.values.documents import child, text
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.support.crash_points import Fuse
 from tests.support.life_ends import assert_ledger_whole, differing, folded_status

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from adapters.service.acting import Done, SomebodyElses, SupersededEffect
-from adapters.service.acts import act
-from adapters.service.live import LiveJob
-from core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RayJobRefused
-from core.jobs.effects import EffectKind, OpenEffect
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Resource
-from core.rayjob.names import FINALIZER
-from core.values.documents import Manifest, child, items, text
+from jobledger.adapters.service.effects.context import Done, SomebodyElses, SupersededEffect
+from jobledger.adapters.service.effects.rayjob_effects import act
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RayJobRefused
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
+from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Resource
+from jobledger.core.rayjob.names import FINALIZER
+from jobledger.core.values.documents import Manifest, child, items, text
 from tests.adapters.service.parts import JOB_ID, NAMES, SECRET, Bench
 from tests.rules.rayjob.jobs import HEAD_ENV
 
@@ -26,8 +26,8 @@ DELETIONS = [
 ]
 
 
-def do(bench: Bench, job: LiveJob, effect: OpenEffect) -> Done:
-    return act(bench.office().world, job, effect, NAMES)
+def do(bench: Bench, job: CachedJob, effect: OpenEffect) -> Done:
+    return act(bench.context().world, job, effect, NAMES)
 
 
 def finalizers(bench: Bench) -> list[object]:
@@ -225,7 +225,7 @@ def test_the_finalizer_of_an_object_that_is_gone_is_gone_with_it() -> None:
         do(bench, bench_without_finalizer(bench, job), bench.effect(job, EffectKind.ADD_FINALIZER))
 
 
-def bench_without_finalizer(bench: Bench, job: LiveJob) -> LiveJob:
+def bench_without_finalizer(bench: Bench, job: CachedJob) -> CachedJob:
     metadata: dict[str, Any] = {**child(job.manifest, "metadata"), "resourceVersion": "999"}
     metadata.pop("finalizers")
     return bench.see({**job.manifest, "metadata": metadata})

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from adapters.service.acting import AttemptNames, Done, SomebodyElses, World
-from adapters.service.acts import act
-from adapters.service.live import LiveJob
-from core.errors import ClusterUnreachable, ObjectChanged, ObjectNotFound
-from core.jobs.effects import EffectKind, OpenEffect
-from core.ports.cluster import RAYCLUSTERS, RAYJOBS, SERVICES, VOLCANO_POD_GROUPS
-from core.rayjob.names import cluster_name
-from core.values.documents import Manifest, child, items, text
+from jobledger.adapters.service.effects.context import AttemptNames, Done, SomebodyElses, World
+from jobledger.adapters.service.effects.rayjob_effects import act
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.core.errors import ClusterUnreachable, ObjectChanged, ObjectNotFound
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
+from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS, SERVICES, VOLCANO_POD_GROUPS
+from jobledger.core.rayjob.names import cluster_name
+from jobledger.core.values.documents import Manifest, child, items, text
 from tests.adapters.service.parts import JOB_ID, NAMES, Bench, a_rayjob
 from tests.adapters.service.test_acts import make, uid_of
 from tests.rules.rayjob.jobs import CLUSTER_SPEC
@@ -22,22 +22,22 @@ SERVICE = "train-head-svc"
 CREATE, UPDATE = EffectKind.CREATE_SERVICE, EffectKind.UPDATE_SERVICE
 
 
-def do(bench: Bench, job: LiveJob, effect: OpenEffect, names: AttemptNames = NAMES) -> Done:
-    return act(bench.office().world, job, effect, names)
+def do(bench: Bench, job: CachedJob, effect: OpenEffect, names: AttemptNames = NAMES) -> Done:
+    return act(bench.context().world, job, effect, names)
 
 
 def leads_to(service: Manifest | None) -> str:
     return text(service, "spec", "selector", "ray.io/cluster")
 
 
-def attempt_of(bench: Bench, job: LiveJob, kind: EffectKind, number: int) -> OpenEffect:
+def attempt_of(bench: Bench, job: CachedJob, kind: EffectKind, number: int) -> OpenEffect:
     effect = bench.effect(job, kind, SERVICE)
     return OpenEffect(
         effect_id=effect.effect_id, attempt=number, wanted=effect.wanted, digest=effect.digest
     )
 
 
-def name_of(job: LiveJob, attempt: int) -> str:
+def name_of(job: CachedJob, attempt: int) -> str:
     return cluster_name("train", job.identity.uid, attempt)
 
 
@@ -72,7 +72,7 @@ def test_the_service_leads_to_the_next_attempts_head_and_keeps_its_address(
 def test_a_service_of_this_process_is_led_on_unseen_unless_it_is_another_since(since: str) -> None:
     bench = Bench()
     job = bench.job()
-    world = bench.office().world
+    world = bench.context().world
     act(world, job, attempt_of(bench, job, CREATE, 1), NAMES)
     if since == "changed":
         bench.cluster.edit(SERVICES, "ml", SERVICE, status={"loadBalancer": {}})
@@ -111,9 +111,9 @@ class Line:
 
 def two_worlds(bench: Bench) -> tuple[Line, World, World]:
     """Return a line, a replica behind it, and one with a good line."""
-    good = bench.office().world
+    good = bench.context().world
     line = Line(bench.cluster)
-    return line, World(line, good.ray, good.live, good.door), good
+    return line, World(line, good.ray, good.live, good.mapper), good
 
 
 def test_a_service_is_led_on_again_and_again_without_a_look() -> None:
@@ -166,7 +166,7 @@ def test_a_service_that_leads_elsewhere_is_led_back_at_the_next_try() -> None:
     """As one that somebody has edited."""
     bench = Bench()
     job = bench.job()
-    world = bench.office().world
+    world = bench.context().world
     act(world, job, attempt_of(bench, job, CREATE, 1), NAMES)
     elsewhere: dict[str, Any] = {"spec": {"selector": {"ray.io/cluster": "elsewhere"}}}
     bench.cluster.merge_patch(SERVICES, "ml", SERVICE, elsewhere)
@@ -201,7 +201,7 @@ def test_a_job_that_was_taken_over_has_its_service_lead_to_the_raycluster_it_cam
     made = bench.cluster.create(RAYJOBS, a_rayjob())
     job = bench.see({**made, "status": {"rayClusterName": "train-of-the-status"}})
     theirs = AttemptNames(number=1, cluster="train-theirs", job_id=JOB_ID)
-    act(bench.office().world, job, attempt_of(bench, job, CREATE, 1), theirs)
+    act(bench.context().world, job, attempt_of(bench, job, CREATE, 1), theirs)
     assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == "train-theirs"
 
 

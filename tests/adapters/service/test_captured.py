@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime
 
-from adapters.service.captured import Found, RawLog, kept_logs
-from core.errors import LedgerUnavailable
-from core.log.redaction import Redactor
-from core.ports.evidence import EvidenceStore
-from core.values.instants import Instant
+from jobledger.adapters.service.evidence.captured import Found, RawLog, kept_logs
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.log.redaction.redact import Redactor
+from jobledger.core.ports.evidence import EvidenceStore
+from jobledger.core.values.instants import Instant
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 KEY = b"a key that only tests have......"

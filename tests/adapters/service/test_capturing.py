@@ -9,24 +9,24 @@ from uuid import UUID
 
 import pytest
 
-from adapters.service.capturing import CaptureParts, Capturer
-from adapters.service.carrying_out import Errand
-from adapters.service.failures_seen import failure_capture
-from adapters.service.live import LiveJob
-from core.errors import RequestForbidden
-from core.jobs.effects import EffectKind, OpenEffect
-from core.jobs.evidence import LOG_BYTES_MAX, LOG_LINES_MAX, LOGS_MAX, PODS_MAX
-from core.jobs.observations import EffectEnded, EvidenceSeen
-from core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS
-from core.rayjob.entrypoint import COMMAND_ERROR, Entrypoint
-from core.rayjob.events import AttemptFailed
-from core.rayjob.phases import JobStatus
-from core.rayjob.state import Attempt, RayJobState
-from core.trainjob.events import TrainAttemptEnded
-from core.trainjob.state import TrainAttempt, TrainJobState
-from core.values.documents import Manifest, child, text
-from core.values.ids import StreamId
-from core.values.instants import Instant, rfc3339
+from jobledger.adapters.service.effects.carrying_out import EffectTask
+from jobledger.adapters.service.effects.failures_seen import failure_capture
+from jobledger.adapters.service.evidence.capture import CaptureParts, Capturer
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.core.errors import RequestForbidden
+from jobledger.core.jobs.evidence.evidence import LOG_BYTES_MAX, LOG_LINES_MAX, LOGS_MAX, PODS_MAX
+from jobledger.core.jobs.observations import EffectEnded, EvidenceSeen
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
+from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS
+from jobledger.core.rayjob.events.lifecycle import AttemptFailed
+from jobledger.core.rayjob.observations.ray_job import COMMAND_ERROR, Entrypoint
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.state import Attempt, RayJobState
+from jobledger.core.trainjob.events import TrainAttemptEnded
+from jobledger.core.trainjob.state import TrainAttempt, TrainJobState
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant, rfc3339
 from tests.adapters.service.owned import a_child, controller, uid_of
 from tests.adapters.service.parts import JOB_ID, SECRET, Bench
 from tests.rules.rayjob.jobs import HEAD_ENV
@@ -73,7 +73,7 @@ class Scene:
     """A bench with a running attempt, Pods of it, and somebody who captures."""
 
     bench: Bench
-    job: LiveJob
+    job: CachedJob
     witness: Witness
     store: MemoryEvidence
     capturer: Capturer
@@ -287,8 +287,8 @@ def test_an_errand_captures_before_it_deletes(scene: Scene) -> None:
     bench = scene.bench
     effect = scene.deletion()
     bench.hold(scene.job, effect)
-    office = replace(bench.office(), evidence=scene.capturer)
-    Errand(office, scene.job.identity.stream_id, effect)()
+    context = replace(bench.context(), evidence=scene.capturer)
+    EffectTask(context, scene.job.identity.stream_id, effect)()
     first, second = bench.said()
     assert isinstance(first, EvidenceSeen)
     assert isinstance(second, EffectEnded)
@@ -303,8 +303,8 @@ def failed() -> AttemptFailed:
 
 
 def test_a_failure_without_a_deletion_is_captured_at_once(scene: Scene) -> None:
-    office = replace(scene.bench.office(), evidence=scene.capturer)
-    task = failure_capture(office, scene.job.identity.stream_id, scene.state(), [failed()])
+    context = replace(scene.bench.context(), evidence=scene.capturer)
+    task = failure_capture(context, scene.job.identity.stream_id, scene.state(), [failed()])
     assert task is not None
     assert task() is None
     (seen,) = scene.bench.said()
@@ -320,11 +320,11 @@ def test_the_same_occasion_of_another_job_is_another(scene: Scene) -> None:
 
 
 def test_a_failure_before_a_deletion_is_left_to_it(scene: Scene) -> None:
-    office = replace(scene.bench.office(), evidence=scene.capturer)
+    context = replace(scene.bench.context(), evidence=scene.capturer)
     stream, state = scene.job.identity.stream_id, scene.state(effects=(scene.deletion(),))
-    assert failure_capture(office, stream, state, [failed()]) is None
-    assert failure_capture(scene.bench.office(), stream, scene.state(), [failed()]) is None
-    assert failure_capture(office, stream, scene.state(), []) is None
+    assert failure_capture(context, stream, state, [failed()]) is None
+    assert failure_capture(scene.bench.context(), stream, scene.state(), [failed()]) is None
+    assert failure_capture(context, stream, scene.state(), []) is None
 
 
 TRAINJOB, NODE = "train", "train-node-0-0"
@@ -377,12 +377,12 @@ def check_training(scene: Scene, seen: object) -> None:
 def test_an_attempt_of_a_trainjob_that_failed_is_captured_at_once(
     training: Scene, current: int
 ) -> None:
-    office = replace(training.bench.office(), evidence=training.capturer)
+    context = replace(training.bench.context(), evidence=training.capturer)
     ended = TrainAttemptEnded(
         at=NOON, attempt=1, outcome="failed", reason="FailedJobs", message="jobset failed"
     )
     stream = training.job.identity.stream_id
-    task = failure_capture(office, stream, train_state(training, current), [ended])
+    task = failure_capture(context, stream, train_state(training, current), [ended])
     assert task is not None
     assert task() is None
     (seen,) = training.bench.said()

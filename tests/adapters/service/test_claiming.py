@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from adapters.memory.clock import SimulatedClock
-from adapters.service.claiming import Claiming, Ledgers
-from core.claims.rule import Claim, Standing
-from core.errors import ClusterUnreachable, LedgerUnavailable, RequestForbidden
-from core.ports.cluster import KUBERNETES_EVENTS, LEASES, NAMESPACES
-from core.values.documents import Manifest, text
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.service.ledgers.claiming import Claiming, Ledgers
+from jobledger.core.claims.rule import Claim, Standing
+from jobledger.core.errors import ClusterUnreachable, LedgerUnavailable, RequestForbidden
+from jobledger.core.ports.cluster import KUBERNETES_EVENTS, LEASES, NAMESPACES
+from jobledger.core.values.documents import Manifest, text
 from tests.support.memory_cluster import MemoryCluster
 from tests.support.records import NOON
 

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.service.clocks import APART_MAX, GOES_ON, Clocks
-from adapters.telemetry.steady_clock import STEP_MAX, SteadyClock
-from core.errors import LedgerUnavailable
-from core.jobs.decisions import DecisionKind
-from core.jobs.rows import DecisionRow
-from core.values.instants import Instant
+from jobledger.adapters.service.clocks import APART_MAX, GOES_ON, Clocks
+from jobledger.adapters.telemetry.steady_clock import STEP_MAX, SteadyClock
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.values.instants import Instant
 from tests.support.records import NOON, a_decision_row, a_stream
 
 HOUR = timedelta(hours=1)

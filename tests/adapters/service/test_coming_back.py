@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.service.hands import Hands
-from core.ports.cluster import RAYCLUSTERS, RAYJOBS
-from core.rayjob.names import ATTEMPT_ANNOTATION
-from core.values.documents import Manifest, child, text
-from core.values.ids import StreamId
-from core.values.instants import rfc3339
+from jobledger.adapters.service.control.control_policy import ControlPolicy
+from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
+from jobledger.core.rayjob.names import ATTEMPT_ANNOTATION
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import rfc3339
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP
 from tests.support.service_world import DOOR, ServiceWorld
@@ -52,7 +52,7 @@ def written_by_kuberay(world: ServiceWorld, **said: object) -> None:
 
 def come_back(world: ServiceWorld, *, take_over: bool) -> None:
     """Start the controller anew and let it do what it has to, for five minutes."""
-    world.door = replace(DOOR, hands=Hands(take_over=take_over))
+    world.mapper = replace(DOOR, control_policy=ControlPolicy(take_over=take_over))
     world.service = world.start_service("b")
     for _ in range(RUN_SECONDS):
         while world.step():
@@ -92,7 +92,7 @@ def test_a_raycluster_that_a_status_names_and_that_went_unseen_is_told_as_gone()
     }
     world.create(a_rayjob(submissionMode=HTTP, backoffLimit=2))
     written_by_kuberay(world, **shown)
-    world.door = replace(DOOR, hands=Hands(take_over=True))
+    world.mapper = replace(DOOR, control_policy=ControlPolicy(take_over=True))
     world.service = world.start_service("b")
     world.run(lambda: status(world).get("failed") == 1, "the loss to be told")
     world.run(lambda: world.cluster.peek(RAYCLUSTERS) != [], "another RayCluster")

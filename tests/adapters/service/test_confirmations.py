@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from adapters.service.confirmations import Confirmations
-from core.jobs.events import Confirmation
+from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.core.jobs.events import Confirmation
 from tests.adapters.service.parts import run_all
 from tests.support.records import NOON, a_stream
 

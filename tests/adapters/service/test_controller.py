@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from adapters.service.summing_up import CONFIRMATIONS_EVERY
-from core.errors import LedgerUnavailable
-from core.jobs.events import Confirmation
-from core.jobs.observations import DecisionDue, NothingNew
-from core.ports.cluster import RAYCLUSTERS, RAYJOBS
-from core.rayjob.names import FINALIZER
-from core.values.documents import child
-from core.values.ids import StreamId
+from jobledger.adapters.service.watches.summing_up import CONFIRMATIONS_EVERY
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.jobs.events import Confirmation
+from jobledger.core.jobs.observations import DecisionDue, NothingNew
+from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
+from jobledger.core.rayjob.names import FINALIZER
+from jobledger.core.values.documents import child
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, K8S, assert_whole, is_let_go, is_over
 from tests.support.crash_points import Crash

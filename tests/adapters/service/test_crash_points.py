@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from adapters.rebuilding import compare, replace
-from core.errors import LedgerUnavailable
-from core.jobs.effects import EffectKind
-from core.ports.event_store import EventStore
-from core.ports.history import History
-from core.ports.projections import Projections
+from jobledger.adapters.rebuilding import compare, replace
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.ports.event_store import EventStore
+from jobledger.core.ports.history import History
+from jobledger.core.ports.projections import Projections
 from tests.adapters.service.lives import LIVES, MODES_OF_SUBMISSION, Story, outcome_in, outcome_of
 from tests.adapters.service.stories import (
     K8S,

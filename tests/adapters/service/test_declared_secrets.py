@@ -7,18 +7,22 @@ import msgspec
 import pytest
 import yaml
 
-from adapters.service.declared_secrets import KINDS_OF_PODS_MAX, secrets_of, secrets_of_pods
-from adapters.service.live import LiveJob
-from adapters.service.trainjob_watching import (
+from jobledger.adapters.service.objects.declared_secrets import (
+    KINDS_OF_PODS_MAX,
+    secrets_of,
+    secrets_of_pods,
+)
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.adapters.service.watches.trainjob_handlers import (
     BelongingListener,
     RuntimeListener,
     TrainJobListener,
 )
-from core.log.redaction import joined
-from core.log.secret_values import KNOWN_MAX
-from core.ports.cluster import PODS
-from core.trainjob.names import SNAPSHOT_KEY, snapshot_name
-from core.values.documents import Json, Manifest, child
+from jobledger.core.log.redaction.redact import joined
+from jobledger.core.log.redaction.secret_values import KNOWN_MAX
+from jobledger.core.ports.cluster import PODS
+from jobledger.core.trainjob.names import SNAPSHOT_KEY, snapshot_name
+from jobledger.core.values.documents import Json, Manifest, child
 from tests.adapters.service.owned import controller
 from tests.adapters.service.parts import Bench
 from tests.adapters.service.test_capturing import Scene, scene
@@ -33,7 +37,7 @@ ENV: Json = [{"name": "STORE_PASSWORD", "value": PLANTED}]
 POD: Json = {"spec": {"containers": [{"name": "main", "env": ENV}]}}
 
 
-def is_hidden(job: LiveJob | None) -> bool:
+def is_hidden(job: CachedJob | None) -> bool:
     assert job is not None
     return PLANTED not in job.redactor.text(f"cannot log in with {PLANTED}!", 1000)
 
@@ -52,7 +56,7 @@ def shared_cluster(name: str = "shared", generation: int = 1) -> Manifest:
     }
 
 
-def a_selecting_job(bench: Bench) -> LiveJob:
+def a_selecting_job(bench: Bench) -> CachedJob:
     manifest = selecting({"spec.clusterSelector": {"ray.io/cluster": "shared"}})
     manifest["metadata"] |= {"uid": "job-uid", "resourceVersion": "3"}
     return bench.see(manifest)
@@ -85,7 +89,7 @@ def test_what_a_raycluster_declares_is_looked_for_once_per_generation(
         found: frozenset[str] = real(manifest, runtime_env)
         return found
 
-    monkeypatch.setattr("adapters.service.declared_secrets.secrets_in", counted)
+    monkeypatch.setattr("jobledger.adapters.service.objects.declared_secrets.secrets_in", counted)
     for version in ("11", "12", "13"):
         shown: dict[str, Any] = json.loads(json.dumps(shared_cluster()))
         shown["metadata"]["resourceVersion"] = version

@@ -5,26 +5,26 @@ from typing import Any
 
 import pytest
 
-from adapters.service.carrying_out import (
+from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, ControlPolicy
+from jobledger.adapters.service.effects.carrying_out import (
     LEASE_PAUSE_SECONDS,
     PAUSE_FIRST_SECONDS,
     PAUSE_MAX_SECONDS,
-    Errand,
+    EffectTask,
 )
-from adapters.service.hands import FIRST_SIGHT, Hands
-from adapters.service.live import LiveObjects
-from core.errors import (
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.core.errors import (
     ClusterUnreachable,
     ObjectExists,
     RequestForbidden,
     RequestInvalid,
     RequestThrottled,
 )
-from core.jobs.effects import EffectKind, Outcome
-from core.jobs.observations import EffectEnded
-from core.ports.cluster import RAYCLUSTERS, RAYJOBS
-from core.values.documents import child
-from core.values.instants import rfc3339
+from jobledger.core.jobs.observations import EffectEnded
+from jobledger.core.jobs.pending.effects import EffectKind, Outcome
+from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
+from jobledger.core.values.documents import child
+from jobledger.core.values.instants import rfc3339
 from tests.adapters.service.parts import SECRET, Bench, a_rayjob
 from tests.rules.rayjob.jobs import HEAD_ENV
 from tests.support.records import NOON
@@ -50,37 +50,37 @@ class Refusing(Bench):
         ended = [item for item in self.said() if isinstance(item, EffectEnded)]
         return [(item.outcome, item.trouble) for item in ended]
 
-    def an_errand(self) -> Errand:
-        return self.errand(self.job({HEAD_ENV: [{"name": "TOKEN", "value": SECRET}]}), CREATE)
+    def an_errand(self) -> EffectTask:
+        return self.effect_task(self.job({HEAD_ENV: [{"name": "TOKEN", "value": SECRET}]}), CREATE)
 
 
 def test_success_is_told_with_what_was_brought_about() -> None:
     bench = Refusing()
-    errand = bench.an_errand()
-    assert errand() is None
+    effect_task = bench.an_errand()
+    assert effect_task() is None
     (ended,) = bench.said()
     made = bench.cluster.list(RAYCLUSTERS).items[0]
     assert isinstance(ended, EffectEnded)
     assert (ended.outcome, ended.uid) == (Outcome.SUCCEEDED, child(made, "metadata")["uid"])
-    assert ended.effect_id == errand.effect.effect_id
+    assert ended.effect_id == effect_task.effect.effect_id
 
 
 @pytest.mark.parametrize("error", [RequestForbidden("quota"), RequestInvalid("no such field")])
 def test_what_repeating_will_not_help_is_told_as_failed(error: Exception) -> None:
     bench = Refusing()
-    errand = bench.an_errand()
+    effect_task = bench.an_errand()
     bench.refuse(error)
-    assert errand() is None
+    assert effect_task() is None
     assert bench.told() == [(Outcome.FAILED, str(error))]
 
 
 def test_what_may_pass_is_tried_again_with_growing_pauses_and_told_once_per_kind() -> None:
     bench = Refusing()
-    errand = bench.an_errand()
+    effect_task = bench.an_errand()
     silent, exists = ClusterUnreachable("no answer"), ObjectExists("going")
     bench.refuse(silent, silent, exists, silent, *[silent] * 9)
-    pauses = [errand() for _ in range(13)]
-    assert errand() is None
+    pauses = [effect_task() for _ in range(13)]
+    assert effect_task() is None
     expected = [min(PAUSE_FIRST_SECONDS * 2**n, PAUSE_MAX_SECONDS) for n in range(1, 14)]
     assert pauses == expected
     assert bench.told() == [
@@ -94,41 +94,43 @@ def test_what_may_pass_is_tried_again_with_growing_pauses_and_told_once_per_kind
 def test_troubles_that_come_back_are_observations_of_their_own() -> None:
     """Else the log would refuse the second: it knows the id."""
     bench = Refusing()
-    errand = bench.an_errand()
+    effect_task = bench.an_errand()
     bench.refuse(ClusterUnreachable("a"), ClusterUnreachable("b"), ClusterUnreachable("a"))
     for _ in range(3):
-        errand()
+        effect_task()
         bench.clock.advance(1)
     assert len({item.id for item in bench.said()}) == 3
 
 
 def test_a_pause_that_the_api_server_asks_for_is_kept_to() -> None:
     bench = Refusing()
-    errand = bench.an_errand()
+    effect_task = bench.an_errand()
     bench.refuse(RequestThrottled("later", 77.0))
-    assert errand() == 77.0
+    assert effect_task() == 77.0
 
 
 def test_a_silent_head_is_asked_again_soon() -> None:
     bench = Bench()
     job = bench.job(submissionMode="HTTPMode")
-    errand = bench.errand(job, EffectKind.SUBMIT_ENTRYPOINT, "train-1", address="nowhere:8265")
-    assert [errand() for _ in range(6)][-1] == 3.0
+    effect_task = bench.effect_task(
+        job, EffectKind.SUBMIT_ENTRYPOINT, "train-1", address="nowhere:8265"
+    )
+    assert [effect_task() for _ in range(6)][-1] == 3.0
 
 
 def test_the_last_stop_is_tried_once() -> None:
     bench = Refusing()
-    errand = bench.errand(bench.job(), STOP, "train-1", address="nowhere:8265")
-    assert errand() is None
+    effect_task = bench.effect_task(bench.job(), STOP, "train-1", address="nowhere:8265")
+    assert effect_task() is None
     ((outcome, _),) = bench.told()
     assert outcome is Outcome.FAILED
 
 
 def test_what_was_decided_on_an_old_specification_is_told_as_superseded() -> None:
     bench = Refusing()
-    errand = bench.an_errand()
+    effect_task = bench.an_errand()
     bench.see(bench.cluster.edit(RAYJOBS, "ml", "train", spec={"entrypoint": "other"}))
-    assert errand() is None
+    assert effect_task() is None
     ((outcome, _),) = bench.told()
     assert outcome is Outcome.SUPERSEDED
     assert bench.cluster.list(RAYCLUSTERS).items == []
@@ -136,40 +138,41 @@ def test_what_was_decided_on_an_old_specification_is_told_as_superseded() -> Non
 
 def test_an_effect_that_is_no_longer_open_is_not_done() -> None:
     bench = Refusing()
-    errand = bench.an_errand()
+    effect_task = bench.an_errand()
     bench.hold(bench.live.jobs()[0])
-    assert errand() is None
+    assert effect_task() is None
     assert (bench.told(), bench.cluster.list(RAYCLUSTERS).items) == ([], [])
 
 
 def test_an_effect_of_a_job_that_is_not_held_or_was_dropped_is_not_done() -> None:
     bench = Refusing()
-    errand = bench.an_errand()
-    errand.is_dropped = True
-    assert errand() is None
-    errand.is_dropped = False
-    bench.slots.drop([errand.stream])
-    assert errand() is None
+    effect_task = bench.an_errand()
+    effect_task.is_dropped = True
+    assert effect_task() is None
+    effect_task.is_dropped = False
+    bench.slots.drop([effect_task.stream])
+    assert effect_task() is None
     assert (bench.told(), bench.cluster.list(RAYCLUSTERS).items) == ([], [])
 
 
 def test_without_the_lease_nothing_is_sent_but_it_is_not_forgotten() -> None:
     bench = Refusing()
-    errand = bench.an_errand()
+    effect_task = bench.an_errand()
     bench.acts = False
-    assert errand() == LEASE_PAUSE_SECONDS
+    assert effect_task() == LEASE_PAUSE_SECONDS
     assert (bench.told(), bench.cluster.list(RAYCLUSTERS).items) == ([], [])
     bench.acts = True
-    assert errand() is None
+    assert effect_task() is None
     assert len(bench.cluster.list(RAYCLUSTERS).items) == 1
 
 
 def test_where_another_controller_was_met_nothing_is_sent_any_more() -> None:
     bench = Refusing()
-    errand = bench.an_errand()
-    world, hands = errand.office.world, Hands()
-    errand.office = replace(
-        errand.office, world=replace(world, door=replace(world.door, hands=hands))
+    effect_task = bench.an_errand()
+    world, control_policy = effect_task.context.world, ControlPolicy()
+    effect_task.context = replace(
+        effect_task.context,
+        world=replace(world, mapper=replace(world.mapper, control_policy=control_policy)),
     )
     theirs = {
         "manager": "ray-operator",
@@ -184,10 +187,10 @@ def test_where_another_controller_was_met_nothing_is_sent_any_more() -> None:
             "status": {"jobDeploymentStatus": "Running"},
         }
     )
-    hands.note("RayJob", other, FIRST_SIGHT, NOON)
-    assert hands.is_refused("RayJob", "ml")
-    assert not hands.is_refused("RayJob", "elsewhere")
-    assert errand() == LEASE_PAUSE_SECONDS
+    control_policy.note("RayJob", other, FIRST_SIGHT, NOON)
+    assert control_policy.is_refused("RayJob", "ml")
+    assert not control_policy.is_refused("RayJob", "elsewhere")
+    assert effect_task() == LEASE_PAUSE_SECONDS
     assert (bench.told(), bench.cluster.list(RAYCLUSTERS).items) == ([], [])
 
 
@@ -195,11 +198,11 @@ def test_without_the_object_nothing_is_sent_but_it_is_not_forgotten() -> None:
     """The log knows the job; the watch has not told of it yet."""
     bench = Refusing()
     job = bench.job()
-    bench.live = LiveObjects()
-    errand = bench.errand(job, CREATE)
-    assert errand() == PAUSE_MAX_SECONDS
+    bench.live = ObjectCache()
+    effect_task = bench.effect_task(job, CREATE)
+    assert effect_task() == PAUSE_MAX_SECONDS
     bench.live.put_job(job)
-    assert errand() is None
+    assert effect_task() is None
     assert len(bench.cluster.list(RAYCLUSTERS).items) == 1
 
 
@@ -209,7 +212,7 @@ def test_a_lost_outcome_is_brought_about_again_without_a_double() -> None:
     first = bench.an_errand()
     first()
     bench.said()
-    again = Errand(first.office, first.stream, first.effect)
+    again = EffectTask(first.context, first.stream, first.effect)
     assert again() is None
     (ended,) = bench.said()
     assert isinstance(ended, EffectEnded)
@@ -219,9 +222,9 @@ def test_a_lost_outcome_is_brought_about_again_without_a_double() -> None:
 
 def test_trouble_is_told_without_secrets() -> None:
     bench = Refusing()
-    errand = bench.an_errand()
+    effect_task = bench.an_errand()
     bench.refuse(RequestInvalid(f"spec.env[0]: {SECRET} is no number"))
-    errand()
+    effect_task()
     ((_, trouble),) = bench.told()
     assert SECRET not in trouble
     assert "redacted:" in trouble
@@ -229,10 +232,10 @@ def test_trouble_is_told_without_secrets() -> None:
 
 def test_a_bug_of_ours_is_told_and_tried_again_seldom() -> None:
     bench = Refusing()
-    errand = bench.an_errand()
+    effect_task = bench.an_errand()
     bench.refuse(KeyError(SECRET), KeyError(SECRET))
-    assert [errand(), errand()] == [PAUSE_MAX_SECONDS] * 2
+    assert [effect_task(), effect_task()] == [PAUSE_MAX_SECONDS] * 2
     assert bench.told() == [
         (Outcome.FALTERED, "an internal error (KeyError), see the controller's log")
     ]
-    assert errand() is None
+    assert effect_task() is None

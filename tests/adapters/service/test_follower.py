@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from adapters.memory.clock import SimulatedClock
-from adapters.service.following import LASTED_SECONDS, Follower
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.service.heads.following import LASTED_SECONDS, Follower
 from tests.support.records import NOON
 
 

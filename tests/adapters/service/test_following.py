@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from adapters.service.polls import Polls
-from core.errors import RayApiUnreachable
-from core.rayjob.observations import PollAnswered
-from core.rayjob.phases import JobStatus
-from core.rayjob.spec import RayJobSpec, SubmissionMode
-from core.rayjob.state import RayJobState
+from jobledger.adapters.service.heads.polls import Polls
+from jobledger.core.errors import RayApiUnreachable
+from jobledger.core.rayjob.observations.observations import PollAnswered
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.spec.spec import RayJobSpec, SubmissionMode
+from jobledger.core.rayjob.state import RayJobState
 from tests.adapters.service.parts import JOB_ID
 from tests.adapters.service.test_polls import ADDRESS, INTERVAL, Desk, running
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.ports.cluster import POD_GROUPS, VOLCANO_POD_GROUPS, Resource
-from core.values.documents import text
+from jobledger.core.ports.cluster import POD_GROUPS, VOLCANO_POD_GROUPS, Resource
+from jobledger.core.values.documents import text
 from tests.support.train_world import Document, TrainWorld, torch_runtime
 
 GANGS = pytest.mark.parametrize(

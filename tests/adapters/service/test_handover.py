@@ -4,20 +4,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from adapters.service.handover import Handover, statuses
-from adapters.service.slots import Slot
-from adapters.service.workers import Lane, Task, Workers
-from core.jobs.decisions import DecisionKind as Due
-from core.jobs.effects import EffectKind
-from core.projections.view import states_after
-from core.rayjob.decide import decide
-from core.rayjob.events import RayJobEvent
-from core.rayjob.evolve import evolve
-from core.rayjob.observations import RayJobObservation
-from core.rayjob.state import RayJobState
-from core.values.documents import text
-from core.values.ids import DecisionId, StreamId
-from core.values.instants import Instant
+from jobledger.adapters.service.loop.handover import Handover, statuses
+from jobledger.adapters.service.work.slots import Slot
+from jobledger.adapters.service.work.workers import Lane, Task, Workers
+from jobledger.core.jobs.pending.decisions import DecisionKind as Due
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.projections.view import states_after
+from jobledger.core.rayjob.decide.decide import decide
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.rayjob.evolve.lifecycle import evolve
+from jobledger.core.rayjob.observations.observations import RayJobObservation
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.values.documents import text
+from jobledger.core.values.ids import DecisionId, StreamId
+from jobledger.core.values.instants import Instant
 from tests.adapters.service.turns import a_job, seen
 from tests.support.rayjob_builders import (
     HTTP,
@@ -73,17 +73,17 @@ class Desk:
     def __init__(self) -> None:
         self.service: Service = ServiceWorld().service
         given = self.service.handover
-        self.workers = Recorder(given.office.clock, 1)
+        self.workers = Recorder(given.context.clock, 1)
         self.workers.asked = []
         self.alarms = NotedAlarms()
         self.heralded: list[RayJobEvent] = []
         self.handover = Handover(
-            office=given.office,
+            context=given.context,
             workers=self.workers,
             publisher=given.publisher,
             polls=given.polls,
             alarms=self.alarms,
-            herald=lambda _, events, __: self.heralded.extend(events),  # type: ignore[arg-type] # RayJobs
+            event_recorder=lambda _, events, __: self.heralded.extend(events),  # type: ignore[arg-type] # RayJobs
         )
         self.service.turn._follower = self.handover  # noqa: SLF001 in place of the wired one
         self.service.leases.renew()
@@ -183,17 +183,17 @@ def test_of_a_deleted_job_nothing_is_left(desk: Desk) -> None:
     desk.see(manifest_gone())
     assert desk.handover.under_way == {}
     assert desk.handover.polls.streams() == desk.handover.publisher.streams() == []
-    assert all(errand.is_dropped for errand in under_way)
+    assert all(effect_task.is_dropped for effect_task in under_way)
 
 
 def test_of_abandoned_shards_everything_is_dropped_and_of_others_nothing(desk: Desk) -> None:
     desk.see(manifest())
-    (errands,) = desk.handover.under_way.values()
+    (effect_tasks,) = desk.handover.under_way.values()
     desk.handover.abandon(frozenset(range(16)) - {desk.slot.shard})
     assert desk.handover.publisher.streams() == [STREAM]
     desk.handover.abandon(frozenset({desk.slot.shard}))
     assert (desk.handover.under_way, desk.handover.publisher.streams()) == ({}, [])
-    assert all(errand.is_dropped for errand in errands.values())
+    assert all(effect_task.is_dropped for effect_task in effect_tasks.values())
 
 
 def test_an_unknown_job_is_nobodys_business(desk: Desk) -> None:

@@ -5,23 +5,23 @@ from typing import Any, cast
 
 import pytest
 
-from adapters.service.confirmations import Confirmations
-from adapters.service.hands import FIRST_SIGHT, Hands
-from adapters.service.inbox import Inbox
-from adapters.service.live import LiveObjects
-from adapters.service.preflight import look_for_others
-from adapters.service.sightings import Door
-from adapters.service.surroundings import Surroundings
-from adapters.service.watching import JobListener
-from core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
-from core.jobs.policy import Policy
-from core.jobs.status_writers import other_controller
-from core.jobs.whose import MANAGED_BY_JOBLEDGER, Control, Whose
-from core.ports.clock import Clock
-from core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster, ObjectList, Resource
-from core.rayjob.observations import ManifestSeen
-from core.values.documents import Manifest
-from core.values.instants import rfc3339
+from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, ControlPolicy
+from jobledger.adapters.service.control.preflight import look_for_others
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.rayjob_handlers import JobListener
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
+from jobledger.core.jobs.control.control_policy import MANAGED_BY_JOBLEDGER, Control, Whose
+from jobledger.core.jobs.control.status_writers import other_controller
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster, ObjectList, Resource
+from jobledger.core.rayjob.observations.observations import ManifestSeen
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import rfc3339
 from tests.support.records import NOON
 
 EARLY, LATE = rfc3339(NOON - timedelta(hours=3)), rfc3339(NOON)
@@ -72,22 +72,22 @@ class _Noon:
         return NOON
 
 
-def look(hands: Hands, cluster: _Listed) -> None:
+def look(control_policy: ControlPolicy, cluster: _Listed) -> None:
     kinds = ("RayJob", "TrainJob")
-    look_for_others(cast("Cluster", cluster), hands, kinds, (), cast("Clock", _Noon()))
+    look_for_others(cast("Cluster", cluster), control_policy, kinds, (), cast("Clock", _Noon()))
 
 
 @pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
 def test_what_another_cluster_works_on_says_nothing_of_this_ones_controllers(kind: str) -> None:
     """Kueue copies the status of such a job from the cluster that it runs in, again and again."""
-    hands = Hands()
+    control_policy = ControlPolicy()
     far, later = (
         {**job(entry("kueue", at)), "spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}
         for at in (EARLY, LATE)
     )
-    assert hands.at_start(kind, far, NOON) is None
-    hands.note(kind, later, other_controller(kind, far, NOON), NOON)
-    assert hands.refusals() == []
+    assert control_policy.at_start(kind, far, NOON) is None
+    control_policy.note(kind, later, other_controller(kind, far, NOON), NOON)
+    assert control_policy.refusals() == []
 
 
 def test_where_one_kind_may_not_be_listed_the_other_is_looked_at_all_the_same() -> None:
@@ -100,21 +100,21 @@ def test_where_one_kind_may_not_be_listed_the_other_is_looked_at_all_the_same() 
             del namespace
             return ObjectList(items=(theirs,), resource_version="1")
 
-    hands = Hands()
+    control_policy = ControlPolicy()
     theirs = {**job(THEIRS), "status": {"conditions": [{"type": "Created", "status": "True"}]}}
-    look(hands, _Guarded())
-    assert hands.why_recorded("TrainJob", theirs) != ""
+    look(control_policy, _Guarded())
+    assert control_policy.why_recorded("TrainJob", theirs) != ""
 
 
 def test_a_namespace_is_only_recorded_where_another_drives_a_job_at_the_start() -> None:
     """Every job of it from the first on; other namespaces and kinds are controlled."""
-    hands = Hands()
-    look(hands, _Listed(job(THEIRS)))
+    control_policy = ControlPolicy()
+    look(control_policy, _Listed(job(THEIRS)))
     words = "the status of RayJob ml/train was written by ray-operator"
-    assert words in hands.why_recorded("RayJob", job())
+    assert words in control_policy.why_recorded("RayJob", job())
     elsewhere = {**job(), "metadata": {"name": "train", "namespace": "elsewhere"}}
-    assert hands.why_recorded("RayJob", elsewhere) == ""
-    assert hands.why_recorded("TrainJob", job()) == ""
+    assert control_policy.why_recorded("RayJob", elsewhere) == ""
+    assert control_policy.why_recorded("TrainJob", job()) == ""
 
 
 @pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
@@ -124,38 +124,40 @@ def test_what_an_author_writes_of_the_writers_counts_for_nothing(kind: str, at: 
     ours = {**job(entry("ray-operator", at))}
     ours["status"]["conditions"] = [{"type": "Created", "status": "True"}]
     unwritten = {**ours, "status": {}}
-    hands = Hands()
-    hands.is_own = lambda _, shown: shown["status"] == ours["status"]
+    control_policy = ControlPolicy()
+    control_policy.is_own = lambda _, shown: shown["status"] == ours["status"]
     for forged in (ours, unwritten):
         for before in (FIRST_SIGHT, None):
-            assert hands.note(kind, forged, before, NOON) is None
-    assert hands.refusals() == []
+            assert control_policy.note(kind, forged, before, NOON) is None
+    assert control_policy.refusals() == []
 
 
 @pytest.mark.parametrize(
     ("hands", "cluster"),
     [
-        (Hands(), _Listed(job(OURS))),
-        (Hands(), _Listed(job())),
-        (Hands(), _Listed(job(THEIRS, phase="Complete"))),
-        (Hands(take_over=True), _Listed(job(THEIRS))),
-        (Hands(Whose(control=Control.NOTHING)), _Listed(job(THEIRS))),
-        (Hands(Whose(control=Control.MANAGED_BY)), _Listed(job(THEIRS))),
-        (Hands(), _Listed(error=ClusterUnreachable("nobody there"))),
+        (ControlPolicy(), _Listed(job(OURS))),
+        (ControlPolicy(), _Listed(job())),
+        (ControlPolicy(), _Listed(job(THEIRS, phase="Complete"))),
+        (ControlPolicy(take_over=True), _Listed(job(THEIRS))),
+        (ControlPolicy(Whose(control=Control.NOTHING)), _Listed(job(THEIRS))),
+        (ControlPolicy(Whose(control=Control.MANAGED_BY)), _Listed(job(THEIRS))),
+        (ControlPolicy(), _Listed(error=ClusterUnreachable("nobody there"))),
     ],
     ids=["ours", "nobody's", "ended long ago", "take over", "recorder", "not to control", "down"],
 )
 def test_a_start_refuses_nothing_where_nobody_is_to_be_feared(
-    hands: Hands, cluster: _Listed
+    control_policy: ControlPolicy, cluster: _Listed
 ) -> None:
-    look(hands, cluster)
-    assert hands.refusals() == []
+    look(control_policy, cluster)
+    assert control_policy.refusals() == []
 
 
-def seen_by(hands: Hands) -> tuple[JobListener, Inbox, LiveObjects]:
-    door = Door(cluster="kind", policy=Policy(), redaction_key=b"k" * 32, hands=hands)
-    inbox, live = Inbox(), LiveObjects()
-    around = Surroundings(door, inbox, live, Confirmations(), lambda _: None)
+def seen_by(control_policy: ControlPolicy) -> tuple[JobListener, Inbox, ObjectCache]:
+    mapper = ObservationMapper(
+        cluster="kind", policy=Policy(), redaction_key=b"k" * 32, control_policy=control_policy
+    )
+    inbox, live = Inbox(), ObjectCache()
+    around = EventHandlers(mapper, inbox, live, Confirmations(), lambda _: None)
     return JobListener(around), inbox, live
 
 
@@ -167,45 +169,45 @@ def taken(inbox: Inbox) -> list[str]:
 
 def test_a_later_write_of_another_ends_control_of_the_namespace() -> None:
     told: list[tuple[str, str]] = []
-    hands = Hands(refused=lambda *where: told.append(where))
-    listener, inbox, _ = seen_by(hands)
+    control_policy = ControlPolicy(refused=lambda *where: told.append(where))
+    listener, inbox, _ = seen_by(control_policy)
     listener.seen(job(OURS), NOON)
     assert taken(inbox) == [""]
     listener.seen(job(THEIRS_NOW, version=2), NOON)
     (because,) = taken(inbox)
     assert "was written by ray-operator" in because
     assert told == [("RayJob", "ml")]
-    assert [item.job for item in hands.refusals()] == ["train"]
-    assert [item.job for item in hands.take_new()] == ["train"]
-    assert hands.take_new() == [], "each is taken once"
+    assert [item.job for item in control_policy.refusals()] == ["train"]
+    assert [item.job for item in control_policy.take_new()] == ["train"]
+    assert control_policy.take_new() == [], "each is taken once"
 
 
 def test_what_was_taken_over_is_not_refused_for_what_was_written_before() -> None:
-    hands = Hands(take_over=True)
-    listener, inbox, live = seen_by(hands)
+    control_policy = ControlPolicy(take_over=True)
+    listener, inbox, live = seen_by(control_policy)
     listener.seen(job(THEIRS), NOON)
     listener.seen(job(OURS, version=2), NOON)
     listener.seen(job(THEIRS, version=3), NOON)
     first, *others = taken(inbox)
     assert first == f"ray-operator wrote its status at {EARLY}", "so is what it did meanwhile"
     assert set(others) == {""}
-    assert hands.refusals() == []
+    assert control_policy.refusals() == []
     known = live.job("uid-1")
     assert known is not None
     assert known.others is not None, "a late look at the old version is no news either"
 
 
 def test_a_write_that_one_of_ours_has_followed_is_noticed_all_the_same() -> None:
-    hands = Hands()
-    listener, _, live = seen_by(hands)
+    control_policy = ControlPolicy()
+    listener, _, live = seen_by(control_policy)
     listener.seen(job(OURS), NOON)
     live.note_version("uid-1", "9")  # our own write was answered before the watch told of theirs
     listener.seen(job(THEIRS_NOW, version=5), NOON)
-    assert [item.manager for item in hands.refusals()] == ["ray-operator"]
+    assert [item.manager for item in control_policy.refusals()] == ["ray-operator"]
 
 
 def test_a_recorded_job_is_told_again_whenever_its_status_changes() -> None:
-    listener, inbox, _ = seen_by(Hands(Whose(control=Control.NOTHING)))
+    listener, inbox, _ = seen_by(ControlPolicy(Whose(control=Control.NOTHING)))
     listener.seen(job(THEIRS), NOON)
     listener.seen(job(THEIRS, version=2), NOON)
     listener.seen(job(THEIRS, version=3, phase="Complete"), NOON)
@@ -213,16 +215,18 @@ def test_a_recorded_job_is_told_again_whenever_its_status_changes() -> None:
 
 
 def test_first_sight_is_judged_as_a_start() -> None:
-    hands = Hands()
-    hands.note("RayJob", job(THEIRS), FIRST_SIGHT, NOON)
-    assert hands.refusals() != []
+    control_policy = ControlPolicy()
+    control_policy.note("RayJob", job(THEIRS), FIRST_SIGHT, NOON)
+    assert control_policy.refusals() != []
 
 
 def test_what_was_written_before_a_job_was_handed_over_is_no_reason_to_refuse() -> None:
-    hands = Hands(Whose(control=Control.MANAGED_BY))
+    control_policy = ControlPolicy(Whose(control=Control.MANAGED_BY))
     handed_over = job(THEIRS_NOW, version=3)
     handed_over["spec"]["managedBy"] = MANAGED_BY_JOBLEDGER
-    hands.note("RayJob", handed_over, FIRST_SIGHT, NOON)  # the first since it was only recorded
-    assert hands.refusals() == []
-    hands.note("RayJob", handed_over, other_controller("RayJob", job(THEIRS), NOON), NOON)
-    assert [item.manager for item in hands.refusals()] == ["ray-operator"]
+    control_policy.note(
+        "RayJob", handed_over, FIRST_SIGHT, NOON
+    )  # the first since it was only recorded
+    assert control_policy.refusals() == []
+    control_policy.note("RayJob", handed_over, other_controller("RayJob", job(THEIRS), NOON), NOON)
+    assert [item.manager for item in control_policy.refusals()] == ["ray-operator"]

@@ -1,8 +1,8 @@
 """TrainJobs that cannot go, or cannot be built: what runs of them is still governed."""
 
-from core.ports.cluster import CONFIGMAPS, JOBSETS, TRAINJOBS
-from core.values.documents import child, text
-from core.values.ids import StreamId
+from jobledger.core.ports.cluster import CONFIGMAPS, JOBSETS, TRAINJOBS
+from jobledger.core.values.documents import child, text
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.stories import is_let_go
 from tests.support.train_world import TrainWorld
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from adapters.memory.clock import SimulatedClock
-from adapters.service import heralding
-from adapters.service.heralding import Herald
-from adapters.telemetry.metrics import Metrics
-from core.errors import RequestForbidden
-from core.ports.cluster import KUBERNETES_EVENTS
-from core.rayjob.events import ManifestRejected, RayJobEvent
-from core.values.documents import text
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.service.status import event_recorder as heralding
+from jobledger.adapters.service.status.event_recorder import EventRecorder
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.errors import RequestForbidden
+from jobledger.core.ports.cluster import KUBERNETES_EVENTS
+from jobledger.core.rayjob.events.lifecycle import ManifestRejected, RayJobEvent
+from jobledger.core.values.documents import text
 from tests.adapters.service.parts import Bench, run_all
 from tests.support.records import NOON
 from tests.support.stepped_cluster import SteppedCluster
@@ -27,12 +27,12 @@ REJECTED: list[RayJobEvent] = [
 class Desk(Bench):
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.herald = Herald(self.cluster, self.metrics, "a/1")
+        self.event_recorder = EventRecorder(self.cluster, self.metrics, "a/1")
         self.identity = self.job().identity
 
     def announce(self, number: int = 0) -> None:
         event = ManifestRejected(at=NOON, generation=1, kind="Invalid", message=f"{number}")
-        self.herald.announce(self.identity, [event])
+        self.event_recorder.announce(self.identity, [event])
 
     def count(self, outcome: str) -> float:
         return float(self.metrics.kubernetes_events.labels(outcome)._value.get())  # noqa: SLF001 the count
@@ -41,8 +41,8 @@ class Desk(Bench):
 def test_what_happened_is_sent_once_with_a_name_that_follows_from_it() -> None:
     desk = Desk()
     for _ in range(2):
-        desk.herald.announce(desk.identity, REJECTED)
-    while desk.herald.run_once():
+        desk.event_recorder.announce(desk.identity, REJECTED)
+    while desk.event_recorder.run_once():
         pass
     (sent,) = desk.cluster.list(KUBERNETES_EVENTS).items
     assert (text(sent, "reason"), text(sent, "regarding", "uid")) == (
@@ -65,8 +65,8 @@ def test_one_that_is_refused_or_broken_does_not_silence_the_others(error: Except
     desk.cluster.create = refusing  # type: ignore[method-assign,assignment]  # a refusal
     desk.announce(1)
     desk.announce(2)
-    desk.herald.start()
-    desk.herald.stop()
+    desk.event_recorder.start()
+    desk.event_recorder.stop()
     assert (desk.count("refused"), desk.count("sent")) == (1, 1)
 
 
@@ -90,23 +90,28 @@ def test_stopping_does_not_wait_for_room_in_a_full_queue(monkeypatch: pytest.Mon
 
     desk.cluster.create = slow  # type: ignore[method-assign,assignment]  # an API server that hangs
     desk.announce(1)
-    desk.herald.start()
+    desk.event_recorder.start()
     assert asked.wait(30)
     desk.announce(2)
-    stopping = threading.Thread(target=lambda: desk.herald.stop(0))
+    stopping = threading.Thread(target=lambda: desk.event_recorder.stop(0))
     stopping.start()
     stopping.join(30)
     assert not stopping.is_alive()
     may_answer.set()
-    desk.herald.stop(30)
+    desk.event_recorder.stop(30)
 
 
 def test_starting_and_stopping_from_many_threads_leaves_no_thread_behind() -> None:
     for _ in range(10):
         cluster = SteppedCluster(SimulatedClock(NOON).now)
-        herald = Herald(cluster, Metrics(CollectorRegistry()), "a/1")
-        calls: list[Callable[[], None]] = [herald.start, herald.stop, herald.start, herald.stop]
+        event_recorder = EventRecorder(cluster, Metrics(CollectorRegistry()), "a/1")
+        calls: list[Callable[[], None]] = [
+            event_recorder.start,
+            event_recorder.stop,
+            event_recorder.start,
+            event_recorder.stop,
+        ]
         run_all(calls)
-        herald.stop()
-        thread = herald._thread  # noqa: SLF001 the leak
+        event_recorder.stop()
+        thread = event_recorder._thread  # noqa: SLF001 the leak
         assert thread is None or not thread.is_alive()

@@ -6,19 +6,23 @@ from typing import Any, TypeAlias
 import msgspec
 import pytest
 
-from adapters.service.sightings import Door, identify, see_manifest
-from adapters.service.trainjob_sightings import see_trainjob
-from core.jobs.policy import Policy
-from core.log.redaction import Redactor
-from core.log.storable import WORD_CHARACTERS_MAX
-from core.rayjob.observations import ManifestSeen
-from core.trainjob.observations import TrainJobSeen
+from jobledger.adapters.service.observing.rayjob_observations import (
+    ObservationMapper,
+    identify,
+    see_manifest,
+)
+from jobledger.adapters.service.observing.trainjob_observations import see_trainjob
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.log.redaction.redact import Redactor
+from jobledger.core.log.storable import WORD_CHARACTERS_MAX
+from jobledger.core.rayjob.observations.observations import ManifestSeen
+from jobledger.core.trainjob.observations import TrainJobSeen
 from tests.support.api import rayjob
 from tests.support.records import NOON
 
 HOSTILE = ("a\x00b", "\x00", "\ud800", "a\udfffb")
 LONG = "x" * 1_000_000
-DOOR = Door(cluster="kind", policy=Policy(), redaction_key=b"k" * 32)
+DOOR = ObservationMapper(cluster="kind", policy=Policy(), redaction_key=b"k" * 32)
 See: TypeAlias = Callable[..., ManifestSeen | TrainJobSeen]
 
 

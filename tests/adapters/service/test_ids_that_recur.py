@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from core.kinds import RECURRING, JobObservation, decide
-from core.ports.cluster import RAYJOBS
-from core.rayjob.observations import ManifestSeen
-from core.trainjob.observations import RuntimeSeen, TrainJobSeen
-from core.values.ids import StreamId, observation_id
+from jobledger.core.kinds import RECURRING, JobObservation, decide
+from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.rayjob.observations.observations import ManifestSeen
+from jobledger.core.trainjob.observations import RuntimeSeen, TrainJobSeen
+from jobledger.core.values.ids import StreamId, observation_id
 from tests.adapters.service.parts import a_rayjob
 from tests.support.rayjob_builders import after
 from tests.support.service_world import ServiceWorld
@@ -37,32 +37,32 @@ ONCE = {
 
 MARKED = "its observation is one of `RECURRING`: the stream's length comes to it"
 PLACES = {
-    ("adapters/service/capturing.py", "evidence"): ONCE["EvidenceSeen"],
-    ("adapters/service/carrying_out.py", "effect ended"): ONCE["EffectEnded"],
-    ("adapters/service/confirmations.py", "nothing new"): ONCE["NothingNew"],
-    ("adapters/service/falling_due.py", "due"): MARKED,
-    ("adapters/service/holding.py", "survey"): MARKED,
-    ("adapters/service/pod_looks.py", "pods"): ONCE["PodsSeen"],
-    ("adapters/service/polls.py", "poll"): ONCE["PollNotFound"],
-    ("adapters/service/publishing.py", "status written"): MARKED,
-    ("adapters/service/set_back.py", "set back"): ONCE["LedgerSetBack"],
-    ("adapters/service/sightings.py", "cluster"): MARKED,
-    ("adapters/service/sightings.py", "head"): MARKED,
-    ("adapters/service/sightings.py", "manifest"): MARKED,
-    ("adapters/service/sightings.py", "poll"): ONCE["PollAnswered"],
-    ("adapters/service/sightings.py", "submitter"): MARKED,
-    ("adapters/service/trainjob_sightings.py", "jobset"): MARKED,
-    ("adapters/service/trainjob_sightings.py", "runtime"): MARKED,
-    ("adapters/service/trainjob_sightings.py", "trainjob"): MARKED,
-    ("adapters/service/trainjob_watching.py", "(computed)"): MARKED,
-    ("adapters/service/trainjob_watching.py", "trainjob gone"): MARKED,
-    ("adapters/service/watching.py", "(computed)"): MARKED,
-    ("adapters/service/watching.py", "driven by another"): MARKED,
-    ("adapters/service/watching.py", "gap"): ONCE["WatchInterrupted"],
-    ("adapters/service/watching.py", "manifest gone"): MARKED,
-    ("adapters/service/watching.py", "taken back"): MARKED,
-    ("core/jobs/settling.py", "effect_id_of"): "follows from an observation's id, kind and name",
-    ("core/jobs/settling.py", "decision_id_of"): "follows from an observation's id and subject",
+    ("adapters/service/evidence/capture.py", "evidence"): ONCE["EvidenceSeen"],
+    ("adapters/service/effects/carrying_out.py", "effect ended"): ONCE["EffectEnded"],
+    ("adapters/service/observing/confirmations.py", "nothing new"): ONCE["NothingNew"],
+    ("adapters/service/loop/falling_due.py", "due"): MARKED,
+    ("adapters/service/resync/held_jobs.py", "survey"): MARKED,
+    ("adapters/service/effects/pod_looks.py", "pods"): ONCE["PodsSeen"],
+    ("adapters/service/heads/polls.py", "poll"): ONCE["PollNotFound"],
+    ("adapters/service/status/status_writer.py", "status written"): MARKED,
+    ("adapters/service/shards/set_back.py", "set back"): ONCE["LedgerSetBack"],
+    ("adapters/service/observing/rayjob_observations.py", "cluster"): MARKED,
+    ("adapters/service/observing/rayjob_observations.py", "head"): MARKED,
+    ("adapters/service/observing/rayjob_observations.py", "manifest"): MARKED,
+    ("adapters/service/observing/rayjob_observations.py", "poll"): ONCE["PollAnswered"],
+    ("adapters/service/observing/rayjob_observations.py", "submitter"): MARKED,
+    ("adapters/service/observing/trainjob_observations.py", "jobset"): MARKED,
+    ("adapters/service/observing/trainjob_observations.py", "runtime"): MARKED,
+    ("adapters/service/observing/trainjob_observations.py", "trainjob"): MARKED,
+    ("adapters/service/watches/trainjob_handlers.py", "(computed)"): MARKED,
+    ("adapters/service/watches/trainjob_handlers.py", "trainjob gone"): MARKED,
+    ("adapters/service/watches/rayjob_handlers.py", "(computed)"): MARKED,
+    ("adapters/service/watches/rayjob_handlers.py", "driven by another"): MARKED,
+    ("adapters/service/watches/rayjob_handlers.py", "gap"): ONCE["WatchInterrupted"],
+    ("adapters/service/watches/rayjob_handlers.py", "manifest gone"): MARKED,
+    ("adapters/service/watches/rayjob_handlers.py", "taken back"): MARKED,
+    ("core/jobs/reconcile.py", "effect_id_of"): "follows from an observation's id, kind and name",
+    ("core/jobs/reconcile.py", "decision_id_of"): "follows from an observation's id and subject",
     ("core/kinds.py", "seen"): "names the first id and the stream's length",
     ("core/log/recording.py", "event_id"): "follows from an observation's id and the ordinal",
 }

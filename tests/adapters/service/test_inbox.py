@@ -2,10 +2,10 @@
 
 import threading
 
-from adapters.service.inbox import Arrival, Inbox
-from core.jobs.observations import StatusWritten
-from core.rayjob.observations import ManifestGone
-from core.values.ids import StreamId, observation_id
+from jobledger.adapters.service.work.inbox import Arrival, Inbox
+from jobledger.core.jobs.observations import StatusWritten
+from jobledger.core.rayjob.observations.observations import ManifestGone
+from jobledger.core.values.ids import StreamId, observation_id
 from tests.adapters.service.parts import run_all
 from tests.support.records import NOON, a_stream
 

@@ -4,11 +4,11 @@ from typing import Any, cast
 
 from prometheus_client import CollectorRegistry
 
-from adapters.service.kept import count_kept_clusters
-from adapters.service.leasing import LeaseKeeper
-from adapters.telemetry.metrics import Metrics
-from core.errors import LedgerUnavailable
-from core.ports.history import History, JobFilter
+from jobledger.adapters.service.metrics.kept_rayclusters import count_kept_clusters
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.ports.history import History, JobFilter
 
 
 class Shards:

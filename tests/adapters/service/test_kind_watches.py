@@ -5,14 +5,14 @@ import threading
 import pytest
 from structlog.testing import capture_logs
 
-from adapters.service.confirmations import Confirmations
-from adapters.service.inbox import Inbox
-from adapters.service.kind_watches import KindWatches, SyncedKinds
-from adapters.service.live import LiveObjects
-from adapters.service.surroundings import Surroundings
-from adapters.service.watched_kinds import WATCHED
-from core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
-from core.ports.cluster import (
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.kind_watches import KindWatches, SyncedKinds
+from jobledger.adapters.service.watches.watched_kinds import WATCHED
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
+from jobledger.core.ports.cluster import (
     JOBSETS,
     POD_GROUPS,
     RAYJOBS,
@@ -70,7 +70,9 @@ class Desk:
     ) -> None:
         self.server = Server()
         self.synced = SyncedKinds(max(1, len(namespaces)), job_kinds)
-        around = Surroundings(own_door(), Inbox(), LiveObjects(), Confirmations(), self.synced.note)
+        around = EventHandlers(
+            own_door(), Inbox(), ObjectCache(), Confirmations(), self.synced.note
+        )
         stopping = threading.Event()
         stopping.wait = lambda _=None: False  # type: ignore[method-assign,assignment] # no time
         self.watches = KindWatches(

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from adapters.service.kuberay_metrics import KubeRayMetrics
-from core.jobs.failures import FailureClass
-from core.jobs.retry_options import Answer, RetryOptions, RetryRule
-from core.ports.cluster import RAYJOBS
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import AttemptStarted, JobCompleted
-from core.rayjob.phases import JobStatus
-from core.values.documents import Json
+from jobledger.adapters.service.metrics.kuberay_metrics import KubeRayMetrics
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.options import Answer, RetryOptions, RetryRule
+from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import AttemptStarted, JobCompleted
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.values.documents import Json
 from tests.adapters.service.parts import Bench, a_rayjob
 from tests.rules.rayjob.jobs import rayjob
 from tests.support.rayjob_builders import IDENTITY, manifest_gone, pods

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.service.jobset_looks import JobSetLook
-from adapters.service.letting_go import FreshLook
-from adapters.service.live import GONE_MAX, LiveObjects
-from adapters.service.watching import ChildListener
-from core.ports.cluster import JOBSETS, RAYJOBS, Resource
-from core.values.documents import Json, Manifest, text
+from jobledger.adapters.service.objects.object_cache import GONE_MAX, ObjectCache
+from jobledger.adapters.service.resync.control_release import FreshLook
+from jobledger.adapters.service.watches.jobset_looks import JobSetLook
+from jobledger.adapters.service.watches.rayjob_handlers import ChildListener
+from jobledger.core.ports.cluster import JOBSETS, RAYJOBS, Resource
+from jobledger.core.values.documents import Json, Manifest, text
 from tests.adapters.service.parts import Bench, a_rayjob
 from tests.support.records import NOON
 from tests.support.train_world import TrainWorld
@@ -46,7 +46,7 @@ def test_a_jobset_that_went_while_it_was_looked_at_is_made_anew() -> None:
     assert slot is not None
     identity = slot.view.state.identity
     assert identity is not None
-    around = world.service.controller._parts.surroundings  # noqa: SLF001 what its looks have
+    around = world.service.controller._parts.handlers  # noqa: SLF001 what its looks have
     JobSetLook(SlowAnswers(world.cluster, goes), around, world.clock, identity, lambda: None)()  # type: ignore[arg-type]  # it is asked for objects only
     assert world.service.live.child_named("JobSet", "ml", "train") is None
     world.run(lambda: world.cluster.get(JOBSETS, "ml", "train") not in (None, first), "another")
@@ -98,7 +98,7 @@ def test_what_went_long_ago_is_not_remembered() -> None:
     """The memory for it has a bound."""
     bench = Bench()
     job = bench.job()
-    live = LiveObjects()
+    live = ObjectCache()
     live.drop_job(job.identity.uid)
     live.put_job(job)
     assert live.jobs() == []

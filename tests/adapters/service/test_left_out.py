@@ -2,7 +2,7 @@
 
 from structlog.testing import capture_logs
 
-from core.values.documents import Manifest, child
+from jobledger.core.values.documents import Manifest, child
 from tests.adapters.service.parts import Bench
 from tests.rules.rayjob.jobs import rayjob
 from tests.support.records import NOON

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from core.errors import ClusterUnreachable, ObjectExists
-from core.jobs.effects import EffectKind
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Resource
-from core.rayjob.names import ATTEMPT_ANNOTATION, FINALIZER
-from core.rayjob.observations import ClusterGone, ClusterSeen
-from core.values.documents import Manifest, child, items, text
-from core.values.ids import StreamId
+from jobledger.core.errors import ClusterUnreachable, ObjectExists
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Resource
+from jobledger.core.rayjob.names import ATTEMPT_ANNOTATION, FINALIZER
+from jobledger.core.rayjob.observations.observations import ClusterGone, ClusterSeen
+from jobledger.core.values.documents import Manifest, child, items, text
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import Bench, a_rayjob
 from tests.adapters.service.stories import HTTP
 from tests.adapters.service.test_acts import ADDRESS, do, make

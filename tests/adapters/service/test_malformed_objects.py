@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.kinds import JobObservation
-from core.rayjob.decider import RAYJOB
-from core.rayjob.state import RayJobState
-from core.rayjob.status import FIELDS, status
-from core.values.documents import Json
+from jobledger.core.kinds import JobObservation
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.rayjob.status.status import FIELDS, status
+from jobledger.core.values.documents import Json
 from tests.adapters.service.parts import Bench, a_rayjob
 from tests.support.records import NOON
 

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from adapters.service.plugins import builder
-from core.trainjob.framework import Plugin
-from core.trainjob.plugins import all_plugins
-from core.values.ids import StreamId
+from jobledger.adapters.service.effects.plugins import builder
+from jobledger.core.trainjob.building.framework import Plugin
+from jobledger.core.trainjob.plugins import all_plugins
+from jobledger.core.values.ids import StreamId
 from tests.support.service_world import DOOR
 from tests.support.train_world import TrainWorld, torch_runtime
 
@@ -19,7 +19,7 @@ class Flux(Plugin):
 
 def failed_for_good() -> tuple[TrainWorld, StreamId]:
     """Return a job whose runtime no plugin carries out."""
-    world = TrainWorld(door=replace(DOOR, builder="jobledger 1"))
+    world = TrainWorld(mapper=replace(DOOR, builder="jobledger 1"))
     runtime = torch_runtime()
     runtime["spec"]["mlPolicy"] = {"numNodes": 2, "flux": {}}
     world.install_runtime(runtime)
@@ -30,7 +30,7 @@ def failed_for_good() -> tuple[TrainWorld, StreamId]:
 
 def started_as(world: TrainWorld, version: str) -> None:
     """Start the service anew as another version, and let everything be heard."""
-    world.door = replace(world.door, builder=version)
+    world.mapper = replace(world.mapper, builder=version)
     world.clock.advance(60)
     world.restart()
     world.run(world.service.controller.knows_all, "the watches")
@@ -39,7 +39,7 @@ def started_as(world: TrainWorld, version: str) -> None:
 
 def test_a_plugin_that_is_installed_builds_what_could_not_be_built() -> None:
     world, stream = failed_for_good()
-    world.door = replace(world.door, plugins=all_plugins(Flux()))
+    world.mapper = replace(world.mapper, plugins=all_plugins(Flux()))
     started_as(world, "jobledger 1, flux 1")
     world.run(world.is_so("Created"), "the objects")
     assert world.told(stream).count("BuilderChanged") == 1

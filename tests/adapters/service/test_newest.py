@@ -1,12 +1,12 @@
 """What is kept of a job's last status tells who wrote it, as the watch told it."""
 
-from adapters.kube.decoding import ObjectDecoder
-from adapters.service.live import LiveJob, pack, pack_status
-from adapters.service.sightings import identify
-from core.jobs.status_writers import is_driven_here
-from core.log.chain import canonical
-from core.log.redaction import Redactor
-from core.ports.cluster import RAYJOBS
+from jobledger.adapters.kube.decoding import ObjectDecoder
+from jobledger.adapters.service.objects.object_cache import CachedJob, pack, pack_status
+from jobledger.adapters.service.observing.rayjob_observations import identify
+from jobledger.core.jobs.control.status_writers import is_driven_here
+from jobledger.core.log.chain import canonical
+from jobledger.core.log.redaction.redact import Redactor
+from jobledger.core.ports.cluster import RAYJOBS
 from tests.adapters.service.parts import a_rayjob
 
 WRITER = {
@@ -22,7 +22,7 @@ def test_a_job_that_is_told_again_shows_its_last_status_and_who_wrote_it() -> No
     metadata = {**before["metadata"], "managedFields": [WRITER]}
     after = {**before, "metadata": metadata, "status": {"jobDeploymentStatus": "Complete"}}
     seen = ObjectDecoder(RAYJOBS).object("a RayJob", canonical(after))
-    job = LiveJob(
+    job = CachedJob(
         identity=identify("kind", seen),
         version="7",
         glance=(),

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from adapters.service.overwritten import CALM_SECONDS, PAUSE_MAX_SECONDS, Kept
-from core.errors import LedgerUnavailable
-from core.ports.cluster import RAYCLUSTERS, RAYJOBS
-from core.values.documents import Manifest, child, text
-from core.values.ids import StreamId
+from jobledger.adapters.service.status.drift import CALM_SECONDS, PAUSE_MAX_SECONDS, Kept
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, assert_whole, is_let_go
 from tests.adapters.service.test_publishing import Desk, a_status

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.service.plugins import GROUP, BrokenPlugin, trainjob_plugins
-from core.trainjob.build import build
-from core.values.documents import child, items
+from jobledger.adapters.service.effects.plugins import GROUP, BrokenPlugin, trainjob_plugins
+from jobledger.core.trainjob.building.build import build
+from jobledger.core.values.documents import child, items
 from tests.rules.trainjob.plugins.runtimes import runtime, trainjob
 
 THEIRS = """
 from dataclasses import replace
 
-from core.trainjob.framework import Info, Plugin
+from jobledger.core.trainjob.building.framework import Info, Plugin
 
 
 class Labels(Plugin):

@@ -5,25 +5,25 @@ from typing import Any
 
 import pytest
 
-from adapters.service.live import LiveJob
-from adapters.service.pod_looks import (
+from jobledger.adapters.service.effects.pod_looks import (
     PAUSE_FIRST_SECONDS,
     PAUSE_MAX_SECONDS,
     TOLD_AGAIN_AFTER,
     PodLooks,
 )
-from adapters.service.workers import Task
-from core.errors import ClusterUnreachable, RequestForbidden
-from core.jobs.failures import FailureClass
-from core.jobs.policy import Policy
-from core.jobs.retry_options import RetryOptions
-from core.ports.cluster import PODS
-from core.rayjob.observations import PodsSeen
-from core.rayjob.phases import JobStatus, Phase
-from core.rayjob.pods import PodLook
-from core.rayjob.spec import RayJobSpec
-from core.rayjob.state import Attempt, Failing, KnownManifest, RayJobState
-from core.values.documents import Json, Manifest
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.adapters.service.work.workers import Task
+from jobledger.core.errors import ClusterUnreachable, RequestForbidden
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.options import RetryOptions
+from jobledger.core.ports.cluster import PODS
+from jobledger.core.rayjob.observations.observations import PodsSeen
+from jobledger.core.rayjob.observations.pods import PodLook
+from jobledger.core.rayjob.phases import JobStatus, Phase
+from jobledger.core.rayjob.spec.spec import RayJobSpec
+from jobledger.core.rayjob.state import Attempt, Failing, KnownManifest, RayJobState
+from jobledger.core.values.documents import Json, Manifest
 from tests.adapters.service.parts import SECRET, Bench, hold
 from tests.rules.rayjob.jobs import HEAD_ENV
 from tests.support.records import NOON
@@ -47,8 +47,8 @@ class LookedAt(Bench):
 
     def __init__(self) -> None:
         super().__init__()
-        self.train: LiveJob = self.job({HEAD_ENV: [{"name": "TOKEN", "value": SECRET}]})
-        self.looks = PodLooks(self.office())
+        self.train: CachedJob = self.job({HEAD_ENV: [{"name": "TOKEN", "value": SECRET}]})
+        self.looks = PodLooks(self.context())
 
     def waits(self, *, failing: bool = True, wait_for_pods: bool = False) -> None:
         """Let the log say what the job waits for."""

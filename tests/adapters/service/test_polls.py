@@ -7,16 +7,20 @@ from typing import Any
 
 import pytest
 
-from adapters.memory.ray_jobs import MemoryRayJobs
-from adapters.service.live import LiveJob
-from adapters.service.polls import TOLD_AGAIN_AFTER, PollParts, Polls
-from core.errors import RayApiUnreachable, RayJobNotFound
-from core.jobs.policy import Policy
-from core.ports.ray_jobs import RayJobInfo, Submission
-from core.rayjob.observations import PollAnswered, PollNotFound, PollUnanswered
-from core.rayjob.phases import JobStatus, Phase
-from core.rayjob.spec import RayJobSpec
-from core.rayjob.state import Attempt, KnownManifest, RayJobState
+from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
+from jobledger.adapters.service.heads.polls import TOLD_AGAIN_AFTER, PollParts, Polls
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.core.errors import RayApiUnreachable, RayJobNotFound
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.ports.ray_jobs import RayJobInfo, Submission
+from jobledger.core.rayjob.observations.observations import (
+    PollAnswered,
+    PollNotFound,
+    PollUnanswered,
+)
+from jobledger.core.rayjob.phases import JobStatus, Phase
+from jobledger.core.rayjob.spec.spec import RayJobSpec
+from jobledger.core.rayjob.state import Attempt, KnownManifest, RayJobState
 from tests.adapters.service.parts import JOB_ID, SECRET, Bench, run_all
 from tests.rules.rayjob.jobs import HEAD_ENV
 from tests.support.records import NOON
@@ -88,7 +92,7 @@ class Talkative(MemoryRayJobs):
         return desk.garbage or desk.ray.info(address, submission_id, token)
 
 
-def running(job: LiveJob, **fields: Any) -> RayJobState:  # noqa: ANN401 fields of the attempt
+def running(job: CachedJob, **fields: Any) -> RayJobState:  # noqa: ANN401 fields of the attempt
     """Return the state of a job that runs."""
     attempt = Attempt(
         number=1,

@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 
-from core.catalogue import read_event
-from core.ports.cluster import TRAINJOBS
-from core.trainjob.events import TrainerProgressReported
-from core.trainjob.progress import METRICS_MAX, WRITTEN_DOWN_EVERY, Metric
-from core.values.documents import child
-from core.values.ids import StreamId
+from jobledger.core.catalogue import read_event
+from jobledger.core.ports.cluster import TRAINJOBS
+from jobledger.core.trainjob.events import TrainerProgressReported
+from jobledger.core.trainjob.progress import METRICS_MAX, WRITTEN_DOWN_EVERY, Metric
+from jobledger.core.values.documents import child
+from jobledger.core.values.ids import StreamId
 from tests.support.train_world import TrainWorld
 
 WHEN = "2026-11-21T12:00:00Z"

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from adapters.service.live import pack
-from adapters.service.publishing import (
+from jobledger.adapters.service.objects.object_cache import pack
+from jobledger.adapters.service.status.status_writer import (
     ENDED_DELAY_SECONDS,
     PAUSE_FIRST_SECONDS,
     PAUSE_MAX_SECONDS,
     PROGRESS_DELAY_SECONDS,
     Publisher,
 )
-from adapters.service.workers import Task
-from core.errors import (
+from jobledger.adapters.service.work.workers import Task
+from jobledger.core.errors import (
     ClusterError,
     ClusterUnreachable,
     ObjectChanged,
@@ -23,10 +23,10 @@ from core.errors import (
     RequestInvalid,
     RequestThrottled,
 )
-from core.jobs.observations import StatusWritten
-from core.ports.cluster import RAYJOBS, Resource
-from core.rayjob.names import FINALIZER
-from core.values.documents import Manifest, child, text
+from jobledger.core.jobs.observations import StatusWritten
+from jobledger.core.ports.cluster import RAYJOBS, Resource
+from jobledger.core.rayjob.names import FINALIZER
+from jobledger.core.values.documents import Manifest, child, text
 from tests.adapters.service.parts import Bench
 
 

@@ -5,14 +5,18 @@ from uuid import UUID
 
 import pytest
 
-from adapters.memory.clock import SimulatedClock
-from adapters.service.questions import PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS, Questions
-from adapters.service.workers import Workers
-from core.errors import ClusterUnreachable, RequestForbidden
-from core.jobs.observations import DecisionDue
-from core.ports.cluster import JOBSETS, RAYCLUSTERS, Resource
-from core.values.documents import Manifest, text
-from core.values.ids import StreamId
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.service.work.questions import (
+    PAUSE_FIRST_SECONDS,
+    PAUSE_MAX_SECONDS,
+    Questions,
+)
+from jobledger.adapters.service.work.workers import Workers
+from jobledger.core.errors import ClusterUnreachable, RequestForbidden
+from jobledger.core.jobs.observations import DecisionDue
+from jobledger.core.ports.cluster import JOBSETS, RAYCLUSTERS, Resource
+from jobledger.core.values.documents import Manifest, text
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP
 from tests.adapters.service.test_replicas import TwoReplicas

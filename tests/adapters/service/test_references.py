@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from core.ports.cluster import BATCH_JOBS, CONFIGMAPS, RAYCLUSTERS, SECRETS
-from core.values.documents import text
+from jobledger.core.ports.cluster import BATCH_JOBS, CONFIGMAPS, RAYCLUSTERS, SECRETS
+from jobledger.core.values.documents import text
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import K8S, is_let_go
 from tests.support.references import missing_references

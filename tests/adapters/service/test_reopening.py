@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.service.live import LiveJob, LiveObjects
-from adapters.service.reopening import is_settled, may_reopen
-from adapters.service.slots import Finished
-from core.log.redaction import Redactor
-from core.rayjob.observations import SeenStatus
+from jobledger.adapters.service.loop.reopening import is_settled, may_reopen
+from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.adapters.service.work.slots import Finished
+from jobledger.core.log.redaction.redact import Redactor
+from jobledger.core.rayjob.observations.observations import SeenStatus
 from tests.adapters.service.turns import TurnBench, a_job, seen
 from tests.support.rayjob_builders import IDENTITY, manifest
 
@@ -16,8 +16,8 @@ DONE = Finished(generation=1, leaving=False)
 RECORDED = replace(DONE, recorded=True)
 
 
-def there(*, phase: str = "Complete", observed: int = 1, recorded: str = "") -> LiveJob:
-    return LiveJob(
+def there(*, phase: str = "Complete", observed: int = 1, recorded: str = "") -> CachedJob:
+    return CachedJob(
         identity=IDENTITY,
         version="1",
         glance=(),
@@ -45,9 +45,9 @@ def there(*, phase: str = "Complete", observed: int = 1, recorded: str = "") -> 
     ],
 )
 def test_at_a_start_only_what_may_have_changed_is_looked_at(
-    finished: Finished, job: LiveJob | None, settled: bool
+    finished: Finished, job: CachedJob | None, settled: bool
 ) -> None:
-    assert is_settled(finished, job, LiveObjects()) is settled
+    assert is_settled(finished, job, ObjectCache()) is settled
 
 
 @pytest.mark.parametrize(("phase", "reopened"), [("Complete", False), ("Running", True)])

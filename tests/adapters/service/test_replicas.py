@@ -2,10 +2,10 @@
 
 import pytest
 
-from core.errors import LedgerUnavailable
-from core.ports.cluster import RAYCLUSTERS, RAYJOBS
-from core.values.documents import child
-from core.values.ids import SHARDS, StreamId, shard_of
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
+from jobledger.core.values.documents import child
+from jobledger.core.values.ids import SHARDS, StreamId, shard_of
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, assert_whole, is_over
 from tests.support.service_world import LEASE_SECONDS, Service, ServiceWorld, SteppedAlarms

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from adapters.service.surroundings import Surroundings
-from adapters.service.trainjob_watching import (
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.rayjob_handlers import ChildListener, JobListener
+from jobledger.adapters.service.watches.trainjob_handlers import (
     BelongingListener,
     RuntimeListener,
     TrainJobListener,
 )
-from adapters.service.watching import ChildListener, JobListener
-from core.ports.cluster import ObjectListener
+from jobledger.core.ports.cluster import ObjectListener
 from tests.adapters.service.parts import Bench, a_rayjob
 from tests.support.records import NOON
 from tests.support.train_world import a_trainjob, torch_runtime
@@ -31,7 +31,7 @@ def a_child(kind: str) -> Document:
     return {"kind": kind, "metadata": {"name": "c", "namespace": "ml", "ownerReferences": [owner]}}
 
 
-LISTENERS: dict[str, tuple[Callable[[Surroundings], ObjectListener], Document]] = {
+LISTENERS: dict[str, tuple[Callable[[EventHandlers], ObjectListener], Document]] = {
     "RayJob": (JobListener, a_rayjob()),
     "TrainJob": (TrainJobListener, a_trainjob()),
     "RayCluster": (lambda around: ChildListener(around, "RayCluster"), a_child("RayCluster")),

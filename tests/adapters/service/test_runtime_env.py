@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.service.runtime_env import CHARACTERS_MAX, NODES_MAX, parse_runtime_env
+from jobledger.adapters.service.objects.runtime_env import (
+    CHARACTERS_MAX,
+    NODES_MAX,
+    parse_runtime_env,
+)
 from tests.adapters.service.parts import SECRET
 
 LAUGHS = "\n".join(

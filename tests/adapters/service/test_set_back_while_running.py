@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.ports.cluster import RAYCLUSTERS
-from core.values.documents import child
-from core.values.ids import StreamId
+from jobledger.core.ports.cluster import RAYCLUSTERS
+from jobledger.core.values.documents import child
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, is_over
 from tests.support.service_world import ServiceWorld

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from adapters.memory.clock import SimulatedClock
-from adapters.memory.leases import MemoryLeases
-from adapters.memory.replicas import MemoryReplicas
-from adapters.service.giving_up import IN_FLIGHT_SECONDS_MAX, GivingUp
-from adapters.service.leasing import LeaseKeeper
-from adapters.service.sharing import Share
-from adapters.service.workers import Workers
-from core.values.ids import SHARDS, StreamId, shard_of
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.memory.leases import MemoryLeases
+from jobledger.adapters.memory.replicas import MemoryReplicas
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.adapters.service.shards.shard_release import IN_FLIGHT_SECONDS_MAX, ShardRelease
+from jobledger.adapters.service.shards.sharing import Share
+from jobledger.adapters.service.work.workers import Workers
+from jobledger.core.values.ids import SHARDS, StreamId, shard_of
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, assert_whole, is_over
 from tests.support.records import NOON, a_stream
@@ -191,7 +191,7 @@ class Leaving:
         self.workers = Workers(self.clock, 1)
         self.woken: list[None] = []
         self.let_go: list[frozenset[int]] = []
-        self.giving_up = GivingUp(
+        self.giving_up = ShardRelease(
             self.keeper,
             self.workers,
             self.clock,

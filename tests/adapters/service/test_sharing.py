@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from adapters.memory.clock import SimulatedClock
-from adapters.memory.leases import MemoryLeases
-from adapters.memory.replicas import MemoryReplicas
-from adapters.service.leasing import LeaseKeeper
-from adapters.service.sharing import LOOKS_PER_LEASE, QUICK_LOOKS_PER_LEASE, Share
-from adapters.service.touch import Touch
-from core.errors import ClusterUnreachable, RequestForbidden
-from core.ports.cluster import RAYJOBS
-from core.values.ids import SHARDS
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.memory.leases import MemoryLeases
+from jobledger.adapters.memory.replicas import MemoryReplicas
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.adapters.service.shards.sharing import LOOKS_PER_LEASE, QUICK_LOOKS_PER_LEASE, Share
+from jobledger.adapters.service.shards.touch import Touch
+from jobledger.core.errors import ClusterUnreachable, RequestForbidden
+from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.values.ids import SHARDS
 from tests.support.memory_cluster import MemoryCluster
 from tests.support.records import NOON
 

@@ -5,18 +5,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapters.service.sightings import COUNT_MAX, MESSAGE_CHARACTERS_MAX, see_answer
-from core.kinds import JobObservation
-from core.ports.cluster import RAYJOBS
-from core.ports.ray_jobs import RayJobInfo
-from core.rayjob.observations import (
+from jobledger.adapters.service.observing.rayjob_observations import (
+    COUNT_MAX,
+    MESSAGE_CHARACTERS_MAX,
+    see_answer,
+)
+from jobledger.core.kinds import JobObservation
+from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.ports.ray_jobs import RayJobInfo
+from jobledger.core.rayjob.observations.observations import (
     ClusterSeen,
     ManifestSeen,
     PollAnswered,
     SeenStatus,
     SubmitterSeen,
 )
-from core.values.documents import Json
+from jobledger.core.values.documents import Json
 from tests.adapters.service.parts import SECRET, Bench, a_rayjob
 from tests.rules.rayjob.jobs import HEAD_ENV
 from tests.support.records import NOON

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from adapters.service.polls import TOLD_AGAIN_AFTER
-from core.errors import RayApiError, RayApiUnreachable, RayJobNotFound
-from core.values.documents import child, text
-from core.values.ids import StreamId
+from jobledger.adapters.service.heads.polls import TOLD_AGAIN_AFTER
+from jobledger.core.errors import RayApiError, RayApiUnreachable, RayJobNotFound
+from jobledger.core.values.documents import child, text
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP
 from tests.support.service_world import ServiceWorld

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from adapters.service.slots import CHUNK, fold_slot
-from core.log.envelope import StoredEvent
-from core.ports.history import FinishedJob
-from core.values.ids import StreamId, shard_of
+from jobledger.adapters.service.work.slots import CHUNK, fold_slot
+from jobledger.core.log.envelope import StoredEvent
+from jobledger.core.ports.history import FinishedJob
+from jobledger.core.values.ids import StreamId, shard_of
 from tests.adapters.service.parts import run_all
 from tests.adapters.service.turns import TurnBench, a_job, seen
 from tests.support.rayjob_builders import manifest_gone
@@ -121,7 +121,7 @@ def test_a_stream_that_cannot_be_folded_is_not_held(monkeypatch: pytest.MonkeyPa
             raise KeyError("an event of tomorrow")
         return fold_slot(stream, stored)
 
-    monkeypatch.setattr("adapters.service.slots.fold_slot", fold)
+    monkeypatch.setattr("jobledger.adapters.service.work.slots.fold_slot", fold)
     bench.slots.reload(ONE)
     bench.slots.load([ONE, TWO])
     assert [slot.stream_id for slot in bench.slots] == [TWO]

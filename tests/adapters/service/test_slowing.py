@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.jobs.budget import whole_budget
-from core.ports.cluster import RAYJOBS
-from core.rayjob.spec import RayJobSpec
+from jobledger.core.jobs.budget import whole_budget
+from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.rayjob.spec.spec import RayJobSpec
 from tests.adapters.service.parts import a_rayjob
 from tests.support.service_world import ServiceWorld
 from tests.support.train_world import TrainWorld

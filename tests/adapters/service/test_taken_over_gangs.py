@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.ports.cluster import JOBSETS, Resource
-from core.values.documents import Manifest, child, items, text
+from jobledger.core.ports.cluster import JOBSETS, Resource
+from jobledger.core.values.documents import Manifest, child, items, text
 from tests.support.train_world import TrainWorld, torch_runtime
 
 OWN = [{"name": "MINE", "value": "1"}, {"name": "ALSO_MINE", "value": "2"}]

@@ -7,14 +7,14 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from adapters.service.timekeeper import Timekeeper
+from jobledger.adapters.service.work.timekeeper import Timekeeper
 from tests.support.waiting import wait_until
 
 THREADS = 6
 
 
 @dataclass
-class Office:
+class EffectContext:
     """Threads that take what is due, as the workers and the polls do."""
 
     changed: threading.Condition = field(default_factory=threading.Condition)
@@ -61,30 +61,30 @@ class Office:
 
 
 def test_whatever_is_due_is_taken_in_whichever_order_it_comes() -> None:
-    office, dice = Office(), random.Random(7)
+    context, dice = EffectContext(), random.Random(7)
     now = time.monotonic()
     instants = [now + dice.random() * 0.3 for _ in range(200)]
     for instant in instants:
-        office.add(instant)
-    wait_until(lambda: len(office.done) == len(instants), "all to be taken")
-    office.end()
-    assert sorted(office.done) == sorted(instants)
+        context.add(instant)
+    wait_until(lambda: len(context.done) == len(instants), "all to be taken")
+    context.end()
+    assert sorted(context.done) == sorted(instants)
 
 
 def test_an_earlier_instant_is_not_slept_through() -> None:
-    office = Office()
-    office.add(time.monotonic() + 3600)
-    office.add(time.monotonic() + 0.01)
-    wait_until(lambda: len(office.done) == 1, "the earlier one to be taken")
-    office.end()
+    context = EffectContext()
+    context.add(time.monotonic() + 3600)
+    context.add(time.monotonic() + 0.01)
+    wait_until(lambda: len(context.done) == 1, "the earlier one to be taken")
+    context.end()
 
 
 def test_not_all_wake_for_one() -> None:
-    office = Office()
+    context = EffectContext()
     for _ in range(20):
-        seen = len(office.done)
-        office.add(time.monotonic() + 0.01)
-        wait_until(lambda seen=seen: len(office.done) > seen, "it to be taken")  # type: ignore[misc]  # mypy cannot infer a lambda with a default
-    woken = office.woken
-    office.end()
+        seen = len(context.done)
+        context.add(time.monotonic() + 0.01)
+        wait_until(lambda seen=seen: len(context.done) > seen, "it to be taken")  # type: ignore[misc]  # mypy cannot infer a lambda with a default
+    woken = context.woken
+    context.end()
     assert woken <= 20 * 3, "one is told of it, and one or two look at the clock"

@@ -8,11 +8,11 @@ from itertools import product
 
 import pytest
 
-from adapters.service.hands import Hands
-from core.jobs.policy import Policy
-from core.jobs.whose import Control, Whose
-from core.trainjob.policy import TrainPolicy
-from core.values.ids import StreamId
+from jobledger.adapters.service.control.control_policy import ControlPolicy
+from jobledger.core.jobs.control.control_policy import Control, Whose
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.trainjob.policy import TrainPolicy
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.support.service_world import DOOR, ServiceWorld
 from tests.support.train_world import TrainWorld
@@ -44,7 +44,7 @@ def test_a_time_out_of_rayjobs(seconds: tuple[int, ...]) -> None:
     world.run(lambda: world.phase("train") == "Running", "the job to run")
     for now in seconds:
         policy = Policy(submitter_finished_timeout_seconds=now)
-        world.door = replace(DOOR, policy=policy)
+        world.mapper = replace(DOOR, policy=policy)
         started_anew(world)
         assert policy_in_force(world, stream) == policy
 
@@ -57,7 +57,7 @@ def test_a_pause_of_trainjobs(seconds: tuple[int, ...]) -> None:
     stream = world.train()
     world.run(world.is_so("Created"), "the objects")
     for now in seconds:
-        world.door = replace(DOOR, train_policy=TrainPolicy(retry_seconds=now))
+        world.mapper = replace(DOOR, train_policy=TrainPolicy(retry_seconds=now))
         started_anew(world)
         assert policy_in_force(world, stream) == TrainPolicy(retry_seconds=now)
 
@@ -70,7 +70,7 @@ def test_whether_a_job_is_controlled(controlled: tuple[bool, ...]) -> None:
     world.run(lambda: world.phase("train") == "Running", "the job to run")
     for now in controlled:
         control = Control.ALL if now else Control.NOTHING
-        world.door = replace(DOOR, hands=Hands(Whose(control=control)))
+        world.mapper = replace(DOOR, control_policy=ControlPolicy(Whose(control=control)))
         started_anew(world)
         slot = world.service.slots.held(stream)
         assert slot is not None

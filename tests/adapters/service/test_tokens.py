@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from adapters.service.acts import act
-from adapters.service.live import LiveJob
-from adapters.service.polls import PollParts, Polls
-from adapters.service.tokens import KEPT_SECONDS, Tokens, read_token
-from core.errors import RayApiUnreachable, RayJobNotFound
-from core.jobs.effects import EffectKind
-from core.ports.cluster import RAYCLUSTERS, SECRETS
-from core.ports.ray_jobs import RayJobInfo, Submission
-from core.rayjob.observations import PollUnanswered
-from core.rayjob.submitter_container import token_secret
-from core.values.documents import Json
+from jobledger.adapters.service.effects.rayjob_effects import act
+from jobledger.adapters.service.heads.polls import PollParts, Polls
+from jobledger.adapters.service.heads.tokens import KEPT_SECONDS, Tokens, read_token
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.core.errors import RayApiUnreachable, RayJobNotFound
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.ports.cluster import RAYCLUSTERS, SECRETS
+from jobledger.core.ports.ray_jobs import RayJobInfo, Submission
+from jobledger.core.rayjob.manifests.submitter_container import token_secret
+from jobledger.core.rayjob.observations.observations import PollUnanswered
+from jobledger.core.values.documents import Json
 from tests.adapters.service.parts import JOB_ID, NAMES, Bench
 from tests.adapters.service.test_polls import running
 from tests.rules.rayjob.jobs import CLUSTER_SPEC
@@ -33,7 +33,7 @@ class Guarded(Bench):
         self.a_job = self.job()
         self.shown: list[str] = []
 
-    def make_cluster(self, **auth: Any) -> LiveJob:  # noqa: ANN401 any JSON
+    def make_cluster(self, **auth: Any) -> CachedJob:  # noqa: ANN401 any JSON
         owner: Json = {
             "apiVersion": "ray.io/v1",
             "kind": "RayJob",
@@ -120,7 +120,7 @@ def test_acts_show_it(guarded: Guarded, kind: EffectKind) -> None:
     guarded.make_secret()
     guarded.ray = guarded  # type: ignore[assignment]  # a part of the Ray job API
     effect = guarded.effect(job, kind, JOB_ID, address=ADDRESS)
-    act(guarded.office().world, job, effect, NAMES)
+    act(guarded.context().world, job, effect, NAMES)
     assert guarded.shown == [TOKEN]
 
 

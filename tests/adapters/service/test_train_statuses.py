@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from adapters.service.status_faces import FACES
-from core.ports.cluster import CORE_EVENTS, TRAINJOBS
-from core.trainjob.policy import ConditionStyle, TrainPolicy
-from core.values.documents import Manifest, child, items, text
+from jobledger.adapters.service.status.writer_by_kind import FACES
+from jobledger.core.ports.cluster import CORE_EVENTS, TRAINJOBS
+from jobledger.core.trainjob.policy import ConditionStyle, TrainPolicy
+from jobledger.core.values.documents import Manifest, child, items, text
 from tests.support.service_world import DOOR
 from tests.support.train_world import TrainWorld
 
@@ -86,7 +86,7 @@ def test_a_failed_build_is_told_by_an_event_that_the_sdk_can_read() -> None:
 
 def test_created_steps_back_while_the_job_runs_and_comes_back_with_its_end() -> None:
     policy = TrainPolicy(conditions=ConditionStyle.UNLESS_RUNNING)
-    world = TrainWorld(door=replace(DOOR, train_policy=policy))
+    world = TrainWorld(mapper=replace(DOOR, train_policy=policy))
     world.install_runtime()
     world.jobsets.holds = True
     world.train()

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from core.ports.cluster import CONFIGMAPS
-from core.trainjob.plugins import all_plugins
-from core.values.documents import child, items, text
+from jobledger.core.ports.cluster import CONFIGMAPS
+from jobledger.core.trainjob.plugins import all_plugins
+from jobledger.core.values.documents import child, items, text
 from tests.support.service_world import DOOR
 from tests.support.train_world import TrainWorld
 
@@ -22,7 +22,7 @@ def publish(world: TrainWorld) -> None:
 
 
 def test_a_job_gets_it_before_its_jobset() -> None:
-    world = TrainWorld(door=TOLD)
+    world = TrainWorld(mapper=TOLD)
     publish(world)
     world.install_runtime()
     world.train()
@@ -32,7 +32,7 @@ def test_a_job_gets_it_before_its_jobset() -> None:
 
 
 def test_where_nobody_has_said_it_the_job_waits_in_words_and_goes_on_by_itself() -> None:
-    world = TrainWorld(door=TOLD)
+    world = TrainWorld(mapper=TOLD)
     world.install_runtime()
     world.train()
     world.run(world.is_so("Created", "False"), "the refusal")

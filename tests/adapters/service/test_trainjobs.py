@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from core.errors import RequestForbidden, RequestInvalid
-from core.ports.cluster import (
+from jobledger.core.errors import RequestForbidden, RequestInvalid
+from jobledger.core.ports.cluster import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIGMAPS,
     JOBSETS,
@@ -13,8 +13,8 @@ from core.ports.cluster import (
     TRAINJOBS,
     Resource,
 )
-from core.values.documents import Manifest, child, items, text
-from core.values.ids import StreamId
+from jobledger.core.values.documents import Manifest, child, items, text
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.stories import is_let_go
 from tests.adapters.service.train_lives import TRAIN_LIVES, Story
 from tests.support.crash_points import MODES, Fuse, Mode

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from adapters.service.slots import fold_slot
-from adapters.service.turn import BATCH_OBSERVATIONS_MAX, DECISIONS_AGAIN_MAX
-from core.errors import BrokenChain, LedgerUnavailable
-from core.rayjob.observations import ManifestGone, ManifestSeen
-from core.values.ids import SHARDS, observation_id, shard_of
+from jobledger.adapters.service.loop.turn import BATCH_OBSERVATIONS_MAX, DECISIONS_AGAIN_MAX
+from jobledger.adapters.service.work.slots import fold_slot
+from jobledger.core.errors import BrokenChain, LedgerUnavailable
+from jobledger.core.rayjob.observations.observations import ManifestGone, ManifestSeen
+from jobledger.core.values.ids import SHARDS, observation_id, shard_of
 from tests.adapters.service.turns import TurnBench, a_job, seen
 from tests.support.rayjob_builders import cluster, cluster_of
 from tests.support.records import NOON
@@ -307,7 +307,7 @@ def test_a_stream_that_cannot_be_folded_harms_only_its_job(
             raise ZeroDivisionError
         return fold_slot(TWO, stored)
 
-    monkeypatch.setattr("adapters.service.slots.fold_slot", fold)
+    monkeypatch.setattr("jobledger.adapters.service.work.slots.fold_slot", fold)
     bench.see(seen("one", 2), seen("two", 2))
     bench.take()
     assert bench.notes.streams() == [ONE, TWO, TWO]

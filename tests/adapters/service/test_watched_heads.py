@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from adapters.service.watching import ChildListener
-from core.rayjob.observations import HeadPodGone, HeadPodSeen
-from core.values.documents import Json, Manifest, child
+from jobledger.adapters.service.watches.rayjob_handlers import ChildListener
+from jobledger.core.rayjob.observations.observations import HeadPodGone, HeadPodSeen
+from jobledger.core.values.documents import Json, Manifest, child
 from tests.adapters.service.parts import Bench
 from tests.adapters.service.test_watching import a_child
 

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from adapters.service.watching import retell
-from core.jobs.observations import WatchInterrupted
-from core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
-from core.rayjob.observations import (
+from jobledger.adapters.service.watches.rayjob_handlers import retell
+from jobledger.core.jobs.observations import WatchInterrupted
+from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
+from jobledger.core.rayjob.observations.observations import (
     ClusterGone,
     ClusterSeen,
     ManifestGone,
     ManifestSeen,
     SubmitterSeen,
 )
-from core.values.documents import Json, Manifest
+from jobledger.core.values.documents import Json, Manifest
 from tests.adapters.service.parts import Bench, run_all
 from tests.rules.rayjob.jobs import selecting
 from tests.support.records import NOON, a_stream

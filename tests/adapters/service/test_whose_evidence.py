@@ -1,9 +1,9 @@
 """Evidence is of the job's own: not of Pods, objects and Events that only look like its own."""
 
-from core.jobs.effects import EffectKind
-from core.jobs.observations import EvidenceSeen
-from core.ports.cluster import JOBSETS, PODS, RAYCLUSTERS
-from core.values.documents import Manifest, text
+from jobledger.core.jobs.observations import EvidenceSeen
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.ports.cluster import JOBSETS, PODS, RAYCLUSTERS
+from jobledger.core.values.documents import Manifest, text
 from tests.adapters.service.owned import a_child, controller, uid_of
 from tests.adapters.service.test_capturing import (
     CLUSTER,

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from adapters.memory.clock import SimulatedClock
-from adapters.service.workers import Lane, Task, Workers
-from adapters.telemetry.clock import SystemClock
-from core.ports.clock import Clock
-from core.values.ids import StreamId
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.service.work.workers import Lane, Task, Workers
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.ports.clock import Clock
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import run_all
 from tests.support.records import NOON, a_stream
 from tests.support.waiting import wait_until

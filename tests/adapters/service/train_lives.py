@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from core.values.documents import child, items
-from core.values.ids import StreamId
+from jobledger.core.values.documents import child, items
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.stories import is_let_go
 from tests.support.crash_points import Fuse
 from tests.support.train_world import TrainWorld

@@ -6,20 +6,20 @@ from datetime import timedelta
 
 from prometheus_client import CollectorRegistry
 
-from adapters.memory.clock import SimulatedClock
-from adapters.memory.event_store import MemoryEventStore
-from adapters.memory.leases import MemoryLeases
-from adapters.service.confirmations import Confirmations
-from adapters.service.inbox import Inbox
-from adapters.service.leasing import LeaseKeeper
-from adapters.service.prepared import Prepared
-from adapters.service.slots import Slot, Slots
-from adapters.service.turn import Turn, TurnParts
-from adapters.telemetry.metrics import Metrics
-from core.log.envelope import StoredEvent
-from core.ports.event_store import AppendResult, StreamAppend
-from core.rayjob.observations import ManifestSeen
-from core.values.ids import StreamId, observation_id
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.memory.event_store import MemoryEventStore
+from jobledger.adapters.memory.leases import MemoryLeases
+from jobledger.adapters.service.loop.turn import Turn, TurnParts
+from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.service.work.prepared import Prepared
+from jobledger.adapters.service.work.slots import Slot, Slots
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.log.envelope import StoredEvent
+from jobledger.core.ports.event_store import AppendResult, StreamAppend
+from jobledger.core.rayjob.observations.observations import ManifestSeen
+from jobledger.core.values.ids import StreamId, observation_id
 from tests.support.rayjob_builders import IDENTITY, manifest
 from tests.support.records import NOON, a_stream
 

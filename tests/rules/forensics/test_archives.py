@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from core.errors import BrokenChain
-from core.forensics.archive_checks import broken_archives
-from core.forensics.archives import (
+from jobledger.core.errors import BrokenChain
+from jobledger.core.forensics.seals.archive_checks import broken_archives
+from jobledger.core.forensics.seals.archives import (
     Archive,
     ArchivedJob,
     ArchiveFile,
@@ -18,9 +18,9 @@ from core.forensics.archives import (
     read,
     written,
 )
-from core.forensics.seals import FIRST, Seal, SealedRow, Signature, make, pack
-from core.forensics.seals import read as read_seal
-from core.forensics.seals import written as seal_written
+from jobledger.core.forensics.seals.seals import FIRST, Seal, SealedRow, Signature, make, pack
+from jobledger.core.forensics.seals.seals import read as read_seal
+from jobledger.core.forensics.seals.seals import written as seal_written
 from tests.support.records import NOON
 
 STREAM = UUID(int=7)

@@ -8,9 +8,16 @@ from typing import Any
 
 import pytest
 
-from core.errors import BrokenChain
-from core.forensics.bundle import Bundle, cut, evidence_digest, lines, read, vouched_to
-from core.forensics.seals import Seal, SealedRow, Signature, make, pack
+from jobledger.core.errors import BrokenChain
+from jobledger.core.forensics.bundles.bundle import (
+    Bundle,
+    cut,
+    evidence_digest,
+    lines,
+    read,
+    vouched_to,
+)
+from jobledger.core.forensics.seals.seals import Seal, SealedRow, Signature, make, pack
 from tests.support import rayjob_stories as stories
 from tests.support.recorded import recorded, stored
 from tests.support.records import NOON

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 
 import pytest
 
-from core.forensics.dossier import Dossier
-from core.forensics.explain import Account, explain
-from core.forensics.failure_rules import RULES, UNEXPLAINED
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.log.envelope import StoredEvent
+from jobledger.core.forensics.bundles.dossier import Dossier
+from jobledger.core.forensics.failures.rules import RULES, UNEXPLAINED
+from jobledger.core.forensics.story.explain import Account, explain
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.log.envelope import StoredEvent
 from tests.rules.forensics.corpus.cases import Case
 from tests.rules.forensics.corpus.jobs import JOBS
 from tests.rules.forensics.corpus.pods import PODS

@@ -2,10 +2,10 @@
 
 import pytest
 
-from core.forensics.dossier import Dossier, ReadEvent, reader_of
-from core.forensics.moment import Moment, PartKnown, at_instant, at_version, part_of
-from core.jobs.rows import JobRow
-from core.rayjob.phases import Phase
+from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent, reader_of
+from jobledger.core.forensics.story.moment import Moment, PartKnown, at_instant, at_version, part_of
+from jobledger.core.jobs.rows import JobRow
+from jobledger.core.rayjob.phases import Phase
 from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import (
     after,

@@ -8,16 +8,16 @@ from uuid import UUID
 
 import pytest
 
-from core.catalogue import TYPES, JobEvent
-from core.forensics import observed_rayjob, observed_trainjob
-from core.forensics.replay import Divergence, replay, turns
-from core.jobs import retry
-from core.jobs.events import EffectSuperseded
-from core.log.chain import canonical
-from core.log.envelope import EventRecord
-from core.rayjob.state import RayJobState
-from core.trainjob.state import TrainJobState
-from core.values.ids import ObservationId
+from jobledger.core.catalogue import TYPES, JobEvent
+from jobledger.core.forensics.replay import observed_rayjob, observed_trainjob
+from jobledger.core.forensics.replay.replay import Divergence, replay, turns
+from jobledger.core.jobs.events import EffectSuperseded
+from jobledger.core.jobs.retries import retry
+from jobledger.core.log.chain import canonical
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.trainjob.state import TrainJobState
+from jobledger.core.values.ids import ObservationId
 from tests.frozen.samples import made_up
 from tests.support import rayjob_stories as stories
 from tests.support.lives import LIVES

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from core.forensics.dossier import Dossier, reader_of
-from core.forensics.explain import Account, explain
-from core.forensics.moment import at_instant, at_version
-from core.forensics.replay import replay
-from core.forensics.timeline import timeline
-from core.jobs.rows import JobRow
-from core.log.chain import canonical
-from core.log.envelope import EventRecord
+from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
+from jobledger.core.forensics.replay.replay import replay
+from jobledger.core.forensics.story.explain import Account, explain
+from jobledger.core.forensics.story.moment import at_instant, at_version
+from jobledger.core.forensics.story.timeline import timeline
+from jobledger.core.jobs.rows import JobRow
+from jobledger.core.log.chain import canonical
+from jobledger.core.log.envelope import EventRecord
 from tests.support import train_lives
 from tests.support.recorded import stored
 from tests.support.train_lives import LOG, LOG_DIGEST, TRAIN_LIVES, recorded_training

@@ -6,8 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from core.forensics.attempts import AttemptFacts, JobFacts, cluster_hours, facts
-from core.forensics.what_if import (
+from jobledger.core.forensics.replay.what_if import (
     EXPERIENCE_MIN,
     Answer,
     Change,
@@ -15,12 +14,13 @@ from core.forensics.what_if import (
     experience,
     totals,
 )
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.failures import FailureClass
-from core.jobs.retry_options import Answer as Verdict
-from core.jobs.retry_options import Growth, RetryRule
-from core.rayjob.decider import RAYJOB
+from jobledger.core.forensics.story.attempts import AttemptFacts, JobFacts, cluster_hours, facts
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.options import Answer as Verdict
+from jobledger.core.jobs.retries.options import Growth, RetryRule
+from jobledger.core.rayjob.decide.decider import RAYJOB
 from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import after, cluster_gone, done, due, poll, submitter
 from tests.support.rows import Step, play

@@ -6,10 +6,16 @@ from typing import Any
 
 import pytest
 
-from core.jobs.admission import ADMITTED, WARNING_LENGTH_MAX, WARNINGS_MAX, Verdict, warned
-from core.rayjob import admission as of_rayjob
-from core.trainjob import admission as of_trainjob
-from core.trainjob.plugins import all_plugins
+from jobledger.core.jobs.admission import (
+    ADMITTED,
+    WARNING_LENGTH_MAX,
+    WARNINGS_MAX,
+    Verdict,
+    warned,
+)
+from jobledger.core.rayjob.validation import admission as of_rayjob
+from jobledger.core.trainjob import admission as of_trainjob
+from jobledger.core.trainjob.plugins import all_plugins
 from tests.rules.rayjob.jobs import rayjob
 
 Document = dict[str, Any]

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.jobs.events import EvidenceCaptured
-from core.jobs.evidence import (
+from jobledger.core.jobs.events import EvidenceCaptured
+from jobledger.core.jobs.evidence.evidence import (
     KUBERNETES_EVENTS_MAX,
     LOG_BYTES_MAX,
     LOG_LINES_MAX,
@@ -13,8 +13,7 @@ from core.jobs.evidence import (
     Missing,
     SeenKubernetesEvent,
 )
-from core.jobs.observations import OCCASIONS_REMEMBERED_MAX, EvidenceSeen
-from core.jobs.pod_evidence import (
+from jobledger.core.jobs.evidence.pods import (
     came_after,
     kubernetes_events_kept,
     log_end,
@@ -22,9 +21,10 @@ from core.jobs.pod_evidence import (
     pods_kept,
     trouble,
 )
-from core.rayjob.decider import RAYJOB
-from core.values.documents import Manifest
-from core.values.instants import parse_rfc3339
+from jobledger.core.jobs.observations import OCCASIONS_REMEMBERED_MAX, EvidenceSeen
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import parse_rfc3339
 from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import UNNAMED, after, named
 from tests.support.rows import play

@@ -5,8 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.jobs.behind import holding_of
-from core.jobs.events import ControlReleased, ControlTaken, LedgerBehindFound, RecoveredFromCluster
+from jobledger.core.jobs.control.lost_history import holding_of
+from jobledger.core.jobs.events import (
+    ControlReleased,
+    ControlTaken,
+    LedgerBehindFound,
+    RecoveredFromCluster,
+)
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(minutes=1)

@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from core.jobs.ownership import controller_of, controller_uid, in_the_way, is_controlled_by
+from jobledger.core.jobs.control.ownership import (
+    controller_of,
+    controller_uid,
+    in_the_way,
+    is_controlled_by,
+)
 
 OURS = "uid-of-ours"
 

@@ -2,8 +2,13 @@
 
 from datetime import timedelta
 
-from core.jobs.effects import EffectKind, RefusedEffect, RepeatedEffect
-from core.jobs.pacing import A_SHORT_WHILE, done_once_more, waiting_keys, wanted_tries
+from jobledger.core.jobs.pending.effects import EffectKind, RefusedEffect, RepeatedEffect
+from jobledger.core.jobs.pending.pacing import (
+    A_SHORT_WHILE,
+    done_once_more,
+    waiting_keys,
+    wanted_tries,
+)
 from tests.support.records import NOON
 
 KEY = (EffectKind.ADD_FINALIZER, "rayjob")

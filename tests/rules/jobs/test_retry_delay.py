@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from core.jobs.backoff import shortened
-from core.jobs.policy import Policy
-from core.jobs.retry import delay
-from core.jobs.retry_options import Growth, RetryOptions
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.backoff import shortened
+from jobledger.core.jobs.retries.options import Growth, RetryOptions
+from jobledger.core.jobs.retries.retry import delay
 
 SETTING = Policy(retry_delay_seconds=7, retry_delay_max_seconds=50)
 

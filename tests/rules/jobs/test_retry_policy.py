@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from core.jobs.failures import FailureClass
-from core.jobs.retry import NEVER_RETRIED, Blame, judge
-from core.jobs.retry_options import Answer, RetryOptions, RetryRule
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.options import Answer, RetryOptions, RetryRule
+from jobledger.core.jobs.retries.retry import NEVER_RETRIED, Blame, judge
 
 PREEMPTED = Blame(FailureClass.PREEMPTION)
 

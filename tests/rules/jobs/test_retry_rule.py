@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from core.jobs.backoff import doubled
-from core.jobs.policy import Policy
-from core.jobs.retry import NEVER_RETRIED, Verdict, delay, judge
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.backoff import doubled
+from jobledger.core.jobs.retries.retry import NEVER_RETRIED, Verdict, delay, judge
 
 RETRYABLE = (
     "AppFailed",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.jobs.status_writers import (
+from jobledger.core.jobs.control.status_writers import (
     AHEAD_MAX,
     StatusWriter,
     is_driven_here,
@@ -13,7 +13,7 @@ from core.jobs.status_writers import (
     other_controller,
     status_writers,
 )
-from core.values.instants import EPOCH, Instant, rfc3339
+from jobledger.core.values.instants import EPOCH, Instant, rfc3339
 from tests.support.records import NOON
 
 PHASE = "jobDeploymentStatus"

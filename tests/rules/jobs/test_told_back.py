@@ -2,8 +2,7 @@
 
 import pytest
 
-from core.jobs.effects import EffectKind, OpenEffect, Outcome, WantedEffect
-from core.jobs.events import (
+from jobledger.core.jobs.events import (
     Confirmation,
     EffectFailed,
     EffectFaltered,
@@ -13,15 +12,21 @@ from core.jobs.events import (
     ObservationsConfirmed,
     StatusPublished,
 )
-from core.jobs.observations import EffectEnded, NothingNew, StatusWritten, WatchInterrupted
-from core.jobs.told_back import (
+from jobledger.core.jobs.observations import (
+    EffectEnded,
+    NothingNew,
+    StatusWritten,
+    WatchInterrupted,
+)
+from jobledger.core.jobs.outcomes import (
     EffectOutcome,
     confirmation_of,
     gap_of,
     outcome_of,
     publication_of,
 )
-from core.values.ids import effect_id_of, observation_id
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome, WantedEffect
+from jobledger.core.values.ids import effect_id_of, observation_id
 from tests.support.rayjob_builders import after
 from tests.support.records import a_stream
 

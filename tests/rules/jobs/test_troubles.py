@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.jobs.troubles import TROUBLES_TOLD_MAX, is_new_trouble
+from jobledger.core.jobs.reported_errors import TROUBLES_TOLD_MAX, is_new_trouble
 
 CONFLICT = "the object has been modified (request 4711)"
 

@@ -5,13 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.jobs.status_writers import (
-    StatusWriter,
-    is_written_here,
-    other_controller,
-    status_writers,
-)
-from core.jobs.whose import (
+from jobledger.core.jobs.control.control_policy import (
     MANAGED_BY_JOBLEDGER,
     Control,
     Whose,
@@ -21,7 +15,13 @@ from core.jobs.whose import (
     has_ended,
     why_recorded,
 )
-from core.values.instants import Instant, parse_rfc3339
+from jobledger.core.jobs.control.status_writers import (
+    StatusWriter,
+    is_written_here,
+    other_controller,
+    status_writers,
+)
+from jobledger.core.values.instants import Instant, parse_rfc3339
 from tests.support.records import NOON
 
 ALL = Whose()

@@ -6,13 +6,13 @@ from datetime import timedelta, timezone
 
 import pytest
 
-from core.errors import BrokenChain
-from core.jobs.events import Confirmation, ObservationsConfirmed
-from core.log.chain import canonical
-from core.log.codec import decode, encode
-from core.rayjob.events import AttemptStarted, EntrypointObserved, JobDiscovered
-from core.rayjob.phases import JobStatus
-from core.values.documents import Manifest
+from jobledger.core.errors import BrokenChain
+from jobledger.core.jobs.events import Confirmation, ObservationsConfirmed
+from jobledger.core.log.chain import canonical
+from jobledger.core.log.codec import decode, encode
+from jobledger.core.rayjob.events.lifecycle import AttemptStarted, EntrypointObserved, JobDiscovered
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.values.documents import Manifest
 from tests.support.rayjob_builders import IDENTITY, after
 from tests.support.records import NOON
 

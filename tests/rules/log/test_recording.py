@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.events import DecisionScheduled, EffectSucceeded
-from core.log.chain import GENESIS, canonical, data_sha, first_fault, link
-from core.log.envelope import EventRecord
-from core.log.recording import NamedEvent, Tail, Writer, record
-from core.log.upcasting import upcast
-from core.rayjob.events import JobDeleted
-from core.values.documents import Manifest
-from core.values.ids import decision_id_of, effect_id_of, event_id, observation_id
+from jobledger.core.jobs.events import DecisionScheduled, EffectSucceeded
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.log.chain import GENESIS, canonical, data_sha, first_fault, link
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.log.upcasting import upcast
+from jobledger.core.rayjob.events.lifecycle import JobDeleted
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import decision_id_of, effect_id_of, event_id, observation_id
 from tests.support.rayjob_builders import after
 from tests.support.records import NOON, a_stream
 

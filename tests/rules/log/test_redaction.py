@@ -10,10 +10,10 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from core.log.assigned_values import NESTED_MAX
-from core.log.redaction import Redactor, secrets_in
-from core.log.secret_values import SECRETS_MAX
-from core.values.documents import Json
+from jobledger.core.log.redaction.assigned_values import NESTED_MAX
+from jobledger.core.log.redaction.redact import Redactor, secrets_in
+from jobledger.core.log.redaction.secret_values import SECRETS_MAX
+from jobledger.core.values.documents import Json
 
 KEY = b"a key of the installation, 32 by"
 SECRET = "Tr0ub4dor-and-3"

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from core.log.chain import canonical
-from core.log.redaction import Redactor, secrets_in
-from core.log.secret_names import promises_secret
-from core.values.documents import Json, Manifest, child
+from jobledger.core.log.chain import canonical
+from jobledger.core.log.redaction.redact import Redactor, secrets_in
+from jobledger.core.log.redaction.secret_names import promises_secret
+from jobledger.core.values.documents import Json, Manifest, child
 
 KEY = b"a key of the installation, 32 by"
 SECRET = "Tr0ub4dor-and-3"

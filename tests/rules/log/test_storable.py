@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from core.log.chain import canonical
-from core.log.redaction import Redactor, digest, secrets_in
-from core.values.documents import Json
+from jobledger.core.log.chain import canonical
+from jobledger.core.log.redaction.redact import Redactor, digest, secrets_in
+from jobledger.core.values.documents import Json
 
 KEY = b"a key of the installation, 32 by"
 SECRET = "Tr0ub4dor-and-3"

@@ -6,19 +6,23 @@ from datetime import timedelta
 
 import pytest
 
-from core.catalogue import NAMES, read_event
-from core.forensics.causes import ExplainedCauses
-from core.jobs.decisions import DecisionKind
-from core.log.chain import GENESIS
-from core.log.envelope import EventRecord
-from core.log.recording import NamedEvent, Tail, Writer, record
-from core.projections.reporting.dimensions import dimension_id, dimension_of, image_of_jobset
-from core.projections.reporting.facts import Dimension, PhaseFact
-from core.projections.reporting.fold import Folded, Rows, Rules, fold, rows_of
-from core.projections.reporting.phases import enter, leave, time_in
-from core.projections.reporting.user_labels import USER_LABELS
-from core.values.documents import Manifest
-from core.values.ids import observation_id
+from jobledger.core.catalogue import NAMES, read_event
+from jobledger.core.forensics.story.causes import ExplainedCauses
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.log.chain import GENESIS
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.projections.reporting.dimensions import (
+    dimension_id,
+    dimension_of,
+    image_of_jobset,
+)
+from jobledger.core.projections.reporting.facts import Dimension, PhaseFact
+from jobledger.core.projections.reporting.fold import Folded, Rows, Rules, fold, rows_of
+from jobledger.core.projections.reporting.phases import enter, leave, time_in
+from jobledger.core.projections.reporting.user_labels import USER_LABELS
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import observation_id
 from tests.support import trainjobs as train
 from tests.support.rayjob_builders import (
     IDENTITY,

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from core.forensics.causes import ExplainedCauses
-from core.jobs.effects import EffectKind
-from core.projections.attempt import begun, project_attempt
-from core.projections.reporting.fold import Rules
-from core.rayjob.events import TransitionsMissed
-from core.rayjob.observations import SeenStatus
-from core.rayjob.state import Attempt
-from core.trainjob.conditions import Condition
-from core.trainjob.observations import SeenTrainStatus
+from jobledger.core.forensics.story.causes import ExplainedCauses
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.projections.attempt import begun, project_attempt
+from jobledger.core.projections.reporting.fold import Rules
+from jobledger.core.rayjob.events.lifecycle import TransitionsMissed
+from jobledger.core.rayjob.observations.observations import SeenStatus
+from jobledger.core.rayjob.state import Attempt
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.observations import SeenTrainStatus
 from tests.rules.projections.test_reports import facts, rows, train_records
 from tests.rules.rayjob.test_recording import WHY, shown
 from tests.support import trainjobs as train

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from core.catalogue import read_event
-from core.forensics.causes import ExplainedCauses
-from core.log.envelope import EventRecord
-from core.projections.reporting.fold import Folded, Rows, Rules, fold, rows_of
-from core.projections.view import View, advance
+from jobledger.core.catalogue import read_event
+from jobledger.core.forensics.story.causes import ExplainedCauses
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.projections.reporting.fold import Folded, Rows, Rules, fold, rows_of
+from jobledger.core.projections.view import View, advance
 from tests.support.lives import LIVES
 from tests.support.recorded import job_called, recorded
 from tests.support.train_lives import TRAIN_LIVES, recorded_training

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.events import StatusPublished
-from core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
-from core.projections.view import View, advance
-from core.rayjob.decider import RAYJOB
-from core.rayjob.observations import SeenStatus
-from core.values.ids import shard_of
+from jobledger.core.jobs.events import StatusPublished
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from jobledger.core.projections.view import View, advance
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.observations.observations import SeenStatus
+from jobledger.core.values.ids import shard_of
 from tests.support.rayjob_builders import (
     ADDRESS,
     HTTP,

@@ -1,10 +1,10 @@
 """A job that has ended: what edits, deletion and first sight mean to what is left of it."""
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.observations import ManifestSeen, SeenStatus
-from core.rayjob.spec import DeletionPolicy, DeletionRule
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.observations.observations import ManifestSeen, SeenStatus
+from jobledger.core.rayjob.spec.spec import DeletionPolicy, DeletionRule
 from tests.support.rayjob_builders import (
     after,
     cluster,

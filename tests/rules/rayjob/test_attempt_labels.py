@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from core.rayjob.manifests import build_cluster, build_submitter
-from core.values.documents import Manifest, child
+from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submitter
+from jobledger.core.values.documents import Manifest, child
 from tests.rules.rayjob.jobs import rayjob
 
 LABEL = "jobledger.dev/attempt"

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from core.rayjob.children import (
+from jobledger.core.rayjob.manifests.manifests import build_cluster
+from jobledger.core.rayjob.observations.children import (
     SubmitterEnd,
     dashboard_address,
     mirrored_status,
@@ -13,7 +14,6 @@ from core.rayjob.children import (
     submission_of,
     submitter_end,
 )
-from core.rayjob.manifests import build_cluster
 from tests.rules.rayjob.jobs import rayjob
 
 

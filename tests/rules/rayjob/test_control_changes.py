@@ -5,12 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.observations import HeadPodGone, HeadPodSeen, ManifestSeen, SeenStatus
-from core.rayjob.phases import Phase
-from core.rayjob.state import RayJobState
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.observations.observations import (
+    HeadPodGone,
+    HeadPodSeen,
+    ManifestSeen,
+    SeenStatus,
+)
+from jobledger.core.rayjob.phases import Phase
+from jobledger.core.rayjob.state import RayJobState
 from tests.support.rayjob_builders import (
     ADDRESS,
     UNNAMED,

@@ -1,10 +1,10 @@
 """The two deadlines of an attempt (trace T4; scenario e), and the look before a verdict."""
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import JobCompleted
-from core.rayjob.phases import JobStatus
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import JobCompleted
+from jobledger.core.rayjob.phases import JobStatus
 from tests.support.rayjob_builders import (
     HTTP,
     INTERACTIVE,

@@ -2,8 +2,7 @@
 
 import pytest
 
-from core.jobs.decisions import LOOK_FIRST, DecisionKind
-from core.jobs.events import (
+from jobledger.core.jobs.events import (
     DecisionCancelled,
     DecisionFired,
     DecisionScheduled,
@@ -11,10 +10,11 @@ from core.jobs.events import (
     ObservationsConfirmed,
     StatusPublished,
 )
-from core.jobs.observations import DecisionDue
-from core.rayjob.decider import RAYJOB
-from core.rayjob.firing import obsolete
-from core.values.ids import decision_id_of
+from jobledger.core.jobs.observations import DecisionDue
+from jobledger.core.jobs.pending.decisions import LOOK_FIRST, DecisionKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.on_decisions_due import obsolete
+from jobledger.core.values.ids import decision_id_of
 from tests.support.rayjob_builders import (
     UNNAMED,
     after,

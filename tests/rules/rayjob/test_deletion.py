@@ -1,11 +1,11 @@
 """Deletion of the RayJob object (scenario i): stop once, then let go, then gone."""
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.events import EffectFailed
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import DeletionStarted, JobDeleted
-from core.rayjob.state import is_open
+from jobledger.core.jobs.events import EffectFailed
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import DeletionStarted, JobDeleted
+from jobledger.core.rayjob.state import is_open
 from tests.support.rayjob_builders import (
     ADDRESS,
     after,

@@ -2,15 +2,15 @@
 
 import pytest
 
-from core.forensics.timeline import in_words
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.events import DecisionFired, EffectRequested
-from core.jobs.policy import Policy
-from core.rayjob.decider import RAYJOB
-from core.rayjob.observations import RayJobObservation
-from core.rayjob.spec import DeletionPolicy, DeletionRule
-from core.rayjob.state import RayJobState, is_open
+from jobledger.core.forensics.story.timeline import in_words
+from jobledger.core.jobs.events import DecisionFired, EffectRequested
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.observations.observations import RayJobObservation
+from jobledger.core.rayjob.spec.spec import DeletionPolicy, DeletionRule
+from jobledger.core.rayjob.state import RayJobState, is_open
 from tests.support.rayjob_builders import (
     HTTP,
     JOB,

@@ -6,13 +6,13 @@ it; an edit of these counts for the next attempt. All else is heard at once.
 
 from dataclasses import replace
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import ManifestReceived
-from core.rayjob.observations import INVALID_STATUS, ManifestSeen, Problem
-from core.rayjob.spec import SubmissionMode
-from core.rayjob.state import wants_poll
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import ManifestReceived
+from jobledger.core.rayjob.observations.observations import INVALID_STATUS, ManifestSeen, Problem
+from jobledger.core.rayjob.spec.spec import SubmissionMode
+from jobledger.core.rayjob.state import wants_poll
 from tests.support.rayjob_builders import (
     HTTP,
     INTERACTIVE,

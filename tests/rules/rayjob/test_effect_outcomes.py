@@ -1,12 +1,12 @@
 """What the outcome of an effect brings: faltered, refused, superseded, done, found done."""
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind, Outcome
-from core.jobs.events import EffectFailed, EffectFaltered, EffectSuperseded
-from core.jobs.observations import EffectEnded
-from core.jobs.policy import Policy
-from core.rayjob.decider import RAYJOB
-from core.values.ids import effect_id_of
+from jobledger.core.jobs.events import EffectFailed, EffectFaltered, EffectSuperseded
+from jobledger.core.jobs.observations import EffectEnded
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind, Outcome
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.values.ids import effect_id_of
 from tests.support.rayjob_builders import (
     JOB,
     REFUSAL,

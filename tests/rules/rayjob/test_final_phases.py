@@ -2,12 +2,12 @@
 
 import pytest
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.phases import FINAL
-from core.rayjob.state import is_open
-from core.rayjob.status import status
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.phases import FINAL
+from jobledger.core.rayjob.state import is_open
+from jobledger.core.rayjob.status.status import status
 from tests.support.rayjob_builders import (
     cluster,
     cluster_gone,

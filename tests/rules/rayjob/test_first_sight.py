@@ -1,16 +1,16 @@
 """What happens when a RayJob is seen for the first time: valid, not valid, foreign, taken over."""
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import (
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import (
     DeletionStarted,
     JobAdopted,
     JobDiscovered,
     JobSuspended,
     ManifestRejected,
 )
-from core.rayjob.observations import SeenStatus
+from jobledger.core.rayjob.observations.observations import SeenStatus
 from tests.support.rayjob_builders import (
     ADDRESS,
     IDENTITY,

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.policy import Policy
-from core.rayjob.decider import RAYJOB
-from core.rayjob.gang import build_pod_group
-from core.rayjob.installation import Installation
-from core.rayjob.manifests import build_cluster, build_submitter
-from core.rayjob.spec import DeletionPolicy, DeletionRule
-from core.values.documents import Json, Manifest, child, items, text
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.manifests.gang_scheduling import build_pod_group
+from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submitter
+from jobledger.core.rayjob.spec.installation import Installation
+from jobledger.core.rayjob.spec.spec import DeletionPolicy, DeletionRule
+from jobledger.core.values.documents import Json, Manifest, child, items, text
 from tests.rules.rayjob.jobs import WORKERS, Change, rayjob
 from tests.support.rayjob_builders import (
     HTTP,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.rayjob.validation import validate
+from jobledger.core.rayjob.validation.validate import validate
 from tests.support.api import rayjob
 
 HOSTILE = ("a\x00b", "\x00", "\ud800", "a\udfffb")

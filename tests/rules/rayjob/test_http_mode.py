@@ -1,11 +1,11 @@
 """HTTPMode: the controller hands the entrypoint in itself (trace T7)."""
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.events import EffectFailed, EffectFaltered
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import EntrypointMissed
-from core.rayjob.state import wants_poll
+from jobledger.core.jobs.events import EffectFailed, EffectFaltered
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import EntrypointMissed
+from jobledger.core.rayjob.state import wants_poll
 from tests.support.rayjob_builders import (
     ADDRESS,
     HTTP,

@@ -1,14 +1,14 @@
 """InteractiveMode: the user submits and names the submission."""
 
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import (
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import (
     AttemptReachedWaiting,
     JobCompleted,
     SubmissionNamed,
     SuspensionPostponed,
 )
-from core.rayjob.observations import PollAnswered
-from core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.observations.observations import PollAnswered
+from jobledger.core.rayjob.phases import JobStatus
 from tests.support.rayjob_builders import (
     ADDRESS,
     INTERACTIVE,

@@ -6,13 +6,13 @@ from uuid import UUID
 
 import pytest
 
-from core.jobs import events as shared
-from core.jobs.effects import EffectKind
-from core.rayjob import events as facts
-from core.rayjob.kubernetes_events import KubernetesEvent, kubernetes_events
-from core.rayjob.observations import JobIdentity
-from core.rayjob.phases import JobStatus
-from core.values.ids import EffectId, StreamId
+from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.events import lifecycle as facts
+from jobledger.core.rayjob.observations.observations import JobIdentity
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.status.kubernetes_events import KubernetesEvent, kubernetes_events
+from jobledger.core.values.ids import EffectId, StreamId
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 EFFECT = EffectId(UUID(int=7))

@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from core.jobs.behind import mark_of
-from core.jobs.events import EffectRequested, LedgerBehindFound, RecoveredFromCluster
-from core.jobs.observations import LedgerSetBack, Survey
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import RayJobEvent
-from core.rayjob.observations import ManifestSeen, SeenStatus
-from core.rayjob.phases import FINAL, Phase
-from core.rayjob.state import RayJobState
-from core.rayjob.status import status
-from core.values.documents import Manifest, number, text
-from core.values.ids import observation_id
-from core.values.instants import parse_rfc3339
+from jobledger.core.jobs.control.lost_history import mark_of
+from jobledger.core.jobs.events import EffectRequested, LedgerBehindFound, RecoveredFromCluster
+from jobledger.core.jobs.observations import LedgerSetBack, Survey
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.rayjob.observations.observations import ManifestSeen, SeenStatus
+from jobledger.core.rayjob.phases import FINAL, Phase
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.rayjob.status.status import status
+from jobledger.core.values.documents import Manifest, number, text
+from jobledger.core.values.ids import observation_id
+from jobledger.core.values.instants import parse_rfc3339
 from tests.support import rayjob_stories as stories
 from tests.support.lives import LIVES
 from tests.support.rayjob_builders import after, cluster, cluster_of, manifest, named, submitter

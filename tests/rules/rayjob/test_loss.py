@@ -1,9 +1,9 @@
 """Children that go without having been asked to, strays, and news that comes late."""
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import (
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import (
     ClusterVanished,
     EntrypointMissed,
     JobCompleted,
@@ -11,7 +11,7 @@ from core.rayjob.events import (
     StrayClusterVanished,
     SubmitterVanished,
 )
-from core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.phases import JobStatus
 from tests.support.rayjob_builders import (
     ADDRESS,
     HTTP,

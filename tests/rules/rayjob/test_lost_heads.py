@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.failures import FailureClass
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import JobCompleted, RetryGranted
-from core.rayjob.observations import HeadPodSeen
-from core.rayjob.phases import JobStatus
-from core.rayjob.spec import SubmissionMode, read_spec
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import JobCompleted, RetryGranted
+from jobledger.core.rayjob.observations.observations import HeadPodSeen
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.spec.spec import SubmissionMode, read_spec
 from tests.support.rayjob_builders import (
     HTTP,
     INTERACTIVE,

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from core.rayjob.manifests import build_cluster, build_submitter
-from core.rayjob.submit_command import sidecar_command, submit_command
-from core.rayjob.validation import validate
-from core.values.documents import Manifest
+from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submitter
+from jobledger.core.rayjob.manifests.submit_command import sidecar_command, submit_command
+from jobledger.core.rayjob.validation.validate import validate
+from jobledger.core.values.documents import Manifest
 from tests.rules.rayjob.jobs import CLUSTER_SPEC, HEAD_IMAGE, HEAD_POD, rayjob, selecting
 from tests.rules.rayjob.upstream import sample, sample_names
 

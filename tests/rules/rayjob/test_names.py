@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from core.rayjob.names import (
+from jobledger.core.rayjob.names import (
     cluster_name,
     head_service_name,
     submission_id,

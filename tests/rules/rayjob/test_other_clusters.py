@@ -2,20 +2,20 @@
 
 from dataclasses import replace
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.events import EffectSuperseded
-from core.jobs.failures import FailureClass
-from core.jobs.retry import Blame
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import (
+from jobledger.core.jobs.events import EffectSuperseded
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.retry import Blame
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import (
     ClusterVanished,
     StrayClusterFound,
     StrayClusterVanished,
     SubmitterObserved,
     SubmitterVanished,
 )
-from core.rayjob.observations import SubmitterGone, SubmitterSeen
+from jobledger.core.rayjob.observations.observations import SubmitterGone, SubmitterSeen
 from tests.support.rayjob_builders import (
     ADDRESS,
     HTTP,

@@ -1,8 +1,8 @@
 """Whatever fails after the active deadline has exceeded it, however and whenever that is seen."""
 
-from core.jobs.decisions import DecisionKind
-from core.rayjob.decider import RAYJOB
-from core.values.documents import Json
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.values.documents import Json
 from tests.support.rayjob_builders import cluster_gone, due, not_found, poll, submitter
 from tests.support.rayjob_stories import initializing, working
 from tests.support.rows import Outlook, check_outlook, table

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.rayjob.phases import ENDED, FINAL, FOLLOWERS, JobStatus, Phase
+from jobledger.core.rayjob.phases import ENDED, FINAL, FOLLOWERS, JobStatus, Phase
 
 
 def test_every_phase_says_who_may_follow() -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.jobs.failures import FailureClass
-from core.rayjob.failure_class import by_evidence
-from core.rayjob.pods import PODS_KEPT_MAX, pod_fact, pod_facts
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.rayjob.observations.pods import PODS_KEPT_MAX, pod_fact, pod_facts
+from jobledger.core.rayjob.rules.failure_class import by_evidence
 from tests.support.rayjob_builders import pod
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.rayjob.spec import read_spec
-from core.values.delays import SECONDS_MAX
-from core.values.documents import Json
+from jobledger.core.rayjob.spec.spec import read_spec
+from jobledger.core.values.delays import SECONDS_MAX
+from jobledger.core.values.documents import Json
 
 NONE: Json = None
 

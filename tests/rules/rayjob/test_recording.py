@@ -7,14 +7,19 @@ from typing import Any
 
 import pytest
 
-from core.forensics.replay import replay
-from core.jobs.events import ControlReleased, ControlTaken
-from core.kinds import kind_of, status
-from core.log.chain import canonical
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import AttemptFailed, ClusterVanished, RayJobEvent, TransitionsMissed
-from core.rayjob.observations import ManifestSeen, SeenStatus
-from core.rayjob.phases import Phase
+from jobledger.core.forensics.replay.replay import replay
+from jobledger.core.jobs.events import ControlReleased, ControlTaken
+from jobledger.core.kinds import kind_of, status
+from jobledger.core.log.chain import canonical
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import (
+    AttemptFailed,
+    ClusterVanished,
+    RayJobEvent,
+    TransitionsMissed,
+)
+from jobledger.core.rayjob.observations.observations import ManifestSeen, SeenStatus
+from jobledger.core.rayjob.phases import Phase
 from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import (
     ADDRESS,

@@ -2,13 +2,18 @@
 
 import pytest
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.policy import Policy
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import AttemptCleared, AttemptStarted, ClusterVanished, SubmitterVanished
-from core.rayjob.phases import Phase
-from core.rayjob.status import status
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import (
+    AttemptCleared,
+    AttemptStarted,
+    ClusterVanished,
+    SubmitterVanished,
+)
+from jobledger.core.rayjob.phases import Phase
+from jobledger.core.rayjob.status.status import status
 from tests.support.rayjob_builders import (
     JOB,
     cluster_gone,

@@ -4,9 +4,15 @@ from typing import Any
 
 import pytest
 
-from core.jobs.failures import FailureClass
-from core.jobs.retry_options import NOTHING_ASKED, Answer, Growth, RetryOptions, RetryRule
-from core.rayjob.retry_annotations import read_retry_options
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.options import (
+    NOTHING_ASKED,
+    Answer,
+    Growth,
+    RetryOptions,
+    RetryRule,
+)
+from jobledger.core.rayjob.spec.retry_annotations import read_retry_options
 from tests.rules.rayjob.jobs import rayjob, selecting
 
 PREFIX = "jobledger.dev/"

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.failures import FailureClass
-from core.jobs.policy import Policy
-from core.jobs.retry_options import Answer, RetryOptions, RetryRule
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import (
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.options import Answer, RetryOptions, RetryRule
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import (
     AnnotationsRejected,
     AttemptFailed,
     FailureNoticed,
@@ -19,11 +19,11 @@ from core.rayjob.events import (
     RetryGranted,
     RetryRefused,
 )
-from core.rayjob.failure_class import by_evidence
-from core.rayjob.phases import JobStatus, Phase
-from core.rayjob.pod_looks import wanted_look
-from core.rayjob.pods import PodLook
-from core.values.instants import Instant
+from jobledger.core.rayjob.observations.pods import PodLook
+from jobledger.core.rayjob.phases import JobStatus, Phase
+from jobledger.core.rayjob.rules.failure_class import by_evidence
+from jobledger.core.rayjob.rules.pod_looks import wanted_look
+from jobledger.core.values.instants import Instant
 from tests.support.rayjob_builders import (
     HTTP,
     IDENTITY,

@@ -1,10 +1,10 @@
 """shutdownAfterJobFinishes and ttlSecondsAfterFinished (scenario g)."""
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import ClusterVanished
-from core.rayjob.state import is_open
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import ClusterVanished
+from jobledger.core.rayjob.state import is_open
 from tests.support.rayjob_builders import (
     HTTP,
     cluster,

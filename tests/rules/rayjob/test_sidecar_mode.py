@@ -1,8 +1,8 @@
 """SidecarMode: the submitter beside the head decides, and a head that is gone is a lost job."""
 
-from core.jobs.decisions import DecisionKind
-from core.rayjob.decider import RAYJOB
-from core.values.documents import Manifest
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.values.documents import Manifest
 from tests.support.rayjob_builders import (
     ADDRESS,
     SIDECAR,

@@ -5,11 +5,11 @@ The sections are those of the description of upstream's controller that this was
 reasons and messages, 3.11 timers, 3.12 transitions. `test_every_row_is_here` keeps the index.
 """
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.phases import FOLLOWERS, Phase
-from core.values.documents import Manifest
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.phases import FOLLOWERS, Phase
+from jobledger.core.values.documents import Manifest
 from tests.support.rayjob_builders import (
     ADDRESS,
     HTTP,

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.phases import Phase
-from core.rayjob.state import RayJobState
-from core.rayjob.status import FIELDS, SHOWN_ALONE, status
-from core.values.documents import Manifest
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.phases import Phase
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.rayjob.status.status import FIELDS, SHOWN_ALONE, status
+from jobledger.core.values.documents import Manifest
 from tests.support.rayjob_builders import (
     ADDRESS,
     HTTP,

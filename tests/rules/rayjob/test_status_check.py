@@ -1,9 +1,9 @@
 """A head that does not answer (trace T8)."""
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.policy import Policy
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import StatusCheckFailed, StatusCheckRecovered
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import StatusCheckFailed, StatusCheckRecovered
 from tests.support.rayjob_builders import due, not_found, poll, shown, silence, submission_of
 from tests.support.rayjob_events import (
     cancelled,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.ports.ray_jobs import Submission
-from core.rayjob.entrypoint_resources import resource_amounts
-from core.rayjob.submission import build_submission
+from jobledger.core.ports.ray_jobs import Submission
+from jobledger.core.rayjob.manifests.http_submission import build_submission
+from jobledger.core.rayjob.spec.entrypoint_resources import resource_amounts
 from tests.rules.rayjob.jobs import rayjob
 
 

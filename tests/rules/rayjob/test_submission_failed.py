@@ -6,16 +6,16 @@ a success into a failure there. Here success wins, and time counts from what thi
 
 import pytest
 
-from core.jobs.decisions import DecisionKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import (
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import (
     EntrypointMissed,
     JobCompleted,
     StatusCheckFailed,
 )
-from core.rayjob.phases import JobStatus
-from core.rayjob.spec import read_spec
-from core.rayjob.state import wants_poll
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.spec.spec import read_spec
+from jobledger.core.rayjob.state import wants_poll
 from tests.support.rayjob_builders import (
     due,
     not_found,

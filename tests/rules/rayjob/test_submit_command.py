@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from core.rayjob.go_text import float32, go_json, quote
-from core.rayjob.submit_command import sidecar_command, submit_command
+from jobledger.core.rayjob.manifests.submit_command import sidecar_command, submit_command
+from jobledger.core.rayjob.spec.go_text import float32, go_json, quote
 from tests.rules.rayjob.jobs import HEAD_POD, rayjob
 
 ADDRESS = "train-x-head-svc.ml.svc.cluster.local:8265"

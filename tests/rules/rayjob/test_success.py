@@ -1,11 +1,11 @@
 """How an attempt gets to Running and the job to Complete (traces T1 and T9; scenarios a to c)."""
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import JobCompleted
-from core.rayjob.evolve_facts import NO_DASHBOARD_PORT
-from core.rayjob.phases import JobStatus
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import JobCompleted
+from jobledger.core.rayjob.evolve.facts import NO_DASHBOARD_PORT
+from jobledger.core.rayjob.phases import JobStatus
 from tests.support.rayjob_builders import (
     ADDRESS,
     HTTP,

@@ -1,10 +1,10 @@
 """Suspend and resume (traces T5 and T6; scenario f)."""
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.events import LedgerBehindFound
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import (
+from jobledger.core.jobs.events import LedgerBehindFound
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import (
     AttemptCleared,
     ClusterVanished,
     JobResumed,

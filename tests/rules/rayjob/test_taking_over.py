@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from core.jobs.effects import EffectKind
-from core.kinds import status
-from core.rayjob.decider import RAYJOB
-from core.rayjob.observations import ManifestSeen, SeenStatus
-from core.rayjob.phases import Phase
-from core.rayjob.state import RayJobState
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.kinds import status
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.observations.observations import ManifestSeen, SeenStatus
+from jobledger.core.rayjob.phases import Phase
+from jobledger.core.rayjob.state import RayJobState
 from tests.support.rayjob_builders import (
     ADDRESS,
     after,

@@ -3,10 +3,10 @@
 As long as it is open it may be tried again, and would make anew what has been deleted meanwhile.
 """
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.state import is_open
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.state import is_open
 from tests.support.rayjob_builders import (
     HTTP,
     JOB,

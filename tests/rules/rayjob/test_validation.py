@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import pytest
 
-from core.rayjob.observations import Problem
-from core.rayjob.validation import validate
+from jobledger.core.rayjob.observations.observations import Problem
+from jobledger.core.rayjob.validation.validate import validate
 from tests.rules.rayjob.jobs import HEAD_POD, WORKERS, Change, rayjob, selecting
 from tests.rules.rayjob.upstream import sample, sample_names
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from core.rayjob.validation import validate
+from jobledger.core.rayjob.validation.validate import validate
 from tests.rules.rayjob.jobs import HEAD, HEAD_ENV, HEAD_POD, WORKERS, Change, rayjob
 
 CLUSTER = "spec.rayClusterSpec"

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from core.rayjob.observations import Problem
-from core.rayjob.validation import validate
+from jobledger.core.rayjob.observations.observations import Problem
+from jobledger.core.rayjob.validation.validate import validate
 from tests.rules.rayjob.jobs import rayjob, selecting
 
 SAYS = "The RayJob spec is invalid: "

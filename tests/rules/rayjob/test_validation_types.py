@@ -8,11 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.rayjob.children import dashboard_address, mirrored_status, owner_uid, submitter_end
-from core.rayjob.manifests import build_cluster, build_submitter
-from core.rayjob.submission import build_submission
-from core.rayjob.validation import validate
-from core.rayjob.validation_types import (
+from jobledger.core.rayjob.manifests.http_submission import build_submission
+from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submitter
+from jobledger.core.rayjob.observations.children import (
+    dashboard_address,
+    mirrored_status,
+    owner_uid,
+    submitter_end,
+)
+from jobledger.core.rayjob.validation.types import (
     FIELDS,
     FLAG,
     FLOAT32,
@@ -24,6 +28,7 @@ from core.rayjob.validation_types import (
     Shape,
     type_problems,
 )
+from jobledger.core.rayjob.validation.validate import validate
 from tests.rules.rayjob.jobs import HEAD_ENV, HEAD_POD, WORKERS, Change, rayjob, selecting
 from tests.rules.rayjob.upstream import field_schema
 

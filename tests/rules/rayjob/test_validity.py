@@ -1,12 +1,12 @@
 """Manifests that are not valid (trace T10; scenario j): a pause, not a trap as upstream."""
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import JobCompleted, ManifestAccepted, ManifestRejected
-from core.rayjob.observations import ManifestSeen
-from core.rayjob.phases import JobStatus
-from core.rayjob.spec import SubmissionMode
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import JobCompleted, ManifestAccepted, ManifestRejected
+from jobledger.core.rayjob.observations.observations import ManifestSeen
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.spec.spec import SubmissionMode
 from tests.support.rayjob_builders import (
     INTERACTIVE,
     cluster,

@@ -3,14 +3,14 @@
 Asked for in kuberay#5211: two attempts that write to the same place must not overlap.
 """
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.retry_options import RetryOptions
-from core.rayjob.decider import RAYJOB
-from core.rayjob.events import AttemptCleared, JobSuspended, PodsObserved
-from core.rayjob.pod_looks import wanted_look
-from core.rayjob.pods import PodFact, PodLook
-from core.rayjob.state import RayJobState
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.retries.options import RetryOptions
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import AttemptCleared, JobSuspended, PodsObserved
+from jobledger.core.rayjob.observations.pods import PodFact, PodLook
+from jobledger.core.rayjob.rules.pod_looks import wanted_look
+from jobledger.core.rayjob.state import RayJobState
 from tests.support.rayjob_builders import (
     cluster_gone,
     cluster_of,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from core.trainjob.events import TrainJobEvent
+from jobledger.core.trainjob.events import TrainJobEvent
 from tests.support.records import NOON
 from tests.support.rows import resolved
 from tests.support.trainjobs import Played, Step, play

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.trainjob.as_found import in_the_order_of
-from core.values.documents import Json
+from jobledger.core.trainjob.building.keep_order import in_the_order_of
+from jobledger.core.values.documents import Json
 
 A, B = {"name": "A", "value": "1"}, {"name": "B", "value": "2"}
 

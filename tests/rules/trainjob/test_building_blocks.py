@@ -4,14 +4,23 @@ from typing import Any
 
 import pytest
 
-from core.trainjob.framework import BuildFailed
-from core.trainjob.pod_sets import pod_sets_of
-from core.trainjob.runtimes import check_snapshot, not_found, snapshot_of, snapshotted
-from core.trainjob.spec import RuntimeRef, read_spec
-from core.trainjob.strategic import strategic_merge
-from core.trainjob.validation import ONLY_WHEN_SUSPENDED, job_problems, update_problems
-from core.values.documents import Json, Manifest
-from core.values.quantities import parse_quantity, total
+from jobledger.core.trainjob.building.framework import BuildFailed
+from jobledger.core.trainjob.building.pod_sets import pod_sets_of
+from jobledger.core.trainjob.building.runtimes import (
+    check_snapshot,
+    not_found,
+    snapshot_of,
+    snapshotted,
+)
+from jobledger.core.trainjob.building.strategic_merge import strategic_merge
+from jobledger.core.trainjob.building.validation import (
+    ONLY_WHEN_SUSPENDED,
+    job_problems,
+    update_problems,
+)
+from jobledger.core.trainjob.spec import RuntimeRef, read_spec
+from jobledger.core.values.documents import Json, Manifest
+from jobledger.core.values.quantities import parse_quantity, total
 from tests.rules.trainjob.plugins.runtimes import replicated_job, runtime, trainjob
 
 REF = RuntimeRef(name="plain")

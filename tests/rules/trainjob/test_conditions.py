@@ -1,7 +1,7 @@
 """The list of conditions: setting, merging what plugins contribute, order."""
 
-from core.trainjob.conditions import Condition, in_seed_order, merged, with_condition
-from core.trainjob.policy import TrainPolicy
+from jobledger.core.trainjob.conditions import Condition, in_seed_order, merged, with_condition
+from jobledger.core.trainjob.policy import TrainPolicy
 from tests.support.trainjobs import after, created, jobset, play, seen
 
 POLICY = TrainPolicy(propagates=True)

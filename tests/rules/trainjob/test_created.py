@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from core.jobs.decisions import DecisionKind
-from core.trainjob.events import (
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.trainjob.events import (
     BelongingVanished,
     BuilderChanged,
     RuntimeObserved,
     TrainJobDiscovered,
 )
-from core.trainjob.observations import TrainJobSeen
-from core.trainjob.policy import ConditionStyle, TrainPolicy
-from core.trainjob.spec import RuntimeRef
+from jobledger.core.trainjob.observations import TrainJobSeen
+from jobledger.core.trainjob.policy import ConditionStyle, TrainPolicy
+from jobledger.core.trainjob.spec import RuntimeRef
 from tests.rules.trainjob.rows import Row, check, table
 from tests.support import trainjob_events as told
 from tests.support.rows import WHEN

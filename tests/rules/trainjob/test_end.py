@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.events import ObservationGapFound, StatusPublished
-from core.trainjob.conditions import Condition
-from core.trainjob.events import (
+from jobledger.core.jobs.events import ObservationGapFound, StatusPublished
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.events import (
     TrainJobAdopted,
     TrainJobDeleted,
     TrainJobDeletionStarted,
@@ -15,11 +15,11 @@ from core.trainjob.events import (
     TrainJobResumed,
     TrainJobSuspended,
 )
-from core.trainjob.observations import SeenTrainStatus, TrainJobSeen
-from core.trainjob.spec import read_spec
-from core.trainjob.status import status
-from core.values.delays import SECONDS_MAX
-from core.values.instants import LAST
+from jobledger.core.trainjob.observations import SeenTrainStatus, TrainJobSeen
+from jobledger.core.trainjob.spec import read_spec
+from jobledger.core.trainjob.status.status import status
+from jobledger.core.values.delays import SECONDS_MAX
+from jobledger.core.values.instants import LAST
 from tests.rules.trainjob.rows import Row, check, table
 from tests.support import trainjob_events as told
 from tests.support.rows import WHEN

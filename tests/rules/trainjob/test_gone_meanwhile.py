@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.jobs.effects import EffectKind
-from core.trainjob.observations import BelongingGone
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.trainjob.observations import BelongingGone
 from tests.support.trainjobs import (
     Step,
     applied,

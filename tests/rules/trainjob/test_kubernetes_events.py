@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.jobs.shown_events import KubernetesEvent
-from core.trainjob.events import TrainJobEvent
-from core.trainjob.kubernetes_events import kubernetes_events
+from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
+from jobledger.core.trainjob.events import TrainJobEvent
+from jobledger.core.trainjob.status.kubernetes_events import kubernetes_events
 from tests.support import trainjob_events as told
 from tests.support.trainjobs import IDENTITY, after
 

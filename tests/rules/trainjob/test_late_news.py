@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
 from tests.support.trainjobs import (
     applied,
     counts,

@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from core.jobs.behind import mark_of
-from core.jobs.effects import EffectKind
-from core.jobs.events import EffectRequested, LedgerBehindFound, RecoveredFromCluster
-from core.jobs.observations import LedgerSetBack, Survey
-from core.trainjob.conditions import Condition
-from core.trainjob.decider import TRAINJOB
-from core.trainjob.events import TrainJobEvent
-from core.trainjob.observations import JobCounts, SeenTrainStatus, TrainJobSeen
-from core.trainjob.state import TrainJobState, is_final
-from core.trainjob.status import status
-from core.values.documents import Json, items, number, text
-from core.values.ids import observation_id
-from core.values.instants import EPOCH, parse_rfc3339
+from jobledger.core.jobs.control.lost_history import mark_of
+from jobledger.core.jobs.events import EffectRequested, LedgerBehindFound, RecoveredFromCluster
+from jobledger.core.jobs.observations import LedgerSetBack, Survey
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.events import TrainJobEvent
+from jobledger.core.trainjob.observations import JobCounts, SeenTrainStatus, TrainJobSeen
+from jobledger.core.trainjob.state import TrainJobState, is_final
+from jobledger.core.trainjob.status.status import status
+from jobledger.core.values.documents import Json, items, number, text
+from jobledger.core.values.ids import observation_id
+from jobledger.core.values.instants import EPOCH, parse_rfc3339
 from tests.support.train_lives import TRAIN_LIVES
 from tests.support.trainjobs import (
     JOB,

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from core.trainjob.events import TrainerProgressReported
-from core.trainjob.progress import (
+from jobledger.core.trainjob.events import TrainerProgressReported
+from jobledger.core.trainjob.progress import (
     WRITTEN_DOWN_EVERY,
     Metric,
     TrainerProgress,

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from core.forensics.replay import replay
-from core.jobs.effects import EffectKind
-from core.jobs.events import ControlReleased, ControlTaken
-from core.kinds import is_open, status
-from core.log.chain import canonical
-from core.trainjob.conditions import Condition
-from core.trainjob.events import (
+from jobledger.core.forensics.replay.replay import replay
+from jobledger.core.jobs.events import ControlReleased, ControlTaken
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.kinds import is_open, status
+from jobledger.core.log.chain import canonical
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.events import (
     JobSetVanished,
     OthersTrainStatusObserved,
     TrainJobDeleted,
@@ -21,8 +21,8 @@ from core.trainjob.events import (
     TrainJobResumed,
     TrainJobSuspended,
 )
-from core.trainjob.observations import SeenTrainStatus, TrainJobSeen
-from core.trainjob.phases import Phase
+from jobledger.core.trainjob.observations import SeenTrainStatus, TrainJobSeen
+from jobledger.core.trainjob.phases import Phase
 from tests.support import train_lives
 from tests.support import trainjob_events as told
 from tests.support.rows import WHEN, resolved

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.trainjob.reports import ReportRefused, read_report
+from jobledger.core.trainjob.reports import ReportRefused, read_report
 
 WHEN = "2026-11-21T12:00:00Z"
 METRIC = {"name": "loss", "value": "0.25"}

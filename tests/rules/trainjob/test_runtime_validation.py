@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from core.trainjob.build import build
-from core.trainjob.framework import BuildFailed
-from core.trainjob.plugins import all_plugins
-from core.trainjob.runtime_validation import runtime_problems
+from jobledger.core.trainjob.building.build import build
+from jobledger.core.trainjob.building.framework import BuildFailed
+from jobledger.core.trainjob.building.runtime_validation import runtime_problems
+from jobledger.core.trainjob.plugins import all_plugins
 from tests.support.train_world import a_trainjob
 
 JOBS = "spec.template.spec.replicatedJobs"

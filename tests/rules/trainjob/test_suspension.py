@@ -1,12 +1,12 @@
 """Suspend and resume: Suspended follows spec.suspend whatever Created says (2, 3.1, 3.4)."""
 
-from core.trainjob.events import (
+from jobledger.core.trainjob.events import (
     RuntimePatchesWithheld,
     TrainJobDiscovered,
     TrainJobResumed,
     TrainJobSuspended,
 )
-from core.trainjob.policy import ConditionStyle, TrainPolicy
+from jobledger.core.trainjob.policy import ConditionStyle, TrainPolicy
 from tests.rules.trainjob.rows import Row, check, table
 from tests.support import trainjob_events as told
 from tests.support.rows import WHEN

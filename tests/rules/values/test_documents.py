@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.values.documents import Json, child, items, number, text
+from jobledger.core.values.documents import Json, child, items, number, text
 
 DOCUMENT: Json = {
     "metadata": {"name": "train", "labels": {}, "generation": 3},

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from core.values.ids import (
+from jobledger.core.values.ids import (
     NAME_CHARACTERS,
     SHARDS,
     decision_id_of,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from core.values.instants import (
+from jobledger.core.values.instants import (
     LAST,
     from_milliseconds,
     go_date_time,

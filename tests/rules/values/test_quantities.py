@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.values.documents import Json
-from core.values.quantities import parse_quantity, times
+from jobledger.core.values.documents import Json
+from jobledger.core.values.quantities import parse_quantity, times
 
 
 @pytest.mark.parametrize(

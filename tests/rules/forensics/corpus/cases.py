@@ -4,16 +4,16 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from core.forensics.dossier import Dossier, reader_of
-from core.jobs.decisions import DecisionKind
-from core.jobs.evidence import (
+from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
+from jobledger.core.jobs.evidence.evidence import (
     ContainerEnd,
     KeptLog,
     Missing,
     PodEvidence,
     SeenKubernetesEvent,
 )
-from core.jobs.observations import EvidenceSeen
+from jobledger.core.jobs.observations import EvidenceSeen
+from jobledger.core.jobs.pending.decisions import DecisionKind
 from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import UNNAMED, after, due, named, poll, submitter
 from tests.support.recorded import recorded, stored

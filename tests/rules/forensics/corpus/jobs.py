@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
-from core.jobs.evidence import Missing
+from jobledger.core.jobs.evidence.evidence import Missing
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
 from tests.rules.forensics.corpus.cases import Capture, Case
 from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import (

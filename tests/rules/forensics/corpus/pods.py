@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from core.jobs.decisions import DecisionKind
-from core.jobs.effects import EffectKind
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
 from tests.rules.forensics.corpus.cases import (
     NOTHING,
     Capture,

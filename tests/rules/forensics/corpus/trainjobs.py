@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
-from core.forensics.dossier import Dossier, reader_of
-from core.jobs.events import EvidenceCaptured
-from core.log.chain import GENESIS
-from core.log.recording import NamedEvent, Tail, Writer, record
-from core.trainjob import events
-from core.trainjob.observations import JobSetEnd
-from core.trainjob.policy import TrainPolicy
-from core.trainjob.spec import TrainJobSpec
-from core.values.ids import observation_id
+from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
+from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
+from jobledger.core.jobs.events import EvidenceCaptured
+from jobledger.core.log.chain import GENESIS
+from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.trainjob import events
+from jobledger.core.trainjob.observations import JobSetEnd
+from jobledger.core.trainjob.policy import TrainPolicy
+from jobledger.core.trainjob.spec import TrainJobSpec
+from jobledger.core.values.ids import observation_id
 from tests.rules.forensics.corpus.cases import NOTHING, Capture, ended, pod, waiting, warning
 from tests.support.rayjob_builders import IDENTITY, after
 from tests.support.recorded import stored

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from core.trainjob.build import build
-from core.trainjob.framework import BuiltObject, Plugin
-from core.trainjob.plugins import all_plugins
-from core.values.documents import Manifest
+from jobledger.core.trainjob.building.build import build
+from jobledger.core.trainjob.building.framework import BuiltObject, Plugin
+from jobledger.core.trainjob.plugins import all_plugins
+from jobledger.core.values.documents import Manifest
 
 Document = dict[str, Any]
 OWNER = {

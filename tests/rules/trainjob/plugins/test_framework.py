@@ -5,12 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from core.ports.cluster import CONFIGMAPS
-from core.trainjob.conditions import Condition
-from core.trainjob.framework import BuildFailed, BuiltObject, Info, Plugin, contributed
-from core.trainjob.plugins import all_plugins
-from core.values.documents import Manifest
-from core.values.instants import EPOCH
+from jobledger.core.ports.cluster import CONFIGMAPS
+from jobledger.core.trainjob.building.framework import (
+    BuildFailed,
+    BuiltObject,
+    Info,
+    Plugin,
+    contributed,
+)
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.plugins import all_plugins
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import EPOCH
 from tests.rules.trainjob.plugins.runtimes import jobset, objects, runtime, trainjob
 
 

@@ -1,6 +1,6 @@
 """Gang scheduling, and training without a policy of its own."""
 
-from core.trainjob.framework import ApplyRule
+from jobledger.core.trainjob.building.framework import ApplyRule
 from tests.rules.trainjob.plugins.runtimes import (
     OWNER,
     container,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.trainjob.framework import ApplyRule, BuildFailed
-from core.trainjob.plugins.jobset import JobSet
+from jobledger.core.trainjob.building.framework import ApplyRule, BuildFailed
+from jobledger.core.trainjob.plugins.jobset import JobSet
 from tests.rules.trainjob.plugins.runtimes import (
     OWNER,
     TRAINER_LABEL,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.trainjob.framework import ApplyRule, BuildFailed
+from jobledger.core.trainjob.building.framework import ApplyRule, BuildFailed
 from tests.rules.trainjob.plugins.runtimes import (
     OWNER,
     container,

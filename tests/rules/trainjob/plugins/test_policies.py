@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.ports.cluster import VOLCANO_POD_GROUPS
-from core.trainjob.framework import ApplyRule, BuildFailed, Info, Plugin
+from jobledger.core.ports.cluster import VOLCANO_POD_GROUPS
+from jobledger.core.trainjob.building.framework import ApplyRule, BuildFailed, Info, Plugin
 from tests.rules.trainjob.plugins.runtimes import (
     INDEX,
     OWNER,

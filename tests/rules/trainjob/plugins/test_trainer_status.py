@@ -1,8 +1,8 @@
 """Where Pods report their progress, as Trainer's own plugin tells them."""
 
-from core.trainjob.build import build
-from core.trainjob.framework import ApplyRule, BuiltObject
-from core.trainjob.plugins import all_plugins
+from jobledger.core.trainjob.building.build import build
+from jobledger.core.trainjob.building.framework import ApplyRule, BuiltObject
+from jobledger.core.trainjob.plugins import all_plugins
 from tests.rules.trainjob.plugins.runtimes import container, pod, runtime, trainjob
 
 URL = "https://jobledger-trainer-status.jobledger.svc:10443"

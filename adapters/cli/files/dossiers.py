@@ -1,0 +1,88 @@
+"""Which job a user means by JOB, and everything there is about it: in a bundle or in the ledger."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.finding import choose, find_job, matches, named
+from jobledger.adapters.cli.output import fail
+from jobledger.adapters.forensics.bundle_files import read_file
+from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.adapters.settings import Settings
+from jobledger.core.errors import BrokenChain
+from jobledger.core.forensics.bundles.bundle import Bundle
+from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
+
+JobArgument = Annotated[
+    str, typer.Argument(help="Name, namespace/name or UID; or the file of a bundle.")
+]
+
+
+def is_file(job: str) -> bool:
+    """Return whether JOB is the file of a bundle: there is one, or it looks like one."""
+    try:
+        found = Path(job).is_file()
+    except OSError:  # a name that no file can have
+        found = False
+    return found or job.endswith((".bundle", ".bundle.gz", ".jsonl", ".jsonl.gz"))
+
+
+def tell_archived(opened: Ledger, job: str, namespace: str) -> None:
+    """End with where a job is, if it has left the log for an archive."""
+    namespace, name = named(job, namespace)
+    for row in opened.archives.find(name, namespace):
+        told = f"job {name} is archived in {row['file']}; `jobledger import {row['file']} --job"
+        fail(f"{told} {row['namespace']}/{row['name']}` brings it back", ExitCode.NOT_FOUND)
+
+
+def of_bundle(bundle: Bundle, origin: str) -> Dossier:
+    """Return the job of a bundle."""
+    return Dossier(events=bundle.events, evidence=reader_of(bundle.evidence), origin=origin)
+
+
+@contextmanager
+def dossier(
+    settings: Settings, job: str, namespace: str = "", cluster: str = ""
+) -> Iterator[Dossier]:
+    """Yield a job: of a file, else of the ledger, else of what was imported into it.
+
+    Raises:
+        BrokenChain: the bundle is not as it was exported.
+    """
+    if is_file(job):
+        yield of_bundle(read_file(Path(job)), job)
+        return
+    with ledger(settings) as opened:
+        yield from_ledger(opened, job, namespace, cluster)
+
+
+def from_ledger(opened: Ledger, job: str, namespace: str = "", cluster: str = "") -> Dossier:
+    """Return a job of a ledger, its own or imported; end with a message if there is none.
+
+    Raises:
+        BrokenChain: the ledger has a row of it, and no event.
+    """
+    found = matches(opened.history, job, namespace, cluster)
+    if not found:
+        space, name = named(job, namespace)
+        imported = opened.imports.find(name, space)
+        if imported is None:
+            tell_archived(opened, job, namespace)
+            find_job(opened.history, job, namespace, cluster)
+            fail(f"no job {job}", ExitCode.NOT_FOUND)
+        return of_bundle(imported.bundle(), f"imported at {imported.imported_at:%Y-%m-%d %H:%M:%S}")
+    row = choose(found, job)
+    events = tuple(opened.store.read_stream(row.stream_id))
+    if not events:
+        problem = "it stands in the table of jobs and has no event in the log"
+        advice = "`jobledger rebuild --check` compares the two"
+        raise BrokenChain(f"job {row.namespace}/{row.name}", f"{problem}; {advice}")
+    return Dossier(
+        events=events,
+        evidence=opened.evidence.get,
+        origin="the ledger",
+    )

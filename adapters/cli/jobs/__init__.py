@@ -1,0 +1,1 @@
+"""Commands about one job, or a list of them."""

@@ -1,0 +1,64 @@
+"""`jobledger decisions`: what the controller has resolved to do later, when and why."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from jobledger.adapters.cli.finding import find_job
+from jobledger.adapters.cli.options import (
+    LIMIT_MAX,
+    ClusterOption,
+    DatabaseUrl,
+    DataDir,
+    NamespaceOption,
+    OutputOption,
+    settings_from,
+)
+from jobledger.adapters.cli.output import Output, show
+from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.ports.history import JobFilter
+from jobledger.core.values.ids import SHARDS
+
+COLUMNS = ("job", "attempt", "kind", "state", "due_at", "cause", "resolution")
+JOBS_MAX = 100_000
+
+
+def decisions(
+    job: Annotated[
+        str | None,
+        typer.Argument(help="Name, namespace/name or UID. Without it: all pending ones."),
+    ] = None,
+    namespace: NamespaceOption = "",
+    cluster: ClusterOption = "",
+    limit: Annotated[int, typer.Option(help="At most so many.", min=1, max=LIMIT_MAX)] = 200,
+    output: OutputOption = Output.TABLE,
+    database_url: DatabaseUrl = "",
+    data_dir: DataDir = None,
+) -> None:
+    """Show pending decisions by due time, or all decisions of one job."""
+    with ledger(settings_from(database_url, data_dir)) as opened:
+        if job is not None:
+            row = find_job(opened.history, job, namespace, cluster)
+            rows = [
+                {"job": f"{row.namespace}/{row.name}", **asdict(item)}
+                for item in opened.history.decisions(row.stream_id)
+            ]
+        else:
+            rows = _pending(opened, namespace, cluster, limit)
+    show(output, rows, COLUMNS)
+
+
+def _pending(opened: Ledger, namespace: str, cluster: str, limit: int) -> list[dict[str, object]]:
+    found = opened.pending.pending(frozenset(range(SHARDS)), limit)
+    wanted = JobFilter(cluster=cluster, namespace=namespace, open_only=True)
+    names = {
+        row.stream_id: f"{row.namespace}/{row.name}"
+        for row in opened.history.jobs(wanted, JOBS_MAX)
+    }
+    return [_row(item, names[item.stream_id]) for item in found if item.stream_id in names]
+
+
+def _row(item: DecisionRow, job: str) -> dict[str, object]:
+    return {"job": job, **asdict(item)}

@@ -1,0 +1,55 @@
+"""`jobledger explain JOB`: why it ended as it did, in a few sentences, each with its events."""
+
+from dataclasses import asdict
+
+from rich.text import Text
+
+from jobledger.adapters.cli.files.dossiers import JobArgument, dossier
+from jobledger.adapters.cli.options import (
+    ClusterOption,
+    DatabaseUrl,
+    DataDir,
+    NamespaceOption,
+    OutputOption,
+    settings_from,
+)
+from jobledger.adapters.cli.output import Output, console, print_json, show
+from jobledger.core.forensics.story.explain import Account, Sentence
+from jobledger.core.forensics.story.explain import explain as account_of
+
+DIGEST_SHOWN = 12
+
+
+def explain(
+    job: JobArgument,
+    namespace: NamespaceOption = "",
+    cluster: ClusterOption = "",
+    output: OutputOption = Output.TABLE,
+    database_url: DatabaseUrl = "",
+    data_dir: DataDir = None,
+) -> None:
+    """Tell why a job ended as it did, or what it waits for; [7] is version 7 of its history."""
+    settings = settings_from(database_url, data_dir)
+    with dossier(settings, job, namespace, cluster) as found:
+        account = account_of(found)
+    if output is Output.JSON:
+        print_json(asdict(account))
+    elif output is Output.YAML:
+        show(output, [asdict(account)], ())
+    else:
+        _tell(account)
+
+
+def _tell(account: Account) -> None:
+    for sentence in account.sentences:
+        text = Text.assemble(sentence.text, " ", (_cited(sentence), "dim"))
+        console.print(text, soft_wrap=True)
+    if account.failure_class:
+        line = f"failure class {account.failure_class}: {account.advice}"
+        console.print(Text(line, style="yellow"), soft_wrap=True)
+
+
+def _cited(sentence: Sentence) -> str:
+    versions = ", ".join(str(version) for version in sentence.versions)
+    kept = ", ".join(digest[:DIGEST_SHOWN] for digest in sentence.evidence)
+    return f"[{versions}]" + (f" [evidence {kept}]" if kept else "")

@@ -1,0 +1,119 @@
+"""`jobledger get`: the jobs in the ledger, also those that are gone from the cluster."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.files.dossiers import tell_archived
+from jobledger.adapters.cli.finding import choose, find_job, matches
+from jobledger.adapters.cli.holdings import Held, held_of
+from jobledger.adapters.cli.options import (
+    LIMIT_MAX,
+    ClusterOption,
+    DatabaseUrl,
+    DataDir,
+    NamespaceOption,
+    OutputOption,
+    settings_from,
+)
+from jobledger.adapters.cli.output import Output, console, fail, marked, show
+from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.core.jobs.rows import JobRow
+from jobledger.core.ports.history import JobFilter
+from jobledger.core.rayjob.phases import Phase as RayJobPhase
+from jobledger.core.trainjob.phases import Phase as TrainJobPhase
+
+PHASES = tuple(
+    dict.fromkeys(
+        phase.value for phases in (RayJobPhase, TrainJobPhase) for phase in phases if phase
+    )
+)
+"""What `--phase` takes, in any case of its letters."""
+
+COLUMNS = (
+    "namespace",
+    "kind",
+    "name",
+    "job_status",
+    "phase",
+    "ray_cluster_name",
+    "attempt",
+    "failed",
+    "reason",
+    "started_at",
+    "ended_at",
+)
+
+
+def get(
+    job: Annotated[
+        str | None, typer.Argument(help="Name, namespace/name or UID. Without it: all jobs.")
+    ] = None,
+    namespace: NamespaceOption = "",
+    cluster: ClusterOption = "",
+    phase: Annotated[str, typer.Option(help="Only jobs in this phase.")] = "",
+    open_only: Annotated[
+        bool, typer.Option("--open", help="Only jobs in which something is left to do.")
+    ] = False,
+    kept_only: Annotated[
+        bool,
+        typer.Option(
+            "--kept",
+            help="Only ended jobs whose RayCluster stays because no rule of their "
+            "deletionStrategy covers it.",
+        ),
+    ] = False,
+    limit: Annotated[int, typer.Option(help="At most so many jobs.", min=1, max=LIMIT_MAX)] = 200,
+    output: OutputOption = Output.TABLE,
+    database_url: DatabaseUrl = "",
+    data_dir: DataDir = None,
+) -> None:
+    """List jobs, the youngest first."""
+    known = _phase(phase)
+    with ledger(settings_from(database_url, data_dir)) as opened:
+        if job is not None:
+            rows = [_one(opened, job, namespace, cluster)]
+        else:
+            wanted = JobFilter(
+                cluster=cluster,
+                namespace=namespace,
+                phase=known,
+                open_only=open_only,
+                kept_only=kept_only,
+            )
+            rows = list(opened.history.jobs(wanted, limit))
+        held = {one.row.stream_id: one for one in held_of(opened, rows)}
+    show(output, [_shown(row, held.get(row.stream_id)) for row in rows], COLUMNS)
+    if output is Output.TABLE:
+        for one in held.values():
+            name = f"{one.row.kind} {one.row.namespace}/{one.row.name}"
+            console.print(marked("held", "yellow", f" {name}: {one.signs}"), soft_wrap=True)
+            console.print(f"     -> {one.remedy}", style="dim", soft_wrap=True)
+
+
+def _shown(row: JobRow, held: Held | None) -> dict[str, object]:
+    """Return a job as a row; `held` says why nothing is done for it, and what to do."""
+    told: dict[str, object] | None = None
+    if held is not None:
+        since = held.holding.at
+        told = {"since": since, "signs": list(held.holding.signs), "remedy": held.remedy}
+    return {**asdict(row), "held": told}
+
+
+def _phase(given: str) -> str:
+    """Return a phase as the ledger writes it; end with a message if there is none of that name."""
+    known = {phase.lower(): phase for phase in PHASES}
+    if given and given.lower() not in known:
+        fail(f"no phase {given!r}; there are {', '.join(PHASES)}", ExitCode.USAGE)
+    return known.get(given.lower(), "")
+
+
+def _one(opened: Ledger, job: str, namespace: str, cluster: str) -> JobRow:
+    """Return the job that is meant; end with where it is if it was archived."""
+    found = matches(opened.history, job, namespace, cluster)
+    if not found:
+        tell_archived(opened, job, namespace)
+        return find_job(opened.history, job, namespace, cluster)
+    return choose(found, job)

@@ -1,0 +1,169 @@
+"""`jobledger history JOB`: what happened to a job, in order; or how it stood at an instant."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.files.dossiers import JobArgument, dossier, from_ledger, is_file
+from jobledger.adapters.cli.jobs.moments import tell_moment
+from jobledger.adapters.cli.options import (
+    ClusterOption,
+    DatabaseUrl,
+    DataDir,
+    NamespaceOption,
+    OutputOption,
+    settings_from,
+)
+from jobledger.adapters.cli.output import PHASE_STYLES, Output, console, fail, print_json, show
+from jobledger.adapters.cli.periods import instant
+from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.core.catalogue import read_event
+from jobledger.core.forensics.bundles.dossier import Dossier
+from jobledger.core.forensics.story.moment import Moment, at_instant, at_version
+from jobledger.core.forensics.story.timeline import Line, timeline
+from jobledger.core.jobs.rows import JobRow
+from jobledger.core.projections.view import View, advance
+
+QUIET = frozenset(
+    {"EffectRequested", "StatusPublished", "ObservationsConfirmed", "SubmitterObserved"}
+)
+"""Events that are left out of the table unless all are asked for."""
+
+FOLLOW_SECONDS = 1.0
+"""Pause between two looks for new events."""
+
+
+def history(
+    job: JobArgument,
+    namespace: NamespaceOption = "",
+    cluster: ClusterOption = "",
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also the events that only confirm or announce.")
+    ] = False,
+    at: Annotated[
+        str,
+        typer.Option(
+            help="How the job stood at a VERSION or a TIME: what was true, what was known."
+        ),
+    ] = "",
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on with what happens, until it ends.")
+    ] = False,
+    output: OutputOption = Output.TABLE,
+    database_url: DatabaseUrl = "",
+    data_dir: DataDir = None,
+) -> None:
+    """Show what happened to a job, attempt by attempt, or how it stood at an instant."""
+    settings = settings_from(database_url, data_dir)
+    if follow:
+        if is_file(job) or at or output is not Output.TABLE:
+            fail("--follow goes with a job of the ledger, and with nothing else", ExitCode.USAGE)
+        with ledger(settings) as opened:
+            _follow(opened, from_ledger(opened, job, namespace, cluster), everything=everything)
+        return
+    with dossier(settings, job, namespace, cluster) as found:
+        if at:
+            _show_moment(_moment(found, at), output)
+            return
+        _, rows = advance(View(), (read.event for read in found.read()))
+        lines = _story(found)
+    if output is not Output.TABLE:
+        show(output, [asdict(line) for line in lines], ())
+        return
+    print_story(rows.job, _shown(lines, everything=everything))
+
+
+def story(opened: Ledger, row: JobRow) -> list[Line]:
+    """Return the timeline of a job."""
+    stored = opened.store.read_stream(row.stream_id)
+    return list(timeline((item.record.version, read_event(item.record)) for item in stored))
+
+
+def _story(found: Dossier) -> list[Line]:
+    return list(timeline((read.version, read.event) for read in found.read()))
+
+
+def _shown(lines: Iterable[Line], *, everything: bool) -> list[Line]:
+    return [line for line in lines if everything or line.event not in QUIET]
+
+
+def _moment(found: Dossier, at: str) -> Moment:
+    events = found.read()
+    if not at.isdecimal():
+        return at_instant(events, instant(at))
+    try:
+        return at_version(events, int(at))
+    except IndexError as error:
+        fail(str(error), ExitCode.NOT_FOUND)
+
+
+def _show_moment(moment: Moment, output: Output) -> None:
+    if output is Output.JSON:
+        print_json(asdict(moment))
+    elif output is Output.YAML:
+        show(output, [asdict(moment)], ())
+    else:
+        tell_moment(moment)
+
+
+def print_story(row: JobRow, lines: list[Line]) -> None:
+    """Print the timeline for people: seconds since the first event, attempts set apart."""
+    title = Text(f"{row.namespace}/{row.name}  ", style="bold")
+    title.append(row.phase or "New", style=PHASE_STYLES.get(row.phase, ""))
+    title.append(f"  attempts {row.attempt}, failed {row.failed}, succeeded {row.succeeded}")
+    console.print(title)
+    _print_lines(lines, _Printed())
+
+
+class _Printed:
+    """How far a story has been printed."""
+
+    def __init__(self) -> None:
+        self.begun: Line | None = None
+        self.attempt = 0
+
+
+def _print_lines(lines: Iterable[Line], printed: _Printed) -> None:
+    for line in lines:
+        printed.begun = printed.begun or line
+        if line.attempt != printed.attempt:
+            printed.attempt = line.attempt
+            console.print(Text(f"  attempt {line.attempt}", style="bold cyan"))
+        seconds = (line.at - printed.begun.at).total_seconds()
+        text = Text.assemble(
+            (f"  {seconds:9.3f} s  ", "dim"),
+            (f"{line.version:4} ", "dim"),
+            f"{line.event:<22} ",
+            line.words,
+        )
+        console.print(text, soft_wrap=True)
+
+
+def _follow(opened: Ledger, found: Dossier, *, everything: bool) -> None:
+    """Print what happened and what happens, until nothing is left to do or somebody interrupts."""
+    stream = found.events[0].record.stream_id if found.events else None
+    if stream is None:
+        return
+    view, printed, events = View(), _Printed(), found.events
+    try:
+        while True:
+            if events:
+                read = [(item.record.version, read_event(item.record)) for item in events]
+                attempt = view.job.attempt if view.job is not None else 0
+                lines = [
+                    line if line.attempt else replace(line, attempt=attempt)
+                    for line in timeline(read)
+                ]
+                _print_lines(_shown(lines, everything=everything), printed)
+                view, _ = advance(view, (event for _, event in read))
+            if view.job is None or not view.job.open:
+                return
+            time.sleep(FOLLOW_SECONDS)
+            events = tuple(opened.store.read_stream(stream, view.version))
+    except KeyboardInterrupt:
+        return

@@ -1,0 +1,112 @@
+"""`jobledger replay`: would today's code decide as was decided then?"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.files.dossiers import dossier, is_file
+from jobledger.adapters.cli.options import (
+    ClusterOption,
+    DatabaseUrl,
+    DataDir,
+    NamespaceOption,
+    OutputOption,
+    settings_from,
+)
+from jobledger.adapters.cli.output import Output, console, marked, show
+from jobledger.adapters.cli.progressing import progressing
+from jobledger.adapters.forensics.bundle_files import read_file
+from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.adapters.postgres.log.replaying import replay_all
+from jobledger.core.forensics.replay.replay import Divergence, Replayed
+from jobledger.core.forensics.replay.replay import replay as decide_again
+
+BUNDLES = ("*.bundle", "*.bundle.gz")
+
+
+def replay(
+    job: Annotated[
+        str,
+        typer.Argument(
+            help="Name, namespace/name or UID; a bundle; or a directory of bundles. "
+            "Without it: every job of the ledger."
+        ),
+    ] = "",
+    namespace: NamespaceOption = "",
+    cluster: ClusterOption = "",
+    processes: Annotated[
+        int | None,
+        typer.Option(help="Processes that share many jobs. Without it: one per CPU.", min=1),
+    ] = None,
+    output: OutputOption = Output.TABLE,
+    database_url: DatabaseUrl = "",
+    data_dir: DataDir = None,
+) -> None:
+    """Refold a job and decide it again with today's code; show where that differs."""
+    settings = settings_from(database_url, data_dir)
+    if job and (is_file(job) or not Path(job).is_dir()):
+        with dossier(settings, job, namespace, cluster) as found:
+            name = f"{found.identity.namespace}/{found.identity.name}"
+            results = {name: decide_again(item.record for item in found.events)}
+    elif job:
+        results = dict(_directory(Path(job)))
+    else:
+        with ledger(settings) as opened:
+            results = _everything(opened, processes or os.cpu_count() or 1)
+    _tell(results, output)
+    if not all(result.is_reproduced for result in results.values()):
+        raise typer.Exit(ExitCode.FOUND_WRONG)
+
+
+def _everything(opened: Ledger, processes: int) -> dict[str, Replayed]:
+    with progressing() as progress:
+        task = progress.add_task("jobs", total=None)
+
+        def advance(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+
+        decided = replay_all(opened.engine, advance, processes)
+        return {str(stream): found for stream, found in decided}
+
+
+def _directory(path: Path) -> Iterator[tuple[str, Replayed]]:
+    for file in sorted(file for pattern in BUNDLES for file in path.rglob(pattern)):
+        yield file.name, decide_again(item.record for item in read_file(file).events)
+
+
+def _tell(results: dict[str, Replayed], output: Output) -> None:
+    if output is not Output.TABLE:
+        rows = [
+            {"job": job, "reproduced": result.is_reproduced, **asdict(result)}
+            for job, result in results.items()
+        ]
+        show(output, rows, ())
+        return
+    for job, result in results.items():
+        for found in (*result.divergences[:1], *result.unknown[:1]):
+            console.print(marked(str(job), "red", f" {_words(found)}"), soft_wrap=True)
+        more = len(result.divergences) + len(result.unknown) - 1
+        if more > 0:
+            console.print(f"  and {more} more turns of it", style="dim")
+    events = sum(result.events for result in results.values())
+    turns = sum(result.turns for result in results.values())
+    same = sum(result.is_reproduced for result in results.values())
+    console.print(
+        f"{same} of {len(results)} jobs are decided as they were: {turns} turns, {events} events"
+    )
+
+
+def _words(found: Divergence) -> str:
+    place = f"version {found.version}"
+    if not found.decided and found.recorded and not found.fields:
+        return f"{place}: {found.recorded} is recorded, and would not be decided"
+    if not found.recorded:
+        return f"{place}: {found.decided} would be decided, and is not recorded"
+    if found.fields:
+        return f"{place}: {found.recorded} would be decided with {'; '.join(found.fields)}"
+    return f"{place}: {found.recorded} is recorded, {found.decided} would be decided"

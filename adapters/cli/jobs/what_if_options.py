@@ -1,0 +1,47 @@
+"""The options of `jobledger what-if`: what is to be different."""
+
+from typing import Annotated
+
+import typer
+
+from jobledger.core.jobs.retries.options import Growth
+
+Job = Annotated[
+    str,
+    typer.Argument(
+        help="Name, namespace/name or UID; or a bundle. Without it: all jobs of the period."
+    ),
+]
+Since = Annotated[str, typer.Option(help="Jobs created from then on: a date, a time, or 14d.")]
+Until = Annotated[str, typer.Option(help="Jobs created before then.")]
+BackoffLimit = Annotated[int | None, typer.Option(help="Another backoffLimit.", min=0)]
+RetryDelay = Annotated[int | None, typer.Option(help="Seconds before the first retry.", min=0)]
+RetryDelayMax = Annotated[int | None, typer.Option(help="Longest pause in seconds.", min=0)]
+PauseGrowth = Annotated[Growth | None, typer.Option(help="How the pause grows.")]
+Retry = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What to say to a class of failures, CLASS[:EXIT CODE]=ANSWER: "
+        "preemption=uncounted, application:2=never. Repeat it for several."
+    ),
+]
+UncountedMax = Annotated[int | None, typer.Option(help="Retries that may go uncounted.", min=0)]
+ActiveDeadline = Annotated[
+    int | None, typer.Option(help="Another activeDeadlineSeconds; 0: none.", min=0)
+]
+PreRunningDeadline = Annotated[
+    int | None, typer.Option(help="Another preRunningDeadlineSeconds; 0: none.", min=0)
+]
+Ttl = Annotated[
+    int | None,
+    typer.Option(help="Shutdown, with this ttlSecondsAfterFinished; -1: no shutdown.", min=-1),
+]
+Estimate = Annotated[
+    bool,
+    typer.Option(
+        "--estimate", help="Also estimate what is unknown, from what retries of these jobs did."
+    ),
+]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Also the jobs for which nothing would be different.")
+]

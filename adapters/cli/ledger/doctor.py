@@ -1,0 +1,239 @@
+"""`jobledger doctor`: is this installation well, and what is to be done where it is not?"""
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from typing import Annotated, TypeVar
+
+import typer
+
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.ledger import job_checks
+from jobledger.adapters.cli.ledger.doctor_world import Patient, cluster_view, objects, patient
+from jobledger.adapters.cli.options import (
+    DatabaseUrl,
+    DataDir,
+    Kubeconfig,
+    OutputOption,
+    settings_from,
+)
+from jobledger.adapters.cli.output import Output, console, marked, print_json, show
+from jobledger.adapters.cli.progressing import progressing
+from jobledger.adapters.kube.checks import cluster as of_cluster
+from jobledger.adapters.kube.checks import leaks, webhooks
+from jobledger.adapters.ledger_wiring import Ledger
+from jobledger.adapters.postgres.checks import guards, housekeeping, invariants
+from jobledger.adapters.postgres.verifying.condition import condition
+from jobledger.adapters.postgres.verifying.orphans import orphans
+from jobledger.adapters.rebuilding import compare
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.errors import JobledgerError
+from jobledger.core.forensics.findings import Check, Finding, Severity, error, warning, worst
+
+SAMPLE_JOBS = 200
+"""Jobs that are folded anew without --full."""
+
+SHOWN_MAX = 5
+"""So many rows of no job are named."""
+
+CLOCK_SECONDS_MAX = 2.0
+CLOCK_SECONDS_ERROR = 30.0
+
+STYLES = {
+    Severity.OK: "green",
+    Severity.NOTE: "dim",
+    Severity.WARNING: "yellow",
+    Severity.ERROR: "red",
+}
+CODES = {
+    Severity.OK: ExitCode.OK,
+    Severity.NOTE: ExitCode.OK,
+    Severity.WARNING: ExitCode.FOUND_WRONG,
+    Severity.ERROR: ExitCode.FOUND_WRONG,
+}
+
+World = TypeVar("World")
+
+
+def doctor(
+    full: Annotated[
+        bool, typer.Option("--full", help="Fold every job anew and read the whole log.")
+    ] = False,
+    only: Annotated[
+        str, typer.Option(help="database or cluster: only what concerns that. Without it: both.")
+    ] = "",
+    kubeconfig: Kubeconfig = "",
+    output: OutputOption = Output.TABLE,
+    database_url: DatabaseUrl = "",
+    data_dir: DataDir = None,
+) -> None:
+    """Check the invariants of the ledger, permissions, clocks, and what lags or leaks. Reads only.
+
+    Ends with 1 if anything is found that somebody should do something about.
+    """
+    if only not in {"", "database", "cluster"}:
+        raise typer.BadParameter("--only is database or cluster")
+    settings = settings_from(database_url, data_dir, kubeconfig=kubeconfig)
+    with patient(settings, only) as found, progressing() as progress:
+        task = progress.add_task("checks", total=None)
+        done: list[tuple[str, str, list[Finding]]] = []
+        for check, asks, findings in _all(found, full=full):
+            progress.update(task, advance=1, description=check)
+            done.append((check, asks, findings))
+    _tell(done, output)
+    code = CODES[worst(finding for _, _, findings in done for finding in findings)]
+    if code is not ExitCode.OK:
+        raise typer.Exit(code)
+
+
+def _all(found: Patient, *, full: bool) -> Iterator[tuple[str, str, list[Finding]]]:
+    for name, asks in REACHED.items():
+        if name in found.looked_at:
+            yield name, asks, [item for item in found.unreachable if item.check == name]
+    if found.opened is not None:
+        yield from _of_database(found, full=full)
+    if found.transport is not None:
+        view, about = cluster_view(found), objects(found)
+        yield from _asked((*of_cluster.CHECKS, *webhooks.CHECKS), lambda: view)
+        yield from _asked(leaks.CHECKS, lambda: about)
+
+
+def _of_database(found: Patient, *, full: bool) -> Iterator[tuple[str, str, list[Finding]]]:
+    opened = found.opened
+    assert opened is not None
+    state = condition(opened.engine)
+    yield from _asked(housekeeping.CHECKS, lambda: state)
+    yield from _asked(guards.CHECKS, lambda: opened.engine)
+    yield from _asked((DATABASE_CLOCK,), lambda: found)
+    yield from _asked(invariants.CHECKS, lambda: opened.engine)
+    if full:
+        yield from _asked(invariants.WHOLE, lambda: opened.engine)
+    folds = FOLD_ALL if full else FOLD_SOME
+    yield from _asked((folds,), lambda: found)
+    yield from _asked(job_checks.CHECKS, lambda: found)
+
+
+def _asked(
+    checks: Iterable[Check[World]], world: Callable[[], World]
+) -> Iterator[tuple[str, str, list[Finding]]]:
+    for check in checks:
+        try:
+            findings = list(check.run(world()))
+        except JobledgerError as problem:
+            remedy = "mend that first; the check is not made"
+            findings = [error(check.name, f"it could not be asked: {problem}", remedy)]
+        yield check.name, check.asks, findings
+
+
+def database_clock(found: Patient) -> Iterator[Finding]:
+    """Yield a difference between this clock and the database's: leases end by the latter."""
+    assert found.opened is not None
+    before = SystemClock().now()
+    theirs = condition(found.opened.engine).now
+    after = SystemClock().now()
+    off = max((before - theirs).total_seconds(), (theirs - after).total_seconds())
+    if off > CLOCK_SECONDS_MAX:
+        how = error if off > CLOCK_SECONDS_ERROR else warning
+        what = f"this clock and the database's are {off:.1f} s apart"
+        yield how("database-clock", what, "synchronise both (NTP)")
+
+
+def status_of_log(found: Patient, jobs: int | None) -> Iterator[Finding]:
+    """Yield jobs whose rows are not what the log says; of all jobs also rows of none."""
+    opened = found.opened
+    assert opened is not None
+    streams = list(opened.history.streams())
+    if jobs is not None and len(streams) > jobs:
+        streams = random.sample(streams, jobs)
+    for stream in streams:
+        differences = compare(opened, stream)
+        if differences:
+            first = differences[0]
+            what = (
+                f"job {stream}: {first.table}.{first.column} is {first.found} and the log says "
+                f"{first.expected}; {len(differences)} differences"
+            )
+            yield error(
+                "status-of-log", what, "`jobledger rebuild` puts what the log says in place"
+            )
+    if jobs is None:
+        yield from _rows_of_no_job(opened)
+
+
+def _rows_of_no_job(opened: Ledger) -> Iterator[Finding]:
+    lost = orphans(opened.engine)
+    if lost:
+        named = "; ".join(f"{row.table} {row.key}" for row in lost[:SHOWN_MAX])
+        more = f"; and {len(lost) - SHOWN_MAX} more" if len(lost) > SHOWN_MAX else ""
+        what = f"{len(lost)} rows belong to no job of the log: {named}{more}"
+        remedy = "`jobledger rebuild` removes them, as the owner of the tables"
+        yield error("status-of-log", what, remedy)
+
+
+REACHED = {
+    "schema": "Can the ledger be reached, and does this program work with its schema?",
+    "api-server": "Can the API server be reached?",
+}
+"""What comes before all other checks of the database and of the cluster."""
+
+DATABASE_CLOCK: Check[Patient] = Check(
+    name="database-clock",
+    asks="Do this clock and the database's agree?",
+    run=database_clock,
+)
+FOLD_SOME: Check[Patient] = Check(
+    name="status-of-log",
+    asks=f"Are the rows of {SAMPLE_JOBS} jobs what the log says? (of all with --full)",
+    run=lambda found: status_of_log(found, SAMPLE_JOBS),
+)
+FOLD_ALL: Check[Patient] = Check(
+    name="status-of-log",
+    asks="Are the rows of all jobs what the log says?",
+    run=lambda found: status_of_log(found, None),
+)
+
+
+def catalogue() -> Iterator[tuple[str, str, str]]:
+    """Yield where each check looks, its name, and what it asks, for the documents."""
+    yield "database", "schema", REACHED["schema"]
+    for of_house in housekeeping.CHECKS:
+        yield "database", of_house.name, of_house.asks
+    for of_guards in guards.CHECKS:
+        yield "database", of_guards.name, of_guards.asks
+    for of_patient in (DATABASE_CLOCK, FOLD_SOME, *job_checks.CHECKS):
+        yield "database", of_patient.name, of_patient.asks
+    for of_rules in (*invariants.CHECKS, *invariants.WHOLE):
+        yield "database", of_rules.name, of_rules.asks
+    yield "cluster", "api-server", REACHED["api-server"]
+    for of_server in (*of_cluster.CHECKS, *webhooks.CHECKS):
+        yield "cluster", of_server.name, of_server.asks
+    for of_objects in leaks.CHECKS:
+        yield "cluster", of_objects.name, of_objects.asks
+
+
+def _tell(done: list[tuple[str, str, list[Finding]]], output: Output) -> None:
+    rows = [
+        {
+            "check": check,
+            "asks": asks,
+            "state": worst(findings).name.lower(),
+            "findings": [_as_row(finding) for finding in findings],
+        }
+        for check, asks, findings in done
+    ]
+    if output is Output.JSON:
+        print_json(rows)
+        return
+    if output is not Output.TABLE:
+        show(output, rows, ())
+        return
+    for check, asks, findings in done:
+        state = worst(findings)
+        console.print(marked(f"{state.name.lower():<8}", STYLES[state], f"{check:<20} {asks}"))
+        for finding in findings:
+            console.print(f"         {finding.what}", soft_wrap=True)
+            console.print(f"         -> {finding.remedy}", style="dim", soft_wrap=True)
+
+
+def _as_row(finding: Finding) -> dict[str, object]:
+    return {**asdict(finding), "severity": finding.severity.name.lower()}

@@ -1,0 +1,104 @@
+"""`jobledger rebuild`: fold the log anew, and compare the tables with it or replace their rows."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
+from jobledger.adapters.cli.output import Output, console, errors, marked, show
+from jobledger.adapters.cli.progressing import progressing
+from jobledger.adapters.ledger_wiring import Ledger, ledger, report_rules, user_engine
+from jobledger.adapters.postgres.reports.dimensions import wrong_dimensions
+from jobledger.adapters.postgres.reports.rebuild import check_reports, rebuild_reports
+from jobledger.adapters.postgres.verifying.orphans import orphans, remove_orphans
+from jobledger.adapters.rebuilding import compare, replace
+from jobledger.adapters.settings import Settings
+from jobledger.core.projections.differences import Difference
+from jobledger.core.values.ids import StreamId
+
+COLUMNS = ("table", "key", "column", "found", "expected")
+
+_LEFT = (
+    "jobledger: not all of it could be put right. Rows of no job, and rows of report_dimension, "
+    "are changed by the owner of the tables alone: run this as the user of `jobledger db upgrade`. "
+    "Rows of a stream that has events stay in any case: `jobledger verify` says what is wrong."
+)
+
+
+def rebuild(
+    check: Annotated[bool, typer.Option("--check", help="Only compare; change nothing.")] = False,
+    reports: Annotated[
+        bool,
+        typer.Option("--reports", help="The tables behind the reporting views, instead of those."),
+    ] = False,
+    output: OutputOption = Output.TABLE,
+    database_url: DatabaseUrl = "",
+    data_dir: DataDir = None,
+) -> None:
+    """Compute job, attempt, decision and effect anew from the log, while the service runs."""
+    settings = settings_from(database_url, data_dir)
+    with ledger(settings) as opened:
+        work = _of_reports if reports else _of_jobs
+        jobs, found, left = work(settings, opened, check=check)
+    _tell(jobs, found, output, check=check)
+    if left:
+        errors.print(_LEFT, style="red", soft_wrap=True)
+    if left or (found and check):
+        raise typer.Exit(ExitCode.FOUND_WRONG)
+
+
+def _of_jobs(
+    _: Settings, opened: Ledger, *, check: bool
+) -> tuple[int, list[Difference], list[Difference]]:
+    """Compare or replace the rows of jobs.
+
+    Return of how many jobs, what was different, and what of that nobody put right.
+    """
+    streams = opened.history.streams()
+    work = compare if check else replace
+    with progressing() as progress:
+        steps: Iterable[StreamId] = progress.track(streams, description="fold")
+        found = [item for stream in steps for item in work(opened, stream)]
+    lost = orphans(opened.engine)
+    if lost and not check:
+        with user_engine(opened.url) as owner:
+            remove_orphans(owner)
+    left = orphans(opened.engine) if lost and not check else []
+    return len(streams), [*found, *lost], left
+
+
+def _of_reports(
+    settings: Settings, opened: Ledger, *, check: bool
+) -> tuple[int, list[Difference], list[Difference]]:
+    """Compare or replace the reporting tables; what it returns is as for jobs."""
+    rules, jobs = report_rules(settings), 0
+    with progressing() as progress:
+        task = progress.add_task("fold")
+
+        def told(done: int, total: int) -> None:
+            nonlocal jobs
+            jobs = done
+            progress.update(task, completed=done, total=total)
+
+        if check:
+            found = list(check_reports(opened.engine, rules, told))
+            return jobs, found, []
+        with user_engine(opened.url) as owner:
+            jobs = rebuild_reports(opened.engine, rules, told, os.cpu_count() or 1, owner)
+    left = list(wrong_dimensions(opened.engine, rules))
+    return jobs, left, left
+
+
+def _tell(jobs: int, found: Sequence[Difference], output: Output, *, check: bool) -> None:
+    if output is not Output.TABLE:
+        show(output, [asdict(item) for item in found], ())
+    elif not found:
+        done = "equal the fold of the log" if check else "are the fold of the log again"
+        told = f" {jobs} jobs: all rows and columns {done}"
+        console.print(marked("rebuilt", "green", told))
+    else:
+        show(output, [asdict(item) for item in found], COLUMNS)

@@ -1,0 +1,83 @@
+"""`jobledger report`: questions to the ledger by name, as tables, charts, files and pictures."""
+
+from jobledger.adapters.cli.options import DatabaseUrl, DataDir, settings_from
+from jobledger.adapters.cli.reporting import asked, options
+from jobledger.adapters.cli.reporting.described import describe, list_reports
+from jobledger.adapters.cli.reporting.options import ReportForm
+from jobledger.adapters.cli.reporting.plot import plot, refuse_unknown_picture
+from jobledger.adapters.cli.reporting.told import form_for, tell
+from jobledger.adapters.cli.reporting.waiting import waiting
+from jobledger.adapters.ledger_wiring import reading
+from jobledger.adapters.postgres.reporting.asking import ask
+from jobledger.adapters.postgres.reporting.report import Answer, Question, Report
+from jobledger.adapters.settings import Settings
+
+TIME_LIMIT_SECONDS = 300
+"""How long Postgres may work on one question."""
+
+
+def report(
+    name: options.Name = "",
+    listed: options.Listed = False,
+    described: options.Described = False,
+    since: options.Since = "",
+    until: options.Until = "",
+    by: options.By = None,
+    timezone: options.Timezone = "UTC",
+    cluster: options.Cluster = "",
+    namespace: options.Namespace = "",
+    queue: options.Queue = "",
+    user: options.User = "",
+    image: options.Image = "",
+    framework: options.Framework = "",
+    kind: options.Kind = "",
+    within: options.Within = "",
+    target: options.Target = None,
+    longer_than: options.LongerThan = "",
+    limit: options.Limit = None,
+    output: options.FormOption = ReportForm.TABLE,
+    to: options.To = None,
+    charted: options.Charted = None,
+    picture: options.Plotted = None,
+    database_url: DatabaseUrl = "",
+    data_dir: DataDir = None,
+) -> None:
+    """Answer a question about many jobs; without NAME, list the reports there are.
+
+    Periods are half-open: what happened at the first instant counts, what happened at the last does
+    not. The ledger is only read, with the role jobledger_report where the user may take it on.
+    """
+    if listed or not name:
+        list_reports(output)
+        return
+    wanted = asked.report_named(name)
+    if described:
+        describe(wanted, output)
+        return
+    filters = {"cluster": cluster, "namespace": namespace, "queue": queue, "user": user}
+    filters |= {"image": image, "framework": framework, "kind": kind}
+    limits = {"within": asked.lasting(within), "longer_than": asked.lasting(longer_than)}
+    question = asked.question(
+        wanted,
+        asked.Words(
+            since=since,
+            until=until,
+            by=by or (),
+            timezone=timezone,
+            filters=filters,
+            thresholds={**limits, "target": target},
+            limit=limit,
+        ),
+    )
+    form = form_for(output, to)
+    refuse_unknown_picture(picture)
+    answer = _answer(settings_from(database_url, data_dir), wanted, question)
+    tell(answer, form, to, charted=charted)
+    if picture is not None:
+        plot(answer, picture)
+
+
+def _answer(settings: Settings, wanted: Report, question: Question) -> Answer:
+    limit = TIME_LIMIT_SECONDS
+    with reading(settings, time_limit_seconds=limit) as engine, waiting(wanted.name, limit):
+        return ask(engine, wanted, question)

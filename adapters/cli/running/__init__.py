@@ -1,0 +1,1 @@
+"""Commands that run something: the service, a sandbox, a demo."""

@@ -1,0 +1,142 @@
+"""`jobledger apply`: create or change the objects of a manifest file, as `kubectl apply` does."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.options import Kubeconfig, OutputOption, settings_from
+from jobledger.adapters.cli.output import Output, console, errors, fail, show
+from jobledger.adapters.cluster_wiring import kubernetes_cluster
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.core.errors import ClusterError, ClusterUnreachable, RequestThrottled
+from jobledger.core.ports.cluster import (
+    BATCH_JOBS,
+    CLUSTER_TRAINING_RUNTIMES,
+    CONFIGMAPS,
+    CRDS,
+    JOBSETS,
+    NAMESPACES,
+    RAYCLUSTERS,
+    RAYJOBS,
+    SECRETS,
+    SERVICES,
+    TRAINING_RUNTIMES,
+    TRAINJOBS,
+    Resource,
+)
+from jobledger.core.values.documents import Json, Manifest, child, text
+
+KNOWN = {
+    (resource.api_version, resource.kind): resource
+    for resource in (
+        RAYJOBS,
+        RAYCLUSTERS,
+        TRAINJOBS,
+        TRAINING_RUNTIMES,
+        CLUSTER_TRAINING_RUNTIMES,
+        JOBSETS,
+        BATCH_JOBS,
+        CONFIGMAPS,
+        SECRETS,
+        SERVICES,
+        NAMESPACES,
+        CRDS,
+    )
+}
+CLUSTER_WIDE = frozenset({"Namespace", "CustomResourceDefinition", "ClusterTrainingRuntime"})
+FIELD_MANAGER = "jobledger-apply"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of one object."""
+
+    kind: str
+    namespace: str
+    name: str
+    result: str
+
+
+def apply(
+    files: Annotated[
+        list[Path], typer.Option("--filename", "-f", help="Manifest files; - for standard input.")
+    ],
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="For objects that name none.")
+    ] = "default",
+    output: OutputOption = Output.TABLE,
+    kubeconfig: Kubeconfig = "",
+    context: Annotated[str, typer.Option(help="Context of the kubeconfig.")] = "",
+) -> None:
+    """Create or change objects; what cannot be read or is refused is told, the others go on."""
+    cluster = kubernetes_cluster(settings_from(kubeconfig=kubeconfig, context=context))
+    results = []
+    for path in files:
+        for manifest in _read(path):
+            results.append(item := _apply_one(cluster, manifest, namespace))
+            if output is Output.TABLE and item.result == "applied":
+                console.print(f"{item.kind.lower()}/{item.name} applied", highlight=False)
+    if output is not Output.TABLE:
+        show(output, [vars_of(item) for item in results], ())
+    if any(item.result.startswith("refused") for item in results):
+        raise typer.Exit(ExitCode.REFUSED)
+
+
+def vars_of(item: Applied) -> dict[str, object]:
+    """Return a result as a row."""
+    return {
+        "kind": item.kind,
+        "namespace": item.namespace,
+        "name": item.name,
+        "result": item.result,
+    }
+
+
+def _read(path: Path) -> Iterator[Manifest]:
+    try:
+        content = sys.stdin.read() if str(path) == "-" else path.read_text()
+        documents: list[Any] = list(yaml.safe_load_all(content))
+    except (OSError, UnicodeDecodeError) as error:
+        fail(f"{path} cannot be read: {error}", ExitCode.USAGE)
+    except yaml.YAMLError as error:
+        fail(f"{path} is not YAML: {' '.join(str(error).split())}", ExitCode.USAGE)
+    if not any(document is not None for document in documents):
+        fail(f"{path} holds no object", ExitCode.USAGE)
+    for document in documents:
+        if document is None:
+            continue
+        if not isinstance(document, dict) or not text(document, "metadata", "name"):
+            fail(f"{path} holds something without kind and metadata.name", ExitCode.USAGE)
+        yield document
+
+
+def _apply_one(cluster: KubernetesCluster, manifest: Manifest, namespace: str) -> Applied:
+    kind, name = text(manifest, "kind"), text(manifest, "metadata", "name")
+    resource = _resource(manifest)
+    place = "" if kind in CLUSTER_WIDE else text(manifest, "metadata", "namespace") or namespace
+    metadata = dict(child(manifest, "metadata"))
+    if place:
+        metadata["namespace"] = place
+    try:
+        named: dict[str, Json] = {**manifest, "metadata": metadata}
+        cluster.apply(resource, named, field_manager=FIELD_MANAGER, force=True)
+    except (ClusterUnreachable, RequestThrottled):
+        raise  # the others would fare no better
+    except ClusterError as error:
+        errors.print(f"{kind.lower()}/{name} refused: {error}", soft_wrap=True, highlight=False)
+        return Applied(kind, place, name, f"refused: {error}")
+    return Applied(kind, place, name, "applied")
+
+
+def _resource(manifest: Manifest) -> Resource:
+    key = text(manifest, "apiVersion"), text(manifest, "kind")
+    if key not in KNOWN:
+        known = ", ".join(sorted(resource.kind for resource in KNOWN.values()))
+        fail(f"{key[0]} {key[1]} is not handled here (only {known}); use kubectl", ExitCode.USAGE)
+    return KNOWN[key]

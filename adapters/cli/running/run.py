@@ -1,0 +1,104 @@
+"""`jobledger run`: the long-running service."""
+
+import gc
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jobledger.adapters.cli.options import DatabaseUrl, DataDir, Kubeconfig, settings_from
+from jobledger.adapters.cli.running.control_options import (
+    ControlNamespaces,
+    ControlOption,
+    JobKinds,
+    ObserveOnly,
+    TakeOver,
+    chosen_control,
+)
+from jobledger.adapters.cli.running.stopping import StopSignals
+from jobledger.adapters.ledger_wiring import ledger
+from jobledger.adapters.settings import Settings
+from jobledger.adapters.telemetry.logging import configure_logging, get_logger
+from jobledger.adapters.wiring import service
+
+SWITCH_INTERVAL_SECONDS = 0.0005
+"""At Python's default of 5 ms a timer beside a busy thread is up to 200 ms late."""
+
+GC_THRESHOLDS = (50_000, 50, 100)
+"""Objects made until the garbage collector looks at the youngest, and so on.
+
+At Python's default of 700 it takes a sixth of the CPU: it walks again and again over the states of
+all jobs, which hold no cycles.
+"""
+
+log = get_logger(__name__)
+
+
+def run(
+    database_url: DatabaseUrl = "",
+    data_dir: DataDir = None,
+    kubeconfig: Kubeconfig = "",
+    context: Annotated[str, typer.Option(help="Context of the kubeconfig.")] = "",
+    cluster: Annotated[
+        str, typer.Option(help="What the ledger calls this cluster; never change it.")
+    ] = "",
+    namespace: Annotated[
+        list[str] | None, typer.Option("--namespace", "-n", help="Only these namespaces.")
+    ] = None,
+    job_kind: JobKinds = None,
+    observe_only: ObserveOnly = False,
+    control: ControlOption = "",
+    control_namespace: ControlNamespaces = None,
+    take_over: TakeOver = False,
+    replica: Annotated[str, typer.Option(help="Name of this replica.")] = "",
+    host: Annotated[str, typer.Option(help="Address of /healthz, /readyz, /metrics.")] = "",
+    port: Annotated[
+        int | None, typer.Option(help="Port of them; 0: any free one.", min=0, max=65535)
+    ] = None,
+    log_format: Annotated[str, typer.Option(help="console or json.")] = "",
+    ready_file: Annotated[
+        Path | None, typer.Option(help="File to write the HTTP address into once it is served.")
+    ] = None,
+) -> None:
+    """Control RayJobs and TrainJobs until told to stop (SIGTERM, SIGINT).
+
+    Killed at any instant, it resumes.
+    """
+    settings = settings_from(
+        database_url,
+        data_dir,
+        kubeconfig=kubeconfig,
+        context=context,
+        cluster=cluster,
+        namespaces=tuple(namespace) if namespace else None,
+        job_kinds=tuple(job_kind) if job_kind else None,
+        control=chosen_control(control, control_namespace, observe_only=observe_only),
+        control_namespaces=tuple(control_namespace) if control_namespace else None,
+        take_over=take_over or None,
+        replica=replica,
+        host=host,
+        port=port,
+        log_format=log_format,
+    )
+    _serve(settings, ready_file)
+
+
+def _serve(settings: Settings, ready_file: Path | None) -> None:
+    configure_logging(settings.log_format, settings.log_level)
+    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
+    stop = StopSignals()
+    with ledger(settings) as opened:
+        running = service(settings, opened)
+        running.look_first()
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*GC_THRESHOLDS)
+        running.start()
+        log.info("started", http=running.http.url, cluster=settings.cluster)
+        if ready_file is not None:
+            ready_file.write_text(running.http.url)
+        stop.wait()
+        log.info("stopping")
+        running.stop()
+        log.info("stopped")

@@ -1,0 +1,57 @@
+"""`jobledger serve`: the read-only JSON API, without a controller."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from starlette.applications import Starlette
+
+from jobledger.adapters.cli.options import DatabaseUrl, DataDir, Kubeconfig, settings_from
+from jobledger.adapters.cli.output import console
+from jobledger.adapters.cli.running.stopping import StopSignals
+from jobledger.adapters.cluster_wiring import kubernetes_cluster
+from jobledger.adapters.forensic_wiring import reviewer_of, with_api
+from jobledger.adapters.http.server import HttpServer
+from jobledger.adapters.ledger_wiring import ledger
+from jobledger.adapters.telemetry.logging import configure_logging
+
+
+def serve(
+    database_url: DatabaseUrl = "",
+    data_dir: DataDir = None,
+    kubeconfig: Kubeconfig = "",
+    host: Annotated[str, typer.Option(help="Address to serve on.")] = "",
+    port: Annotated[
+        int | None, typer.Option(help="Port; 0: any free one.", min=0, max=65535)
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help="File with the bearer token that readers must send.")
+    ] = None,
+    token_review: Annotated[
+        bool, typer.Option("--token-review", help="Let Kubernetes judge the tokens of readers.")
+    ] = False,
+    ready_file: Annotated[
+        Path | None, typer.Option(help="File to write the address into once it is served.")
+    ] = None,
+) -> None:
+    """Serve the read-only JSON API (described at /api/v1/openapi.json) until SIGTERM or SIGINT."""
+    settings = settings_from(
+        database_url,
+        data_dir,
+        kubeconfig=kubeconfig,
+        host=host,
+        port=port,
+        api_token_file=token_file,
+        api_token_review=token_review or None,
+    )
+    configure_logging(settings.log_format, settings.log_level)
+    reviewer = reviewer_of(settings, lambda: kubernetes_cluster(settings))
+    stop = StopSignals()
+    with ledger(settings) as opened:
+        server = HttpServer(with_api(Starlette(), opened, reviewer), settings.host, settings.port)
+        server.start()
+        console.print(f"{server.url}/api/v1/jobs")
+        if ready_file is not None:
+            ready_file.write_text(server.url)
+        stop.wait()
+        server.stop()

@@ -1,0 +1,28 @@
+"""How the service and the commands reach the API server."""
+
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.adapters.settings import Settings
+
+WATCH_KINDS = 10
+
+
+def cluster_connection(settings: Settings) -> ConnectionSettings:
+    """Return how the API server is reached: one connection per thread that asks or watches."""
+    watches = WATCH_KINDS * max(1, len(settings.namespaces))
+    return ConnectionSettings(
+        kubeconfig=settings.kubeconfig,
+        context=settings.context,
+        connections=settings.workers + watches + 4,
+    )
+
+
+def kubernetes_cluster(settings: Settings) -> KubernetesCluster:
+    """Return the API server, for commands that read and write single objects."""
+    return KubernetesCluster(connect(cluster_connection(settings)))
+
+
+def kubernetes_watches(settings: Settings) -> KubernetesWatches:
+    """Return the watches of the API server, for commands that follow objects."""
+    return KubernetesWatches(connect(cluster_connection(settings)))

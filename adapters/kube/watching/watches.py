@@ -1,0 +1,59 @@
+"""The watching half of an API server, for whoever wants to be told of changes."""
+
+import random
+from collections.abc import Callable, Mapping
+
+from jobledger.adapters.kube.decoding import ObjectDecoder, Prepare
+from jobledger.adapters.kube.transport import Transport
+from jobledger.adapters.kube.watching.listing import Selection
+from jobledger.adapters.kube.watching.reflector import Reflector
+from jobledger.adapters.kube.watching.timing import WatchPace, WatchTiming
+from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.cluster import ObjectListener, Resource
+
+
+class KubernetesWatches:
+    """Implements `core.ports.cluster.Watches`: one thread and one connection per watch."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        pace: WatchPace | None = None,
+        prepare: Mapping[Resource, Prepare] | None = None,
+        clock: Clock | None = None,
+        dice: Callable[[], float] = random.random,
+    ) -> None:
+        """Take what sends requests; `prepare` names lighter decoders for some resources."""
+        self._transport = transport
+        self._prepare = prepare or {}
+        self._timing = WatchTiming(
+            clock=clock or SystemClock(), random=dice, pace=pace or WatchPace()
+        )
+        self._reflectors: list[Reflector] = []
+
+    def watch(
+        self,
+        resource: Resource,
+        listener: ObjectListener,
+        *,
+        namespace: str = "",
+        selector: str = "",
+    ) -> Reflector:
+        """Start telling `listener` of every object (of a namespace, of a label selector)."""
+        reflector = Reflector(
+            self._transport,
+            Selection(resource=resource, namespace=namespace, labels=selector),
+            listener,
+            ObjectDecoder(resource, self._prepare.get(resource)),
+            self._timing,
+        )
+        reflector.start()
+        self._reflectors.append(reflector)
+        return reflector
+
+    def troubles(self) -> list[str]:
+        """Return why watches do not run at the moment, each reason once; empty if all do."""
+        found = [one.health.last_error for one in self._reflectors if one.alive]
+        return sorted({error for error in found if error})

@@ -1,0 +1,150 @@
+"""How the service and the commands connect: URL, session settings, time limits, role."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from jobledger.adapters.postgres.connection.answer_limit import (
+    GRACE_SECONDS,
+    AnswerLimit,
+    limited_cursor,
+)
+from jobledger.adapters.postgres.connection.codec import register
+from jobledger.core.errors import LedgerMisconfigured
+
+APP_ROLE = "jobledger_app"
+"""May read everything and call the functions; may not write any table."""
+
+REPORT_ROLE = "jobledger_report"
+"""May read everything."""
+
+OLDEST_POSTGRES = 140000
+"""PostgreSQL 14, as `server_version_num` says it."""
+
+_DRIVER = "postgresql+psycopg"
+
+_READ_ONLY = "25006"
+"""SQLSTATE of a write that a server refuses because it, or the session, only reads."""
+
+_KEEPALIVES = {
+    "keepalives_idle": 10,  # seconds of silence before the first probe
+    "keepalives_interval": 5,  # seconds between probes
+    "keepalives_count": 3,  # lost probes that end the connection
+    "tcp_user_timeout": 15_000,  # milliseconds that sent data may stay unacknowledged
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """How to connect."""
+
+    role: str = ""
+    """Role to take on after connecting; empty for the user's own."""
+    pool_size: int = 4
+    """Connections that are kept; as many again may be opened under load."""
+    connect_timeout_seconds: int = 5
+    statement_timeout_seconds: int = 30
+    """Limit of one statement, waiting for locks included; 0 for none."""
+    grace_seconds: float = GRACE_SECONDS
+    """How long after that limit an answer is still waited for before the connection is cut."""
+    application_name: str = "jobledger"
+
+
+def parse_url(url: str) -> URL:
+    """Return a DATABASE_URL as SQLAlchemy wants it.
+
+    Raises `LedgerMisconfigured` if it is none or not one of Postgres; the message does not repeat
+    it, because a password may stand anywhere in it.
+    """
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise LedgerMisconfigured(
+            "DATABASE_URL cannot be read; it must look like "
+            "postgresql://user:password@host:5432/database"
+        ) from error
+    if parsed.drivername.partition("+")[0] not in {"postgresql", "postgres"}:
+        raise LedgerMisconfigured(
+            f"DATABASE_URL names {parsed.drivername.partition('+')[0]}; the ledger needs Postgres: "
+            "postgresql://user:password@host:5432/database"
+        )
+    return parsed.set(drivername=_DRIVER)
+
+
+def open_engine(url: str, options: EngineOptions | None = None) -> Engine:
+    """Return an engine; nothing connects yet. The caller disposes of it.
+
+    Every statement is a transaction of its own (autocommit): the append call must be, and the
+    others need no more.
+    """
+    chosen = options or EngineOptions()
+    engine = create_engine(
+        parse_url(url),
+        isolation_level="AUTOCOMMIT",
+        pool_size=chosen.pool_size,
+        max_overflow=chosen.pool_size,
+        pool_timeout=chosen.statement_timeout_seconds or 30,
+        hide_parameters=True,
+        connect_args={
+            "connect_timeout": chosen.connect_timeout_seconds,
+            "application_name": chosen.application_name,
+            **_KEEPALIVES,
+            **_limits(chosen),
+        },
+    )
+
+    def prepare(connection: psycopg.Connection[Any], _entry: ConnectionPoolEntry) -> None:
+        _prepare_session(connection, chosen)
+
+    event.listen(engine, "connect", prepare)
+    event.listen(engine, "handle_error", _leave_read_only_server)
+    return engine
+
+
+def _limits(options: EngineOptions) -> dict[str, Any]:
+    """Return what keeps a connection from waiting for ever for a server that is gone."""
+    if not options.statement_timeout_seconds:
+        return {}
+    limit = AnswerLimit(options.statement_timeout_seconds + options.grace_seconds)
+    return {"cursor_factory": limited_cursor(limit)}
+
+
+def _leave_read_only_server(context: ExceptionContext) -> None:
+    """Let go of every connection once a server refuses to write: the next may reach another.
+
+    A session that began read-only stays so, and behind one address a failover may have put
+    another primary.
+    """
+    if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
+        context.is_disconnect = True
+
+
+def require_supported(server_version: int) -> None:
+    """Raise `LedgerMisconfigured` for a server that is too old, by its `server_version_num`."""
+    if server_version < OLDEST_POSTGRES:
+        raise LedgerMisconfigured(
+            f"this is Postgres {server_version // 10000}; the ledger needs "
+            f"{OLDEST_POSTGRES // 10000} or newer"
+        )
+
+
+def _prepare_session(connection: psycopg.Connection[Any], options: EngineOptions) -> None:
+    try:
+        require_supported(connection.info.server_version)
+        register(connection)
+        connection.autocommit = True
+        connection.execute("SET timezone = 'UTC'")
+        connection.execute("SET default_transaction_isolation = 'read committed'")
+        connection.execute(f"SET statement_timeout = '{options.statement_timeout_seconds}s'")
+        if options.role:
+            connection.execute(
+                psycopg.sql.SQL("SET ROLE {}").format(psycopg.sql.Identifier(options.role))
+            )
+    except BaseException:
+        # A listener that raises leaves the connection to the garbage collector otherwise.
+        connection.close()
+        raise

@@ -1,0 +1,153 @@
+"""What an error of Postgres, its driver or the network means for the ledger.
+
+The SQLSTATE decides. Where a connection never came about there is none, and the driver's text must
+do. Nothing of a URL but host, port and database name enters a message.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from sqlalchemy import URL
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from jobledger.core.errors import BrokenChain, LedgerError, LedgerMisconfigured, LedgerUnavailable
+
+_LONGEST_FOREIGN_TEXT = 300
+"""Characters of a server's message that are passed on."""
+
+_SHORTEST_PASSWORD = 4
+"""Characters from which on a password is struck out of messages (libpq names none anyway)."""
+
+_EVENT_REFUSED = "JL001"
+_UPGRADE = "run `jobledger db upgrade`"
+
+_PASSING_CLASSES = ("08", "40", "53", "57", "58")
+"""Connection, transaction rolled back, resources, operator intervention, system error."""
+
+_PASSING_STATES = frozenset({"25006", "55P03", "25P03"})
+"""Read-only (a standby after a failover), lock not available, idle in transaction."""
+
+_SCHEMA_STATES = frozenset({"42P01", "42703", "42883", "3F000", "22023"})
+"""No such table, column, function, schema; role to be set does not exist."""
+
+_UNSTORABLE_STATES = frozenset({"22P05", "22021"})
+"""A NUL character or a broken encoding in a text."""
+
+_REFUSED_STATES = {
+    "28000": "Postgres refuses this user; correct DATABASE_URL or pg_hba.conf",
+    "28P01": "the password is wrong; correct DATABASE_URL",
+    "3D000": "there is no such database; create it or correct DATABASE_URL",
+}
+
+_CONNECTION_TEXTS = {
+    "password authentication failed|no password supplied": _REFUSED_STATES["28P01"],
+    "database .* does not exist": _REFUSED_STATES["3D000"],
+    "role .* does not exist|no pg_hba|authentication failed|not permitted to log": _REFUSED_STATES[
+        "28000"
+    ],
+    "Name or service not known|could not translate host name|No address associated": (
+        "there is no such host; correct DATABASE_URL"
+    ),
+    "invalid response to|unsupported protocol|received unexpected|expected authentication": (
+        "what answers there is not Postgres; correct DATABASE_URL"
+    ),
+    "invalid (connection option|URI|port|integer|sslmode|channel_binding)": (
+        "DATABASE_URL cannot be used as it is"
+    ),
+}
+"""What the driver writes when a connection did not come about, and what that means."""
+
+_TEMPORARY = re.compile(
+    r"Temporary failure in name resolution|the database system is", re.IGNORECASE
+)
+
+
+def describe(url: URL) -> str:
+    """Return host, port and database of a URL for messages; never user or password."""
+    host = url.host or url.query.get("host", "the local socket")
+    return f"Postgres at {host}:{url.port or 5432}/{url.database or ''}"
+
+
+@contextmanager
+def ledger_errors(url: URL) -> Iterator[None]:
+    """Turn whatever the driver raises inside into a `LedgerError`."""
+    try:
+        yield
+    except PoolTimeout as error:
+        raise LedgerUnavailable(f"{describe(url)}: all connections are busy") from error
+    except DBAPIError as error:
+        raise ledger_error(error.orig, url) from error
+    except (SQLAlchemyError, psycopg.Error) as error:
+        raise ledger_error(error, url) from error
+
+
+def ledger_error(error: BaseException | None, url: URL) -> LedgerError:
+    """Return what `error` means."""
+    where = describe(url)
+    if not isinstance(error, psycopg.Error):
+        return LedgerError(f"{where}: {_cut(str(error), url)}")
+    state = error.sqlstate
+    text = _cut(error.diag.message_primary or str(error), url)
+    if state is None:
+        return _without_state(error, text, where)
+    if state == _EVENT_REFUSED:
+        return BrokenChain(*_place_and_problem(text))
+    if state == "23505":
+        return BrokenChain("append", f"an event is there already: {error.diag.message_detail}")
+    if state in _UNSTORABLE_STATES:
+        return BrokenChain("append", f"a text cannot be stored in Postgres: {text}")
+    if state[:2] in _PASSING_CLASSES or state in _PASSING_STATES:
+        return LedgerUnavailable(f"{where} refuses for now: {text}")
+    remedy = _remedy(error, state)
+    if remedy:
+        return LedgerMisconfigured(f"{where}: {remedy} ({text})")
+    return LedgerError(f"{where} answered {state}: {text}")
+
+
+def _remedy(error: psycopg.Error, state: str) -> str:
+    if state in _SCHEMA_STATES:
+        return f"there is no ledger, or an old one; {_UPGRADE}"
+    if state == "42501":
+        told = error.diag.message_hint or _what_to_grant(error.diag.message_primary or "")
+        return f"this user may not do that. {told}"
+    return _REFUSED_STATES.get(state, "")
+
+
+def _what_to_grant(text: str) -> str:
+    """Return what is to be done about a right that is missing, by what Postgres says of it."""
+    if re.search("must be owner|permission denied for (schema|database)", text):
+        return "Run it as the owner of the tables, the user of `jobledger db upgrade`."
+    return (
+        "An administrator must run: GRANT jobledger_app TO <the user of DATABASE_URL>; "
+        "(jobledger_report is enough for `jobledger report` and the views)"
+    )
+
+
+def _without_state(error: psycopg.Error, text: str, where: str) -> LedgerError:
+    # Judged by the whole text: what is passed on was cut, and a password in it struck out.
+    whole = str(error)
+    if not _TEMPORARY.search(whole):
+        for pattern, meaning in _CONNECTION_TEXTS.items():
+            if re.search(pattern, whole, re.IGNORECASE):
+                return LedgerMisconfigured(f"{where}: {meaning} ({text})")
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return LedgerUnavailable(f"{where} cannot be reached: {text}")
+    if isinstance(error, psycopg.ProgrammingError):
+        return LedgerMisconfigured(f"{where}: DATABASE_URL cannot be used as it is ({text})")
+    return LedgerError(f"{where}: {text}")
+
+
+def _place_and_problem(text: str) -> tuple[str, str]:
+    place, _, problem = text.partition(": ")
+    return place, problem
+
+
+def _cut(text: str, url: URL) -> str:
+    line = " ".join(text.split())
+    # Striking out a short one would show it: "e***ist".
+    if url.password and len(str(url.password)) >= _SHORTEST_PASSWORD:
+        line = line.replace(str(url.password), "***")
+    return line[:_LONGEST_FOREIGN_TEXT]

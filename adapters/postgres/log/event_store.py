@@ -1,0 +1,85 @@
+"""The log in Postgres: the port `core.ports.event_store` over `append_v1` and the table `event`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ARRAY, Engine, Select, Uuid, any_, literal, select
+
+from jobledger.adapters.postgres.connection.codec import append_arguments, stored_event
+from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.log.partitions import Partitions
+from jobledger.adapters.postgres.schema.tables import event, log_head
+from jobledger.core.log.envelope import StoredEvent
+from jobledger.core.ports.event_store import AppendOutcome, AppendResult, StreamAppend
+from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
+
+_APPEND = f"SELECT * FROM append_v1({', '.join(['%s'] * 20)})"  # noqa: S608  # placeholders only
+
+
+class PostgresEventStore:
+    """The event log. An append is one statement, which is its own transaction.
+
+    A lost connection raises `LedgerUnavailable` even where the commit took place: nobody here can
+    tell. The caller appends the same events again and gets `duplicate` if it did.
+    """
+
+    def __init__(self, engine: Engine, now: Callable[[], Instant]) -> None:
+        self._engine = engine
+        self._now = now
+        self.partitions = Partitions(engine)
+
+    def append(self, batch: Sequence[StreamAppend]) -> Sequence[AppendResult]:
+        """See `core.ports.event_store.EventStore.append`."""
+        if not batch:
+            return ()
+        self.partitions.ensure_for(
+            (part.stream_id for part in batch if part.expected_version == 0), self._now()
+        )
+        arguments = append_arguments(batch)
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            rows = connection.exec_driver_sql(_APPEND, arguments).all()
+        return [
+            AppendResult(
+                stream_id=part.stream_id,
+                outcome=AppendOutcome(outcome),
+                version=version,
+                chain=chain,
+            )
+            for part, (outcome, version, chain) in zip(batch, rows, strict=True)
+        ]
+
+    def read_stream(self, stream: StreamId, after_version: int = 0) -> Sequence[StoredEvent]:
+        """See `core.ports.event_store.EventStore.read_stream`."""
+        return self._events(
+            select(event)
+            .where(event.c.stream_id == stream, event.c.version > after_version)
+            .order_by(event.c.version)
+        )
+
+    def read_streams(self, streams: Sequence[StreamId]) -> Mapping[StreamId, Sequence[StoredEvent]]:
+        """See `core.ports.event_store.EventStore.read_streams`."""
+        found: dict[StreamId, list[StoredEvent]] = {stream: [] for stream in streams}
+        if not found:
+            return found
+        wanted = event.c.stream_id == any_(literal(list(found), ARRAY(Uuid)))
+        query = select(event).where(wanted).order_by(event.c.stream_id, event.c.version)
+        for stored in self._events(query):
+            found[stored.record.stream_id].append(stored)
+        return found
+
+    def read_after(self, position: int, limit: int) -> Sequence[StoredEvent]:
+        """See `core.ports.event_store.EventStore.read_after`."""
+        return self._events(
+            select(event).where(event.c.position > position).order_by(event.c.position).limit(limit)
+        )
+
+    def last_position(self) -> int:
+        """See `core.ports.event_store.EventStore.last_position`."""
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            last: int = connection.execute(select(log_head.c.position)).scalar_one()
+        return last
+
+    def _events(self, query: Select[Any]) -> Sequence[StoredEvent]:
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            return [stored_event(row) for row in connection.execute(query)]

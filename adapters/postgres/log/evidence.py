@@ -1,0 +1,93 @@
+"""Evidence in the database, by the SHA-256 of its content, compressed."""
+
+import hashlib
+import zlib
+from collections.abc import Iterator
+
+from sqlalchemy import Engine, select, text
+
+from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.schema.tables import evidence
+from jobledger.core.errors import BrokenChain
+from jobledger.core.values.instants import Instant
+
+_CHUNK = 200
+"""Pieces that are read at a time; bounds the memory."""
+
+_GONE = text("""
+    SELECT DISTINCT log ->> 'digest_of_content'
+    FROM event, jsonb_array_elements(data -> 'logs') AS log
+    WHERE type = 'EvidenceCaptured' AND NOT EXISTS (
+        SELECT FROM evidence WHERE encode(digest, 'hex') = log ->> 'digest_of_content'
+    )
+""")
+
+_PUT = text("SELECT put_evidence_v1(:digest, :size, :packed, :at)")
+
+
+class PostgresEvidence:
+    """Implements `core.ports.evidence.EvidenceStore`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def put(self, content: bytes, at: Instant) -> str:
+        """See `core.ports.evidence.EvidenceStore.put`."""
+        digest = hashlib.sha256(content).digest()
+        values = {
+            "digest": digest,
+            "size": len(content),
+            "packed": zlib.compress(content, 6),
+            "at": at,
+        }
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            connection.execute(_PUT, values)
+        return digest.hex()
+
+    def get(self, digest: str) -> bytes | None:
+        """See `core.ports.evidence.EvidenceStore.get`."""
+        try:
+            wanted = bytes.fromhex(digest)
+        except ValueError:
+            return None
+        query = select(evidence.c.packed).where(evidence.c.digest == wanted)
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            packed: bytes | None = connection.execute(query).scalar_one_or_none()
+        return None if packed is None else _unpacked(packed, digest)
+
+    def changed(self) -> Iterator[tuple[str, str]]:
+        """Yield every piece that is not what its name says, and every named one that is gone.
+
+        A pair is the digest and what is wrong.
+        """
+        place = b""
+        while True:
+            query = select(evidence.c.digest, evidence.c.packed, evidence.c.size)
+            query = query.order_by(evidence.c.digest)
+            after = query.where(evidence.c.digest > place).limit(_CHUNK)
+            with ledger_errors(self._engine.url), self._engine.connect() as connection:
+                rows = connection.execute(after).all()
+            if not rows:
+                break
+            for digest, packed, size in rows:
+                try:
+                    content = _unpacked(packed, digest.hex())
+                except BrokenChain as error:
+                    yield digest.hex(), error.problem
+                else:
+                    if len(content) != size:
+                        yield digest.hex(), f"{size} bytes are noted, and it has {len(content)}"
+            place = rows[-1].digest
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            for (digest,) in connection.execute(_GONE).all():
+                yield digest, "an event names it, and it is gone"
+
+
+def _unpacked(packed: bytes, digest: str) -> bytes:
+    try:
+        content = zlib.decompress(packed)
+    except zlib.error as error:
+        raise BrokenChain(f"evidence {digest}", "it cannot be unpacked") from error
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise BrokenChain(f"evidence {digest}", "it does not have the content it was named by")
+    return content

@@ -1,0 +1,123 @@
+"""What people and commands ask: the port `core.ports.history` over the inline projections."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Engine,
+    Select,
+    SmallInteger,
+    and_,
+    any_,
+    literal,
+    select,
+)
+
+from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.schema.tables import attempt, decision, effect, event, job
+from jobledger.adapters.postgres.schema.tables import stream as heads
+from jobledger.core.catalogue import FATES_OF_A_CLUSTER, KEPT
+from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from jobledger.core.ports.history import FinishedJob, JobFilter
+from jobledger.core.values.ids import StreamId, first_stream_at
+
+
+def _keeps_its_cluster() -> ColumnElement[bool]:
+    """Return the condition that the last word about a job's RayCluster is that it is kept."""
+    last_word = (
+        select(event.c.type)
+        .where(event.c.stream_id == job.c.stream_id, event.c.type.in_(FATES_OF_A_CLUSTER))
+        .order_by(event.c.version.desc())
+        .limit(1)
+        .correlate(job)
+        .scalar_subquery()
+    )
+    ended = and_(job.c.phase.in_(("Complete", "Failed")), job.c.deleted_at.is_(None))
+    return and_(ended, last_word == KEPT)
+
+
+def _of_order(wanted: JobFilter) -> Iterator[ColumnElement[bool]]:
+    """Yield what bounds the streams: they sort by the creation of their jobs."""
+    if wanted.older_than is not None:
+        yield job.c.stream_id < wanted.older_than
+    if wanted.created_from is not None:
+        yield job.c.stream_id >= first_stream_at(wanted.created_from)
+    if wanted.created_until is not None:
+        yield job.c.stream_id < first_stream_at(wanted.created_until)
+
+
+class PostgresHistory:
+    """Jobs, attempts, decisions and effects as they stand now."""
+
+    def __init__(self, engine: Engine, cluster: str = "") -> None:
+        """Take the cluster whose shards are meant; empty: those of all."""
+        self._engine = engine
+        self._cluster = cluster
+
+    def jobs(self, wanted: JobFilter, limit: int) -> Sequence[JobRow]:
+        """See `core.ports.history.History.jobs`."""
+        query = select(job).order_by(job.c.stream_id.desc()).limit(limit)
+        for field in ("cluster", "namespace", "name", "kind", "uid", "phase", "reason"):
+            value = getattr(wanted, field)
+            if value:
+                query = query.where(job.c[field] == value)
+        if wanted.stream_id is not None:
+            query = query.where(job.c.stream_id == wanted.stream_id)
+        if wanted.open_only:
+            query = query.where(job.c.open)
+        for condition in _of_order(wanted):
+            query = query.where(condition)
+        if wanted.kept_only:
+            query = query.where(_keeps_its_cluster())
+        return [JobRow(**row) for row in self._rows(query)]
+
+    def streams(self) -> Sequence[StreamId]:
+        """See `core.ports.history.History.streams`."""
+        query = select(heads.c.stream_id).order_by(heads.c.stream_id)
+        return [StreamId(row["stream_id"]) for row in self._rows(query)]
+
+    def finished(self, shards: Collection[int]) -> Sequence[FinishedJob]:
+        """See `core.ports.history.History.finished`."""
+        is_there = job.c.deleted_at.is_(None)  # of a long log, few are: they have an index
+        columns = job.c.stream_id, job.c.generation, job.c.recorded, job.c.version
+        query = select(*columns).where(~job.c.open, is_there, self._in_shards(shards))
+        return [FinishedJob(**row) for row in self._rows(query)]
+
+    def open_streams(self, shards: Collection[int]) -> Sequence[StreamId]:
+        """See `core.ports.history.History.open_streams`."""
+        ours = job.c.open, self._in_shards(shards)
+        query = select(job.c.stream_id).where(*ours).order_by(job.c.stream_id)
+        return [StreamId(row["stream_id"]) for row in self._rows(query)]
+
+    def _in_shards(self, shards: Collection[int]) -> ColumnElement[bool]:
+        in_shards = job.c.shard == any_(literal(list(shards), ARRAY(SmallInteger)))
+        return and_(in_shards, job.c.cluster == self._cluster) if self._cluster else in_shards
+
+    def attempts(self, stream: StreamId) -> Sequence[AttemptRow]:
+        """See `core.ports.history.History.attempts`."""
+        query = select(attempt).where(attempt.c.stream_id == stream).order_by(attempt.c.number)
+        return [AttemptRow(**row) for row in self._rows(query)]
+
+    def decisions(self, stream: StreamId) -> Sequence[DecisionRow]:
+        """See `core.ports.history.History.decisions`."""
+        query = (
+            select(decision)
+            .where(decision.c.stream_id == stream)
+            .order_by(decision.c.scheduled_at, decision.c.decision_id)
+        )
+        return [DecisionRow(**row) for row in self._rows(query)]
+
+    def effects(self, stream: StreamId) -> Sequence[EffectRow]:
+        """See `core.ports.history.History.effects`."""
+        query = (
+            select(effect)
+            .where(effect.c.stream_id == stream)
+            .order_by(effect.c.requested_at, effect.c.effect_id)
+        )
+        return [EffectRow(**row) for row in self._rows(query)]
+
+    def _rows(self, query: Select[Any]) -> Sequence[dict[str, Any]]:
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]

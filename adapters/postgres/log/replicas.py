@@ -1,0 +1,98 @@
+"""Who shares the work: the port `core.ports.replicas` over the table `replica`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Engine, text
+
+from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.core.ports.replicas import Replica
+from jobledger.core.values.instants import Instant
+
+_BEAT = text("SELECT * FROM beat_v1(:owner, :cluster, :duration, :hears)")
+_LEAVE = text("SELECT leave_v1(:owner)")
+_CURRENT = text("""
+    SELECT r.owner, r.since, r.until, r.heard_at, r.well_since,
+           (SELECT count(*) FROM shard_lease l WHERE l.owner = r.owner) AS shards
+    FROM replica r WHERE r.until >= clock_timestamp() AND r.cluster = :cluster
+    ORDER BY r.owner COLLATE "C"
+""")
+_HOLDERS = text("""
+    SELECT coalesce(max(r.cluster), max(c.cluster), '') AS cluster,
+           owner, bool_or(r.until >= clock_timestamp()) AS is_there,
+           bool_or(r.hears) AS hears, max(r.since) AS since,
+           array_agg(l.shard % 16 ORDER BY l.shard) FILTER (WHERE l.shard IS NOT NULL) AS shards,
+           min(l.until) AS held_until,
+           coalesce(min(l.until) < clock_timestamp(), false) AS has_lapsed
+    FROM replica r FULL JOIN shard_lease l USING (owner)
+    LEFT JOIN ledger_cluster c ON c.slot = l.shard / 16
+    GROUP BY owner, c.cluster ORDER BY 1, owner COLLATE "C"
+""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """What a replica holds, for people who ask who holds what."""
+
+    cluster: str
+    """The Kubernetes cluster it serves; empty: nobody has said yet."""
+    owner: str
+    """`<replica>/<run>`; empty: these shards are free."""
+    shards: tuple[int, ...]
+    is_there: bool
+    """Whether its heartbeat is recent."""
+    hears: bool
+    """Whether it heard the API server at its last heartbeat."""
+    since: Instant | None
+    """When it was first heard of; None: it never told of itself."""
+    held_until: Instant | None
+    """When the first of its leases ends; None: it holds none."""
+    has_lapsed: bool
+    """Whether that has passed by the database's clock: whoever asks next gets the shard."""
+
+
+class PostgresReplicas:
+    """The list of those that serve one cluster, by the clock of the database."""
+
+    def __init__(self, engine: Engine, cluster: str = "") -> None:
+        self._engine = engine
+        self._cluster = cluster
+
+    def beat(self, owner: str, duration: timedelta, *, hears: bool) -> Sequence[Replica]:
+        """See `core.ports.replicas.Replicas.beat`."""
+        rows = self._rows(
+            _BEAT.bindparams(owner=owner, cluster=self._cluster, duration=duration, hears=hears)
+        )
+        return [Replica(**row) for row in rows]
+
+    def leave(self, owner: str) -> None:
+        """See `core.ports.replicas.Replicas.leave`."""
+        self._rows(_LEAVE.bindparams(owner=owner))
+
+    def current(self) -> Sequence[Replica]:
+        """See `core.ports.replicas.Replicas.current`."""
+        rows = self._rows(_CURRENT.bindparams(cluster=self._cluster))
+        return [Replica(**row) for row in rows]
+
+    def holders(self) -> Sequence[Holder]:
+        """Return who holds which shards, and replicas that hold none, of every cluster; by name."""
+        return [_holder(row) for row in self._rows(_HOLDERS)]
+
+    def _rows(self, query: Any) -> Sequence[Mapping[str, Any]]:  # noqa: ANN401  # any statement
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _holder(row: Mapping[str, Any]) -> Holder:
+    return Holder(
+        cluster=row["cluster"],
+        owner=row["owner"],
+        shards=tuple(row["shards"] or ()),
+        is_there=bool(row["is_there"]),
+        hears=bool(row["hears"]),
+        since=row["since"],
+        held_until=row["held_until"] if row["owner"] else None,
+        has_lapsed=bool(row["has_lapsed"]) and row["owner"] != "",
+    )

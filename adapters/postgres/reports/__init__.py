@@ -1,0 +1,1 @@
+"""The projection behind the reporting views."""

@@ -1,0 +1,308 @@
+"""The reporting tables computed anew from the log: compared with what is there, or put in place.
+
+Readers see the old rows until the new ones are complete: these go into twins of the tables, and one
+transaction swaps them. The projector goes on meanwhile; after the swap it goes on from there.
+"""
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeAlias
+
+from sqlalchemy import Connection, Engine, Row, select, text
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
+from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.lock_holders import told_holder
+from jobledger.adapters.postgres.reports.dimensions import mend_dimensions, wrong_dimensions
+from jobledger.adapters.postgres.reports.projector import folded_from
+from jobledger.adapters.postgres.reports.rows import (
+    as_columns,
+    events_of,
+    fill_twins,
+    holdable,
+    read_checkpoint,
+)
+from jobledger.adapters.postgres.schema.report_tables import FACTS
+from jobledger.adapters.postgres.schema.tables import event, metadata
+from jobledger.adapters.postgres.schema.tables import stream as heads
+from jobledger.adapters.postgres.verifying.orphans import in_no_stream
+from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.projections.differences import Difference, differences
+from jobledger.core.projections.reporting.fold import TABLES, Folded, Rows, Rules, rows_of
+from jobledger.core.values.ids import StreamId
+
+SHARE_JOBS = 100
+"""Jobs that are read and written at once."""
+
+PROCESS_JOBS = 2_000
+"""A process of its own is worth its start from so many jobs on."""
+
+TRIES_MAX = 5
+"""How often the log is caught up with before the tables may turn back a little."""
+
+PAUSES_SECONDS = (0.5, 1, 2, 4, 8, 15, *([30] * 10))
+"""How long each transaction that holds the tables is given: five and a half minutes in all."""
+
+_NUMBER = 1246708309
+_LOCK = text(f"SELECT pg_try_advisory_lock({_NUMBER}, hashtext(CAST(current_schema() AS text)))")
+"""One for each schema: a database may hold several ledgers."""
+
+_HOLDERS = text(
+    "SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND granted"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND relation = ANY (CAST(CAST(:tables AS text[]) AS regclass[]))"
+    " AND pid <> pg_backend_pid() AND mode <> 'ShareUpdateExclusiveLock'"
+)
+"""Transactions that hold the tables. A vacuum has that mode: the server ends it for a swap."""
+
+_AHEAD = text(
+    "SELECT c.position, h.position AS head FROM report_checkpoint c CROSS JOIN log_head h"
+    " WHERE c.position > h.position"
+)
+_SWAP = text("SELECT swap_reports_v1(:upto, :recorded_at, :turn_back)")
+
+_LOCKED = frozenset({"55P03", "40P01"})
+"""SQLSTATEs of a lock that did not come in time, and of a deadlock: a reader holds the tables."""
+
+_ByKey: TypeAlias = dict[tuple[str, str], dict[str, Any]]
+"""Table and primary key -> the columns of the row."""
+
+Told = Callable[[int, int], None]
+"""Is told how many jobs are done, and of how many."""
+
+
+def rebuild_reports(
+    engine: Engine,
+    rules: Rules,
+    told: Told = lambda _done, _all: None,
+    processes: int = 1,
+    owner: Engine | None = None,
+) -> int:
+    """Put newly computed rows in place of all rows of the reporting tables; return how many jobs.
+
+    Many jobs are shared by several processes: folding is Python, which keeps one core busy.
+    Dimensions that were changed are put right by `owner`; the service's role may only add some.
+
+    Raises:
+        LedgerUnavailable: another rebuild is under way, or a reader held the tables for too long.
+    """
+    with ledger_errors(engine.url), engine.connect() as connection:
+        try:
+            if not connection.execute(_LOCK).scalar_one():
+                who = told_holder(connection, _NUMBER)
+                raise LedgerUnavailable(f"another rebuild of the reports is under way: {who}")
+            connection.execute(text("SELECT prepare_reports_v1()"))
+            upto = _last_position(connection)  # first: a job that begins now is caught up with
+            streams = connection.execute(select(heads.c.stream_id)).scalars().all()
+            try:
+                _fill_all(engine, connection, streams, upto, rules, told, processes)
+                _swap(connection, upto, rules)
+            except Exception:
+                with suppress(SQLAlchemyError):  # the twins keep no room; the next rebuild has them
+                    connection.execute(text("SELECT prepare_reports_v1()"))
+                raise
+            if owner is not None and any(wrong_dimensions(engine, rules)):
+                mend_dimensions(owner, rules)
+            return len(streams)
+        finally:
+            connection.invalidate()  # with the session the lock goes, whatever happened
+
+
+def check_reports(
+    engine: Engine, rules: Rules, told: Told = lambda _done, _all: None
+) -> Iterator[Difference]:
+    """Yield every column of the tables that is not what the log up to their checkpoint says.
+
+    Each share of the jobs is read in one snapshot, so that a projector at work disturbs nothing.
+    """
+    with ledger_errors(engine.url), engine.connect() as connection:
+        streams = connection.execute(select(heads.c.stream_id)).scalars().all()
+    snapshot = engine.execution_options(isolation_level="REPEATABLE READ")
+    for at in range(0, len(streams), SHARE_JOBS):
+        share = streams[at : at + SHARE_JOBS]
+        with ledger_errors(engine.url), snapshot.connect() as connection, connection.begin():
+            found, expected = _compared(connection, share, rules)
+        if any(differences(found, _by_key(expected))):
+            with ledger_errors(engine.url), engine.connect() as connection:
+                expected = holdable(connection, expected)
+        yield from differences(found, _by_key(expected))
+        told(min(at + SHARE_JOBS, len(streams)), len(streams))
+    yield from _orphans(engine)
+    yield from wrong_dimensions(engine, rules)
+    yield from _ahead(engine)
+
+
+def _orphans(engine: Engine) -> Iterator[Difference]:
+    """Yield, of each table, the streams that have facts in it and are not in the log."""
+    for table in FACTS:
+        query = text(
+            f"SELECT DISTINCT f.stream_id FROM {table} f WHERE NOT EXISTS"  # noqa: S608  # a name of ours
+            " (SELECT FROM stream s WHERE s.stream_id = f.stream_id) ORDER BY 1"
+        )
+        with ledger_errors(engine.url), engine.connect() as connection:
+            streams = connection.execute(query).scalars().all()
+        yield from in_no_stream(table, streams)
+
+
+def _ahead(engine: Engine) -> Iterator[Difference]:
+    """Yield a checkpoint beyond the end of the log: the next events would never be reported."""
+    with ledger_errors(engine.url), engine.connect() as connection:
+        row = connection.execute(_AHEAD).one_or_none()
+    if row is not None:
+        yield Difference(
+            table="report_checkpoint",
+            key="true",
+            column="position",
+            found=str(row.position),
+            expected=f"at most {row.head}",
+        )
+
+
+def _fill_all(  # noqa: PLR0913, PLR0917 handed on as they are
+    engine: Engine,
+    connection: Connection,
+    streams: Sequence[StreamId],
+    upto: int,
+    rules: Rules,
+    told: Told,
+    processes: int,
+) -> None:
+    processes = min(processes, len(streams) // PROCESS_JOBS)
+    if processes <= 1:
+        _fill(connection, streams, upto, rules, told)
+        return
+    url, done = engine.url.render_as_string(hide_password=False), 0
+    shares = [streams[at : at + SHARE_JOBS] for at in range(0, len(streams), SHARE_JOBS)]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        for jobs in pool.map(partial(_fill_apart, url, upto, rules), shares, chunksize=4):
+            done += jobs
+            told(done, len(streams))
+
+
+def _fill_apart(url: str, upto: int, rules: Rules, streams: Sequence[StreamId]) -> int:
+    """Fill the twins with a share of the jobs, in a process of its own."""
+    engine = open_engine(url, EngineOptions(role=APP_ROLE, pool_size=1))
+    try:
+        with ledger_errors(engine.url), engine.connect() as connection:
+            _fill(connection, streams, upto, rules, lambda _done, _all: None)
+    finally:
+        engine.dispose()
+    return len(streams)
+
+
+def _fill(
+    connection: Connection, streams: Sequence[StreamId], upto: int, rules: Rules, told: Told
+) -> None:
+    for at in range(0, len(streams), SHARE_JOBS):
+        share = streams[at : at + SHARE_JOBS]
+        fill_twins(connection, list(_folded(connection, share, upto, rules)))
+        told(min(at + SHARE_JOBS, len(streams)), len(streams))
+
+
+def _swap(connection: Connection, upto: int, rules: Rules) -> None:
+    """Catch up with what came meanwhile, and swap; the tables may turn back a little in the end.
+
+    Whoever wants to read waits behind a swap that waits: so transactions that hold the tables for
+    long are waited for here. Raises `LedgerUnavailable` if that takes too long.
+    """
+    tries = 0
+    for pause in PAUSES_SECONDS:
+        if _is_held(connection, pause):
+            continue
+        tries += 1
+        last = _last_position(connection)
+        came = select(event.c.stream_id).distinct().where(event.c.position > upto)
+        streams = connection.execute(came.where(event.c.position <= last)).scalars().all()
+        _fill(connection, streams, last, rules, lambda _done, _all: None)
+        upto = last
+        if _swapped(connection, upto, turn_back=tries >= TRIES_MAX):
+            return
+    raise LedgerUnavailable(
+        "a report or another transaction held the reporting tables for too long; they are as they "
+        "were: run this again when it has ended (pg_locks says which it is)"
+    )
+
+
+def _is_held(connection: Connection, pause: float) -> bool:
+    """Return whether a transaction holds the tables now and after a pause."""
+    before = _holders(connection)
+    if not before:
+        return False
+    time.sleep(pause)
+    return not before.isdisjoint(_holders(connection))
+
+
+def _holders(connection: Connection) -> frozenset[str]:
+    return frozenset(connection.execute(_HOLDERS, {"tables": list(FACTS)}).scalars())
+
+
+def _swapped(connection: Connection, upto: int, *, turn_back: bool) -> bool:
+    """Return whether the swap came about: neither a projector is ahead nor a reader in its way."""
+    recorded_at = _recorded_at(connection, upto)
+    asked = {"upto": upto, "recorded_at": recorded_at, "turn_back": turn_back}
+    try:
+        return bool(connection.execute(_SWAP, asked).scalar_one())
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) not in _LOCKED:
+            raise
+        return False
+
+
+def _last_position(connection: Connection) -> int:
+    last: int = connection.execute(text("SELECT position FROM log_head")).scalar_one()
+    return last
+
+
+def _recorded_at(connection: Connection, position: int) -> object:
+    query = select(event.c.recorded_at).where(event.c.position == position)
+    return connection.execute(query).scalar_one_or_none()
+
+
+def _folded(
+    connection: Connection, streams: Sequence[StreamId], upto: int, rules: Rules
+) -> Iterator[Rows]:
+    for events in events_of(connection, streams, upto).values():
+        folded = folded_from(Folded(), events, rules) if events else None
+        if folded is not None:
+            yield rows_of(folded)
+
+
+def _compared(
+    connection: Connection, streams: Sequence[StreamId], rules: Rules
+) -> tuple[_ByKey, list[Rows]]:
+    """Return what is in the tables, and what should be."""
+    upto = read_checkpoint(connection).position
+    expected = list(_folded(connection, streams, upto, rules))
+    found = {
+        (table, _key(table, row._mapping)): dict(row._mapping)  # noqa: SLF001 its documented name
+        for table in TABLES
+        for row in _stored(connection, table, streams)
+    }
+    return found, expected
+
+
+def _by_key(rows: Iterable[Rows]) -> _ByKey:
+    return {
+        (table, _key(table, columns)): columns for one in rows for table, columns in as_columns(one)
+    }
+
+
+def _stored(
+    connection: Connection, table: str, streams: Sequence[StreamId]
+) -> Sequence[Row[tuple[object, ...]]]:
+    columns = metadata.tables[table].c
+    return connection.execute(
+        select(metadata.tables[table]).where(columns.stream_id.in_(streams))
+    ).all()
+
+
+def _key(table: str, row: object) -> str:
+    """Return the primary key of a row, for people."""
+    assert hasattr(row, "__getitem__")
+    return " ".join(str(row[column.name]) for column in metadata.tables[table].primary_key.columns)

@@ -1,0 +1,197 @@
+"""Reading and writing the tables behind the reporting views: rows, checkpoint, lag."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+from sqlalchemy import ARRAY, Connection, Engine, Uuid, any_, literal, select, text
+from sqlalchemy.exc import DataError
+
+from jobledger.adapters.postgres.connection.codec import stored_event
+from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.schema.tables import event
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.log.envelope import StoredEvent
+from jobledger.core.projections.reporting.fold import TABLES, Rows, key_of
+from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
+
+log = get_logger(__name__)
+
+Told = TypeVar("Told")
+
+_PUT = text(
+    "SELECT put_report_rows_v1(:expected, :upto, :recorded_at, CAST(:dimensions AS json),"
+    " CAST(:facts AS json))"
+)
+_FILL = text("SELECT put_report_facts_v1('_next', CAST(:dimensions AS json), CAST(:facts AS json))")
+_ONE = "(SELECT count(*) FROM json_populate_recordset(NULL::{0}, CAST(:facts AS json) -> '{0}'))"
+_READ = text(f"SELECT {', '.join(_ONE.format(table) for table in TABLES)}")
+"""Has Postgres read every value of some facts, and changes nothing."""
+
+_CHECKPOINT = text(
+    "SELECT c.position, c.recorded_at, h.position AS head"
+    " FROM report_checkpoint c CROSS JOIN log_head h"
+)
+_LAG = text(
+    "SELECT h.position AS last_position, c.position AS projected_position,"
+    " CASE WHEN h.position <= c.position THEN 0 ELSE greatest(0, date_part('epoch', now() -"
+    " (SELECT e.recorded_at FROM event e WHERE e.position > c.position"
+    " ORDER BY e.position LIMIT 1))) END AS seconds"
+    " FROM report_checkpoint c CROSS JOIN log_head h"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """How far the reporting tables are."""
+
+    position: int
+    recorded_at: Instant | None
+    """When the event there was written down; None in an empty log."""
+    head: int
+    """Position of the last event of the log; it may have left with an archive."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportLag:
+    """How far the reporting tables are behind the log."""
+
+    last_position: int
+    """Position of the last event of the log."""
+    projected_position: int
+    """Position up to which the tables are."""
+    seconds: float
+    """How long the oldest event that they lack has been waiting; 0 if they lack none."""
+
+    @property
+    def events(self) -> int:
+        """Return how many events they lack."""
+        return max(0, self.last_position - self.projected_position)
+
+
+def report_lag(engine: Engine) -> ReportLag:
+    """Return how far the reporting tables are behind the log now."""
+    with ledger_errors(engine.url), engine.connect() as connection:
+        row = connection.execute(_LAG).one()
+    return ReportLag(
+        last_position=row.last_position,
+        projected_position=row.projected_position,
+        seconds=float(row.seconds or 0.0),
+    )
+
+
+def read_checkpoint(connection: Connection) -> Checkpoint:
+    """Return how far the reporting tables are."""
+    row = connection.execute(_CHECKPOINT).one()
+    return Checkpoint(position=row.position, recorded_at=row.recorded_at, head=row.head)
+
+
+def put_rows(
+    connection: Connection,
+    expected: int,
+    upto: int,
+    recorded_at: Instant | None,
+    rows: Sequence[Rows],
+) -> bool:
+    """Put rows and move the checkpoint in one transaction; False if it was elsewhere.
+
+    Without `recorded_at` that of the checkpoint stays.
+    """
+    answer: bool = connection.execute(
+        _PUT,
+        {
+            "expected": expected,
+            "upto": upto,
+            "recorded_at": recorded_at,
+            "dimensions": _dimensions(rows),
+            "facts": _facts(rows),
+        },
+    ).scalar_one()
+    return answer
+
+
+def fill_twins(connection: Connection, rows: Sequence[Rows]) -> None:
+    """Put rows into the twins that a rebuild fills, but those of jobs that the tables cannot hold.
+
+    The connection is in no transaction.
+    """
+
+    def fill(these: Sequence[Rows]) -> None:
+        connection.execute(_FILL, {"dimensions": _dimensions(these), "facts": _facts(these)})
+
+    put_holdable(connection, rows, fill)
+
+
+def put_holdable(
+    connection: Connection, rows: Sequence[Rows], put: Callable[[Sequence[Rows]], Told]
+) -> tuple[Told, Sequence[Rows]]:
+    """Put rows, but those of jobs that the tables cannot hold; return what `put` said, and these.
+
+    The connection is in no transaction.
+    """
+    try:
+        return put(rows), rows
+    except DataError:
+        fit = holdable(connection, rows)
+        if len(fit) == len(rows):
+            raise
+        return put(fit), fit
+
+
+def holdable(connection: Connection, rows: Iterable[Rows]) -> list[Rows]:
+    """Return the rows of the jobs that the tables can hold; the log is told of each other job.
+
+    A value that is beyond its column's type is one that somebody's job made up: it must not keep
+    the facts of all others away. The connection is in no transaction.
+    """
+    held = []
+    for one in rows:
+        try:
+            connection.execute(_READ, {"facts": _facts([one])})
+        except DataError as error:
+            stream, problem = str(one.stream_id), str(error.orig).splitlines()[0]
+            log.warning("a job cannot be reported", stream=stream, error=problem)
+        else:
+            held.append(one)
+    return held
+
+
+def events_of(
+    connection: Connection, streams: Sequence[StreamId], upto: int
+) -> dict[StreamId, list[StoredEvent]]:
+    """Return the events of streams up to a position of the log, each stream in order."""
+    found: dict[StreamId, list[StoredEvent]] = {stream: [] for stream in streams}
+    query = (
+        select(event)
+        .where(event.c.stream_id == any_(literal(list(streams), ARRAY(Uuid))))
+        .where(event.c.position <= upto)
+        .order_by(event.c.stream_id, event.c.version)
+    )
+    for row in connection.execute(query):
+        stored = stored_event(row)
+        found[stored.record.stream_id].append(stored)
+    return found
+
+
+def as_columns(rows: Rows) -> Iterable[tuple[str, dict[str, Any]]]:
+    """Yield the table and the columns of each fact of a job."""
+    dimension = key_of(rows)
+    for table, facts in rows.facts.items():
+        for fact in facts:
+            shared = {"stream_id": rows.stream_id, "dimension_id": dimension}
+            yield table, shared | fact._asdict()
+
+
+def _dimensions(rows: Sequence[Rows]) -> str:
+    told = {key_of(one): {"dimension_id": key_of(one), **one.dimension._asdict()} for one in rows}
+    return msgspec.json.encode([told[key] for key in sorted(told)]).decode()
+
+
+def _facts(rows: Sequence[Rows]) -> str:
+    tables: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
+    for one in rows:
+        for table, columns in as_columns(one):
+            tables[table].append(columns)
+    return msgspec.json.encode({name: told for name, told in tables.items() if told}).decode()

@@ -1,0 +1,1 @@
+"""Tables, functions, guards and versions of the schema."""

@@ -1,0 +1,21 @@
+"""Where the SQL functions stand, and how a migration installs one."""
+
+from importlib.resources import files
+
+from sqlalchemy import DDL, Connection
+
+
+def create_function(connection: Connection, name: str) -> DDL:
+    """Return the statement that creates the function of `adapters/postgres/sql/<name>.sql`.
+
+    The function names every table with the schema that new tables go to on this connection, because
+    it runs under a search path of its own.
+    """
+    schema = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
+    quoted = connection.dialect.identifier_preparer.quote_identifier(schema)
+    literal = "'" + schema.replace("'", "''") + "'"
+    body = (files("jobledger.adapters.postgres") / "sql" / f"{name}.sql").read_text(
+        encoding="utf-8"
+    )
+    body = body.replace("{schema_literal}", literal).replace("{schema}", quoted)
+    return DDL(body.replace("%", "%%"))  # type: ignore[no-untyped-call]  # SQLAlchemy left it untyped

@@ -1,0 +1,252 @@
+"""Which schema a database has, which one this program needs, and how to get from one to the other.
+
+Works from a checkout (migrations at its top) and from an installed wheel (migrations beside this
+file).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy import Connection
+
+from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
+from jobledger.adapters.postgres.connection.errors import describe, ledger_errors
+from jobledger.core.errors import JobledgerError, LedgerMisconfigured
+
+WORKS_FROM = "0009"
+"""Programs that need this revision, or a later one, work on the newest schema too.
+
+Raised by a release that takes away what these programs use (`tests/adapters/postgres/test_expand`).
+It is written into the database, where an older program that meets a newer schema reads it.
+"""
+
+_TOLD = "SELECT obj_description('alembic_version'::regclass, 'pg_class')"
+_SAID = re.compile(r"(\w+) or a later one")
+
+_OTHERS = """
+    SELECT c.relname FROM pg_class c
+    WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
+        AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND c.relname <> 'alembic_version'
+        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
+    ORDER BY c.relkind <> 'r', c.relname
+"""
+"""What is in the schema and of no extension."""
+
+_FIRST_TABLES = """
+    SELECT count(*) = 3 FROM pg_class c
+    WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
+        AND c.relname IN ('event', 'stream', 'log_head')
+"""
+"""Whether the tables of the first revision are there, which every ledger has."""
+
+_NAMED_MAX = 3
+"""So many tables of others are named."""
+
+_MIGRATION_SECONDS = 0
+"""Statement timeout of migrations: none; an index on a large log takes its time."""
+
+
+class NoSuchRevision(JobledgerError):
+    """There is no way to the revision that was named."""
+
+    def __init__(self, revision: str, known: Sequence[str], why: str) -> None:
+        self.revision, self.known = revision, known
+        super().__init__(
+            f"no way to revision {revision!r}: {why}; there are base, {', '.join(known)}, head"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaStatus:
+    """How the schema of a database compares with what this program needs."""
+
+    current: str | None
+    """Revision of the database; None if it has no ledger."""
+    head: str
+    """Revision that this program needs."""
+    pending: tuple[str, ...]
+    """Revisions yet to be applied, in order."""
+    newer: bool
+    """Whether a newer program has migrated the database: this one does not know its revision."""
+    is_foreign: bool = False
+    """Whether the revision is another program's: the tables of a ledger are not there."""
+    works_from: str | None = None
+    """Programs from this revision on work with the schema, by what the database says of itself."""
+
+    @property
+    def usable(self) -> bool:
+        """Return whether this program works with the schema as it is."""
+        if self.is_foreign:
+            return False
+        if self.newer:
+            return self.works_from is not None and self.works_from <= self.head
+        return not self.pending
+
+
+def config() -> Config:
+    """Return alembic's configuration, wherever the program is installed."""
+    beside = Path(__file__).parents[1] / "migrations"
+    place = beside if beside.is_dir() else _checkout() / "migrations"
+    made = Config()
+    made.set_main_option("script_location", str(place).replace("%", "%%"))  # it interpolates
+    made.set_main_option("path_separator", "os")
+    return made
+
+
+def upgrade(url: str, revision: str = "head", *, beside_others: bool = False) -> None:
+    """Bring the database up to `revision`; nothing happens if it is there.
+
+    A first ledger is made in an empty schema only, unless it may stand `beside_others`.
+
+    Raises `LedgerMisconfigured` if the user may not do that, the schema is newer or another
+    program's, and `NoSuchRevision`.
+    """
+    found = status(url)
+    if found.newer or found.is_foreign:
+        raise _newer(url, found)
+    with _migrating(url) as (alembic, connection):
+        if found.current is None and not beside_others:
+            _require_empty(url, connection)
+        with _on_the_way_to(revision):
+            command.upgrade(alembic, revision)
+        if found.pending:
+            with connection.begin():
+                said = works_with(WORKS_FROM)
+                connection.exec_driver_sql(f"COMMENT ON TABLE alembic_version IS '{said}'")
+
+
+def _require_empty(url: str, connection: Connection) -> None:
+    """Raise `LedgerMisconfigured` if others have tables where the ledger would be made."""
+    with connection.begin():
+        others = connection.exec_driver_sql(_OTHERS).scalars().all()
+    if not others:
+        return
+    named = ", ".join(others[:_NAMED_MAX])
+    more = f" and {len(others) - _NAMED_MAX} more" if len(others) > _NAMED_MAX else ""
+    raise LedgerMisconfigured(
+        f"{describe(open_engine(url).url)} is no ledger and not empty: there are {named}{more}; "
+        "correct DATABASE_URL, give the ledger a database of its own, or, if it is to stand beside "
+        "them, run `jobledger db upgrade --beside-others`"
+    )
+
+
+def works_with(revision: str) -> str:
+    """Return how a database says from which revision on programs work with its schema."""
+    return f"programs that need revision {revision} or a later one work with this schema"
+
+
+def downgrade(url: str, revision: str) -> None:
+    """Take the database back to `revision` (`base` removes the ledger and all it holds).
+
+    Raises `LedgerMisconfigured` if the user may not do that, or the schema is newer, and
+    `NoSuchRevision`.
+    """
+    found = status(url)
+    if found.newer or found.is_foreign:
+        raise _newer(url, found)
+    with _migrating(url) as (alembic, _), _on_the_way_to(revision):
+        command.downgrade(alembic, revision)
+
+
+@contextmanager
+def _on_the_way_to(revision: str) -> Iterator[None]:
+    try:
+        yield
+    except CommandError as error:
+        why = str(error).partition("\n")[0].rstrip(".")
+        raise NoSuchRevision(revision, _known(), why) from error
+
+
+def _known() -> list[str]:
+    """Return the revisions that this program knows, from the oldest on."""
+    scripts = ScriptDirectory.from_config(config()).walk_revisions()
+    return [script.revision for script in scripts][::-1]
+
+
+def status(url: str) -> SchemaStatus:
+    """Return how the schema stands; changes nothing."""
+    with _migrating(url) as (_, connection):
+        current = MigrationContext.configure(connection).get_current_revision()
+        told = None if current is None else connection.exec_driver_sql(_TOLD).scalar_one()
+        is_foreign = current is not None and not connection.exec_driver_sql(_FIRST_TABLES).scalar()
+    known = _known()
+    newer = current is not None and current not in known
+    done = 0 if current is None or newer else known.index(current) + 1
+    said = _SAID.search(told or "")
+    return SchemaStatus(
+        current=current,
+        head=known[-1],
+        pending=() if newer else tuple(known[done:]),
+        newer=newer,
+        is_foreign=is_foreign,
+        works_from=said[1] if said is not None else None,
+    )
+
+
+def require_current(url: str) -> None:
+    """Raise `LedgerMisconfigured` unless this program works with the schema.
+
+    It does with a newer one that says so: while a release is rolled out, and after it was taken
+    back.
+    """
+    found = status(url)
+    if found.usable:
+        return
+    if found.newer or found.is_foreign:
+        raise _newer(url, found)
+    if found.pending:
+        where = describe(open_engine(url).url)
+        raise LedgerMisconfigured(
+            f"{where} has schema {found.current or 'none'} and {found.head} is needed; "
+            "run `jobledger db upgrade`"
+        )
+
+
+_OURS = re.compile(r"\d{4}")
+"""What revisions of ledgers look like."""
+
+
+def _newer(url: str, found: SchemaStatus) -> LedgerMisconfigured:
+    if found.is_foreign or not _OURS.fullmatch(found.current or ""):
+        return LedgerMisconfigured(
+            f"{describe(open_engine(url).url)} is no ledger: its schema {found.current!r} is "
+            "another program's; give the ledger a database of its own"
+        )
+    return LedgerMisconfigured(
+        f"{describe(open_engine(url).url)} has schema {found.current}, which is newer than this "
+        f"program ({found.head}); upgrade jobledger"
+    )
+
+
+def _checkout() -> Path:
+    return Path(__file__).resolve().parents[3]
+
+
+@contextmanager
+def _migrating(url: str) -> Iterator[tuple[Config, Connection]]:
+    engine = open_engine(
+        url,
+        EngineOptions(
+            pool_size=1,
+            statement_timeout_seconds=_MIGRATION_SECONDS,
+            application_name="jobledger db",
+        ),
+    )
+    try:
+        with (
+            ledger_errors(engine.url),
+            engine.connect().execution_options(isolation_level="READ COMMITTED") as connection,
+        ):
+            alembic = config()
+            alembic.attributes["connection"] = connection
+            yield alembic, connection
+    finally:
+        engine.dispose()

@@ -1,0 +1,1 @@
+"""A private Postgres on a machine that offers none."""

@@ -1,0 +1,1 @@
+"""Whether the database holds what was written."""

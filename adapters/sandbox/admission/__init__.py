@@ -1,0 +1,1 @@
+"""What the sandbox insists on before an object is stored."""

@@ -1,0 +1,1 @@
+"""How one Pod runs as processes."""

@@ -1,0 +1,1 @@
+"""The sandbox's API over HTTP: addresses, forms of answers, watches."""

@@ -1,0 +1,1 @@
+"""Objects, kinds and addresses of the sandbox, and where objects are kept."""

@@ -1,0 +1,1 @@
+"""How patches and server-side apply change an object of the sandbox."""

@@ -1,0 +1,1 @@
+"""How an object of the sandbox is created, changed and deleted."""

@@ -1,0 +1,1 @@
+"""Which jobs this installation controls, and what they are judged by."""

@@ -1,0 +1,1 @@
+"""How each effect is done outside, and what came of it."""

@@ -1,0 +1,55 @@
+"""Which failures have evidence captured at once: those after which nothing is about to be deleted.
+
+Where a deletion follows, evidence is captured right before it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jobledger.adapters.service.effects.carrying_out import EffectContext
+from jobledger.adapters.service.evidence.capture import BEFORE
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.adapters.service.work.workers import Task
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.kinds import JobState
+from jobledger.core.rayjob.events.lifecycle import AttemptFailed
+from jobledger.core.trainjob.events import TrainAttemptEnded
+from jobledger.core.values.ids import StreamId
+
+
+def failure_capture(
+    context: EffectContext, stream: StreamId, state: JobState, events: Sequence[JobEvent]
+) -> Task | None:
+    """Return the task that captures evidence of an attempt that has just failed, if one has."""
+    failed = next((number for event in events if (number := _failed(event))), None)
+    deleting = any(effect.wanted.kind in BEFORE for effect in state.effects)
+    if context.evidence is None or failed is None or deleting or state.identity is None:
+        return None
+    job = context.world.live.job(state.identity.uid)
+    return None if job is None else _Capture(context, stream, job, state, failed)
+
+
+def _failed(event: JobEvent) -> int | None:
+    """Return the number of the attempt that an event says has failed."""
+    if isinstance(event, AttemptFailed):
+        return event.attempt
+    if isinstance(event, TrainAttemptEnded) and event.outcome == "failed":
+        return event.attempt
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Capture:
+    """Captures once. Calling it is a task for the workers."""
+
+    context: EffectContext
+    stream: StreamId
+    job: CachedJob
+    state: JobState
+    attempt: int
+
+    def __call__(self) -> float | None:
+        """Capture; there is no second try."""
+        if self.context.evidence is not None:
+            self.context.evidence.after_failure(self.stream, self.job, self.state, self.attempt)
+        return None

@@ -1,0 +1,189 @@
+"""How the effects of TrainJobs are done: building and applying the objects, deleting the JobSet.
+
+Building and creating are told apart by where something goes wrong: finding the runtime, writing its
+snapshot and every plugin belong to building; the objects that are built belong to creating.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import yaml
+
+from jobledger.adapters.service.effects.context import Done, SupersededEffect, World
+from jobledger.adapters.service.effects.deleting import delete_own
+from jobledger.adapters.service.effects.jobset_suspension import suspend_or_resume
+from jobledger.adapters.service.effects.trainjob_apply import ApplyFailed, Work, put
+from jobledger.adapters.service.objects.declared_secrets import secrets_of, secrets_of_parts
+from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime, pack
+from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
+from jobledger.adapters.service.observing.trainjob_observations import runtime_digest
+from jobledger.core.errors import ClusterError
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
+from jobledger.core.log.redaction.redact import Redactor, digest, secrets_in
+from jobledger.core.ports.cluster import (
+    CLUSTER_TRAINING_RUNTIMES,
+    CONFIGMAPS,
+    JOBSETS,
+    TRAINING_RUNTIMES,
+)
+from jobledger.core.trainjob.building.build import build, owned
+from jobledger.core.trainjob.building.framework import BuildFailed, BuiltObject
+from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
+from jobledger.core.trainjob.building.runtimes import (
+    check_snapshot,
+    content_of,
+    not_found,
+    snapshot_of,
+    snapshotted,
+)
+from jobledger.core.trainjob.names import SNAPSHOT_KEY, snapshot_name
+from jobledger.core.trainjob.spec import RuntimeRef, read_runtime_ref
+from jobledger.core.trainjob.state import TrainJobState
+from jobledger.core.values.documents import Json, Manifest, child, number, text
+
+CAUSE_CHARACTERS_MAX = 1000
+"""How much of a cause is kept, and shown in the condition's message."""
+
+
+def act_trainjob(world: World, job: CachedJob, effect: OpenEffect, state: TrainJobState) -> Done:
+    """Do it.
+
+    Raises:
+        SupersededEffect: the live specification is not the one it was decided on.
+        ApplyFailed: the objects cannot be built, or not all be applied.
+        ClusterError: the JobSet cannot be deleted.
+    """
+    if effect.wanted.kind is EffectKind.DELETE_JOBSET:
+        return delete_own(world, job, JOBSETS, effect.wanted)
+    manifest = job.manifest
+    if digest(world.mapper.redaction_key, child(manifest, "spec")) != effect.digest:
+        raise SupersededEffect("the specification has changed since")
+    work = Work(world, job, manifest, state)
+    if text(manifest, "metadata", "deletionTimestamp"):
+        return suspend_or_resume(work)
+    try:
+        return _built_and_applied(work)
+    except ApplyFailed as error:
+        if not error.is_quick:
+            _suspend_at_least(work)
+        raise
+
+
+def _suspend_at_least(work: Work) -> None:
+    """Suspend the JobSet of a job whose objects cannot be built or applied, if it is to be."""
+    jobset = work.state.jobset
+    if jobset is None or jobset.suspend or child(work.manifest, "spec").get("suspend") is not True:
+        return
+    with suppress(ApplyFailed, SupersededEffect, ClusterError):  # the failure is told anyway
+        suspend_or_resume(work)
+
+
+def _built_and_applied(work: Work) -> Done:
+    try:
+        runtime = _runtime(work)
+        built = build(work.world.mapper.plugins, work.manifest, runtime)
+    except BuildFailed as error:
+        raise work.failed(_scrubbed(work, str(error)), building=True, may_pass=False) from error
+    except ApplyFailed as error:
+        raise work.failed(
+            _scrubbed(work, error.cause),
+            building=True,
+            may_pass=error.outcome.may_pass,
+            error=error.error,
+        ) from error
+    return _applied(work, built, runtime)
+
+
+def _scrubbed(work: Work, cause: str) -> str:
+    """Return a cause without the secrets of the job and its runtime."""
+    return _redactor(work, ()).text(cause, CAUSE_CHARACTERS_MAX)
+
+
+def _redactor(work: Work, documents: Sequence[Manifest]) -> Redactor:
+    """Return what knows all that the job is built from; it knows so from now on."""
+    secrets = secrets_of_parts(work.world.live, work.job)
+    secrets |= work.live.secrets if work.live is not None else frozenset()
+    quotable = (*documents, *work.quotable)
+    secrets = secrets.union(*(secrets_in(document, None) for document in quotable))
+    known = work.world.live.learn(work.job.identity.uid, secrets)
+    return known.redactor if known is not None else work.job.redactor.knowing(secrets)
+
+
+def _runtime(work: Work) -> Manifest:
+    """Return the runtime to build from; it is snapshotted first, if it is not yet.
+
+    Until everything was created once, a changed runtime is snapshotted anew.
+    """
+    world, job = work.world, work.job
+    ref = read_runtime_ref(work.manifest)
+    live = world.live.runtime(job.runtime)
+    work.live, work.runtime = live, live.digest if live is not None else ""
+    name = snapshot_name(job.identity.name)
+    snapshot = work.known(CONFIGMAPS, name, building=True)
+    if snapshot is None and work.state.created_once:
+        snapshot = work.get(CONFIGMAPS, name, building=True)
+    if snapshot is not None:
+        work.refuse_if_taken(CONFIGMAPS, snapshot, building=True)
+        held, _ = parse_runtime_env(text(snapshot, "data", SNAPSHOT_KEY))
+        runtime = check_snapshot(snapshot, job.identity.uid, ref, held or {})
+        key = world.mapper.redaction_key
+        same = live is None or digest(key, content_of(runtime)) == live.digest
+        if work.state.created_once or same:
+            return runtime
+    if live is None:
+        live = _asked_for(work, ref)
+        work.live, work.runtime = live, live.digest
+    runtime = snapshotted(live.manifest, ref)
+    written = yaml.safe_dump(runtime, sort_keys=True, allow_unicode=True)
+    made = BuiltObject(resource=CONFIGMAPS, manifest=snapshot_of(work.manifest, written))
+    put(work, replace(made, manifest=owned(made, work.manifest)), building=True)
+    work.snapshot = True
+    return runtime
+
+
+def _asked_for(work: Work, ref: RuntimeRef) -> CachedRuntime:
+    """Ask for a runtime that no watch has told of: one kind's watch may lag behind another's."""
+    resource = CLUSTER_TRAINING_RUNTIMES if ref.is_cluster_wide else TRAINING_RUNTIMES
+    _, namespace, name = work.job.runtime
+    try:
+        found = work.world.cluster.get(resource, namespace, name)
+    except ClusterError as error:
+        cause = f"{resource.kind} {name}: {error}"
+        raise work.failed(cause, building=True, may_pass=True, error=error) from error
+    if found is None:
+        raise work.failed(not_found(ref), building=True, may_pass=True)
+    return CachedRuntime(
+        version=text(found, "metadata", "resourceVersion"),
+        digest=runtime_digest(work.world.mapper, found),
+        packed=pack(found),
+        secrets=secrets_of(found),
+    )
+
+
+def _applied(work: Work, built: Sequence[BuiltObject], runtime: Manifest) -> Done:
+    documents = [runtime, *(item.manifest for item in built)]
+    redactor = _redactor(work, documents)
+    names = [f"ConfigMap/{snapshot_name(work.job.identity.name)}"] if work.snapshot else []
+    sent: dict[str, Json] = {}
+    jobset: Manifest = {}
+    try:
+        for item in built:
+            there, is_written = put(work, item)
+            jobset = there if item.resource == JOBSETS else jobset
+            if is_written:
+                names.append(item.name)
+                sent[item.name] = redactor.document(item.manifest)
+    except ApplyFailed as error:
+        cause = _redactor(work, documents).text(error.cause, CAUSE_CHARACTERS_MAX)
+        raise ApplyFailed(cause, error.outcome, error.error) from error
+    outcome = ApplyOutcome(
+        runtime=work.runtime,
+        jobset_uid=text(jobset, "metadata", "uid"),
+        jobset_generation=number(jobset, "metadata", "generation") or 0,
+        jobset_suspend=child(jobset, "spec").get("suspend") is True,
+        names=tuple(names),
+        snapshot=work.snapshot,
+    )
+    uid = text(jobset, "metadata", "uid")
+    return Done(uid=uid, sent=sent, details=write_outcome(outcome), already=not names)

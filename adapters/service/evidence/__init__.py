@@ -1,0 +1,1 @@
+"""Capturing evidence before it disappears."""

@@ -1,0 +1,81 @@
+"""Whose Pods are looked at: those of the job's own objects, by the chain of controllers.
+
+Pods are found by labels, which anybody who may create a Pod may write. What is kept of one, and
+whether its log is read, is decided by its controller (`core.jobs.control.ownership`): the
+RayCluster or the submitter, or a Job of the JobSet, whose own controller is the job.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.core.jobs.control.ownership import controller_of, is_controlled_by
+from jobledger.core.jobs.evidence.evidence import PodEvidence
+from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS, Cluster, Resource
+from jobledger.core.rayjob.names import LABEL_CLUSTER
+from jobledger.core.values.documents import Manifest, text
+
+LABEL_JOBSET = "jobset.sigs.k8s.io/jobset-name"
+"""Label of the Jobs and Pods of a JobSet. Source: JobSet, jobset/v1alpha2."""
+
+SELECTORS: Mapping[str, str] = {
+    "RayCluster": LABEL_CLUSTER,
+    "Job": "batch.kubernetes.io/job-name",
+    "JobSet": LABEL_JOBSET,
+}
+"""Kind of object -> label of its Pods."""
+
+_RESOURCES: Mapping[str, Resource] = {
+    "RayCluster": RAYCLUSTERS,
+    "Job": BATCH_JOBS,
+    "JobSet": JOBSETS,
+}
+
+
+def own_uid(
+    cluster: Cluster, live: ObjectCache, job: CachedJob, kind: str, name: str, known: str
+) -> str:
+    """Return the UID of the job's own object of a name; empty if it has none.
+
+    `known` is the UID that the log knows of such an object: it may have gone, and its Pods not
+    yet. Raises as the port does.
+    """
+    namespace, owner = job.identity.namespace, job.identity.uid
+    seen = live.child_named(kind, namespace, name)
+    if seen is not None and seen.owner_uid == owner:
+        return seen.uid
+    found = cluster.get(_RESOURCES[kind], namespace, name)
+    if found is None:
+        return known
+    uid = text(found, "metadata", "uid")
+    if is_controlled_by(found, owner):
+        return uid
+    return "" if uid == known else known
+
+
+def own_pods(
+    cluster: Cluster, namespace: str, kind: str, name: str, uid: str
+) -> Sequence[Manifest]:
+    """Return the Pods of an object. Raises as the port does."""
+    listed = cluster.list(PODS, namespace, f"{SELECTORS[kind]}={name}").items
+    if kind != "JobSet" or not listed:
+        return controlled_by(listed, {uid})
+    jobs = cluster.list(BATCH_JOBS, namespace, f"{LABEL_JOBSET}={name}").items
+    return controlled_by(
+        listed, {text(one, "metadata", "uid") for one in controlled_by(jobs, {uid})}
+    )
+
+
+def name_was_taken(cluster: Cluster, namespace: str, pod: PodEvidence) -> bool:
+    """Return whether another Pod has the name by now. Raises as the port does.
+
+    A log is asked for by name: after it was read this tells whose it may have been.
+    """
+    there = cluster.get(PODS, namespace, pod.name)
+    return there is not None and text(there, "metadata", "uid") != pod.uid
+
+
+def controlled_by(manifests: Iterable[Manifest], uids: Iterable[str]) -> Sequence[Manifest]:
+    """Return the objects whose controller has one of these UIDs."""
+    wanted = frozenset(uids) - {""}
+    found = ((one, controller_of(one)) for one in manifests)
+    return [one for one, owner in found if owner is not None and owner.uid in wanted]

@@ -1,0 +1,1 @@
+"""Asking Ray heads."""

@@ -1,0 +1,69 @@
+"""A ledger that is set back under a process that goes on: its replica was promoted, for one."""
+
+import threading
+
+from jobledger.adapters.service.loop.turn import Turn
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.adapters.service.shards.set_back import set_back
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.service.work.slots import Slots
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import LedgerError
+from jobledger.core.kinds import JobObservation
+from jobledger.core.ports.clock import Clock
+from jobledger.core.values.ids import SHARDS, StreamId
+
+log = get_logger(__name__)
+
+WHAT_TO_DO = "see that no other process works on the ledger that was left; jobledger recover"
+
+
+class SetBackDetection:
+    """Notices that the ledger was set back while this process went on, and lets all be read anew.
+
+    What it remembers of its jobs is then of events that are lost: it acts on none of it any more,
+    and holds every job against what the cluster shows, as after a start.
+    """
+
+    def __init__(self, turn: Turn, slots: Slots, leases: LeaseKeeper, clock: Clock) -> None:
+        self._turn, self._slots, self._leases, self._clock = turn, slots, leases, clock
+        self._is_noticed = threading.Event()
+        self._known: dict[StreamId, int] = {}
+
+    def look(self) -> None:
+        """Ask whether the log still has what it had. A ledger that fails is asked the next time."""
+        try:
+            if not self._turn.footing.is_lost():
+                return
+        except LedgerError as error:
+            log.warning("footing_not_known", error=str(error))
+            return
+        self._leases.take_up({})  # nothing is done for any job until it was read anew
+        self._is_noticed.set()
+
+    def begins(self) -> bool:
+        """Return whether all that is known of jobs is to be dropped. The turn's thread only."""
+        if not self._is_noticed.is_set():
+            return False
+        self._known |= self._slots.versions()
+        self._turn.footing.forget()
+        self._turn.unheard |= set(range(SHARDS))
+        self._is_noticed.clear()
+        log.error("ledger_set_back_while_running", jobs=len(self._known), remedy=WHAT_TO_DO)
+        return True
+
+    def tell(self, inbox: Inbox) -> None:
+        """Tell jobs that were read anew that their streams end earlier; raises as the store.
+
+        They hear of it before all that waits in the inbox: a decision of the lost past may be in it
+        that fell due before anybody had looked at the log.
+        """
+        self._turn.footing.has_read()
+        known, self._known = self._known, {}
+        first: list[tuple[StreamId, JobObservation]] = []
+        for slot in self._slots if known else ():
+            if slot.tail.version < (ended := known.get(slot.stream_id, 0)):
+                self._turn.set_back.add(slot.stream_id)
+                told = set_back(ended, slot.tail, self._clock.now())
+                first.append((slot.stream_id, told))
+        inbox.put_back(first)

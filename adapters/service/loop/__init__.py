@@ -1,0 +1,1 @@
+"""One turn: observe, decide, append, hand over."""

@@ -1,0 +1,187 @@
+"""What follows once events are in the log: effects, statuses, polls, alarms, Kubernetes Events.
+
+Called by the turn for every job whose events were appended, and for every open job at start.
+Everything here only
+passes on what the log says; nothing is decided.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from jobledger.adapters.service.effects.carrying_out import EffectContext, EffectTask
+from jobledger.adapters.service.effects.failures_seen import failure_capture
+from jobledger.adapters.service.effects.pod_looks import PodLooks
+from jobledger.adapters.service.heads.polls import Polls
+from jobledger.adapters.service.status.status_writer import Publisher
+from jobledger.adapters.service.work.prepared import Prepared
+from jobledger.adapters.service.work.slots import Slot
+from jobledger.adapters.service.work.workers import Lane, Workers
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs.events import (
+    DecisionCancelled,
+    DecisionFired,
+    DecisionScheduled,
+    EffectFailed,
+    EffectSucceeded,
+    EffectSuperseded,
+    LedgerBehindFound,
+)
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.pending.effects import ON_THE_JOB, EffectKind
+from jobledger.core.kinds import JobKind, JobState, kind_of, status
+from jobledger.core.ports.alarms import Alarms
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import EffectId, StreamId, shard_of
+
+EventRecorder = Callable[[JobIdentity, Sequence[JobEvent], JobKind], None]
+"""Sends the Kubernetes Events that follow from events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """Passes on what follows."""
+
+    context: EffectContext
+    workers: Workers
+    publisher: Publisher
+    polls: Polls
+    alarms: Alarms
+    event_recorder: EventRecorder
+    under_way: dict[StreamId, dict[EffectId, EffectTask]] = field(default_factory=dict)
+    """Effects that were handed to the workers and have not ended. The turn's thread only."""
+    pod_looks: PodLooks = field(init=False)
+
+    def __post_init__(self) -> None:
+        # frozen: there is no other way to set what follows from another field
+        object.__setattr__(self, "pod_looks", PodLooks(self.context))
+
+    def after_append(self, prepared: Prepared) -> None:
+        """Pass on what follows from the events that were just appended."""
+        stream, state = prepared.slot.stream_id, prepared.view.state
+        identity = state.identity
+        if identity is None:
+            return
+        self._settle_accounts(stream, prepared.events)
+        self._pass_on(stream, state, identity, statuses(prepared.before.state, prepared.states))
+        if any(isinstance(event, DecisionScheduled) for event in prepared.events):
+            self._wake(state)
+        if task := failure_capture(self.context, stream, state, prepared.events):
+            self.workers.submit(stream, task)
+        told = prepared.events
+        if state.recorded is not None:  # that it is held is all that is told of it
+            told = [event for event in told if isinstance(event, LedgerBehindFound)]
+        self.event_recorder(identity, told, kind_of(state))
+
+    def changed_by_others(self, stream: StreamId, version: str, shown: Manifest) -> None:
+        """Have a status written anew that others have changed. Called from any thread."""
+        if task := self.publisher.seen(stream, version, shown):
+            self.workers.submit(stream, task, Lane.OWN)
+
+    def retired(self, stream: StreamId) -> None:
+        """Drop the errands of a job in which nothing is left to do; its status still goes out."""
+        self._drop_errands(stream)
+        self.publisher.retire(stream)
+
+    def abandon(self, shards: Collection[int]) -> None:
+        """Drop everything about the jobs of shards that another replica works on now."""
+        known = {*self.under_way, *self.polls.streams(), *self.publisher.remembered()}
+        known |= self.pod_looks.under_way
+        for stream in known:
+            if shard_of(stream) in shards:
+                self._drop_errands(stream)
+                self.polls.forget(stream)
+                self.pod_looks.forget(stream)
+                self.publisher.forget(stream)
+
+    def resume(self, slot: Slot) -> None:
+        """Pass on what an open job still waits for, after a start."""
+        state = slot.view.state
+        if state.identity is not None:
+            self._pass_on(slot.stream_id, state, state.identity, [status(state)])
+
+    def _pass_on(
+        self,
+        stream: StreamId,
+        state: JobState,
+        identity: JobIdentity,
+        shown: list[Manifest],
+    ) -> None:
+        """Ask for the finalizer first, then for the status; for what concerns others beside that.
+
+        An attempt's names and the reason why a cluster goes are in the log before anything is
+        asked for. Users wait for neither: a write of the status takes as long as a creation.
+        """
+        if state.deleted_at is not None:
+            self._drop_errands(stream)
+            self.polls.forget(stream)
+            self.pod_looks.forget(stream)
+            self.publisher.forget(stream)
+            return
+        if state.recorded is not None:  # nothing is done about it
+            if state.recorded.behind:  # what is under way may be of a past that the log has lost
+                self._drop_errands(stream)
+            self.polls.forget(stream)
+            self.pod_looks.forget(stream)
+            self.publisher.forget(stream)
+            return
+        self._effect_tasks(stream, state, first=True)
+        if task := self.publisher.offer(identity, shown, kind_of(state).name):
+            self.workers.submit(stream, task, Lane.OWN)
+        self._effect_tasks(stream, state, first=False)
+        if not isinstance(state, RayJobState):
+            return
+        self.polls.update(stream, state)
+        if look := self.pod_looks.offer(stream, state):
+            self.workers.submit(stream, look)
+
+    def _effect_tasks(self, stream: StreamId, state: JobState, *, first: bool) -> None:
+        for effect in state.effects:
+            is_first = effect.wanted.kind is EffectKind.ADD_FINALIZER
+            under_way = self.under_way.setdefault(stream, {})
+            if is_first is first and effect.effect_id not in under_way:
+                effect_task = EffectTask(self.context, stream, effect)
+                under_way[effect.effect_id] = effect_task
+                lane = Lane.OWN if effect.wanted.kind in ON_THE_JOB else Lane.OTHERS
+                self.workers.submit(stream, effect_task, lane)
+
+    def _drop_errands(self, stream: StreamId) -> None:
+        for effect_task in self.under_way.pop(stream, {}).values():
+            effect_task.is_dropped = True
+
+    def _wake(self, state: JobState) -> None:
+        if state.decisions:
+            self.alarms.wake(min(decision.due_at for decision in state.decisions))
+
+    def _settle_accounts(self, stream: StreamId, events: Sequence[JobEvent]) -> None:
+        under_way = self.under_way.get(stream, {})
+        for event in events:
+            if isinstance(event, EffectSucceeded | EffectFailed | EffectSuperseded):
+                effect_task = under_way.pop(event.effect_id, None)
+                if effect_task is not None:
+                    effect_task.is_dropped = True
+            if isinstance(event, DecisionFired | DecisionCancelled):
+                self.alarms.done(event.decision_id)
+            if isinstance(event, DecisionFired):
+                late = (self.context.clock.now() - event.due_at).total_seconds()
+                self.context.metrics.lateness_seconds.labels(event.kind.value).observe(late)
+
+
+def statuses(state: JobState, states: Iterable[JobState]) -> list[Manifest]:
+    """Return the statuses that a job goes through from `state`: one per milestone, and the last.
+
+    The milestone they begin in was shown before; if they come back to it, it is shown again. A
+    status in which there is nothing to see is left out.
+    """
+    shown: list[Manifest] = []
+    is_left = False
+    before = kind_of(state).milestone(state)
+    for after in states:
+        milestone = kind_of(after).milestone(after)
+        if milestone != before:
+            if is_left:
+                shown.append(status(state))
+            is_left = True
+        state, before = after, milestone
+    shown.append(status(state))
+    return [item for item in shown if item]

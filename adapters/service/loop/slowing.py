@@ -1,0 +1,103 @@
+"""Jobs that have too many events are slowed: what is seen of them waits, the latest look wins.
+
+A job that is edited all the time, or whose children somebody rewrites, would fill the log and keep
+the others waiting. Nothing of it is dropped but looks at things that were looked at again since.
+What a job has used is read with it from the log, so that a restart gives none of it back.
+"""
+
+from collections.abc import Sequence
+
+from jobledger.adapters.service.work.inbox import Arrival
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.jobs.budget import Budget, budget_after, whole_budget
+from jobledger.core.jobs.observations import DecisionDue, NothingNew, StatusWritten
+from jobledger.core.kinds import JobObservation
+from jobledger.core.log.envelope import StoredEvent
+from jobledger.core.ports.clock import Clock
+from jobledger.core.rayjob.observations.observations import (
+    ClusterSeen,
+    HeadPodSeen,
+    ManifestSeen,
+    SubmitterSeen,
+)
+from jobledger.core.trainjob.observations import JobSetSeen, ProgressSeen, RuntimeSeen, TrainJobSeen
+from jobledger.core.values.ids import StreamId
+
+log = get_logger(__name__)
+
+FORGET_ABOVE = 10_000
+"""Above so many budgets those that are whole again are forgotten."""
+
+
+class Slowing:
+    """Knows what is left of each job's budget, and what waits. For the turn's thread."""
+
+    def __init__(self, clock: Clock, metrics: Metrics, events_per_hour: int) -> None:
+        self._clock, self._metrics, self._per_hour = clock, metrics, events_per_hour
+        self._budgets: dict[StreamId, Budget] = {}
+        self._held: dict[StreamId, list[JobObservation]] = {}
+        self._told: set[StreamId] = set()
+
+    def admit(self, arrivals: Sequence[Arrival]) -> list[Arrival]:
+        """Return what may be taken in now: of slowed jobs what has waited long enough."""
+        if not self._held and not self._budgets:
+            return list(arrivals)
+        admitted = []
+        for stream, observation in arrivals:
+            if stream in self._held or self._is_used_up(stream):
+                self._hold(stream, observation)
+            else:
+                admitted.append((stream, observation))
+        for stream in [stream for stream in self._held if not self._is_used_up(stream)]:
+            admitted += [(stream, observation) for observation in self._held.pop(stream)]
+        self._metrics.jobs_slowed.set(len(self._held))
+        return admitted
+
+    def read(self, stream: StreamId, stored: Sequence[StoredEvent]) -> None:
+        """Take note of what the log says that a job has used; what is known here is not undone."""
+        now, today = self._clock.monotonic(), self._clock.now()
+        ages = ((today - item.record.recorded_at).total_seconds() for item in stored)
+        found = budget_after(self._per_hour, now, ages)
+        known = self._budgets.get(stream)
+        if found.is_whole or (known is not None and known.now(now).left <= found.left):
+            return
+        self._budgets[stream] = found
+
+    def spent(self, stream: StreamId, events: int) -> None:
+        """Take note that so many events of a job were appended."""
+        now = self._clock.monotonic()
+        before = self._budgets.get(stream, whole_budget(self._per_hour, now))
+        self._budgets[stream] = before.now(now).without(events)
+        if len(self._budgets) > FORGET_ABOVE:
+            kept = {key: item for key, item in self._budgets.items() if not item.now(now).is_whole}
+            self._budgets = kept
+
+    def _is_used_up(self, stream: StreamId) -> bool:
+        budget = self._budgets.get(stream)
+        return budget is not None and budget.now(self._clock.monotonic()).is_used_up
+
+    def _hold(self, stream: StreamId, observation: JobObservation) -> None:
+        if stream not in self._told:
+            self._told.add(stream)
+            log.warning("job_slowed", stream=str(stream), events_per_hour=self._per_hour)
+        waiting = self._held.setdefault(stream, [])
+        subject = _subject(observation)
+        if subject is not None:
+            waiting[:] = [item for item in waiting if _subject(item) != subject]
+        waiting.append(observation)
+
+
+def _subject(seen: JobObservation) -> tuple[object, ...] | None:
+    """Return what a look is at, where a later look at the same makes it worth nothing."""
+    match seen:
+        case ManifestSeen() | TrainJobSeen():
+            return type(seen), seen.recorded, seen.in_between
+        case ClusterSeen() | SubmitterSeen() | HeadPodSeen() | JobSetSeen():
+            return type(seen), seen.uid
+        case DecisionDue():
+            return type(seen), seen.decision_id
+        case RuntimeSeen() | StatusWritten() | NothingNew() | ProgressSeen():
+            return (type(seen),)
+        case _:
+            return None

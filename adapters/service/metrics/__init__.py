@@ -1,0 +1,1 @@
+"""Metrics under the names of KubeRay's operator, and what stays standing."""

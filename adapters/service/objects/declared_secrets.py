@@ -1,0 +1,86 @@
+"""Which secrets the parts of a job declare: the one place that says what its redactor knows.
+
+A job prints what its program was given, and that comes from more than its own object: a RayJob
+may run on a RayCluster that somebody else made, a TrainJob is built from a runtime, from the
+snapshot of one, and runs as a JobSet. Whatever is said of or by a job goes through one redactor
+that knows all of it.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from jobledger.adapters.service.objects.object_cache import (
+    CachedChild,
+    CachedJob,
+    CachedRuntime,
+    ObjectCache,
+)
+from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
+from jobledger.core.log.redaction.redact import secrets_in
+from jobledger.core.trainjob.names import SNAPSHOT_KEY
+from jobledger.core.values.documents import Manifest, child, items, number, text
+
+PARTS = {
+    "RayJob": ("RayCluster", "Job", "Pod"),
+    "TrainJob": ("JobSet", "ConfigMap"),
+}
+"""Kind of job -> kinds of its children whose secrets it may show."""
+
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+
+KINDS_OF_PODS_MAX = 50
+"""So many Pods that differ from each other are looked at for secrets, of one attempt."""
+
+
+def secrets_of(manifest: Manifest) -> frozenset[str]:
+    """Return the secrets that an object declares."""
+    runtime_env, problem = parse_runtime_env(text(manifest, "spec", "runtimeEnvYAML"))
+    return secrets_in(manifest, None if problem else runtime_env)
+
+
+def secrets_of_child(kind: str, manifest: Manifest, known: CachedChild | None) -> frozenset[str]:
+    """Return the secrets that a child declares; what it declares follows its generation."""
+    if known is not None and known.generation == (number(manifest, "metadata", "generation") or 0):
+        return known.secrets
+    if kind == "ConfigMap":
+        return _secrets_of_snapshot(manifest)
+    return secrets_in(manifest, None)
+
+
+def _secrets_of_snapshot(manifest: Manifest) -> frozenset[str]:
+    """Return the secrets of the runtime that a ConfigMap holds; a ConfigMap may hold another."""
+    written = text(manifest, "data", SNAPSHOT_KEY)
+    if not written:
+        return frozenset()
+    held, problem = parse_runtime_env(written)
+    if problem or held is None:
+        return secrets_in({"spec": {"runtimeEnvYAML": written}}, None)
+    return secrets_in(held, None)
+
+
+def secrets_of_parts(live: ObjectCache, job: CachedJob) -> frozenset[str]:
+    """Return the secrets of all that a job runs from and that belongs to it, as far as seen."""
+    found: frozenset[str] = frozenset()
+    for kind in PARTS[job.kind]:
+        for part in live.children_of(kind, job):
+            found |= part.secrets
+    runtime: CachedRuntime | None = live.runtime(job.runtime)
+    return found | runtime.secrets if runtime is not None else found
+
+
+def secrets_of_pods(pods: Iterable[Manifest]) -> frozenset[str]:
+    """Return the secrets that Pods declare; the many that are alike are looked at once."""
+    found: frozenset[str] = frozenset()
+    looked_at: set[bytes] = set()
+    for pod in pods:
+        spec = {key: items(pod, "spec", key) for key in _CONTAINERS}
+        shown: Manifest = {
+            "spec": spec,
+            "metadata": {"annotations": child(pod, "metadata", "annotations")},
+        }
+        mark = msgspec.json.encode(shown)
+        if mark not in looked_at and len(looked_at) < KINDS_OF_PODS_MAX:
+            looked_at.add(mark)
+            found |= secrets_in({"metadata": child(pod, "metadata"), **shown}, None)
+    return found

@@ -1,0 +1,394 @@
+"""The watched objects as they are now: what acting needs and the log must not hold.
+
+RayJobs are kept packed, because a parsed one takes ten times the memory; of RayClusters and
+submitters only what is
+needed to tell them again. Safe to use from many threads.
+"""
+
+import threading
+import zlib
+from collections import OrderedDict, defaultdict
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from jobledger.core.jobs.control.status_writers import StatusWriter
+from jobledger.core.log.redaction.redact import Redactor, joined
+from jobledger.core.ports.cluster import (
+    BATCH_JOBS,
+    CONFIGMAPS,
+    JOBSETS,
+    PODS,
+    RAYCLUSTERS,
+    Resource,
+)
+from jobledger.core.rayjob.observations.observations import JobIdentity
+from jobledger.core.values.documents import Manifest, child, items
+
+_PACKING_LEVEL = 1
+
+GONE_MAX = 10_000
+"""So many objects that went last are remembered: far more than go while one answer is on its way.
+"""
+
+_PLAIN = frozenset({RAYCLUSTERS, BATCH_JOBS, PODS, JOBSETS, CONFIGMAPS})
+"""Kinds of children that are kept under their kind alone."""
+
+_ASKED_FOR = frozenset({"JobSet"})
+"""Kinds of children that are asked for besides being watched.
+
+Of the others nothing comes but by their watches, in order; and what is watched by its labels may be
+told as gone and come back.
+"""
+
+
+def kept_as(resource: Resource) -> str:
+    """Return under which kind children are kept: two groups may each have a kind of one name."""
+    return resource.kind if resource in _PLAIN else resource.group_kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedJob:
+    """A RayJob that is there."""
+
+    identity: JobIdentity
+    version: str
+    """resourceVersion."""
+    glance: tuple[object, ...]
+    """What tells without parsing whether anything that matters has changed."""
+    secrets: frozenset[str]
+    """What the redactor knows: the secrets of this and of earlier forms of the object, and those
+    of all that it runs from and that belongs to it.
+
+    What runs may have been started from an earlier one.
+    """
+    redactor: Redactor
+    selected: str
+    """Name of the RayCluster it runs on, if it selects one."""
+    phase: str
+    """status.jobDeploymentStatus, as it was last seen."""
+    packed: bytes
+    copied: str = ""
+    """Name of the RayCluster of which its status shows a copy, as it was last seen."""
+    observed_generation: int = 0
+    """status.observedGeneration, as it was last seen."""
+    kind: str = "RayJob"
+    """The kind of job."""
+    runtime: tuple[str, str, str] = ("", "", "")
+    """TrainJob: kind, namespace (empty: none) and name of the runtime it names."""
+    others: StatusWriter | None = None
+    """The last write of another controller that drove it, as far as any sighting told of one."""
+    recorded: str = ""
+    """Why it is only recorded; empty: it is controlled."""
+    shown: bytes = b""
+    """Its status and who wrote it as they were last seen; `packed` may hold an older one."""
+    is_told_left_out: bool = False
+    """Whether the program's log has named an annotation of it that is left out."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """Return the whole object."""
+        unpacked: Manifest = msgspec.json.decode(zlib.decompress(self.packed))
+        return unpacked
+
+    @property
+    def newest(self) -> Manifest:
+        """Return the object with the status and the version that were last seen."""
+        whole = self.manifest
+        status, managed = msgspec.json.decode(zlib.decompress(self.shown))
+        metadata = {
+            **child(whole, "metadata"),
+            "managedFields": managed,
+            "resourceVersion": self.version,
+        }
+        return {**whole, "metadata": metadata, "status": status}
+
+
+def pack_status(manifest: Manifest) -> bytes:
+    """Return the status of an object, and who wrote what, in the form in which they are kept."""
+    managed = items(manifest, "metadata", "managedFields")  # of the status alone, as decoded
+    kept = {
+        name: value
+        for name, value in child(manifest, "status").items()
+        if name != "rayClusterStatus"
+    }
+    return zlib.compress(msgspec.json.encode([kept, managed]), _PACKING_LEVEL)
+
+
+def version_is_older(version: str, than: str) -> bool:
+    """Return whether a resourceVersion is older; what cannot be compared counts as newer.
+
+    Source: KEP-5504, resourceVersions of one resource are comparable as whole numbers.
+    """
+    return version.isdigit() and than.isdigit() and int(version) < int(than)
+
+
+def pack(manifest: Manifest) -> bytes:
+    """Return an object in the form in which it is kept."""
+    return zlib.compress(msgspec.json.encode(manifest), _PACKING_LEVEL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedChild:
+    """A RayCluster or submitter that is there."""
+
+    namespace: str
+    name: str
+    uid: str
+    version: str
+    """resourceVersion."""
+    owner_uid: str
+    packed: bytes
+    address: str = ""
+    """`host:port` of the dashboard of a RayCluster."""
+    token_secret: str = ""
+    """Secret with the token that the head of a RayCluster asks for."""
+    generation: int = 0
+    """metadata.generation, where the kind counts it."""
+    secrets: frozenset[str] = frozenset()
+    """The secrets that it declares."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """Return the part of the object that is kept."""
+        unpacked: Manifest = msgspec.json.decode(zlib.decompress(self.packed))
+        return unpacked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedRuntime:
+    """A TrainingRuntime or ClusterTrainingRuntime that is there."""
+
+    version: str
+    digest: str
+    """Keyed digest of what decides about a build."""
+    packed: bytes
+    secrets: frozenset[str]
+    """The secrets that it declares."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """Return the whole object."""
+        unpacked: Manifest = msgspec.json.decode(zlib.decompress(self.packed))
+        return unpacked
+
+
+class _Children:
+    """The children of one kind, found by UID, owner or name."""
+
+    def __init__(self) -> None:
+        self.by_uid: dict[str, CachedChild] = {}
+        self.by_owner: dict[str, dict[str, CachedChild]] = {}
+        self.by_name: dict[tuple[str, str], CachedChild] = {}
+
+    def put(self, child: CachedChild) -> None:
+        self.drop(child.uid)
+        self.by_uid[child.uid] = child
+        self.by_owner.setdefault(child.owner_uid, {})[child.uid] = child
+        self.by_name[child.namespace, child.name] = child
+
+    def drop(self, uid: str) -> CachedChild | None:
+        child = self.by_uid.pop(uid, None)
+        if child is None:
+            return None
+        siblings = self.by_owner.get(child.owner_uid, {})
+        siblings.pop(uid, None)
+        if not siblings:
+            self.by_owner.pop(child.owner_uid, None)
+        if self.by_name.get((child.namespace, child.name)) == child:
+            del self.by_name[child.namespace, child.name]
+        return child
+
+
+class _Gone:
+    """The UIDs that were told as gone last; no object ever gets one of them again."""
+
+    def __init__(self) -> None:
+        self._uids: OrderedDict[str, None] = OrderedDict()
+
+    def note(self, uid: str) -> None:
+        self._uids[uid] = None
+        if len(self._uids) > GONE_MAX:
+            self._uids.popitem(last=False)
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._uids
+
+
+class ObjectCache:
+    """Every RayJob and every child that the watches have told of and not taken back.
+
+    What was asked for may be answered after the watch has told that it went: then it is not kept.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._gone = _Gone()
+        self._jobs: dict[str, CachedJob] = {}
+        self._selecting: dict[tuple[str, str], set[str]] = {}
+        self._children: defaultdict[str, _Children] = defaultdict(_Children)
+        self._runtimes: dict[tuple[str, str, str], CachedRuntime] = {}
+        self._doubted: set[Hashable] = set()
+
+    def doubt(self, kind: str) -> None:
+        """Take the next version of each object of a kind for the newest, whatever its number.
+
+        Everything is listed anew: an etcd that was restored counts from an earlier version on.
+        """
+        with self._lock:
+            self._doubted.update(uid for uid, job in self._jobs.items() if job.kind == kind)
+            self._doubted.update(self._children[kind].by_uid)
+            self._doubted.update(key for key in self._runtimes if key[0] == kind)
+
+    def is_older(self, key: Hashable, version: str, than: str) -> bool:
+        """Return whether a version of an object (by UID; a runtime by its key) is an older one."""
+        return version_is_older(version, than) and key not in self._doubted
+
+    def put_job(self, job: CachedJob) -> None:
+        """Keep a RayJob in place of its older form, unless it has gone."""
+        with self._lock:
+            if job.identity.uid in self._gone:
+                return
+            known = self._jobs.get(job.identity.uid)
+            if known is not None and self.is_older(known.identity.uid, job.version, known.version):
+                job = replace(job, version=known.version)  # a write of our own was quicker
+            self._doubted.discard(job.identity.uid)
+            self._jobs[job.identity.uid] = job
+            if job.selected:
+                selected = (job.identity.namespace, job.selected)
+                self._selecting.setdefault(selected, set()).add(job.identity.uid)
+
+    def note_version(self, uid: str, version: str) -> None:
+        """Take note of the version that a write of our own made; the watch tells the rest."""
+        with self._lock:
+            job = self._jobs.get(uid)
+            if job is not None and not self.is_older(uid, version, job.version):
+                self._jobs[uid] = replace(job, version=version)
+                self._doubted.discard(uid)
+
+    def learn(self, uid: str, secrets: frozenset[str]) -> CachedJob | None:
+        """Let the redactor of a job know more secrets; return the job as it then is."""
+        with self._lock:
+            job = self._jobs.get(uid)
+            if job is None or secrets <= job.secrets:
+                return job
+            known = joined(job.secrets, secrets)
+            job = replace(job, secrets=known, redactor=job.redactor.knowing(known))
+            self._jobs[uid] = job
+            return job
+
+    def drop_job(self, uid: str) -> CachedJob | None:
+        """Forget a RayJob for good and return it."""
+        with self._lock:
+            self._gone.note(uid)
+            self._doubted.discard(uid)
+            job = self._jobs.pop(uid, None)
+            if job is not None and job.selected:
+                selected = (job.identity.namespace, job.selected)
+                others = self._selecting.get(selected, set()) - {uid}
+                self._selecting[selected] = others
+                if not others:
+                    del self._selecting[selected]
+            return job
+
+    def job(self, uid: str) -> CachedJob | None:
+        """Return a RayJob by its UID."""
+        return self._jobs.get(uid)
+
+    def is_copy_outdated(self, job: CachedJob) -> bool:
+        """Return whether a RayJob shows the copy of a RayCluster that is not there."""
+        name = (job.identity.namespace, job.copied)
+        return job.copied != "" and name not in self._children["RayCluster"].by_name
+
+    def jobs(self) -> list[CachedJob]:
+        """Return all RayJobs."""
+        with self._lock:
+            return list(self._jobs.values())
+
+    def put_child(self, kind: str, child: CachedChild) -> None:
+        """Keep a RayCluster (`RayCluster`), submitter (`Job`) or head's Pod (`Pod`).
+
+        One of a kind that is asked for is not kept if it has gone.
+        """
+        with self._lock:
+            if child.uid not in self._gone:
+                self._children[kind].put(child)
+            self._doubted.discard(child.uid)
+
+    def drop_child(self, kind: str, uid: str) -> CachedChild | None:
+        """Forget a child and return it."""
+        with self._lock:
+            if kind in _ASKED_FOR:
+                self._gone.note(uid)
+            self._doubted.discard(uid)
+            return self._children[kind].drop(uid)
+
+    def child(self, kind: str, uid: str) -> CachedChild | None:
+        """Return a child by its UID."""
+        return self._children[kind].by_uid.get(uid)
+
+    def has_child(self, kind: str, uid: str) -> bool:
+        """Return whether a child of that UID is there."""
+        return uid in self._children[kind].by_uid
+
+    def children_of(self, kind: str, job: CachedJob) -> list[CachedChild]:
+        """Return the children that a RayJob owns, and the RayCluster it selects.
+
+        Pods are those of the heads of its RayClusters.
+        """
+        if kind == "Pod":
+            return [
+                pod
+                for cluster in self.children_of("RayCluster", job)
+                for pod in self.heads_of(cluster.uid)
+            ]
+        with self._lock:
+            found = dict(self._children[kind].by_owner.get(job.identity.uid, {}))
+            named = self._children[kind].by_name.get((job.identity.namespace, job.selected))
+            if kind == "RayCluster" and named is not None:
+                found[named.uid] = named
+            return list(found.values())
+
+    def heads_of(self, cluster_uid: str) -> list[CachedChild]:
+        """Return the Pods of a RayCluster's head: one, but for a moment two."""
+        with self._lock:
+            return list(self._children["Pod"].by_owner.get(cluster_uid, {}).values())
+
+    def jobs_of(self, kind: str, child: CachedChild) -> list[CachedJob]:
+        """Return the RayJobs that a child concerns: its owner, and those that select it.
+
+        A Pod concerns those whom its RayCluster concerns; none, while that is not known.
+        """
+        if kind == "Pod":
+            cluster = self.child("RayCluster", child.owner_uid)
+            return [] if cluster is None else self.jobs_of("RayCluster", cluster)
+        with self._lock:
+            uids = {child.owner_uid}
+            if kind == "RayCluster":
+                uids |= self._selecting.get((child.namespace, child.name), set())
+            return [job for uid in sorted(uids) if (job := self._jobs.get(uid)) is not None]
+
+    def child_named(self, kind: str, namespace: str, name: str) -> CachedChild | None:
+        """Return the child of that name, or None."""
+        return self._children[kind].by_name.get((namespace, name))
+
+    def put_runtime(self, key: tuple[str, str, str], runtime: CachedRuntime) -> None:
+        """Keep a runtime, by kind, namespace and name."""
+        with self._lock:
+            self._runtimes[key] = runtime
+            self._doubted.discard(key)
+
+    def drop_runtime(self, key: tuple[str, str, str]) -> None:
+        """Forget a runtime."""
+        with self._lock:
+            self._runtimes.pop(key, None)
+            self._doubted.discard(key)
+
+    def runtime(self, key: tuple[str, str, str]) -> CachedRuntime | None:
+        """Return a runtime."""
+        return self._runtimes.get(key)
+
+    def jobs_on(self, key: tuple[str, str, str]) -> list[CachedJob]:
+        """Return the TrainJobs that name a runtime."""
+        return [job for job in self.jobs() if job.runtime == key]

@@ -1,0 +1,1 @@
+"""From watched objects and answers to observations."""

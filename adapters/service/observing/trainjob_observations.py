@@ -1,0 +1,189 @@
+"""From watched TrainJobs, runtimes and JobSets to observations: decoded and redacted.
+
+Nothing gets past here unredacted, as in `adapters.service.observing.rayjob_observations`.
+"""
+
+import hashlib
+from dataclasses import replace
+
+import msgspec
+
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.adapters.service.observing.rayjob_observations import (
+    MESSAGE_CHARACTERS_MAX,
+    REASON_CHARACTERS_MAX,
+    ObservationMapper,
+)
+from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION
+from jobledger.core.jobs.control.status_writers import is_driven_here
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.log.redaction.redact import Redactor, digest
+from jobledger.core.log.storable import word
+from jobledger.core.trainjob.building.framework import contributed
+from jobledger.core.trainjob.building.runtimes import content_of, trainjob_owner
+from jobledger.core.trainjob.building.validation import patches_of
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.observations import (
+    JobCounts,
+    JobSetEnd,
+    JobSetSeen,
+    RuntimeSeen,
+    SeenTrainStatus,
+    TrainJobSeen,
+)
+from jobledger.core.trainjob.phases import COMPLETE, FAILED
+from jobledger.core.trainjob.spec import read_runtime_ref, read_spec
+from jobledger.core.values.documents import Json, Manifest, child, items, number, text
+from jobledger.core.values.ids import StreamId, observation_id
+from jobledger.core.values.instants import EPOCH, Instant, parse_rfc3339
+
+_COPY = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def runtime_key(manifest: Manifest) -> tuple[str, str, str]:
+    """Return kind, namespace (empty: none) and name of the runtime that a TrainJob names."""
+    ref = read_runtime_ref(manifest)
+    namespace = "" if ref.is_cluster_wide else text(manifest, "metadata", "namespace")
+    return ref.kind, namespace, ref.name
+
+
+def runtime_digest(mapper: ObservationMapper, runtime: Manifest) -> str:
+    """Return what tells whether a runtime has changed in what decides about a build."""
+    return digest(mapper.redaction_key, content_of(runtime))
+
+
+def see_trainjob(
+    mapper: ObservationMapper,
+    identity: JobIdentity,
+    manifest: Manifest,
+    redactor: Redactor,
+    at: Instant,
+) -> TrainJobSeen:
+    """Return the sighting of a TrainJob."""
+    metadata = child(manifest, "metadata")
+    because = mapper.control_policy.why_recorded("TrainJob", manifest)
+    recorded = redactor.text(because, REASON_CHARACTERS_MAX)
+    marks = (msgspec.json.encode(mapper.train_policy).decode(), *((recorded,) if recorded else ()))
+    redacted = redactor.manifest(manifest, None)
+    annotations = child(redacted, "metadata", "annotations")
+    document: dict[str, Json] = {
+        "spec": child(redacted, "spec"),
+        "labels": child(redacted, "metadata", "labels"),
+        "annotations": {key: value for key, value in annotations.items() if key != _COPY},
+    }
+    version = text(metadata, "resourceVersion")
+    return TrainJobSeen(
+        id=observation_id(identity.stream_id, "trainjob", version, *marks),
+        at=at,
+        identity=identity,
+        generation=number(metadata, "generation") or 0,
+        digest=digest(mapper.redaction_key, child(manifest, "spec")),
+        spec=replace(read_spec(manifest), patches=_patches(mapper, manifest)),
+        policy=mapper.train_policy,
+        deleting_at=parse_rfc3339(text(metadata, "deletionTimestamp")),
+        status=_seen_status(child(manifest, "status"), redactor),
+        document={key: value for key, value in document.items() if value},
+        recorded=recorded,
+        written_here=is_driven_here("TrainJob", manifest),
+        builder=mapper.builder,
+        recover=text(metadata, "annotations", RECOVER_ANNOTATION),
+    )
+
+
+def _patches(mapper: ObservationMapper, manifest: Manifest) -> str:
+    """Return the digest of the runtimePatches without the times that webhooks give them."""
+    patches = patches_of(manifest)
+    return digest(mapper.redaction_key, {"runtimePatches": patches}) if patches else ""
+
+
+def _seen_status(status: Manifest, redactor: Redactor) -> SeenTrainStatus:
+    return SeenTrainStatus(
+        conditions=tuple(_condition(item, redactor) for item in items(status, "conditions")),
+        jobs=_counts(items(status, "jobsStatus")),
+    )
+
+
+def _condition(item: Json, redactor: Redactor) -> Condition:
+    return Condition(
+        type=word(item, "type"),
+        is_true=text(item, "status") == "True",
+        reason=redactor.text(text(item, "reason"), REASON_CHARACTERS_MAX),
+        message=redactor.text(text(item, "message"), MESSAGE_CHARACTERS_MAX),
+        since=parse_rfc3339(text(item, "lastTransitionTime")) or EPOCH,
+    )
+
+
+def _counts(found: Json) -> tuple[JobCounts, ...]:
+    return tuple(
+        JobCounts(
+            name=word(item, "name"),
+            ready=number(item, "ready") or 0,
+            succeeded=number(item, "succeeded") or 0,
+            failed=number(item, "failed") or 0,
+            active=number(item, "active") or 0,
+            suspended=number(item, "suspended") or 0,
+        )
+        for item in items(found)
+    )
+
+
+def see_runtime(stream: StreamId, found: str, version: str, at: Instant) -> RuntimeSeen:
+    """Return the sighting of a job's runtime; `found` is its digest, empty if it is not there."""
+    mark = version or at.isoformat()
+    return RuntimeSeen(id=observation_id(stream, "runtime", found, mark), at=at, digest=found)
+
+
+def see_jobset(
+    mapper: ObservationMapper, job: CachedJob, manifest: Manifest, at: Instant
+) -> JobSetSeen:
+    """Return the sighting of a JobSet."""
+    metadata, redactor = child(manifest, "metadata"), job.redactor
+    uid, version = text(metadata, "uid"), text(metadata, "resourceVersion")
+    stream = job.identity.stream_id
+    added: tuple[Condition, ...] = ()
+    if mapper.train_policy.propagates:
+        added = tuple(
+            _redacted(item, redactor)
+            for item in contributed(mapper.plugins, job.manifest, manifest)
+        )
+    mark = hashlib.sha256(repr(added).encode()).hexdigest()[:8] if added else ""
+    return JobSetSeen(
+        id=observation_id(stream, "jobset", uid, version, mark),
+        at=at,
+        name=text(metadata, "name"),
+        uid=uid,
+        owned=trainjob_owner(manifest) == job.identity.uid,
+        generation=number(metadata, "generation") or 0,
+        suspend=child(manifest, "spec").get("suspend") is True,
+        restarts=number(manifest, "status", "restarts") or 0,
+        deleting=text(metadata, "deletionTimestamp") != "",
+        jobs=_counts(items(manifest, "status", "replicatedJobsStatus")),
+        end=_end(manifest, redactor),
+        contributed=added,
+        version=version,
+    )
+
+
+def _redacted(item: Condition, redactor: Redactor) -> Condition:
+    return Condition(
+        type=item.type,
+        is_true=item.is_true,
+        reason=item.reason,
+        message=redactor.text(item.message, MESSAGE_CHARACTERS_MAX),
+        since=item.since,
+        owner=item.owner,
+    )
+
+
+def _end(jobset: Manifest, redactor: Redactor) -> JobSetEnd | None:
+    """Return the end of a JobSet: by its conditions, of which Completed comes first."""
+    for kind, ours in (("Completed", COMPLETE), ("Failed", FAILED)):
+        for item in items(jobset, "status", "conditions"):
+            if text(item, "type") == kind and text(item, "status") == "True":
+                return JobSetEnd(
+                    completed=ours == COMPLETE,
+                    reason=redactor.text(text(item, "reason"), REASON_CHARACTERS_MAX),
+                    message=redactor.text(text(item, "message"), MESSAGE_CHARACTERS_MAX),
+                    ended_at=parse_rfc3339(text(item, "lastTransitionTime")) or EPOCH,
+                )
+    return None

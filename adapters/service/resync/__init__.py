@@ -1,0 +1,1 @@
+"""Looking at jobs anew: those that are held, given up, or gone unseen."""

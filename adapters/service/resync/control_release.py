@@ -1,0 +1,75 @@
+"""Where another controller was met: the jobs are let go, looked at anew and only recorded.
+
+What is kept of a job that is controlled says nothing of its status, which was this controller's
+own; so each is asked for once more.
+"""
+
+from dataclasses import dataclass
+
+from jobledger.adapters.service.control.control_policy import ControlPolicy
+from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.rayjob_handlers import JobListener
+from jobledger.adapters.service.watches.trainjob_handlers import TrainJobListener
+from jobledger.adapters.service.work.workers import Workers
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import ClusterError
+from jobledger.core.jobs.control.control_policy import ENDED
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster
+
+log = get_logger(__name__)
+
+PAUSE_SECONDS = 5.0
+"""Pause after a question that the API server did not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreshLook:
+    """A look at one job as it is now. Calling it is a task for the workers."""
+
+    cluster: Cluster
+    around: EventHandlers
+    clock: Clock
+    job: CachedJob
+
+    def __call__(self) -> float | None:
+        """Ask for the job and tell it; return the pause before the next try."""
+        identity, is_training = self.job.identity, self.job.kind == "TrainJob"
+        resource = TRAINJOBS if is_training else RAYJOBS
+        try:
+            found = self.cluster.get(resource, identity.namespace, identity.name)
+        except ClusterError as error:
+            log.warning("job_not_looked_at", job=identity.name, error=str(error))
+            return PAUSE_SECONDS
+        if found is not None:  # if it is gone, its watch tells
+            listener = TrainJobListener if is_training else JobListener
+            listener(self.around).seen(found, self.clock.now())
+        return None
+
+
+def let_go_of_refused(
+    cluster: Cluster, around: EventHandlers, clock: Clock, workers: Workers
+) -> None:
+    """Have every job looked at where another controller was met since the last call."""
+    for refusal in around.mapper.control_policy.take_new():
+        for job in around.live.jobs():
+            here = (job.kind, job.identity.namespace) == (refusal.kind, refusal.namespace)
+            if here and not job.recorded:
+                workers.submit(job.identity.stream_id, FreshLook(cluster, around, clock, job))
+
+
+def where_met(control_policy: ControlPolicy) -> list[str]:
+    """Return of which jobs another controller was met, each place with what showed it."""
+    return [
+        f"another controller is at work, so {one.kind}s in {one.namespace} are only recorded: "
+        f"{one.words}"
+        for one in control_policy.refusals()
+    ]
+
+
+def is_met_everywhere(control_policy: ControlPolicy, live: ObjectCache) -> bool:
+    """Return whether another controller was met, and no job that goes on is controlled here."""
+    if not control_policy.refusals():
+        return False
+    return all(job.recorded for job in live.jobs() if job.phase not in ENDED)

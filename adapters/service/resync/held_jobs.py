@@ -1,0 +1,126 @@
+"""Jobs that are held because the ledger is older than the cluster: looked at until it is clear.
+
+A look tells a job what its object shows now and what of it is there; the rules say whether that is
+enough to take it over (`core.rayjob.decide.on_lost_history`,
+`core.trainjob.decide.on_lost_history`). Nothing else is done for it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.adapters.service.observing.rayjob_observations import see_manifest
+from jobledger.adapters.service.observing.trainjob_observations import see_trainjob
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.rayjob_handlers import tell_children
+from jobledger.adapters.service.watches.trainjob_handlers import tell_jobsets
+from jobledger.adapters.service.work.slots import Slot, Slots
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.jobs.observations import Survey
+from jobledger.core.kinds import JobState
+from jobledger.core.ports.clock import Clock
+from jobledger.core.rayjob.observations.observations import ManifestSeen
+from jobledger.core.trainjob.observations import TrainJobSeen
+from jobledger.core.values.documents import text
+from jobledger.core.values.ids import StreamId, observation_id
+from jobledger.core.values.instants import Instant
+
+log = get_logger(__name__)
+
+EVERY_SECONDS = 1.0
+"""How often it is seen whether anything has changed about a job that is held."""
+
+NAMED_MAX = 5
+"""So many jobs are named in a sentence."""
+
+
+class Holding:
+    """Knows which jobs are held, and tells each of what has changed. The turn's thread only."""
+
+    def __init__(self, around: EventHandlers, slots: Slots, clock: Clock, metrics: Metrics) -> None:
+        self._around = around
+        self._slots = slots
+        self._clock = clock
+        self._metrics = metrics
+        self._not_before = 0.0
+        self._told: dict[StreamId, tuple[object, ...]] = {}
+        self._names: tuple[str, ...] = ()
+
+    def words(self) -> list[str]:
+        """Return that jobs are held, in a sentence; empty if none is. Called from any thread."""
+        names = self._names
+        if not names:
+            return []
+        more = ", …" if len(names) > NAMED_MAX else ""
+        told = ", ".join(names[:NAMED_MAX]) + more
+        held = "job is held" if len(names) == 1 else "jobs are held"
+        return [f"{len(names)} {held}, for the ledger is older than the cluster: {told}"]
+
+    def go_on(self, told: set[StreamId]) -> None:
+        """Look at the jobs that are held if anything has changed, and take those told of."""
+        set_back = frozenset(told)
+        told -= set_back
+        now = self._clock.monotonic()
+        if now < self._not_before and not set_back:
+            return
+        self._not_before = now + EVERY_SECONDS
+        held = [slot for slot in self._slots if is_held(slot.view.state)]
+        self._note(held)
+        for slot in held:
+            identity = slot.view.state.identity
+            job = self._around.live.job(identity.uid) if identity is not None else None
+            if job is not None and slot.stream_id not in set_back:
+                self._look(job, slot)
+        for job in self._around.live.jobs() if set_back else ():
+            if job.identity.stream_id in set_back:
+                self._look(job, self._slots.held(job.identity.stream_id))
+
+    def _note(self, held: list[Slot]) -> None:
+        identities = [slot.view.state.identity for slot in held]
+        self._names = tuple(f"{one.namespace}/{one.name}" for one in identities if one is not None)
+        self._metrics.behind_jobs.set(len(held))
+        there = {slot.stream_id for slot in held}
+        self._told = {stream: seen for stream, seen in self._told.items() if stream in there}
+
+    def _look(self, job: CachedJob, slot: Slot | None) -> None:
+        """Tell a job what is there now, unless it was told just that already."""
+        stream = job.identity.stream_id
+        version = slot.tail.version if slot is not None else 0
+        there = tuple(sorted(_there(self._around, job)))
+        seen = (job.version, there, version)
+        if self._told.get(stream) == seen:
+            return
+        self._told[stream] = seen
+        survey(self._around, job, Survey(there=there), str(version), self._clock.now())
+
+
+def is_held(state: JobState) -> bool:
+    """Return whether a job is held because the ledger is older than the cluster."""
+    return state.recorded is not None and state.recorded.behind
+
+
+def survey(around: EventHandlers, job: CachedJob, there: Survey, mark: str, at: Instant) -> None:
+    """Tell a job what its object shows and what of it is there, and then of each."""
+    stream = job.identity.stream_id
+    with around.telling:
+        sighting = _seen(around, job, at)
+        marks = (job.version, *there.there, mark)
+        told = replace(sighting, id=observation_id(stream, "survey", *marks), survey=there)
+        around.inbox.put(stream, told)
+        if job.kind == "TrainJob":
+            tell_jobsets(around, job, at, str(told.id))
+        else:
+            tell_children(around, job, at, str(told.id))
+
+
+def _seen(around: EventHandlers, job: CachedJob, at: Instant) -> ManifestSeen | TrainJobSeen:
+    see = see_trainjob if job.kind == "TrainJob" else see_manifest
+    return see(around.mapper, job.identity, job.newest, job.redactor, at)
+
+
+def _there(around: EventHandlers, job: CachedJob) -> Iterator[str]:
+    kind = "JobSet" if job.kind == "TrainJob" else "RayCluster"
+    for item in around.live.children_of(kind, job):
+        if not text(item.manifest, "metadata", "deletionTimestamp"):
+            yield item.name

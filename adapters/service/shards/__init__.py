@@ -1,0 +1,1 @@
+"""Which shards this replica holds, and how far it trusts its leases."""

@@ -1,0 +1,60 @@
+"""Whether what a process goes by is still in the log: it may have been set back under it."""
+
+import threading
+
+from jobledger.core.log.recording import Tail
+from jobledger.core.ports.event_store import EventStore
+from jobledger.core.values.ids import StreamId
+
+
+class Footing:
+    """Whether what this process goes by is still in the log.
+
+    A ledger that was set back (a replica was promoted, a backup restored, while this process went
+    on) has lost the newest events, and may have got others since. So each stream that was appended
+    to since the last look is looked at: as long as all of them still have these ends, what was
+    appended before them is there as well. One thread notes, another looks.
+    """
+
+    def __init__(self, store: EventStore) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._ends: dict[StreamId, Tail] = {}
+        """Where streams ended that were not looked at since, and the newest that was."""
+
+    def appended(self, tail: Tail) -> None:
+        """Take note of what was appended."""
+        with self._lock:
+            self._ends.pop(tail.stream_id, None)
+            self._ends[tail.stream_id] = tail
+
+    def has_read(self) -> None:
+        """Take note that jobs were read from the log as it is now; raises as the store."""
+        newest = self._store.read_after(self._store.last_position() - 1, 1)
+        if newest:
+            last = newest[0].record
+            self.appended(Tail(stream_id=last.stream_id, version=last.version, chain=last.chain))
+
+    def is_lost(self) -> bool:
+        """Return whether the log lacks what it had; raises as the store.
+
+        It may also have gone into an archive: then all is read anew for nothing.
+        """
+        with self._lock:
+            ends = list(self._ends.values())
+        if not all(self._is_there(end) for end in ends):
+            return True
+        with self._lock:
+            for end in ends[:-1]:
+                if self._ends.get(end.stream_id) is end:
+                    del self._ends[end.stream_id]
+        return False
+
+    def _is_there(self, end: Tail) -> bool:
+        found = self._store.read_stream(end.stream_id, after_version=end.version - 1)
+        return bool(found) and found[0].record.chain == end.chain
+
+    def forget(self) -> None:
+        """Stand on nothing, until something is read again."""
+        with self._lock:
+            self._ends.clear()

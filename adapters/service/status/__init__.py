@@ -1,0 +1,1 @@
+"""Writing `.status` and Kubernetes Events."""

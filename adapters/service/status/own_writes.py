@@ -1,0 +1,78 @@
+"""Whether the status that a job shows is one that was written here.
+
+What the object says of its writers (`managedFields`) its author can forge, the status itself not.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+
+from jobledger.adapters.service.observing.rayjob_observations import identify
+from jobledger.adapters.service.status.drift import fingerprint
+from jobledger.adapters.service.status.writer_by_kind import FACES
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.catalogue import read_event
+from jobledger.core.errors import JobledgerError
+from jobledger.core.jobs.events import StatusPublished
+from jobledger.core.log.chain import data_sha
+from jobledger.core.ports.event_store import EventStore
+from jobledger.core.values.documents import Manifest, child
+from jobledger.core.values.ids import StreamId
+
+log = get_logger(__name__)
+
+REMEMBERED_MAX = 10_000
+"""Answers of the log that are kept, so that an author who writes again and again costs no more."""
+
+
+class OwnWrites:
+    """Recognises statuses that were written here, also by an earlier run. Safe from any thread."""
+
+    def __init__(
+        self,
+        cluster: str,
+        store: EventStore,
+        is_known: Callable[[StreamId, Manifest], bool] = lambda *_: False,
+    ) -> None:
+        """Take the cluster's name, the log, and who knows what this run has written."""
+        self._cluster, self._store = cluster, store
+        self._is_known = is_known
+        self._lock = threading.Lock()
+        self._answers: OrderedDict[StreamId, tuple[bytes, bool]] = OrderedDict()
+
+    def recognise(self, kind: str, manifest: Manifest) -> bool:
+        """Return whether the status that an object shows was written here last.
+
+        Asked only where the object names another as its last writer. Without an answer of the log
+        it counts as foreign: two controllers must not work on one job.
+        """
+        stream = identify(self._cluster, manifest).stream_id
+        status = child(manifest, "status")
+        if self._is_known(stream, status):
+            return True
+        mark = fingerprint(status)
+        with self._lock:
+            found = self._answers.get(stream)
+        if found is not None and found[0] == mark:
+            return found[1]
+        try:
+            answer = self._is_in_log(kind, stream, status)
+        except JobledgerError as error:
+            log.warning("status_not_recognised", stream=str(stream), error=str(error))
+            return False
+        with self._lock:
+            self._answers[stream] = mark, answer
+            self._answers.move_to_end(stream)
+            if len(self._answers) > REMEMBERED_MAX:
+                self._answers.popitem(last=False)
+        return answer
+
+    def _is_in_log(self, kind: str, stream: StreamId, status: Manifest) -> bool:
+        """Return whether the log says that this status was the last that was published."""
+        fields = FACES[kind].fields
+        mark = data_sha({name: value for name, value in status.items() if name in fields}).hex()
+        for stored in reversed(self._store.read_stream(stream)):
+            if stored.record.type == "StatusPublished":
+                event = read_event(stored.record)
+                return isinstance(event, StatusPublished) and event.status_sha == mark
+        return False

@@ -1,0 +1,30 @@
+"""Whether a job's object already shows a status, so that it need not be written."""
+
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.adapters.service.status.writer_by_kind import StatusFormat
+from jobledger.core.jobs.control.control_policy import ended_at, forbids_start, has_ended
+from jobledger.core.jobs.control.status_writers import other_controller
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.instants import Instant
+
+
+def shows(status_format: StatusFormat, job: CachedJob, status: Manifest, now: Instant) -> bool:
+    """Return whether an object already shows a status: after a start most do.
+
+    Asked of the object as the watch last told it whole; later versions are not kept. What another
+    controller wrote last is written once more here, so that every later start sees who took over.
+    """
+    manifest = job.manifest
+    if text(manifest, "metadata", "resourceVersion") != job.version:
+        return False
+    if forbids_start(
+        other_controller(job.kind, manifest, now),
+        has_ended=has_ended(job.kind, manifest),
+        is_named=False,
+        take_over=False,
+        now=now,
+        ended_at=ended_at(job.kind, manifest),
+    ):
+        return False
+    shown = child(manifest, "status")
+    return all(shown.get(name) == status.get(name) for name in status_format.fields)

@@ -1,0 +1,393 @@
+"""Writing `.status`: level-triggered, newest state first, no phase that users wait for left out.
+
+States that follow each other go out as one write if they are of the same phase. A write is made
+only if the status differs from the last one written; what an older CRD prunes is noticed in the
+answer and not sent again. A refusal is final only once the watch says that the object is gone:
+until then it is tried again, because what an API server answers while it restarts means nothing.
+
+Each write names the resourceVersion it is made for. So one that was held up on its way cannot undo
+a newer one, and none reaches another object of the same name: an API server takes no notice of the
+UID in what is applied to a status.
+"""
+
+import functools
+import itertools
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.adapters.service.status.drift import Ends, Kept
+from jobledger.adapters.service.status.pruning import patch_of_leftovers
+from jobledger.adapters.service.status.shown import shows
+from jobledger.adapters.service.status.writer_by_kind import FACES, StatusFormat
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.service.work.workers import Task
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.errors import ClusterError, ObjectChanged, RequestInvalid, RequestThrottled
+from jobledger.core.jobs.control.status_writers import OUR_MANAGER
+from jobledger.core.jobs.observations import StatusWritten
+from jobledger.core.log.chain import canonical, data_sha
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.cluster import Cluster
+from jobledger.core.rayjob.observations.observations import JobIdentity
+from jobledger.core.values.documents import Json, Manifest, child, text
+from jobledger.core.values.ids import StreamId, observation_id
+
+log = get_logger(__name__)
+
+FIELD_MANAGER = OUR_MANAGER
+PROGRESS_DELAY_SECONDS = 1.0
+"""How long mere progress within a phase waits to go out with another change."""
+ENDED_DELAY_SECONDS = 0.2
+"""How long the end of a Ray job does: its submitter mostly ends with it, and the phase follows."""
+
+PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 0.25, 30.0
+CONFLICT_PAUSE_SECONDS = 0.02
+"""Pause after a conflict, at first: the watch tells of the newer version within moments."""
+LEASE_PAUSE_SECONDS = 1.0
+"""Pause while this process does not trust its lease, or has met another controller."""
+
+
+@dataclass(slots=True)
+class _Outbox:
+    """What is still to be written for one job."""
+
+    identity: JobIdentity
+    status_format: StatusFormat = FACES["RayJob"]
+    waiting: deque[Manifest] = field(default_factory=deque)
+    not_before: float = 0.0
+    """Monotonic instant before which the last of them, mere progress, need not be written."""
+    offered: Manifest | None = None
+    """The newest status that was offered."""
+    shown: Manifest | None = None
+    """The last status written by this process."""
+    written: bytes = b""
+    """Its canonical form; empty: it is to be written, whatever it is."""
+    kept: Kept = field(default_factory=Kept)
+    failures: int = 0
+    task: int = 0
+    """Number of the task that is under way; 0: none."""
+    resting: bool = False
+    """Whether that task waits for `not_before`."""
+    retired: bool = False
+    """Whether it is to be dropped once nothing waits in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """Keeps the outboxes. `offer` is called by the turn, what it returns by the workers."""
+
+    cluster: Cluster
+    live: ObjectCache
+    inbox: Inbox
+    clock: Clock
+    metrics: Metrics
+    may_act: Callable[[StreamId], bool]
+    is_refused: Callable[[str, str], bool] = lambda *_: False
+    """Whether another controller was met among the jobs of a kind in a namespace."""
+    outboxes: dict[StreamId, _Outbox] = field(default_factory=dict)
+    ends: Ends = field(default_factory=Ends)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def offer(
+        self, identity: JobIdentity, statuses: list[Manifest], kind: str = "RayJob"
+    ) -> Task | None:
+        """Take statuses to be written, in order; return a task for the workers that does it.
+
+        None, if nothing is to be written or an earlier task will do: it is under way, or waits
+        after a failure.
+        """
+        with self.lock:
+            box = self._box(identity, kind)
+            box.retired = False
+            rests_until = box.not_before if box.resting else 0.0
+            for status in statuses:
+                self._time(box, status)
+                last = box.waiting[-1] if box.waiting else None
+                if last is not None and self._may_skip(box, last, status):
+                    box.waiting.pop()
+                box.waiting.append(status)
+            self._drop_written(box)
+            in_haste = box.not_before < rests_until
+            if not box.waiting or (box.task and not in_haste):
+                return None
+            box.task, box.resting = next(self.numbers), False  # one that rests is not waited for
+            return functools.partial(self._publish, identity.stream_id, box.task)
+
+    def _box(self, identity: JobIdentity, kind: str) -> _Outbox:
+        box = self.outboxes.get(identity.stream_id)
+        if box is None:
+            kept = self.ends.take_out(identity.stream_id)
+            box = self.outboxes[identity.stream_id] = _Outbox(identity, FACES[kind], kept=kept)
+        return box
+
+    def seen(self, stream: StreamId, version: str, status: Manifest) -> Task | None:
+        """Take note of a version that others may have made.
+
+        Returns a task for the workers that writes the status anew, if they have changed it.
+        """
+        with self.lock:
+            box = self.outboxes.get(stream)
+            if box is None:
+                self.ends.see(stream, version, status, self.clock.monotonic())
+                return None
+            box.kept.see(version, status)
+            if box.task or not self._written_anew(box):  # what is under way looks when it is done
+                return None
+            box.task = next(self.numbers)
+            return functools.partial(self._publish, stream, box.task)
+
+    def is_own(self, stream: StreamId, status: Manifest) -> bool:
+        """Return whether this run has written a status, or is just about to."""
+        with self.lock:
+            box = self.outboxes.get(stream)
+            return box.kept.is_own(status) if box else self.ends.is_own(stream, status)
+
+    def take_overwritten(self) -> list[StreamId]:
+        """Take the jobs without an outbox whose status is to be looked at, and may be now."""
+        with self.lock:
+            return self.ends.take_due(self.clock.monotonic())
+
+    def give_back(self, streams: Iterable[StreamId]) -> None:
+        """Let jobs that were taken be looked at later: it was not possible now."""
+        with self.lock:
+            self.ends.give_back(streams, self.clock.monotonic())
+
+    def _written_anew(self, box: _Outbox) -> bool:
+        """Let the newest status wait to be written again, if others have changed it."""
+        if box.offered is None or box.waiting or not box.kept.is_overwritten():
+            return False
+        now = self.clock.monotonic()
+        box.not_before = now + box.kept.pause(now)
+        box.waiting.append(box.offered)
+        box.written, box.shown = b"", None
+        self.metrics.status_writes.labels("overwritten").inc()
+        log.warning("status_overwritten", job=f"{box.identity.namespace}/{box.identity.name}")
+        return True
+
+    def _may_skip(self, box: _Outbox, last: Manifest, status: Manifest) -> bool:
+        """Return whether `last` need not be written, because `status` comes right after it.
+
+        It is of the same phase, or differs from what users see by mere progress only. What users
+        see is no measure for it while another waits before it.
+        """
+        if box.status_format.milestone(last) in ("", box.status_format.milestone(status)):
+            return True
+        if len(box.waiting) > 1:
+            return False
+        shown = box.shown if not box.failures else None
+        return shown is not None and _without_progress(shown) == _without_progress(last)
+
+    def _drop_written(self, box: _Outbox) -> None:
+        """Drop what is there already; after a failure nobody knows what is."""
+        while box.waiting and not box.failures and canonical(box.waiting[0]) == box.written:
+            box.waiting.popleft()
+
+    def _early(self, box: _Outbox) -> float:
+        """Return for how many seconds mere progress may still wait for company."""
+        early = box.not_before - self.clock.monotonic()
+        return early if len(box.waiting) == 1 and early > 0 else 0.0
+
+    def _time(self, box: _Outbox, status: Manifest) -> None:
+        """Let mere progress wait a moment for company; the end of the Ray job, a shorter one."""
+        delay = ENDED_DELAY_SECONDS if _has_ended(status) else PROGRESS_DELAY_SECONDS
+        until = self.clock.monotonic() + delay
+        if box.offered is None or _without_progress(box.offered) != _without_progress(status):
+            box.not_before = 0.0
+        else:
+            box.not_before = min(box.not_before, until) if box.waiting else until
+        box.offered = status
+
+    def forget(self, stream: StreamId) -> None:
+        """Drop all that is known of a job that is gone, or somebody else's now."""
+        with self.lock:
+            self.outboxes.pop(stream, None)
+            self.ends.forget(stream)
+
+    def retire(self, stream: StreamId) -> None:
+        """Drop the outbox of a job in which nothing is left to do, once it is empty."""
+        with self.lock:
+            box = self.outboxes.get(stream)
+            if box is not None:
+                box.retired = True
+                self._drop_if_done(box)
+
+    def streams(self) -> list[StreamId]:
+        """Return the jobs that have an outbox."""
+        with self.lock:
+            return list(self.outboxes)
+
+    def remembered(self) -> list[StreamId]:
+        """Return all jobs of which anything is known here."""
+        with self.lock:
+            return [*self.outboxes, *self.ends.streams()]
+
+    def _publish(self, stream: StreamId, task: int) -> float | None:
+        """Write what waits; return the pause before another try, or None if nothing is left."""
+        while True:
+            with self.lock:
+                box = self.outboxes.get(stream)
+                if box is None or box.task != task:
+                    return None
+                self._drop_written(box)
+                if not box.waiting and not self._written_anew(box):
+                    box.task = 0
+                    self._drop_if_done(box)
+                    return None
+                early = self._early(box)
+                box.resting = early > 0
+                if box.resting:
+                    return early
+                status = box.waiting[0]
+            where = box.status_format.resource.kind, box.identity.namespace
+            if not self.may_act(stream) or self.is_refused(*where):
+                return LEASE_PAUSE_SECONDS
+            pause = self._write(box, status)
+            if pause is not None:
+                return pause
+
+    def _drop_if_done(self, box: _Outbox) -> None:
+        stream = box.identity.stream_id
+        if box.retired and not box.waiting and self.outboxes.get(stream) is box:
+            del self.outboxes[stream]
+            self.ends.put(stream, box.kept)
+
+    def _write(self, box: _Outbox, status: Manifest) -> float | None:
+        job = self.live.job(box.identity.uid)
+        if job is None:
+            self._over(box, "object_gone")
+            return None
+        is_known = not box.failures and not box.kept.is_overwritten()
+        meant = canonical(status)
+        if not box.written and is_known and shows(box.status_format, job, status, self.clock.now()):
+            self._note_written(box, status)
+            box.kept.note(job.version, status, meant)
+            return None
+        if not box.written and is_known and box.kept.holds(meant):
+            self._note_written(box, status)  # an older CRD kept a part of it, and still does
+            return None
+        try:
+            answer = self._apply(box, job, status)
+        except RequestInvalid as error:
+            return None if self._passed_over(box, status) else self._failed(box, error)
+        except ClusterError as error:
+            return self._failed(box, error)
+        except Exception as error:  # a bug of ours must not end the writing of this status for good
+            log.exception("status_broken", stream=str(box.identity.stream_id))
+            return self._failed(box, error)
+        self.metrics.status_writes.labels("written").inc()
+        version = text(answer, "metadata", "resourceVersion")
+        self.live.note_version(box.identity.uid, version)
+        with self.lock:
+            box.kept.note(version, child(answer, "status"), meant)
+        self._note_written(box, status)
+        written = StatusWritten(
+            id=observation_id(box.identity.stream_id, "status written", version),
+            at=self.clock.now(),
+            phase=box.status_format.words(status),
+            resource_version=version,
+            status_sha=data_sha(status).hex(),
+        )
+        self.inbox.put(box.identity.stream_id, written)
+        return None
+
+    def _note_written(self, box: _Outbox, status: Manifest) -> None:
+        with self.lock:
+            box.shown, box.written, box.failures = status, canonical(status), 0
+            if box.waiting and box.waiting[0] is status:
+                box.waiting.popleft()
+
+    def _apply(self, box: _Outbox, job: CachedJob, status: Manifest) -> Manifest:
+        """Apply the status to the version that is known.
+
+        Fields of other writers that should be empty are then cleared by a patch.
+        """
+        with self.lock:
+            box.kept.sends(status)
+        identity = box.identity
+        metadata: dict[str, Json] = {
+            "name": identity.name,
+            "namespace": identity.namespace,
+            "uid": identity.uid,
+            "resourceVersion": job.version,
+        }
+        resource = box.status_format.resource
+        if box.status_format.is_merged:
+            merged: dict[str, Json] = {
+                "metadata": {"resourceVersion": job.version},
+                "status": status,
+            }
+            return self.cluster.merge_patch(
+                resource, identity.namespace, identity.name, merged, subresource="status"
+            )
+        manifest: dict[str, Json] = {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": metadata,
+            "status": status,
+        }
+        answer = self.cluster.apply(
+            resource, manifest, field_manager=FIELD_MANAGER, subresource="status", force=True
+        )
+        shown = {
+            key: value
+            for key, value in child(answer, "status").items()
+            if key in box.status_format.fields
+        }
+        left = patch_of_leftovers(shown, status)
+        if not left:
+            return answer
+        with self.lock:
+            box.kept.sends(child(answer, "status"))
+        version = text(answer, "metadata", "resourceVersion")
+        self.live.note_version(identity.uid, version)
+        patch: dict[str, Json] = {"metadata": {"resourceVersion": version}, "status": left}
+        return self.cluster.merge_patch(
+            resource, identity.namespace, identity.name, patch, subresource="status"
+        )
+
+    def _passed_over(self, box: _Outbox, status: Manifest) -> bool:
+        """Drop a status that the API server will never take, if a newer one waits behind it."""
+        with self.lock:
+            if len(box.waiting) < 2 or box.waiting[0] is not status:  # noqa: PLR2004 a newer one
+                return False
+            box.waiting.popleft()
+        self.metrics.status_writes.labels("refused").inc()
+        return True
+
+    def _failed(self, box: _Outbox, error: Exception) -> float:
+        self.metrics.status_writes.labels("failed").inc()
+        box.failures += 1
+        log.warning(
+            "status_not_written",
+            job=f"{box.identity.namespace}/{box.identity.name}",
+            error=str(error),
+            failures=box.failures,
+        )
+        first = CONFLICT_PAUSE_SECONDS if isinstance(error, ObjectChanged) else PAUSE_FIRST_SECONDS
+        pause = min(first * (1 << min(box.failures, 16)), PAUSE_MAX_SECONDS)
+        if isinstance(error, RequestThrottled) and error.retry_after_seconds is not None:
+            return max(pause, error.retry_after_seconds)
+        return pause
+
+    def _over(self, box: _Outbox, outcome: str) -> None:
+        self.metrics.status_writes.labels(outcome).inc()
+        with self.lock:
+            box.waiting.clear()
+
+
+_PROGRESS = frozenset({"rayClusterStatus", "jobStatus", "rayJobInfo", "message"})
+"""What may change again and again while a phase lasts; nobody acts on it."""
+
+
+def _without_progress(status: Manifest) -> dict[str, Json]:
+    """Return what users must see at once."""
+    return {key: value for key, value in status.items() if key not in _PROGRESS}
+
+
+def _has_ended(status: Manifest) -> bool:
+    return text(status, "jobStatus") not in ("", "PENDING", "RUNNING")

@@ -1,0 +1,1 @@
+"""What the watches report, turned into observations of the jobs concerned."""

@@ -1,0 +1,45 @@
+"""A fresh look at a TrainJob's JobSet before its deadline is judged.
+
+After a pause of the controller the world has moved on, and a watch may lag: a job whose JobSet has
+completed has completed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.trainjob_handlers import BelongingListener
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import ClusterError
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.cluster import JOBSETS, Cluster
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class JobSetLook:
+    """Asks for the JobSet, tells it, then goes on. Calling it is a question."""
+
+    cluster: Cluster
+    around: EventHandlers
+    clock: Clock
+    identity: JobIdentity
+    then: Callable[[], None]
+
+    def __call__(self) -> bool:
+        """Look once; return whether there was an answer.
+
+        Where there is none, nothing could be deleted either.
+        """
+        identity = self.identity
+        try:
+            found = self.cluster.get(JOBSETS, identity.namespace, identity.name)
+        except ClusterError as error:
+            log.warning("jobset_not_looked_at", name=identity.name, error=str(error))
+            return False
+        if found is not None:  # told as the watch would, so that it is not undone by older news
+            BelongingListener(self.around, JOBSETS.kind).seen(found, self.clock.now())
+        self.then()
+        return True

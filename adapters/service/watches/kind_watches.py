@@ -1,0 +1,237 @@
+"""Which watches run: those of every kind of job that is served, and of what plugins look at."""
+
+import threading
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.watched_kinds import (
+    WATCHED,
+    WatchedKind,
+    is_served,
+    watched_for,
+)
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import ClusterError, RequestForbidden
+from jobledger.core.ports.cluster import Cluster, Resource, Subscription, Watches
+
+log = get_logger(__name__)
+
+ASK_AGAIN_SECONDS, ASK_AGAIN_SECONDS_MAX = 1.0, 10.0
+"""Pauses after an API server did not tell which kinds it serves: they double."""
+
+
+class SyncedKinds:
+    """Which kinds have been listed completely, in every namespace that is watched."""
+
+    def __init__(self, lists_per_kind: int, job_kinds: tuple[str, ...] = ("RayJob",)) -> None:
+        self._lock = threading.Lock()
+        self._lists_per_kind = lists_per_kind
+        self._expected: dict[str, int] = {}
+        """Kind -> how many watches list it."""
+        self._listed: dict[str, set[int]] = {}
+        """Kind -> which of them have; a watch may list again before another has listed at all."""
+        self.all = threading.Event()
+        """Set while all that is watched has been listed."""
+        if len(job_kinds) == 1:
+            self.expect(WATCHED[job_kinds[0]])  # of several, those that are served
+
+    def expect(self, kinds: Iterable[WatchedKind]) -> None:
+        """Take note of kinds that are watched from now on."""
+        with self._lock:
+            for kind in kinds:
+                self._expected[kind.name] = 1 if kind.is_cluster_wide else self._lists_per_kind
+                self._listed[kind.name] = set()
+            self.all.clear()
+
+    def note(self, kind: str, watch: int = 0) -> None:
+        """Take note of one complete list of a kind, by which of its watches (one per namespace)."""
+        with self._lock:
+            self._listed[kind].add(watch)
+            if all(self._is_listed(name) for name in self._expected):
+                self.all.set()
+
+    def missing(self) -> list[str]:
+        """Return the kinds that are not listed yet."""
+        with self._lock:
+            return sorted(kind for kind in self._expected if not self._is_listed(kind))
+
+    def has_listed(self, job_kind: str) -> bool:
+        """Return whether all that is watched for a kind of job has been listed."""
+        with self._lock:
+            return all(self._is_listed(kind.name) for kind in WATCHED[job_kind])
+
+    def _is_listed(self, kind: str) -> bool:
+        return kind in self._expected and len(self._listed[kind]) >= self._expected[kind]
+
+
+class KindWatches:
+    """Starts the watches, and stops them."""
+
+    def __init__(  # noqa: PLR0913 what watching needs
+        self,
+        *,
+        cluster: Cluster,
+        watches: Watches,
+        around: EventHandlers,
+        synced: SyncedKinds,
+        namespaces: tuple[str, ...],
+        job_kinds: tuple[str, ...],
+        stopping: threading.Event,
+    ) -> None:
+        self._cluster, self._watches = cluster, watches
+        self._around, self._synced = around, synced
+        self._namespaces, self._stopping = namespaces, stopping
+        self._job_kinds = job_kinds
+        self._unwatched = list(job_kinds)
+        """Kinds of job that are not watched: the API server does not know them (yet)."""
+        self._optional: list[tuple[str, WatchedKind]] = []
+        """What would be watched for a kind of job that is, and is not served (yet)."""
+        self._forbidden: set[Resource] = set()
+        """Kinds of which was said that they may not be listed."""
+        self._subscriptions: list[Subscription] = []
+        self._lock = threading.Lock()
+        self._trouble = ""
+        """The latest error in asking which kinds are served."""
+        self._pause = ASK_AGAIN_SECONDS
+        self.is_settled = False
+        """Whether it is known which kinds of job are served now."""
+
+    def start(self) -> None:
+        """Start the watches of the only kind of job; which of several are served is asked first."""
+        if len(self._job_kinds) > 1:
+            return
+        with self._lock:
+            (only,) = self._job_kinds
+            self._unwatched.clear()
+            self._watch(self._take_up(only))
+            self.is_settled = not self._optional
+
+    def waits_for(self) -> list[str]:
+        """Return what has to be there before any job can be worked on; empty if it is."""
+        if not self.is_settled:
+            return [f"no list of {kind} objects yet" for kind in self._unwatched]
+        if len(self._unwatched) < len(self._job_kinds):
+            return []
+        kinds = ", ".join(self._job_kinds)
+        return [f"none of the kinds of job is served, or may be listed: {kinds}"]
+
+    def troubles(self) -> list[str]:
+        """Return why it is not known which kinds are served; empty if it is."""
+        return [self._trouble] if self._trouble and not self.is_settled else []
+
+    def stop(self) -> None:
+        """End all watches."""
+        with self._lock:
+            for subscription in self._subscriptions:
+                subscription.stop()
+
+    def ask_once(self) -> None:
+        """Ask which other kinds are served, unless that was answered before."""
+        if not self.is_settled and not self._stopping.is_set():
+            self.ask()
+
+    def ask_for_unwatched(self) -> None:
+        """Carry out the duty of asking for kinds of job that are not served, or may not be listed.
+
+        A right that comes late is found as soon as a watch would have found it.
+        """
+        if self.is_settled and self._unwatched and not self._stopping.is_set():
+            self.ask()
+
+    def ask(self) -> None:
+        """Start the watches of kinds that the API server knows by now.
+
+        A definition that is installed later is found later. Where the API server does not answer,
+        nothing is known, and it is asked again.
+        """
+        try:
+            for job_kind in list(self._unwatched):
+                self._ask_for(job_kind)
+            for job_kind, kind in list(self._optional):
+                self._ask_for_more(job_kind, kind)
+        except ClusterError as error:
+            self._trouble = str(error)
+            log.warning("kinds_unclear", error=self._trouble)
+            self._stopping.wait(self._pause)
+            self._pause = min(2 * self._pause, ASK_AGAIN_SECONDS_MAX)
+            return
+        self._pause = ASK_AGAIN_SECONDS
+        self.is_settled = True
+
+    def _ask_for(self, job_kind: str) -> None:
+        if not all(self._is_served(job_kind, kind) for kind in WATCHED[job_kind]):
+            return
+        with self._lock:
+            if job_kind not in self._unwatched or self._stopping.is_set():
+                return
+            self._unwatched.remove(job_kind)
+            found = self._take_up(job_kind)
+            self._synced.expect(found)
+            self._watch(found)
+        log.info("kind_watched", kind=job_kind)
+
+    def _ask_for_more(self, job_kind: str, kind: WatchedKind) -> None:
+        if not self._is_served(job_kind, kind):
+            return
+        with self._lock:
+            if (job_kind, kind) not in self._optional or self._stopping.is_set():
+                return
+            self._optional.remove((job_kind, kind))
+            self._synced.expect([kind])
+            self._watch([kind])
+        log.info("kind_watched", kind=kind.name)
+
+    def _take_up(self, job_kind: str) -> tuple[WatchedKind, ...]:
+        """Return what has to be watched for a kind of job; note what would be, if it is served."""
+        more = watched_for(job_kind, self._around.mapper.plugins)
+        self._optional += [(job_kind, kind) for kind in more if kind.is_optional]
+        return WATCHED[job_kind]
+
+    def _is_served(self, job_kind: str, kind: WatchedKind) -> bool:
+        """Return whether a kind may be watched, asked for exactly where it would be watched.
+
+        A right in one namespace says nothing of others.
+        """
+        told = partial(self._tell_forbidden, job_kind, kind)
+        return all(
+            is_served(self._cluster, kind.resource, place, told) for place in self._places(kind)
+        )
+
+    def _places(self, kind: WatchedKind) -> tuple[str, ...]:
+        """Return the namespaces in which a kind is watched; `""` is all of them in one watch."""
+        return ("",) if kind.is_cluster_wide else self._namespaces or ("",)
+
+    def _tell_forbidden(
+        self, job_kind: str, kind: WatchedKind, resource: Resource, error: RequestForbidden
+    ) -> None:
+        """Say once that a kind may not be listed; it is asked for again and again."""
+        if resource in self._forbidden:
+            return
+        self._forbidden.add(resource)
+        remedy = (
+            f"{job_kind}s are left alone until it may: give it the part of ops/rbac.yaml for them, "
+            f"or leave {job_kind} out of JOBLEDGER_JOB_KINDS"
+        )
+        if kind.is_optional:
+            remedy = (
+                f"{job_kind}s can do without: what somebody deletes is made again with the next "
+                "apply. Where it is used, give it the part of ops/rbac.yaml for it"
+            )
+        log.warning("kind_forbidden", kind=kind.name, error=str(error), remedy=remedy)
+
+    def _watch(self, kinds: Iterable[WatchedKind]) -> None:
+        for kind in kinds:
+            for number, namespace in enumerate(self._places(kind)):
+                told = partial(_note, self._synced, kind, number)
+                listener = kind.listener(replace(self._around, synced=told))
+                subscription = self._watches.watch(
+                    kind.resource, listener, namespace=namespace, selector=kind.selector
+                )
+                self._subscriptions.append(subscription)
+
+
+def _note(synced: SyncedKinds, kind: WatchedKind, watch: int, _: str) -> None:
+    """Take note of a complete list under the name of the watch, whatever the listener says."""
+    synced.note(kind.name, watch)

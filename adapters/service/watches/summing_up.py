@@ -1,0 +1,21 @@
+"""What is told to the log as a sum, every few seconds: looks without news, and reports."""
+
+from datetime import timedelta
+
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.work.slots import Slots
+from jobledger.core.values.instants import Instant
+
+CONFIRMATIONS_EVERY = timedelta(minutes=3)
+"""The latest that unchanged observations of a job are summed up in the log."""
+
+
+def sum_up(around: EventHandlers, slots: Slots, at: Instant) -> None:
+    """Tell jobs what was seen unchanged for a while, and what their Pods reported meanwhile."""
+    for stream in around.confirmations.older_than(at - CONFIRMATIONS_EVERY):
+        total = around.confirmations.take(stream)
+        if total is not None and slots.held(stream) is not None:
+            around.inbox.put(stream, total)
+    for stream, seen in around.progress.due(at):
+        if around.concerns_us(stream):
+            around.inbox.put(stream, seen)

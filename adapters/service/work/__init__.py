@@ -1,0 +1,1 @@
+"""What waits for its turn, and the threads that take it."""

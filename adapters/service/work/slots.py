@@ -1,0 +1,198 @@
+"""What the service holds of the jobs it works on: their views and where their streams end.
+
+Only jobs in which something is left to do are held; of the others a glance is kept, so that a
+relist of many
+finished jobs reads nothing from the log.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.catalogue import read_event
+from jobledger.core.kinds import JobState, is_open
+from jobledger.core.log.chain import GENESIS
+from jobledger.core.log.envelope import StoredEvent
+from jobledger.core.log.recording import Tail
+from jobledger.core.ports.event_store import EventStore
+from jobledger.core.ports.history import FinishedJob
+from jobledger.core.projections.view import View, advance
+from jobledger.core.values.ids import StreamId, shard_of
+
+log = get_logger(__name__)
+
+CHUNK = 200
+"""How many streams are read at once."""
+
+
+@dataclass(slots=True)
+class Slot:
+    """One job, as far as it has been appended."""
+
+    stream_id: StreamId
+    view: View
+    tail: Tail
+    is_cut_off: bool = False
+    """Whether it was read anew and lacks the end that was known: the ledger was set back."""
+
+    @property
+    def shard(self) -> int:
+        """Return the shard the job belongs to."""
+        return shard_of(self.stream_id)
+
+
+def empty_slot(stream: StreamId) -> Slot:
+    """Return the slot of a job of which nothing is known."""
+    return Slot(stream, View(), Tail(stream_id=stream, version=0, chain=GENESIS))
+
+
+def fold_slot(stream: StreamId, stored: Sequence[StoredEvent]) -> Slot:
+    """Return the slot that a whole stream adds up to."""
+    if not stored:
+        return empty_slot(stream)
+    view, _ = advance(View(), (read_event(item.record) for item in stored))
+    last = stored[-1].record
+    return Slot(stream, view, Tail(stream_id=stream, version=last.version, chain=last.chain))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The glance at a job in which nothing is left to do, and whose object is still there."""
+
+    generation: int
+    leaving: bool
+    recorded: bool = False
+    """Whether it was only recorded when it was let go."""
+    version: int = 0
+    """Where its stream ended then."""
+
+
+def _goes_on(stored: Sequence[StoredEvent], end: Tail) -> bool:
+    """Return whether a whole stream goes on from where it ended."""
+    if end.version == 0:
+        return True
+    return end.version <= len(stored) and stored[end.version - 1].record.chain == end.chain
+
+
+class Slots:
+    """All jobs the service works on.
+
+    Written by the turn's thread only; reading is safe from any.
+    """
+
+    def __init__(self, store: EventStore) -> None:
+        self._store = store
+        self.on_read: Callable[[StreamId, Sequence[StoredEvent]], None] = lambda *_: None
+        """Is told of each stream that was read from the log."""
+        self._held: dict[StreamId, Slot] = {}
+        self._finished: dict[StreamId, Finished] = {}
+
+    def load(self, streams: Iterable[StreamId]) -> None:
+        """Hold these jobs, read from the log; those already held are left as they are.
+
+        One whose stream cannot be folded is not held: nothing is done for it.
+        """
+        missing = [stream for stream in streams if stream not in self._held]
+        for start in range(0, len(missing), CHUNK):
+            chunk = missing[start : start + CHUNK]
+            found = self._store.read_streams(chunk)
+            for stream in chunk:
+                self._fold(stream, found.get(stream, ()))
+
+    def reload(self, stream: StreamId) -> None:
+        """Put the job as the log has it now in place of what was held; never without either."""
+        before = self._held.get(stream)
+        stored = self._store.read_streams([stream]).get(stream, ())
+        self._fold(stream, stored)
+        slot = self._held.get(stream)
+        if before is not None and slot is not None:
+            slot.is_cut_off = not _goes_on(stored, before.tail)
+
+    def _fold(self, stream: StreamId, stored: Sequence[StoredEvent]) -> None:
+        try:
+            slot = fold_slot(stream, stored)
+        except Exception:  # a stream that cannot be folded must not keep the others from working
+            log.exception("stream_unreadable", stream=str(stream))
+            self._held.pop(stream, None)
+        else:
+            self._held[stream] = slot
+            self.on_read(stream, stored)
+
+    def held(self, stream: StreamId) -> Slot | None:
+        """Return a job that is held."""
+        return self._held.get(stream)
+
+    def state(self, stream: StreamId) -> JobState | None:
+        """Return the state of a job that is held."""
+        slot = self._held.get(stream)
+        return slot.view.state if slot is not None else None
+
+    def finished(self, stream: StreamId) -> Finished | None:
+        """Return the glance at a job in which nothing was left to do."""
+        return self._finished.get(stream)
+
+    def retire(self, slot: Slot) -> bool:
+        """Let go of a job in which nothing is left to do; return whether it was let go."""
+        state = slot.view.state
+        if is_open(state):
+            self._finished.pop(slot.stream_id, None)
+            return False
+        self._held.pop(slot.stream_id, None)
+        self._finished.pop(slot.stream_id, None)
+        manifest = state.manifest
+        if manifest is not None and state.deleted_at is None:
+            self._finished[slot.stream_id] = Finished(
+                generation=manifest.generation,
+                leaving=manifest.deleting_at is not None,
+                recorded=state.recorded is not None,
+                version=slot.tail.version,
+            )
+        return True
+
+    def drop(self, streams: Iterable[StreamId]) -> None:
+        """Forget jobs that another replica works on now."""
+        for stream in list(streams):
+            self._held.pop(stream, None)
+            self._finished.pop(stream, None)
+
+    def drop_shards(self, shards: Collection[int]) -> None:
+        """Forget the jobs of shards that another replica works on now."""
+        self.drop(stream for stream in self._held if shard_of(stream) in shards)
+        self.drop(stream for stream in self._finished if shard_of(stream) in shards)
+
+    def note_finished(self, jobs: Iterable[FinishedJob]) -> None:
+        """Take note of jobs in which nothing was left to do when they were last written."""
+        for job in jobs:
+            glance = Finished(
+                generation=job.generation,
+                leaving=False,
+                recorded=job.recorded,
+                version=job.version,
+            )
+            self._finished.setdefault(job.stream_id, glance)
+
+    def versions(self) -> dict[StreamId, int]:
+        """Return where the stream of each job ended that is held, or kept a glance of."""
+        ends = {stream: glance.version for stream, glance in self._finished.items()}
+        return ends | {stream: slot.tail.version for stream, slot in self._held.items()}
+
+    def take_set_back(self, stream: StreamId) -> int:
+        """Return where a stream ended that was read again and ends before that; 0: it does not.
+
+        The glance at the job is forgotten then.
+        """
+        slot, glance = self._held.get(stream), self._finished.get(stream)
+        if slot is None or glance is None or slot.tail.version >= glance.version:
+            return 0
+        del self._finished[stream]
+        return glance.version
+
+    def all_finished(self) -> list[StreamId]:
+        """Return the jobs of which only a glance is kept."""
+        return list(self._finished)
+
+    def __iter__(self) -> Iterator[Slot]:
+        return iter(list(self._held.values()))
+
+    def __len__(self) -> int:
+        return len(self._held)

@@ -1,0 +1,172 @@
+"""Who carries out: a pool of threads over two queues per job, one for its own object.
+
+Of each queue at most one task runs at a time, in the order of asking; a task that is to be tried
+again waits aside and lets the others pass. So a poisoned job holds up nobody, and no two tasks of a
+job write the same object at once. A queue that was begun goes on before the next is begun: of ten
+thousand new jobs the first has its status before the last has its finalizer.
+"""
+
+import heapq
+import itertools
+import math
+import threading
+from collections import deque
+from collections.abc import Callable, Collection
+from enum import Enum, auto
+from typing import TypeAlias
+
+from jobledger.adapters.service.work.timekeeper import Timekeeper
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.ports.clock import Clock
+from jobledger.core.values.ids import StreamId, shard_of
+
+log = get_logger(__name__)
+
+Task = Callable[[], float | None]
+"""Does one piece of work.
+
+Returns the seconds after which it is to be tried again, or None if it is over.
+"""
+
+
+class Lane(Enum):
+    """Which queue of a job a task waits in; they do not wait for each other."""
+
+    OWN = auto()
+    """What is written to the job's own object: its finalizer, its status."""
+    OTHERS = auto()
+    """What is done to other objects, and asked of others."""
+
+
+_Key: TypeAlias = "tuple[StreamId, Lane]"
+
+
+class Workers:
+    """The pool. `submit` may be called from any thread, also from a task."""
+
+    def __init__(self, clock: Clock, threads: int) -> None:
+        self._clock = clock
+        self._count = threads
+        self._changed = threading.Condition()
+        self._timekeeper = Timekeeper(self._changed)
+        self._queues: dict[_Key, deque[Task]] = {}
+        self._busy: set[_Key] = set()
+        self._ready: deque[_Key] = deque()
+        self._later: list[tuple[float, int, _Key, Task]] = []
+        self._ordinals = itertools.count()
+        self._open = False
+        self._stopping = False
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Start the threads, once; nothing is carried out before `open_gate`."""
+        with self._changed:
+            if self._threads or self._stopping:
+                return
+            for number in range(self._count):
+                thread = threading.Thread(target=self._run, name=f"worker-{number}", daemon=True)
+                thread.start()
+                self._threads.append(thread)
+
+    def open_gate(self) -> None:
+        """Begin to carry out what was and will be asked for."""
+        with self._changed:
+            self._open = True
+            self._changed.notify_all()
+
+    def submit(self, stream: StreamId, task: Task, lane: Lane = Lane.OTHERS) -> None:
+        """Add a task behind those of the same job in the same lane."""
+        with self._changed:
+            self._enqueue((stream, lane), task)
+            self._changed.notify()
+
+    def stop(self, timeout_seconds: float = 10.0) -> None:
+        """Let running tasks end and drop the others (what they were asked for is in the log)."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+            threads = list(self._threads)
+        for thread in threads:
+            thread.join(timeout_seconds)
+
+    def run_once(self) -> bool:
+        """Carry out one task that is ready now; return whether there was one."""
+        with self._changed:
+            taken = self._take()
+        if taken is not None:
+            self._do(*taken)
+        return taken is not None
+
+    def is_busy(self, shards: Collection[int]) -> bool:
+        """Return whether a task of a job of these shards is running."""
+        with self._changed:
+            return any(shard_of(stream) in shards for stream, _ in self._busy)
+
+    def __len__(self) -> int:
+        with self._changed:
+            waiting = sum(len(queue) for queue in self._queues.values())
+            return waiting + len(self._later) + len(self._busy)
+
+    def _enqueue(self, key: _Key, task: Task) -> None:
+        queue = self._queues.setdefault(key, deque())
+        queue.append(task)
+        if len(queue) == 1 and key not in self._busy:
+            self._ready.append(key)
+
+    def _run(self) -> None:
+        while (taken := self._next()) is not None:
+            self._do(*taken)
+
+    def _do(self, key: _Key, task: Task) -> None:
+        again = self._carry_out(key, task)
+        self._release(key, task, again)
+
+    def _next(self) -> tuple[_Key, Task] | None:
+        with self._changed:
+            while not self._stopping:
+                if (taken := self._take()) is not None:
+                    if self._ready:  # more than one came back at once: one wake for each
+                        self._changed.notify()
+                    self._timekeeper.leave(self._next_instant())
+                    return taken
+                self._timekeeper.wait(self._next_instant(), self._clock.monotonic())
+            return None
+
+    def _take(self) -> tuple[_Key, Task] | None:
+        self._bring_back()
+        if not self._open or not self._ready:
+            return None
+        key = self._ready.popleft()
+        self._busy.add(key)
+        return key, self._queues[key].popleft()
+
+    def _bring_back(self) -> None:
+        now = self._clock.monotonic()
+        while self._later and self._later[0][0] <= now:
+            _, _, key, task = heapq.heappop(self._later)
+            self._enqueue(key, task)
+
+    def _next_instant(self) -> float:
+        return self._later[0][0] if self._later else math.inf
+
+    def _carry_out(self, key: _Key, task: Task) -> float | None:
+        try:
+            return task()
+        except (
+            Exception
+        ):  # a task answers for its own errors; what gets here is a bug, and kept visible
+            log.exception("task_failed", stream=str(key[0]))
+            return None
+
+    def _release(self, key: _Key, task: Task, again: float | None) -> None:
+        with self._changed:
+            self._busy.discard(key)
+            if again is not None:
+                at = self._clock.monotonic() + again
+                heapq.heappush(self._later, (at, next(self._ordinals), key, task))
+                self._changed.notify()
+            if self._queues.get(key):
+                self._ready.appendleft(key)
+                self._changed.notify()
+            else:
+                self._queues.pop(key, None)

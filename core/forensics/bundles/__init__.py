@@ -1,0 +1,1 @@
+"""A job in a file, and all there is about one job."""

@@ -1,0 +1,73 @@
+"""Everything there is about one job, wherever it comes from: a ledger or a bundle."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from jobledger.core.catalogue import JobEvent, read_event
+from jobledger.core.errors import BrokenChain
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.log.envelope import StoredEvent
+from jobledger.core.values.instants import Instant
+
+EvidenceReader = Callable[[str], bytes | None]
+"""Returns the content of a piece of evidence by its digest; None if it is not to be had."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadEvent:
+    """An event with what forensics asks of its envelope."""
+
+    version: int
+    occurred_at: Instant
+    """When it was true."""
+    recorded_at: Instant
+    """When the controller wrote it down."""
+    actor: str
+    event: JobEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dossier:
+    """One job."""
+
+    events: tuple[StoredEvent, ...]
+    evidence: EvidenceReader
+    origin: str
+    """Where it was read from, for people."""
+
+    @property
+    def identity(self) -> JobIdentity:
+        """Return which object the job is; raise `BrokenChain` if the stream does not say."""
+        for stored in self.events[:1]:
+            identity = getattr(read_event(stored.record), "identity", None)
+            if isinstance(identity, JobIdentity):
+                return identity
+        raise BrokenChain(self.origin, "the stream does not begin with who the job is")
+
+    @property
+    def kind(self) -> str:
+        """Return RayJob or TrainJob."""
+        return "TrainJob" if self.events[0].record.type.startswith("TrainJob") else "RayJob"
+
+    def read(self) -> tuple[ReadEvent, ...]:
+        """Return all events, decoded.
+
+        Raises:
+            UnknownEventType: an event was written by a newer version.
+            BrokenChain: a payload is not one of its type.
+        """
+        return tuple(
+            ReadEvent(
+                version=stored.record.version,
+                occurred_at=stored.record.occurred_at,
+                recorded_at=stored.record.recorded_at,
+                actor=stored.record.actor,
+                event=read_event(stored.record),
+            )
+            for stored in self.events
+        )
+
+
+def reader_of(evidence: Mapping[str, bytes]) -> EvidenceReader:
+    """Return what reads evidence from a bundle."""
+    return evidence.get

@@ -1,0 +1,1 @@
+"""Why jobs fail, as rules over what their streams say."""

@@ -1,0 +1,33 @@
+"""The shape of a rule that says why a job failed: data, to be read by people and by `explain`."""
+
+from dataclasses import dataclass
+
+from jobledger.core.forensics.failures.signs import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clue:
+    """A sign that must be found."""
+
+    sources: tuple[Source, ...]
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureRule:
+    """One class of failures."""
+
+    name: str
+    """For machines: part of the JSON output and of the API."""
+    because: str
+    """For people: completes "failed because …"."""
+    advice: str
+    """What people usually do about it."""
+    tests: tuple[Clue, ...]
+    before_running: bool = False
+    """It explains only attempts that did not get to run: later the same sign is an episode."""
+
+
+def clue(pattern: str, *sources: Source) -> Clue:
+    """Return the test whether a pattern is found in one of the sources."""
+    return Clue(sources=sources, pattern=pattern)

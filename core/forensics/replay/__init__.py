@@ -1,0 +1,1 @@
+"""Deciding the past again, with the same policy or another."""

@@ -1,0 +1,157 @@
+"""Deciding the past again: does today's code decide as was decided then?
+
+A stream is cut into turns: the events that one observation brought. Before each turn the state is
+folded from what is recorded; the observation is made anew from the facts the turn begins with; and
+what today's rules make of it is compared with what is recorded. A difference ends nothing: the fold
+goes on with what was recorded, so that one changed rule is told once for each place it shows.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+
+from jobledger.core.catalogue import NAMES, JobEvent, read_event
+from jobledger.core.forensics.replay import observed_rayjob, observed_trainjob
+from jobledger.core.kinds import NOTHING, JobObservation, JobState, decide, evolve
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.trainjob.events import TrainJobDiscovered
+from jobledger.core.trainjob.state import TrainJobState
+from jobledger.core.values.ids import ObservationId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What one observation brought."""
+
+    first_version: int
+    cause: ObservationId
+    events: tuple[JobEvent, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divergence:
+    """A turn that today's code would decide otherwise."""
+
+    version: int
+    """Version of the first event that differs."""
+    recorded: str
+    """What is recorded there; empty if nothing is."""
+    decided: str
+    """What would be decided; empty if nothing would."""
+    fields: tuple[str, ...] = ()
+    """Where the same event is decided with other values: which."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """What deciding a stream again has shown."""
+
+    events: int
+    turns: int
+    divergences: tuple[Divergence, ...]
+    unknown: tuple[Divergence, ...]
+    """Turns whose observation cannot be told from what is recorded, so they were not decided."""
+
+    @property
+    def is_reproduced(self) -> bool:
+        """Return whether every turn was decided again, and as before."""
+        return not self.divergences and not self.unknown
+
+
+def turns(records: Iterable[EventRecord]) -> Iterator[Turn]:
+    """Yield the turns of a stream.
+
+    Raises:
+        UnknownEventType: an event was written by a newer version.
+        BrokenChain: a payload is not one of its type.
+    """
+    gathered: list[EventRecord] = []
+    for record in records:
+        if gathered and gathered[0].causation_id != record.causation_id:
+            yield _turn(gathered)
+            gathered = []
+        gathered.append(record)
+    if gathered:
+        yield _turn(gathered)
+
+
+def _turn(gathered: Sequence[EventRecord]) -> Turn:
+    return Turn(
+        first_version=gathered[0].version,
+        cause=ObservationId(gathered[0].causation_id),
+        events=tuple(read_event(record) for record in gathered),
+    )
+
+
+def replay(records: Iterable[EventRecord]) -> Replayed:
+    """Decide a whole stream again. Raises as `turns` does."""
+    state = NOTHING
+    count = number = 0
+    divergences: list[Divergence] = []
+    unknown: list[Divergence] = []
+    for turn in turns(records):
+        number += 1
+        count += len(turn.events)
+        decided = decided_again(state, turn)
+        if decided is None:
+            unknown.append(_divergence(turn, 0, ()))
+        elif decided != turn.events:
+            divergences.append(_first(turn, decided))
+        for event in turn.events:
+            state = evolve(state, event)
+    return Replayed(
+        events=count, turns=number, divergences=tuple(divergences), unknown=tuple(unknown)
+    )
+
+
+def decided_again(state: JobState, turn: Turn) -> tuple[JobEvent, ...] | None:
+    """Return what today's rules make of a turn's observation; None if it cannot be told.
+
+    Where the facts fit several observations, one that reproduces the turn is taken.
+    """
+    first: tuple[JobEvent, ...] | None = None
+    for observation in observations(state, turn):
+        decided = decide(state, observation)
+        if decided == turn.events:
+            return decided
+        first = decided if first is None else first
+    return first
+
+
+def observations(state: JobState, turn: Turn) -> Iterator[JobObservation]:
+    """Yield what can have been observed, by the facts of a turn, the likeliest first."""
+    if isinstance(turn.events[0], TrainJobDiscovered):
+        yield from observed_trainjob.candidates(TrainJobState(), turn.events, turn.cause)
+    elif isinstance(state, TrainJobState):
+        yield from observed_trainjob.candidates(state, turn.events, turn.cause)
+    else:
+        yield from observed_rayjob.candidates(state, turn.events, turn.cause)
+
+
+def _first(turn: Turn, decided: tuple[JobEvent, ...]) -> Divergence:
+    """Return the first difference; one of both is longer, or they differ somewhere."""
+    for index, (was, now) in enumerate(zip(turn.events, decided, strict=False)):
+        if was != now:
+            return _divergence(turn, index, decided)
+    return _divergence(turn, min(len(turn.events), len(decided)), decided)
+
+
+def _divergence(turn: Turn, index: int, decided: tuple[JobEvent, ...]) -> Divergence:
+    was = turn.events[index] if index < len(turn.events) else None
+    now = decided[index] if index < len(decided) else None
+    changed: tuple[str, ...] = ()
+    if was is not None and now is not None and type(was) is type(now):
+        changed = tuple(
+            f"{field.name}: {getattr(was, field.name)!r} -> {getattr(now, field.name)!r}"
+            for field in fields(was)
+            if getattr(was, field.name) != getattr(now, field.name)
+        )
+    return Divergence(
+        version=turn.first_version + index,
+        recorded=_name(was),
+        decided=_name(now),
+        fields=changed,
+    )
+
+
+def _name(event: JobEvent | None) -> str:
+    return NAMES[type(event)] if event is not None else ""

@@ -1,0 +1,337 @@
+"""What another policy would have done with what was observed. Nothing is changed by asking.
+
+What was observed is kept: an attempt that ran would have run the same, only later or not at all.
+Where another policy needs an attempt that never ran, or a longer look at one that was ended, its
+outcome is unknown, and is said to be; an estimate is made only on demand, from what other jobs'
+attempts did, and is never added to what is known.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from jobledger.core.forensics.story.attempts import (
+    ENDED_WELL,
+    AttemptFacts,
+    JobFacts,
+    cluster_hours,
+)
+from jobledger.core.jobs.retries.options import Growth, RetryOptions, RetryRule
+from jobledger.core.jobs.retries.retry import Blame, delay, judge
+from jobledger.core.values.instants import Instant
+
+DEADLINE = "DeadlineExceeded"
+PRE_RUNNING = "PreRunningDeadlineExceeded"
+
+UNKNOWN = "unknown"
+
+ASSUMPTIONS = (
+    "An attempt that was observed would have run the same, whenever it had begun.",
+    "An attempt that another policy needs and that never ran has an unknown outcome.",
+    "A deadline ends an attempt at its instant; what it had done until then is lost.",
+    "A cluster that another policy ends earlier takes as long to go as the observed one did.",
+    "The cluster of an attempt that would have been the last goes as it went for the retry.",
+    "Hours are those in which a job's own RayCluster (JobSet) was known to be there.",
+    "A cluster counts whatever its size; one not seen to go, until the last event of its job.",
+    "Users, quotas, nodes and other jobs behave as they did.",
+)
+"""What every answer rests on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is different about the other policy; None: as it was."""
+
+    backoff_limit: int | None = None
+    delay_seconds: int | None = None
+    delay_max_seconds: int | None = None
+    growth: Growth | None = None
+    rules: tuple[RetryRule, ...] | None = None
+    """The retry policy by class of failure."""
+    uncounted_max: int | None = None
+    active_deadline_seconds: int | None = None
+    """0: no deadline."""
+    pre_running_deadline_seconds: int | None = None
+    """0: no deadline."""
+    ttl_seconds: int | None = None
+    """Shut down so long after the end; -1: never."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What would have become of one job."""
+
+    was: str
+    """Outcome and reason as observed."""
+    would_be: str
+    """Outcome and reason under the other policy, or that it is unknown."""
+    attempts_were: int
+    attempts: int
+    """Attempts that would have begun as far as is known."""
+    hours_were: float
+    hours: float
+    """Cluster-hours as far as is known; what comes after an unknown outcome is not in it."""
+    later_seconds: float
+    """By how much later (earlier, if negative) the last attempt that is known would have begun."""
+    why: str
+    """The first place where the other policy decides otherwise; empty if it never does."""
+    unknown: str = ""
+    """What would have to be known to say more; empty if nothing is missing."""
+
+    @property
+    def is_different(self) -> bool:
+        """Return whether anything would have been otherwise."""
+        return bool(self.why) or abs(self.hours - self.hours_were) > _HOURS_EQUAL
+
+
+_HOURS_EQUAL = 1e-6
+
+
+@dataclass(slots=True)
+class _Life:
+    """A job's life under the other policy, as far as it has been followed."""
+
+    failed: int = 0
+    uncounted: int = 0
+    failures: int = 0
+    shift: timedelta = timedelta()
+    why: str = ""
+
+    def differs(self, why: str) -> None:
+        """Take note of the first difference."""
+        self.why = self.why or why
+
+
+def ask(job: JobFacts, change: Change) -> Answer:
+    """Return what the other policy would have made of a job."""
+    life, run = _Life(), list[AttemptFacts]()
+    was = _words(job.outcome, job.reason)
+    would_be, unknown = "", ""
+    for index, attempt in enumerate(job.attempts):
+        ended, end_unknown = _bounded(job, attempt, change, life)
+        run.append(ended)
+        if end_unknown:
+            would_be, unknown = UNKNOWN, end_unknown
+            break
+        if ended.outcome != "failed":
+            if ended.outcome in ENDED_WELL:
+                would_be = _words("Complete", ended.reason)
+                break
+            continue
+        follows = index + 1 < len(job.attempts)
+        granted = (
+            _judged(job, ended, change, life)
+            if job.retries_itself
+            else follows and ended.reason != DEADLINE  # its JobSet restarted it, or did not
+        )
+        if not granted:
+            would_be = _words("Failed", ended.reason)
+            if follows:
+                life.differs(f"attempt {ended.number} would have been the last ({ended.reason})")
+            break
+        if not follows and job.outcome:
+            would_be = UNKNOWN
+            unknown = f"attempt {ended.number + 1} never ran"
+            life.differs(f"attempt {ended.number} would have been retried ({ended.reason})")
+            break
+    would_be = would_be or was
+    run = _shut_down(job, run, change, life)
+    return _answer(job, run, life, would_be, unknown)
+
+
+def _answer(
+    job: JobFacts, run: Sequence[AttemptFacts], life: _Life, would_be: str, unknown: str
+) -> Answer:
+    added = 1 if unknown.endswith("never ran") else 0
+    return Answer(
+        was=_words(job.outcome, job.reason),
+        would_be=would_be,
+        attempts_were=len(job.attempts),
+        attempts=len(run) + added,
+        hours_were=cluster_hours(job.attempts),
+        hours=cluster_hours(run),
+        later_seconds=life.shift.total_seconds(),
+        why=life.why,
+        unknown=unknown,
+    )
+
+
+def _words(outcome: str, reason: str) -> str:
+    shown = outcome or "going on"
+    return f"{shown} ({reason})" if reason else shown
+
+
+def _deadline(asked: int | None, was: int | None) -> int | None:
+    if asked is None:
+        return was
+    return asked or None
+
+
+def _bounded(
+    job: JobFacts, attempt: AttemptFacts, change: Change, life: _Life
+) -> tuple[AttemptFacts, str]:
+    """Return the attempt under the other deadlines, and what is not known of it."""
+    active = _deadline(change.active_deadline_seconds, job.active_deadline_seconds)
+    waiting = _deadline(change.pre_running_deadline_seconds, job.pre_running_deadline_seconds)
+    ended_by = {DEADLINE: (active, job.active_deadline_seconds)}
+    ended_by[PRE_RUNNING] = (waiting, job.pre_running_deadline_seconds)
+    now, was = ended_by.get(attempt.reason, (0, 0))
+    if attempt.outcome == "failed" and (now is None or now > (was or 0)):
+        life.differs(f"attempt {attempt.number} would have gone on beyond its deadline")
+        return attempt, f"how attempt {attempt.number} would have gone on"
+    reached = attempt.running_at or attempt.ended_at or job.last_at
+    ended = attempt.ended_at or job.last_at
+    comes_first = waiting is not None and (active is None or waiting < active)
+    if waiting is not None and comes_first and _passes(attempt.started_at, reached, waiting):
+        return _cut(attempt, waiting, PRE_RUNNING, life), ""
+    if active is not None and _passes(attempt.started_at, ended, active):
+        return _cut(attempt, active, DEADLINE, life), ""
+    return attempt, ""
+
+
+def _passes(since: Instant, until: Instant | None, seconds: int) -> bool:
+    return until is not None and until > since + timedelta(seconds=seconds)
+
+
+def _cut(attempt: AttemptFacts, seconds: int, reason: str, life: _Life) -> AttemptFacts:
+    """Return the attempt ended by a deadline; if that is how it was ended, as it was."""
+    if attempt.reason == reason:
+        at = attempt.started_at + timedelta(seconds=seconds)
+        if attempt.ended_at is not None and attempt.ended_at - at < _LATENESS:
+            return attempt
+    at = attempt.started_at + timedelta(seconds=seconds)
+    life.differs(f"attempt {attempt.number} would have ended after {seconds} s ({reason})")
+    gone, until = attempt.cluster_until, attempt.ended_at
+    if gone is not None and until is not None:
+        gone = at + (gone - until) if gone > until else min(gone, at)
+    elif gone is not None:
+        gone = min(gone, at)
+    return replace(attempt, ended_at=at, outcome="failed", reason=reason, cluster_until=gone)
+
+
+_LATENESS = timedelta(seconds=30)
+"""A deadline that was carried out this late is still the same deadline."""
+
+
+def _judged(job: JobFacts, attempt: AttemptFacts, change: Change, life: _Life) -> bool:
+    """Return whether another attempt would follow; the time until then shifts all that follows."""
+    life.failures += 1
+    limit = job.backoff_limit if change.backoff_limit is None else change.backoff_limit
+    verdict = judge(
+        attempt.reason,
+        life.failed + 1,
+        limit,
+        blame=Blame(attempt.failure, attempt.exit_code),
+        uncounted=life.uncounted,
+        options=_options(job, change),
+    )
+    life.failed, life.uncounted = verdict.failed, verdict.uncounted
+    was = delay(job.policy, life.failures, job.options)
+    now = delay(job.policy, life.failures, _options(job, change))
+    if verdict.granted and was != now:
+        life.shift += now - was
+        seconds = now.total_seconds()
+        life.differs(f"attempt {attempt.number + 1} would have been due after {seconds:.0f} s")
+    return verdict.granted
+
+
+def _options(job: JobFacts, change: Change) -> RetryOptions:
+    """Return what the job asks for about its retries, with the change."""
+    was = job.options
+    return replace(
+        was,
+        rules=was.rules if change.rules is None else change.rules,
+        uncounted_max=was.uncounted_max if change.uncounted_max is None else change.uncounted_max,
+        delay_seconds=was.delay_seconds if change.delay_seconds is None else change.delay_seconds,
+        delay_max_seconds=(
+            was.delay_max_seconds if change.delay_max_seconds is None else change.delay_max_seconds
+        ),
+        growth=was.growth if change.growth is None else change.growth,
+    )
+
+
+def _shut_down(
+    job: JobFacts, run: list[AttemptFacts], change: Change, life: _Life
+) -> list[AttemptFacts]:
+    """Return the attempts with the last one's cluster gone as the other TTL says."""
+    if change.ttl_seconds is None or not run or not job.retries_itself:
+        return run
+    last = run[-1]
+    if last.cluster_until is None or last.ended_at is None or job.outcome in ("", "Deleted"):
+        return run
+    if change.ttl_seconds < 0:
+        if job.ttl_seconds is not None and last.cluster_is_gone:
+            life.differs("its cluster would have stayed after the end")
+            until = max(job.last_at or last.cluster_until, last.cluster_until)
+            return [*run[:-1], replace(last, cluster_until=until)]
+        return run
+    going = timedelta()
+    if job.ttl_seconds is not None and last.cluster_is_gone:
+        due_at = last.ended_at + timedelta(seconds=job.ttl_seconds)
+        going = max(last.cluster_until - due_at, timedelta())
+    until = last.ended_at + timedelta(seconds=change.ttl_seconds) + going
+    if job.ttl_seconds is None and until > last.cluster_until:
+        return run
+    if until != last.cluster_until:
+        life.differs(f"its cluster would have gone {change.ttl_seconds} s after the end")
+    return [*run[:-1], replace(last, cluster_until=until)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experience:
+    """What attempts after a failure did, in all jobs that were looked at: for estimates."""
+
+    seen: int
+    succeeded: int
+    mean_hours: float
+
+    @property
+    def chance(self) -> float:
+        """Return the share of them that succeeded."""
+        return self.succeeded / self.seen if self.seen else 0.0
+
+
+EXPERIENCE_MIN = 5
+"""From fewer attempts no estimate is made."""
+
+
+def experience(jobs: Iterable[JobFacts]) -> Experience:
+    """Return what attempts that followed a failure did, where that is known."""
+    seen = succeeded = 0
+    hours = 0.0
+    for job in jobs:
+        for before, attempt in zip(job.attempts, job.attempts[1:], strict=False):
+            if before.outcome == "failed" and attempt.outcome in ENDED_WELL | {"failed"}:
+                seen += 1
+                succeeded += attempt.outcome in ENDED_WELL
+                hours += cluster_hours([attempt])
+    return Experience(seen=seen, succeeded=succeeded, mean_hours=hours / seen if seen else 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """All answers together."""
+
+    jobs: int
+    different: int
+    unknown: int
+    attempts_saved: int
+    attempts_added: int
+    hours_saved: float
+    hours_added: float
+    """As far as is known: an attempt that never ran has no hours here."""
+
+
+def totals(answers: Sequence[Answer]) -> Totals:
+    """Return the sum of many answers."""
+    attempts = [answer.attempts - answer.attempts_were for answer in answers]
+    hours = [answer.hours - answer.hours_were for answer in answers]
+    return Totals(
+        jobs=len(answers),
+        different=sum(answer.is_different for answer in answers),
+        unknown=sum(answer.unknown != "" for answer in answers),
+        attempts_saved=-sum(item for item in attempts if item < 0),
+        attempts_added=sum(item for item in attempts if item > 0),
+        hours_saved=-sum(item for item in hours if item < 0),
+        hours_added=sum(item for item in hours if item > 0),
+    )

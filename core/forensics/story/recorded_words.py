@@ -1,0 +1,38 @@
+"""What is told of a job that rests on another controller: what it did unseen, what was inferred."""
+
+from collections.abc import Iterable, Iterator
+
+from jobledger.core.forensics.bundles.dossier import ReadEvent
+from jobledger.core.forensics.story.timeline import in_words
+from jobledger.core.jobs import events as shared
+from jobledger.core.rayjob.events import lifecycle as rayjob
+from jobledger.core.trainjob import events as trainjob
+from jobledger.core.values.instants import rfc3339
+
+_FOUND = (rayjob.JobAdopted, trainjob.TrainJobAdopted)
+
+
+def others_told(events: Iterable[ReadEvent]) -> Iterator[tuple[str, int]]:
+    """Yield sentences, each with the version of the event that says so."""
+    for read in events:
+        event, at = read.event, rfc3339(read.occurred_at)
+        if isinstance(event, _FOUND):
+            found = in_words(event).partition(";")[0]
+            yield (
+                f"What had happened before {at} was not seen; the job was {found}.",
+                read.version,
+            )
+        elif isinstance(event, rayjob.TransitionsMissed):
+            yield f"Not everything was seen: {in_words(event)}.", read.version
+        elif isinstance(event, shared.ControlReleased):
+            inferred = "what another controller decided is inferred from what it did"
+            yield f"From {at} on it was only recorded ({event.why}): {inferred}.", read.version
+        elif isinstance(event, shared.LedgerBehindFound):
+            signs = "; ".join(event.signs)
+            yield f"At {at} the ledger was found older than the cluster ({signs}).", read.version
+        elif isinstance(event, shared.RecoveredFromCluster):
+            since = rfc3339(event.behind_since)
+            lost = "what the log had lost stays lost, and what the cluster showed is inferred"
+            yield f"From {since} until {at} it was held: {lost}.", read.version
+        elif isinstance(event, shared.ControlTaken):
+            yield f"From {at} on it was controlled here.", read.version

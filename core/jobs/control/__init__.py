@@ -1,0 +1,1 @@
+"""Which jobs are controlled, whose an object is, and what holds a job."""

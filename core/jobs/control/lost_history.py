@@ -1,0 +1,63 @@
+"""What holds a job whose log is older than the cluster, in words and marks; of any kind of job.
+
+A database that was restored, or a replica that was promoted without the last transactions, has lost
+events whose effects are in the cluster. Everything that is done or shown outside is in the log
+before: so whatever of ours the log cannot explain was explained by events that are lost.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from jobledger.core.jobs.events import (
+    ControlReleased,
+    ControlTaken,
+    LedgerBehindFound,
+    RecoveredFromCluster,
+)
+from jobledger.core.jobs.observations import LedgerSetBack
+from jobledger.core.values.instants import Instant
+
+RECOVER_ANNOTATION = "jobledger.dev/recover"
+"""Asks to take a held job over although something is in doubt; its value names the holding."""
+
+HELD = "the ledger is older than the cluster"
+"""How it begins why a held job is not controlled."""
+
+UNKNOWN_JOB = "the log knows nothing of the job, and its status was written here"
+
+
+def why_held(signs: tuple[str, ...]) -> str:
+    """Return why a job is held, in a sentence without its full stop."""
+    return f"{HELD}: {'; '.join(signs)}"
+
+
+def mark_of(since: Instant) -> str:
+    """Return the value of the annotation that asks to end the holding that began at `since`.
+
+    A later holding has another, so an annotation that was left on the job asks for nothing.
+    """
+    return since.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def holding_of(events: Iterable[object]) -> LedgerBehindFound | None:
+    """Return the last finding a job is held for, with the signs of those before; None: it is free.
+
+    Args:
+        events: The job's whole stream, in order.
+    """
+    held: LedgerBehindFound | None = None
+    for event in events:
+        if isinstance(event, LedgerBehindFound):
+            signs = event.signs if held is None else (*held.signs, *event.signs)
+            held = replace(event, signs=signs)
+        elif isinstance(event, RecoveredFromCluster | ControlTaken | ControlReleased):
+            held = None
+    return held
+
+
+def set_back(told: LedgerSetBack) -> tuple[LedgerBehindFound]:
+    """Return that a stream ends before what had been appended to it."""
+    known, found = told.known_version, told.found_version
+    sign = f"the stream ended at version {known}, and ends at version {found} now"
+    behind = LedgerBehindFound(at=told.at, signs=(sign,), known_version=known, found_version=found)
+    return (behind,)

@@ -1,0 +1,104 @@
+"""Who writes an object's status: what the API server records about its writers.
+
+Source: `metadata.managedFields`, API server field management. Each entry names a manager, an
+operation (Apply or Update), a subresource, when it last changed something, and which fields.
+
+Whoever may create or change an object can put any entry there, of any manager, date and
+subresource, and take any away: the API server keeps what it is sent (tried on 1.36). Only what the
+status itself holds takes a right on the subresource `status`. So an entry is a hint to a name: what
+it is said to have written must be there, and differ from what this controller wrote.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from jobledger.core.values.documents import Manifest, child, items, text
+from jobledger.core.values.instants import EPOCH, Instant, later, parse_rfc3339
+
+OUR_MANAGER = "jobledger"
+"""The field manager of everything that is written here."""
+
+BY_HAND = "kubectl"
+"""How the managers begin under which people write: no controller."""
+
+DRIVING_FIELDS: Mapping[str, frozenset[str]] = {
+    "RayJob": frozenset({"f:jobDeploymentStatus"}),
+    "TrainJob": frozenset({"f:conditions", "f:jobsStatus"}),
+}
+"""Kind of job -> what only the controller of a job writes into its status.
+
+`trainerStatus` is none of it: the Pods of a TrainJob have it written.
+"""
+
+
+AHEAD_MAX = timedelta(minutes=1)
+"""How far the API server's clock may be ahead of this one; a later date names no write."""
+
+STATUS = "status"
+"""The subresource under which controllers write."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusWriter:
+    """Somebody who has written fields of `status` that are still theirs."""
+
+    manager: str
+    written_at: Instant
+    """When the manager last changed any of its fields; whole seconds, the API server's clock."""
+    fields: frozenset[str] = frozenset()
+    """Which fields of the status, as `f:name`."""
+
+
+def status_writers(manifest: Manifest) -> tuple[StatusWriter, ...]:
+    """Return who owns fields of the object's status, the last writer first.
+
+    Empty if nobody does, or if the object came without its `managedFields` (watched ones do).
+    """
+    found = sorted(_writers(manifest), key=lambda writer: writer.written_at, reverse=True)
+    return tuple(found)
+
+
+def other_controller(kind: str, manifest: Manifest, now: Instant) -> StatusWriter | None:
+    """Return the controller that is said to have driven the job last, if it is not this one.
+
+    None if nobody did, if people did by hand, or if this controller has written since. Who changes
+    a field takes it from its owner, so of two in the same second the last one shows; where both own
+    such fields, as after the same value was applied, the write here counts as the later. An entry
+    of the future counts for nothing, nor does one over fields that the status does not hold.
+    """
+    status, latest = child(manifest, "status"), later(now, AHEAD_MAX)
+    shown = {f"f:{name}" for name, value in status.items() if value not in ("", None, [])}
+    driving = DRIVING_FIELDS[kind] & shown
+    drivers = [
+        one for one in status_writers(manifest) if one.fields & driving and one.written_at <= latest
+    ]
+    ours = [one.written_at for one in drivers if one.manager == OUR_MANAGER]
+    for writer in drivers:
+        if writer.manager == OUR_MANAGER or writer.manager.startswith(BY_HAND):
+            continue
+        return writer if not ours or writer.written_at > max(ours) else None
+    return None
+
+
+def is_driven_here(kind: str, manifest: Manifest) -> bool:
+    """Return whether this controller was the last to drive the job of that kind."""
+    drivers = [one for one in status_writers(manifest) if one.fields & DRIVING_FIELDS[kind]]
+    last = max((one.written_at for one in drivers), default=EPOCH)
+    return any(one.manager == OUR_MANAGER and one.written_at == last for one in drivers)
+
+
+def is_written_here(manifest: Manifest) -> bool:
+    """Return whether this controller owns fields of the object's status."""
+    return any(writer.manager == OUR_MANAGER for writer in _writers(manifest))
+
+
+def _writers(manifest: Manifest) -> Iterator[StatusWriter]:
+    for entry in items(manifest, "metadata", "managedFields"):
+        fields = child(entry, "fieldsV1")
+        if "f:status" in fields and text(entry, "subresource") == STATUS:
+            yield StatusWriter(
+                manager=text(entry, "manager"),
+                written_at=parse_rfc3339(text(entry, "time")) or EPOCH,
+                fields=frozenset(child(fields, "f:status")),
+            )

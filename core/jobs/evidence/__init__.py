@@ -1,0 +1,1 @@
+"""What is kept of an attempt before it disappears."""

@@ -1,0 +1,152 @@
+"""From Pods, logs and Kubernetes Events to what is kept of them: bounded, the worst first.
+
+Source: Kubernetes, core/v1 PodStatus, ContainerStatus and Event.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from jobledger.core.jobs.evidence.evidence import (
+    KUBERNETES_EVENTS_MAX,
+    LOG_BYTES_MAX,
+    LOG_LINES_MAX,
+    PODS_MAX,
+    TEXT_CHARACTERS_MAX,
+    ContainerEnd,
+    PodEvidence,
+    SeenKubernetesEvent,
+)
+from jobledger.core.values.documents import Json, Manifest, child, items, number, text
+from jobledger.core.values.instants import EPOCH, Instant, parse_rfc3339
+
+Scrub: TypeAlias = Callable[[str], str]
+"""Returns a text without secrets."""
+
+ROLE_LABELS = ("ray.io/node-type", "jobset.sigs.k8s.io/replicatedjob-name")
+"""Labels that say what a Pod is for; without one it is a submitter's."""
+
+
+def pods_kept(pods: Iterable[Manifest], scrub: Scrub) -> tuple[PodEvidence, ...]:
+    """Return what is kept of Pods: those in the greatest trouble, the head among equals first."""
+    found = sorted((pod_evidence(pod, scrub) for pod in pods), key=_rank)
+    return tuple(found[:PODS_MAX])
+
+
+def trouble(pod: PodEvidence) -> int:
+    """Return how great a Pod's trouble is; 0 for none."""
+    if pod.reason:
+        return 3
+    return max((_trouble(one) for one in pod.containers), default=0)
+
+
+def came_after(pod: PodEvidence, instant: Instant | None) -> bool:
+    """Return whether a Pod began after an instant: in place of another, or as one more."""
+    began = [one.started_at for one in pod.containers if one.started_at is not None]
+    return instant is not None and bool(began) and min(began) > instant
+
+
+def _trouble(one: ContainerEnd) -> int:
+    failed = one.state == "terminated" and one.exit_code not in (None, 0)
+    stuck = one.state == "waiting" and one.reason not in ("", "ContainerCreating")
+    if failed or stuck:
+        return 2
+    return 1 if one.restarts else 0
+
+
+def _rank(pod: PodEvidence) -> tuple[int, bool, str]:
+    return -trouble(pod), pod.role != "head", pod.name
+
+
+def pod_evidence(pod: Manifest, scrub: Scrub) -> PodEvidence:
+    """Return what one Pod says."""
+    status = child(pod, "status")
+    reason, message = _taken(status)
+    statuses = [*items(status, "initContainerStatuses"), *items(status, "containerStatuses")]
+    labels = child(pod, "metadata", "labels")
+    role = next((found for label in ROLE_LABELS if (found := text(labels, label))), "submitter")
+    return PodEvidence(
+        name=text(pod, "metadata", "name"),
+        uid=text(pod, "metadata", "uid"),
+        role=role,
+        phase=text(status, "phase"),
+        node=text(pod, "spec", "nodeName"),
+        reason=_cut(reason, scrub),
+        message=_cut(message, scrub),
+        containers=tuple(_container(one, scrub) for one in statuses),
+    )
+
+
+def _taken(status: Manifest) -> tuple[str, str]:
+    """Return why Kubernetes took a Pod, could not place it, or what its status says of it."""
+    for kind, value in (("DisruptionTarget", "True"), ("PodScheduled", "False")):
+        for condition in items(status, "conditions"):
+            if text(condition, "type") == kind and text(condition, "status") == value:
+                return text(condition, "reason") or kind, text(condition, "message")
+    return text(status, "reason"), text(status, "message")
+
+
+def _container(one: Json, scrub: Scrub) -> ContainerEnd:
+    """Return how a container ended; of one that was restarted, how it ended the last time."""
+    restarts = number(one, "restartCount") or 0
+    for place in ("state", "lastState"):
+        ended = child(one, place, "terminated")
+        if ended and (place == "state" or number(ended, "exitCode")):
+            return ContainerEnd(
+                name=text(one, "name"),
+                state="terminated",
+                reason=_cut(text(ended, "reason"), scrub),
+                message=_cut(text(ended, "message"), scrub),
+                exit_code=number(ended, "exitCode"),
+                signal=number(ended, "signal"),
+                restarts=restarts,
+                started_at=parse_rfc3339(text(ended, "startedAt")),
+                ended_at=parse_rfc3339(text(ended, "finishedAt")),
+            )
+    waits = child(one, "state", "waiting")
+    return ContainerEnd(
+        name=text(one, "name"),
+        state="waiting" if waits else "running",
+        reason=_cut(text(waits, "reason"), scrub),
+        message=_cut(text(waits, "message"), scrub),
+        restarts=restarts,
+        started_at=parse_rfc3339(text(one, "state", "running", "startedAt")),
+    )
+
+
+def kubernetes_events_kept(
+    events: Iterable[Manifest], scrub: Scrub
+) -> tuple[SeenKubernetesEvent, ...]:
+    """Return what is kept of Kubernetes Events: warnings first, then the youngest."""
+    found = [_kubernetes_event(event, scrub) for event in events]
+    found.sort(key=lambda one: one.last_at or EPOCH, reverse=True)
+    found.sort(key=lambda one: one.kind == "Normal")
+    return tuple(found[:KUBERNETES_EVENTS_MAX])
+
+
+def _kubernetes_event(event: Manifest, scrub: Scrub) -> SeenKubernetesEvent:
+    about = child(event, "involvedObject") or child(event, "regarding")
+    times = ("lastTimestamp", "eventTime", "firstTimestamp", "deprecatedLastTimestamp")
+    last = next((at for name in times if (at := parse_rfc3339(text(event, name)))), None)
+    return SeenKubernetesEvent(
+        object=f"{text(about, 'kind')}/{text(about, 'name')}",
+        kind=text(event, "type") or "Normal",
+        reason=_cut(text(event, "reason"), scrub),
+        message=_cut(text(event, "message") or text(event, "note"), scrub),
+        count=number(event, "count") or number(event, "series", "count") or 1,
+        last_at=last,
+    )
+
+
+def log_end(log: str) -> tuple[str, bool]:
+    """Return the last lines of a log, as many as are kept, and whether there was more before."""
+    lines = log.splitlines()
+    kept = "\n".join(lines[-LOG_LINES_MAX:])
+    encoded = kept.encode()
+    if len(encoded) > LOG_BYTES_MAX:
+        kept = encoded[-LOG_BYTES_MAX:].decode(errors="ignore").partition("\n")[2]
+    return kept, len(kept) < len("\n".join(lines))
+
+
+def _cut(message: str, scrub: Scrub) -> str:
+    scrubbed = scrub(message[: 4 * TEXT_CHARACTERS_MAX]) if message else ""
+    return scrubbed[:TEXT_CHARACTERS_MAX]

@@ -1,0 +1,96 @@
+"""What the controller's own doing brings back, as events: the same for every kind of job."""
+
+from typing import TypeAlias, assert_never
+
+from jobledger.core.jobs.events import (
+    EffectFailed,
+    EffectFaltered,
+    EffectSucceeded,
+    EffectSuperseded,
+    ObservationGapFound,
+    ObservationsConfirmed,
+    StatusPublished,
+)
+from jobledger.core.jobs.observations import (
+    EffectEnded,
+    NothingNew,
+    StatusWritten,
+    WatchInterrupted,
+)
+from jobledger.core.jobs.pending.effects import OpenEffect, Outcome
+from jobledger.core.values.instants import Instant
+
+EffectOutcome: TypeAlias = EffectSucceeded | EffectFaltered | EffectFailed | EffectSuperseded
+
+
+def outcome_of(effect: OpenEffect, ended: EffectEnded) -> tuple[EffectOutcome, ...]:
+    """Return the event of an open effect's outcome; nothing of a trouble that is known already."""
+    kind, name = effect.wanted.kind, effect.wanted.name
+    match ended.outcome:
+        case Outcome.SUCCEEDED:
+            succeeded = EffectSucceeded(
+                at=ended.at,
+                effect_id=effect.effect_id,
+                kind=kind,
+                name=name,
+                uid=ended.uid,
+                gone=ended.gone,
+                already=ended.already,
+                sent=ended.sent,
+            )
+            return (succeeded,)
+        case Outcome.FALTERED:
+            faltered = EffectFaltered(
+                at=ended.at, effect_id=effect.effect_id, kind=kind, name=name, trouble=ended.trouble
+            )
+            return () if effect.trouble == ended.trouble else (faltered,)
+        case Outcome.FAILED:
+            failed = EffectFailed(
+                at=ended.at, effect_id=effect.effect_id, kind=kind, name=name, trouble=ended.trouble
+            )
+            return (failed,)
+        case Outcome.SUPERSEDED:
+            superseded = EffectSuperseded(
+                at=ended.at,
+                effect_id=effect.effect_id,
+                kind=kind,
+                name=name,
+                cause=ended.trouble,
+                sent=False,
+            )
+            return (superseded,)
+        case _:
+            assert_never(ended.outcome)
+
+
+def gap_of(gap: WatchInterrupted, known_until: Instant | None) -> tuple[ObservationGapFound, ...]:
+    """Return a gap in what was watched, if it goes beyond the one that is known."""
+    if known_until is not None and gap.until <= known_until:
+        return ()
+    found = ObservationGapFound(
+        at=gap.until, source=gap.source, since=gap.since, until=gap.until, reason=gap.reason
+    )
+    return (found,)
+
+
+def confirmation_of(
+    total: NothingNew, confirmed_at: Instant | None
+) -> tuple[ObservationsConfirmed, ...]:
+    """Return the sum of what was seen unchanged, if anything was since the last."""
+    told = confirmed_at is not None and total.at <= confirmed_at
+    if told or not total.sources:
+        return ()
+    return (ObservationsConfirmed(at=total.at, sources=total.sources),)
+
+
+def publication_of(written: StatusWritten, published: str) -> tuple[StatusPublished, ...]:
+    """Return that users can now see a status; `published` is the version known already."""
+    if published == written.resource_version:
+        return ()
+    event = StatusPublished(
+        at=written.at,
+        phase=written.phase,
+        resource_version=written.resource_version,
+        status_sha=written.status_sha,
+    )
+    return (event,)

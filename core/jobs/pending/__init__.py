@@ -1,0 +1,1 @@
+"""What is open of a job: effects, and decisions for later instants."""

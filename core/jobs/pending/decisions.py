@@ -1,0 +1,76 @@
+"""What has been resolved to be done at a later instant.
+
+A decision is scheduled once and ends in exactly one event: fired or cancelled. Which decisions a
+job has pending
+follows from its state alone (`core.rayjob.rules.desired_decisions`); a firing that finds itself
+obsolete is a cancellation.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from jobledger.core.values.ids import DecisionId
+from jobledger.core.values.instants import Instant
+
+
+class DecisionKind(StrEnum):
+    """Why the controller will look at a job again at a certain instant."""
+
+    RETRY = "retry"
+    """The next attempt may begin."""
+    ACTIVE_DEADLINE = "active_deadline"
+    """spec.activeDeadlineSeconds of this attempt has passed."""
+    PRE_RUNNING_DEADLINE = "pre_running_deadline"
+    """spec.preRunningDeadlineSeconds of this attempt has passed."""
+    TRANSITION_GRACE = "transition_grace"
+    """The Ray job ended long ago and its submitter has not."""
+    SUBMITTER_FINISHED = "submitter_finished"
+    """The submitter ended a while ago and the Ray job has not."""
+    STATUS_CHECK = "status_check"
+    """The head has left every status check unanswered for too long."""
+    TTL_SHUTDOWN = "ttl_shutdown"
+    """spec.ttlSecondsAfterFinished has passed: the RayCluster may go."""
+    EVIDENCE = "evidence"
+    """A failure has waited long enough for evidence of its class: it is judged without."""
+    DELETION_RULE = "deletion_rule"
+    """A rule of spec.deletionStrategy is due; the subject names its policy and where it stands."""
+    EFFECT_RETRY = "effect_retry"
+    """Something the API server refused is tried again."""
+
+
+LOOK_FIRST = frozenset(
+    {
+        DecisionKind.ACTIVE_DEADLINE,
+        DecisionKind.TRANSITION_GRACE,
+        DecisionKind.SUBMITTER_FINISHED,
+        DecisionKind.STATUS_CHECK,
+    }
+)
+"""Kinds that end an attempt: the Ray job is asked once more before they are judged.
+
+After a pause of the controller the world has moved on; a job that succeeded before its deadline
+has succeeded.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingDecision:
+    """A decision that has not ended yet."""
+
+    decision_id: DecisionId
+    kind: DecisionKind
+    attempt: int
+    due_at: Instant
+    subject: str = ""
+    """The effect that is to be tried again, where a job can have several decisions of a kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedDecision:
+    """A decision that the state calls for, pending or not."""
+
+    kind: DecisionKind
+    due_at: Instant
+    cause: str
+    """Why, in words, with the numbers."""
+    subject: str = ""

@@ -1,0 +1,90 @@
+"""When a piece of work may be asked for again: later each time, whatever kept it from lasting.
+
+There is one rule for every kind of job. What was refused waits before it is tried again. What was
+done and is called for again at once may be done again a few times; then it waits as well, and so
+does what was decided on a specification that is not there, until it comes. Counted is by what is
+wanted and not by the effect's id, and from the events alone, so a restart begins nothing anew.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import timedelta
+
+from jobledger.core.jobs.pending.decisions import DecisionKind, WantedDecision
+from jobledger.core.jobs.pending.effects import EffectKey, RefusedEffect, RepeatedEffect
+from jobledger.core.jobs.retries.backoff import EFFECT_RETRY_MAX, doubled
+from jobledger.core.values.instants import Instant
+
+PAUSE_MIN = timedelta(seconds=1)
+"""The shortest first pause, whatever the setting says."""
+
+AT_ONCE_MAX = 3
+"""How often the same may be done within `A_SHORT_WHILE` and be asked for again at once."""
+
+A_SHORT_WHILE = 2 * EFFECT_RETRY_MAX
+"""What was done longer ago than this is not counted: longer than the longest pause."""
+
+REMEMBERED_MAX = 8
+"""Of so many pieces of work it is remembered how often they were done; more are never wanted."""
+
+
+def done_once_more(
+    repeated: tuple[RepeatedEffect, ...], key: EffectKey, at: Instant, *, unsent: bool = False
+) -> tuple[RepeatedEffect, ...]:
+    """Return what is remembered after a piece of work was done, or (`unsent`) dropped.
+
+    What was not sent waits from the first time on: nothing but time and the specification that
+    comes with it can change what the next try would find.
+    """
+    before = next((item for item in repeated if item.key == key), None)
+    recent = before is not None and at - before.ended_at <= A_SHORT_WHILE
+    times = before.times + 1 if before is not None and recent else 1
+    kind, name = key
+    entry = RepeatedEffect(
+        kind=kind, name=name, times=times, ended_at=at, waiting=unsent or times > AT_ONCE_MAX
+    )
+    return (*(item for item in repeated if item.key != key), entry)[-REMEMBERED_MAX:]
+
+
+def waiting_keys(
+    refused: Iterable[RefusedEffect], repeated: Iterable[RepeatedEffect]
+) -> frozenset[EffectKey]:
+    """Return the pieces of work that are not to be asked for yet."""
+    return frozenset(
+        {item.key for item in refused if item.waiting}
+        | {item.key for item in repeated if item.waiting}
+    )
+
+
+def wanted_tries(
+    refused: Iterable[RefusedEffect],
+    repeated: Iterable[RepeatedEffect],
+    called_for: Collection[EffectKey],
+    first_seconds: int,
+) -> Iterator[WantedDecision]:
+    """Yield when what waits is tried again; what was done only if it is `called_for`."""
+    first = max(timedelta(seconds=first_seconds), PAUSE_MIN)
+    held = set()
+    for item in refused:
+        if item.waiting:
+            held.add(item.key)
+            yield WantedDecision(
+                kind=DecisionKind.EFFECT_RETRY,
+                due_at=item.refused_at + doubled(first, item.times - 1, EFFECT_RETRY_MAX),
+                cause=f"{item.kind} was refused: {item.trouble}",
+                subject=subject_of(item.key),
+            )
+    for done in repeated:
+        if done.waiting and done.key in called_for and done.key not in held:
+            rounds = max(done.times - AT_ONCE_MAX, 1)
+            yield WantedDecision(
+                kind=DecisionKind.EFFECT_RETRY,
+                due_at=done.ended_at + doubled(first, rounds - 1, EFFECT_RETRY_MAX),
+                cause=f"{done.kind} did not last: it is called for again after {done.times} of it",
+                subject=subject_of(done.key),
+            )
+
+
+def subject_of(key: EffectKey) -> str:
+    """Return the subject of the decision to try a piece of work again."""
+    kind, name = key
+    return f"{kind}/{name}"

@@ -1,0 +1,84 @@
+"""What a job asks for beyond `backoffLimit`. Without any of it the job is treated as upstream does.
+
+Users ask by annotations, because the definition of the job is not ours to extend; reading them is
+the business of each kind of job.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from jobledger.core.jobs.retries.failures import FailureClass
+
+UNCOUNTED_RETRIES_MAX = 10
+"""How many retries may go uncounted where the job does not say: enough for a bad day of preemption,
+and no loop."""
+
+
+class Answer(StrEnum):
+    """What a retry policy says to a class of failures. Its text is what users write."""
+
+    RETRY = "retry"
+    """Another attempt, within `backoffLimit`: as if nothing had been said."""
+    NEVER = "never"
+    """No other attempt."""
+    UNCOUNTED = "uncounted"
+    """Another attempt that does not use up `backoffLimit`."""
+
+
+class Growth(StrEnum):
+    """How the pause before a retry grows from one to the next."""
+
+    CONSTANT = "constant"
+    EXPONENTIAL = "exponential"
+    """It doubles."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryRule:
+    """What the policy says to one class of failures, or to one exit code of the application."""
+
+    failure: FailureClass
+    answer: Answer
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryOptions:
+    """Everything a job may ask for about its retries."""
+
+    rules: tuple[RetryRule, ...] = ()
+    """The retry policy by class. Empty: every class is retried alike, and Pods are not looked at.
+    """
+    unclear: bool = False
+    """There is a policy that cannot be understood: it might forbid any retry, so none is granted.
+    """
+    uncounted_max: int = UNCOUNTED_RETRIES_MAX
+    """Retries without counting; from then on such failures count like others."""
+    delay_seconds: int | None = None
+    """Pause before the first retry; None: the installation's setting."""
+    delay_max_seconds: int | None = None
+    """Longest pause; None: the installation's setting."""
+    growth: Growth = Growth.EXPONENTIAL
+    jitter_percent: int = 0
+    """By up to so much of itself a pause is shortened, by a share derived from job and attempt."""
+    wait_for_pods: bool = False
+    """The next attempt begins only when no Pod of the last is left."""
+    label_attempts: bool = False
+    """What is created carries the number of the attempt as a label, Pods included."""
+
+    def speaks_of(self, exit_code: int | None) -> bool:
+        """Return whether a rule names this very exit code of the application."""
+        return exit_code is not None and any(rule.exit_code == exit_code for rule in self.rules)
+
+    def answer(self, failure: FailureClass, exit_code: int | None) -> Answer:
+        """Return what the policy says; a rule for the very exit code goes before its class's."""
+        of_class = [rule for rule in self.rules if rule.failure is failure]
+        for code in (exit_code, None):
+            for rule in of_class:
+                if rule.exit_code == code:
+                    return rule.answer
+        return Answer.RETRY
+
+
+NOTHING_ASKED = RetryOptions()
+"""As upstream."""

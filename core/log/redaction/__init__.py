@@ -1,0 +1,1 @@
+"""What is secret in documents and texts, and what stands in its place."""

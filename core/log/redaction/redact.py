@@ -1,0 +1,297 @@
+"""What is never written down, and what stands in its place.
+
+Everything that enters the event log, its projections and `.status` passes a `Redactor` first. A
+secret is replaced by `redacted:` and twelve hex digits of its HMAC-SHA256 under the installation's
+key: the same secret shows the same digits wherever it stands, so that "changed or not" can be told,
+and nobody without the key can try values against them.
+
+Three things make a value secret: its place (`core.log.redaction.secret_places`: literal environment
+values, what stands under a telling name), its shape (`core.log.redaction.secret_shapes`), and being
+equal to a value that the object holds as a secret (`core.log.redaction.secret_values`), in any of
+its forms (`core.log.redaction.secret_forms`).
+
+What comes out can be stored as jsonb and hashed: no U+0000, no lone surrogates, no NaN, no whole
+numbers written as floats.
+"""
+
+import hmac
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+
+from jobledger.core.log.chain import canonical
+from jobledger.core.log.redaction.folded_text import in_one_line, unfolded, without_colours
+from jobledger.core.log.redaction.secret_forms import Form
+from jobledger.core.log.redaction.secret_names import Promise
+from jobledger.core.log.redaction.secret_places import visited
+from jobledger.core.log.redaction.secret_search import MARKER_WORD, Occurrence, SecretSearch
+from jobledger.core.log.redaction.secret_shapes import (
+    CUT,
+    may_hold_rest_of_key,
+    may_hold_secret,
+    secret_spans,
+)
+from jobledger.core.log.redaction.secret_values import joined, secrets_in
+from jobledger.core.log.storable import storable, storable_number, storable_text
+from jobledger.core.values.documents import Json, Manifest, text
+
+__all__ = ["Redactor", "digest", "joined", "secrets_in"]
+
+_MARKER_HEX = 12
+_MARKER = re.compile(rf"{MARKER_WORD}[0-9a-f]{{{_MARKER_HEX}}}")
+_MARKER_LENGTH = len(MARKER_WORD) + _MARKER_HEX
+_DIGEST_HEX = 32
+
+_ROUNDS = 4
+"""Looks at one text; what replaced one secret may show the next. Two are usual."""
+
+
+class Redactor:
+    """Replaces the secrets in what is said by and about one object.
+
+    Args:
+        key: The installation's key; never stored beside the log.
+        secrets: What `secrets_in` found, and whatever else must not appear.
+    """
+
+    __slots__ = ("_key", "_search")
+
+    def __init__(self, key: bytes, secrets: Iterable[str]) -> None:
+        self._key = key
+        self._search = SecretSearch(storable_text(secret) for secret in secrets)
+
+    def knowing(self, secrets: Iterable[str]) -> "Redactor":
+        """Return a redactor under the same key that knows these secrets."""
+        return Redactor(self._key, secrets)
+
+    def manifest(self, manifest: Manifest, runtime_env: Json) -> Manifest:
+        """Return an object without its secrets.
+
+        Args:
+            manifest: The object.
+            runtime_env: `spec.runtimeEnvYAML`, parsed: its redacted form stands in place of the
+                text. Anything but an object where it cannot be read: a digest stands there.
+        """
+        spec = manifest.get("spec")
+        redacted = self._redacted(manifest, text(spec, "runtimeEnvYAML"), runtime_env)
+        assert isinstance(redacted, Mapping), "an object stays an object"
+        return redacted
+
+    def document(self, document: Json) -> Json:
+        """Return any JSON without its secrets; a `runtimeEnvYAML` in it becomes a digest."""
+        return self._redacted(document, "", None)
+
+    def text(self, text: str, limit: int, *, keep_end: bool = False) -> str:
+        """Return a text without secrets, not even a part of one at its edges, and cut to size.
+
+        Args:
+            text: A message or a piece of a log.
+            limit: Characters at most, the mark of the cut included.
+            keep_end: Cut at the beginning, as is right for logs.
+        """
+        result = storable_text(text)
+        for _ in range(_ROUNDS):
+            whole = self._scrubbed(result, self._search.present(result), is_piece=True)
+            result = _cut(whole, limit, keep_end=keep_end)
+            if result == whole:
+                break
+        return result
+
+    def marker(self, secret: str) -> str:
+        """Return what stands in place of `secret`: `redacted:` and a keyed digest."""
+        tag = hmac.digest(self._key, storable_text(secret).encode(), "sha256")
+        return MARKER_WORD + tag.hex()[:_MARKER_HEX]
+
+    def _redacted(self, document: Json, yaml: str, runtime_env: Json) -> Json:
+        """Replace by place; then, in the few strings that need it, by value and by shape."""
+        places = _Places(self, self._search.numeric, yaml, runtime_env)
+        shown = visited(document, places)
+        strings = list(places.strings)
+        suspects: set[str] = set()
+        present: Sequence[Form] = ()
+        if not self._search.is_empty:
+            joined = "\n".join(strings)
+            present = self._search.present(joined)
+            suspects.update(_touched(strings, joined, self._search.occurrences(joined, present)))
+        telling = list(filter(may_hold_secret, strings))
+        joined = "\n".join(telling)
+        suspects.update(_touched(telling, joined, _shapes(joined)))
+        suspects.update(string for string in strings if may_hold_rest_of_key(string))
+        changed = {suspect: self._scrubbed(suspect, present) for suspect in suspects}
+        return _with(changed, shown) if changed else shown
+
+    def _scrubbed(self, text: str, present: Sequence[Form], *, is_piece: bool = False) -> str:
+        """Replace known secrets and what has a secret's shape, until none is left.
+
+        Args:
+            text: A storable text.
+            present: The forms to look for at first.
+            is_piece: Whether `text` may begin or end within a secret.
+        """
+        result = text
+        for _ in range(_ROUNDS):
+            found = list(self._search.occurrences(result, present))
+            if is_piece:
+                found += self._search.at_the_edges(result)
+                found += self._folded(result)
+            found += _shapes(result)
+            before, result = result, self._replaced(result, found) if found else result
+            if result == before:
+                break
+            present = self._search.present(result)
+        return result
+
+    def _folded(self, text: str) -> Iterator[Occurrence]:
+        """Yield what is shown in colours, and known secrets that are broken over lines."""
+        coloured = without_colours(text)
+        if coloured is not None:
+            yield from unfolded(coloured, _shapes(coloured.text))
+        lines = in_one_line(text) if not self._search.is_empty else None
+        for folded in (coloured, lines):
+            if folded is not None:
+                present = self._search.long_present(folded.text)
+                yield from unfolded(folded, self._search.occurrences(folded.text, present))
+
+    def _replaced(self, text: str, found: Iterable[Occurrence]) -> str:
+        """Replace what was found; where some overlap, all of them by the longest one's marker."""
+        pieces: list[str] = []
+        done = 0
+        for start, end, secret in _merged(_beyond_markers(text, found)):
+            pieces += (text[done:start], self.marker(secret))
+            done = end
+        pieces.append(text[done:])
+        return "".join(pieces)
+
+
+class _Places:
+    """Replaces what is secret by its place, and remembers every other string."""
+
+    __slots__ = ("_numeric", "_redactor", "_runtime_env", "_yaml", "strings")
+
+    def __init__(
+        self, redactor: Redactor, numeric: Sequence[Form], yaml: str, runtime_env: Json
+    ) -> None:
+        self._redactor = redactor
+        self._numeric = numeric
+        self._yaml = yaml
+        self._runtime_env = runtime_env if isinstance(runtime_env, Mapping) else None
+        self.strings: dict[str, None] = {}
+
+    def secret(self, value: str | float, promise: Promise) -> Json:  # noqa: ARG002  # the visitor's signature
+        """Return the marker of a secret; nothing stays nothing, a marker a marker."""
+        if value == "" or (isinstance(value, str) and _MARKER.fullmatch(value) is not None):
+            return value
+        return self._redactor.marker(
+            value if isinstance(value, str) else str(storable_number(value))
+        )
+
+    def text(self, value: str) -> str:
+        """Return a string as it can be stored."""
+        kept = storable_text(value)
+        self.strings[kept] = None
+        return kept
+
+    def number(self, value: float) -> Json:
+        """Return a number as it comes back from jsonb, or a marker if it shows a secret."""
+        kept = storable_number(value)
+        if self._numeric and any(form.text in str(kept) for form in self._numeric):
+            return self._redactor.marker(str(kept))
+        return kept
+
+    def runtime_env(self, yaml: str) -> Json:
+        """Return the redacted form of the text's content where that is known."""
+        if yaml == self._yaml and self._runtime_env is not None:
+            return visited(self._runtime_env, self)
+        return self.secret(yaml, Promise.NOTHING)
+
+
+def digest(key: bytes, document: Json) -> str:
+    """Return the keyed digest of a document: 32 hex digits of HMAC-SHA256.
+
+    Equal documents have equal digests, whatever the order of their keys, and whether a whole
+    number is written as a float. What lies deeper than `core.log.storable.DEEPEST` levels
+    does not count.
+    """
+    content = canonical(storable(document))
+    return hmac.digest(key, content, "sha256").hex()[:_DIGEST_HEX]
+
+
+def _shapes(text: str) -> Iterator[Occurrence]:
+    for span in secret_spans(text):
+        yield Occurrence(span.start, span.end, text[span.start : span.end])
+
+
+def _touched(
+    strings: Sequence[str], joined: str, occurrences: Iterable[Occurrence]
+) -> Iterator[str]:
+    """Yield those of `strings` in which something was found when they were joined by newlines."""
+    found = list(_beyond_markers(joined, occurrences))
+    if not found:
+        return
+    starts = list(accumulate((len(string) + 1 for string in strings), initial=0))
+    for start, end, _ in found:
+        first = bisect_right(starts, start) - 1
+        yield from strings[first : bisect_left(starts, end, lo=first + 1)]
+
+
+def _with(changed: Mapping[str, str], document: Json) -> Json:
+    """Return `document` with strings and keys exchanged."""
+    match document:
+        case str():
+            return changed.get(document, document)
+        case Mapping():
+            return {changed.get(key, key): _with(changed, value) for key, value in document.items()}
+        case Sequence():
+            return [_with(changed, item) for item in document]
+        case _:
+            return document
+
+
+def _beyond_markers(text: str, found: Iterable[Occurrence]) -> Iterator[Occurrence]:
+    """Yield what an earlier redaction has not replaced yet, never with half a marker in it."""
+    if MARKER_WORD not in text:
+        yield from found
+        return
+    markers = [marker.span() for marker in _MARKER.finditer(text)]
+    starts = [start for start, _ in markers]
+    stops = [stop for _, stop in markers]
+    for start, end, secret in found:
+        first = bisect_right(stops, start)
+        beyond_last = bisect_left(starts, end)
+        if first == beyond_last:
+            yield Occurrence(start, end, secret)
+        elif start < starts[first] or stops[beyond_last - 1] < end:
+            yield Occurrence(min(start, starts[first]), max(end, stops[beyond_last - 1]), secret)
+
+
+def _merged(found: Iterable[Occurrence]) -> Iterator[Occurrence]:
+    """Yield occurrences in order, overlapping ones as one with the secret of the longest."""
+    current: Occurrence | None = None
+    longest = 0
+    for one in sorted(found):
+        length = one.end - one.start
+        if current is None or one.start >= current.end:
+            if current is not None:
+                yield current
+            current, longest = one, length
+            continue
+        secret = one.secret if length > longest else current.secret
+        current = Occurrence(current.start, max(current.end, one.end), secret)
+        longest = max(longest, length)
+    if current is not None:
+        yield current
+
+
+def _cut(text: str, limit: int, *, keep_end: bool) -> str:
+    """Return at most `limit` characters of `text`, never with half a marker in it."""
+    if len(text) <= limit:
+        return text
+    if limit < 1:
+        return ""
+    at = len(text) - (limit - 1) if keep_end else limit - 1
+    for found in _MARKER.finditer(text, max(0, at - _MARKER_LENGTH), at + _MARKER_LENGTH):
+        if found.start() < at < found.end():
+            at = found.end() if keep_end else found.start()
+            break
+    return CUT + text[at:] if keep_end else text[:at] + CUT

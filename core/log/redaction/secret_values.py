@@ -1,0 +1,168 @@
+"""Which secret values an object holds, to be searched for wherever they reappear."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from jobledger.core.log.redaction.credential_look import drawn_parts, worth_searching
+from jobledger.core.log.redaction.secret_names import Promise, promise_of
+from jobledger.core.log.redaction.secret_places import visited
+from jobledger.core.log.redaction.secret_shapes import may_hold_secret, secret_spans
+from jobledger.core.log.storable import storable_number
+from jobledger.core.values.documents import Json, Manifest, child, text
+
+_YAML_VALUE = re.compile(r"^[ \t-]*[\"']?([\w./-]{1,200})[\"']?[ \t]*:[ \t]+(\S.*)$", re.MULTILINE)
+"""A line `name: value`; good enough for a text that no parser could read."""
+
+_PERCENT_BYTE = re.compile(rb"%([0-9A-Fa-f]{2})")
+SECRETS_MAX = 1_000
+"""So many secrets of one object are searched for elsewhere; where they stand, all are replaced."""
+
+KNOWN_MAX = 4 * SECRETS_MAX
+"""So many secrets of one job and all that belongs to it are searched for at once."""
+
+_IDENTITY = ("name", "namespace", "uid", "generateName")
+
+
+def secrets_in(manifest: Manifest, runtime_env: Json) -> frozenset[str]:
+    """Return the secret values that an object holds and that may be searched for elsewhere.
+
+    What stands under names that promise a secret, what has a secret's shape, and literal
+    environment values that look like a credential (`core.log.redaction.credential_look`) whatever
+    their name. Not names of Secrets and ConfigMaps, and no other values: those of ordinary names
+    are words that messages need. Nor, unless a name promises a secret, what the object itself is
+    called: its name, namespace, UID, kind and images.
+
+    Args:
+        manifest: A RayJob, TrainJob, RayCluster, JobSet, batch Job, Pod or Secret.
+        runtime_env: `spec.runtimeEnvYAML`, parsed; anything but an object where it cannot be read.
+    """
+    found = _Finder(has_runtime_env=isinstance(runtime_env, Mapping))
+    visited(manifest, found)
+    visited({"runtimeEnv": runtime_env}, found)
+    found.look_for_shapes()
+    unsure = found.unsure - found.sure
+    return _searchable(found.sure, unsure - _called(manifest) if unsure else unsure)
+
+
+def joined(known: frozenset[str], more: frozenset[str]) -> frozenset[str]:
+    """Return what two objects hold: all that is new, and of the known ones what there is room for.
+
+    A job that is edited again and again must not make its redactor grow without end.
+    """
+    if more <= known:
+        return known
+    room = KNOWN_MAX - len(more)
+    older = known - more
+    if len(older) <= room:
+        return older | more
+    return more | frozenset(sorted(older, key=_by_length)[: max(0, room)])
+
+
+def _searchable(sure: set[str], unsure: set[str]) -> frozenset[str]:
+    """Return the secrets to search for: of too many the sure ones first, then the longest.
+
+    What a search costs grows with their number times the text, and an object may be made of them.
+    """
+    if len(sure) + len(unsure) <= SECRETS_MAX:
+        return frozenset(sure | unsure)
+    ranked = [*sorted(sure, key=_by_length), *sorted(unsure, key=_by_length)]
+    return frozenset(ranked[:SECRETS_MAX])
+
+
+def _by_length(secret: str) -> tuple[int, str]:
+    return -len(secret), secret
+
+
+class _Finder:
+    """Collects the secrets of the documents it visits."""
+
+    __slots__ = ("_has_runtime_env", "_texts", "sure", "unsure")
+
+    def __init__(self, *, has_runtime_env: bool) -> None:
+        self._has_runtime_env = has_runtime_env
+        self._texts: dict[str, None] = {}
+        self.sure: set[str] = set()
+        self.unsure: set[str] = set()
+
+    def secret(self, value: str | float, promise: Promise) -> Json:
+        """Collect a secret, and those within it."""
+        literal = value if isinstance(value, str) else str(storable_number(value))
+        self._keep(literal, promise)
+        self.text(literal)
+        if literal[:1] in ("{", "["):
+            visited(literal, self, depth=1)
+        return value
+
+    def text(self, value: str) -> str:
+        """Remember a string, to look for shapes in all of them at once."""
+        self._texts[value] = None
+        return value
+
+    def look_for_shapes(self) -> None:
+        """Collect what has the shape of a secret in the strings seen."""
+        joined = "\n".join(filter(may_hold_secret, self._texts))
+        for span in secret_spans(joined):
+            shown = joined[span.start : span.end]
+            for value in (shown, _percent_decoded(shown), _json_decoded(shown)):
+                self._keep(value, Promise.SECRET if span.sure else Promise.NOTHING)
+
+    def number(self, value: float) -> Json:
+        """Collect nothing: a number is secret by its place only."""
+        return value
+
+    def runtime_env(self, yaml: str) -> Json:
+        """Collect by shape, and line by line where no parser could read the text."""
+        self.text(yaml)
+        if not self._has_runtime_env:
+            for name, value in _YAML_VALUE.findall(yaml):
+                self._keep(value.strip().strip("\"'"), promise_of(name))
+        return yaml
+
+    def _keep(self, value: str, promise: Promise) -> None:
+        trimmed = value.strip()
+        if worth_searching(trimmed, promise):
+            (self.sure if promise is Promise.SECRET else self.unsure).add(trimmed)
+        elif promise is not Promise.SECRET:
+            self.unsure.update(drawn_parts(trimmed, promise))
+
+
+def _percent_decoded(shown: str) -> str:
+    """Return the text behind percent-encoding, unreadable bytes replaced."""
+    if "%" not in shown:
+        return shown
+    encoded = _PERCENT_BYTE.sub(
+        lambda found: bytes.fromhex(found[1].decode()), shown.encode(errors="replace")
+    )
+    return encoded.decode(errors="replace")
+
+
+def _json_decoded(shown: str) -> str:
+    """Return the text behind the escapes of a JSON string, or `shown` where it has none."""
+    if "\\" not in shown:
+        return shown
+    try:
+        return str(json.loads(f'"{shown}"'))
+    except ValueError:
+        return shown
+
+
+def _called(manifest: Manifest) -> set[str]:
+    """Return what the object is called in public; searching for it would shred the log."""
+    metadata = child(manifest, "metadata")
+    names = {text(metadata, key) for key in _IDENTITY} | {text(manifest, "kind")}
+    return names | {text(manifest, "apiVersion")} | set(_images(manifest))
+
+
+def _images(manifest: Manifest) -> list[str]:
+    """Return the images named anywhere in an object."""
+    images: list[str] = []
+    waiting: list[Json] = [manifest]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Mapping):
+            images.append(text(node, "image"))
+            waiting += node.values()
+        elif isinstance(node, Sequence) and not isinstance(node, str):
+            waiting += node
+    return images

@@ -1,0 +1,1 @@
+"""What happens because of an observation: one file per source of observations."""

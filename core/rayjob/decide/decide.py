@@ -1,0 +1,117 @@
+"""What happens because of an observation.
+
+One function per observation, then whatever follows by itself.
+
+`decide` first turns the observation into facts (or into nothing, if it brings no news), then lets
+`core.rayjob.rules.rules` draw the conclusions. Nothing here knows the time, and nothing here acts.
+"""
+
+from typing import assert_never
+
+from jobledger.core.jobs import observations as shared
+from jobledger.core.jobs.control.control_change import facts_and_conclusions
+from jobledger.core.jobs.control.lost_history import set_back
+from jobledger.core.rayjob.decide.on_children import (
+    on_cluster_gone,
+    on_cluster_seen,
+    on_submitter_gone,
+    on_submitter_seen,
+)
+from jobledger.core.rayjob.decide.on_head import on_head_pod_gone, on_head_pod_seen
+from jobledger.core.rayjob.decide.on_lost_history import concluded
+from jobledger.core.rayjob.decide.on_manifest import on_manifest_gone, on_manifest_seen
+from jobledger.core.rayjob.decide.on_outcomes import (
+    on_decision_due,
+    on_effect_ended,
+    on_nothing_new,
+    on_status_written,
+    on_watch_interrupted,
+)
+from jobledger.core.rayjob.decide.on_pods import on_pods_seen
+from jobledger.core.rayjob.decide.on_ray_job import (
+    on_poll_answered,
+    on_poll_not_found,
+    on_poll_unanswered,
+)
+from jobledger.core.rayjob.decide.recorded import recorded_facts
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.rayjob.evolve.lifecycle import evolve
+from jobledger.core.rayjob.inference import infer
+from jobledger.core.rayjob.observations import observations as seen
+from jobledger.core.rayjob.rules.rules import settle
+from jobledger.core.rayjob.state import RayJobState
+
+
+def decide(state: RayJobState, observation: seen.RayJobObservation) -> tuple[RayJobEvent, ...]:
+    """Return what happens because of `observation`; nothing, if it brings no news."""
+    facts = _facts(state, observation)
+    is_surveyed = isinstance(observation, seen.ManifestSeen) and observation.survey is not None
+    if not facts and not is_surveyed:
+        return ()
+    was_recorded = state.recorded is not None
+    state, facts = facts_and_conclusions(
+        state, facts, evolve, lambda now: infer(now, observation.at)
+    )
+    if state.recorded is None:
+        return *facts, *settle(state, observation.id, observation.at)
+    # What was under way or pending when control was given up is dropped, once.
+    dropped = () if was_recorded else settle(state, observation.id, observation.at)
+    for event in dropped:
+        state = evolve(state, event)
+    inferred = infer(state, observation.at)
+    for event in inferred:
+        state = evolve(state, event)
+    state, recovered = concluded(state, observation)
+    if not recovered:
+        return *facts, *dropped, *inferred
+    after = settle(state, observation.id, observation.at)
+    return *facts, *dropped, *inferred, *recovered, *after
+
+
+def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
+    state: RayJobState, observation: seen.RayJobObservation
+) -> tuple[RayJobEvent, ...]:
+    if state.recorded is not None and not isinstance(observation, seen.ManifestSeen):
+        return recorded_facts(state, observation)
+    match observation:
+        case seen.PollAnswered():
+            return on_poll_answered(state, observation)
+        case seen.ManifestSeen():
+            return on_manifest_seen(state, observation)
+        case seen.ClusterSeen():
+            return on_cluster_seen(state, observation)
+        case seen.SubmitterSeen():
+            return on_submitter_seen(state, observation)
+        case shared.EffectEnded():
+            return on_effect_ended(state, observation)
+        case shared.DecisionDue():
+            return on_decision_due(state, observation)
+        case shared.EvidenceSeen():
+            attempt = state.attempt.number if state.attempt is not None else None
+            return shared.evidence_of(observation, state.captured, attempt)
+        case shared.StatusWritten():
+            return on_status_written(state, observation)
+        case shared.NothingNew():
+            return on_nothing_new(state, observation)
+        case seen.PollNotFound():
+            return on_poll_not_found(state, observation)
+        case seen.PollUnanswered():
+            return on_poll_unanswered(state, observation)
+        case seen.ClusterGone():
+            return on_cluster_gone(state, observation)
+        case seen.SubmitterGone():
+            return on_submitter_gone(state, observation)
+        case seen.ManifestGone():
+            return on_manifest_gone(state, observation)
+        case seen.HeadPodSeen():
+            return on_head_pod_seen(state, observation)
+        case seen.HeadPodGone():
+            return on_head_pod_gone(state, observation)
+        case seen.PodsSeen():
+            return on_pods_seen(state, observation)
+        case shared.WatchInterrupted():
+            return on_watch_interrupted(state, observation)
+        case shared.LedgerSetBack():
+            return set_back(observation) if state.identity is not None else ()
+        case _:
+            assert_never(observation)

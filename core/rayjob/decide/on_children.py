@@ -1,0 +1,166 @@
+"""What a look at the job's RayCluster or submitter brings.
+
+News of a child that is known to be gone is late news and ignored. A RayCluster that carries the
+job's UID but belongs
+to no present attempt (a create request that arrived after its attempt had ended) is a stray, and
+deleted; so is one that has the place of another, and a submitter of an earlier attempt.
+"""
+
+from jobledger.core.rayjob.decide.on_lost_history import behind_by_cluster, behind_by_submitter
+from jobledger.core.rayjob.events.lifecycle import (
+    ClusterObserved,
+    ClusterVanished,
+    RayJobEvent,
+    StrayClusterFound,
+    StrayClusterVanished,
+    SubmitterFinished,
+    SubmitterObserved,
+    SubmitterVanished,
+)
+from jobledger.core.rayjob.names import submitter_name
+from jobledger.core.rayjob.observations.observations import (
+    ClusterGone,
+    ClusterSeen,
+    SubmitterGone,
+    SubmitterSeen,
+)
+from jobledger.core.rayjob.state import RayJobState, is_dormant, is_final, selects_cluster
+
+
+def on_cluster_seen(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent, ...]:
+    """Return what is new about a RayCluster."""
+    attempt = state.attempt
+    if is_dormant(state) or seen.uid in state.gone:
+        return ()
+    current = attempt is not None and seen.name == attempt.cluster_name and not attempt.cleared
+    if _is_in_its_place(state, seen):
+        current = False  # until somebody tells that the known one is gone
+    elif current or (_is_selected(state, seen) and not _has_begun(state)):
+        return _current_cluster(state, seen)
+    if behind := behind_by_cluster(state, seen):
+        return behind
+    known_stray = any(stray.uid == seen.uid for stray in state.strays)
+    if seen.owned and not (seen.deleting or known_stray or _is_selected(state, seen)):
+        return (StrayClusterFound(at=seen.at, name=seen.name, uid=seen.uid),)
+    return ()
+
+
+def _is_in_its_place(state: RayJobState, seen: ClusterSeen) -> bool:
+    """Return whether it has the name of the known RayCluster and is another, newer or older."""
+    known = state.cluster
+    return known is not None and known.name == seen.name and known.uid not in ("", seen.uid)
+
+
+def _is_selected(state: RayJobState, seen: ClusterSeen) -> bool:
+    """Return whether it is the RayCluster that the job selects; it is there before any attempt."""
+    return state.manifest is not None and seen.name == state.manifest.spec.cluster_selector
+
+
+def _has_begun(state: RayJobState) -> bool:
+    """Return whether there is an attempt, whose RayCluster no edit changes."""
+    return state.attempt is not None and not state.attempt.cleared
+
+
+def _current_cluster(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent, ...]:
+    if not seen.owned and not selects_cluster(state):
+        return ()
+    known = state.cluster
+    observed = ClusterObserved(
+        at=seen.at,
+        name=seen.name,
+        uid=seen.uid,
+        state=seen.state,
+        address=seen.address,
+        deleting=seen.deleting,
+        status=seen.status,
+    )
+    if known is None:
+        return (observed,)
+    same_object = known.uid == seen.uid and known.deleting == seen.deleting
+    if is_final(state):
+        return () if same_object else (observed,)
+    same = (
+        same_object
+        and known.state == seen.state
+        and known.address == seen.address
+        and known.status == seen.status
+    )
+    return () if same else (observed,)
+
+
+def on_cluster_gone(state: RayJobState, gone: ClusterGone) -> tuple[RayJobEvent, ...]:
+    """Return that the job's RayCluster, or a stray one, is gone."""
+    if is_dormant(state) or gone.uid in state.gone:
+        return ()
+    if any(stray.uid == gone.uid for stray in state.strays):
+        return (StrayClusterVanished(at=gone.at, name=gone.name, uid=gone.uid),)
+    known = state.cluster
+    if known is None or known.name != gone.name or known.uid not in ("", gone.uid):
+        return ()
+    asked = known.delete_asked or any(
+        effect.wanted.kind == "delete_cluster" and effect.wanted.name == gone.name
+        for effect in state.effects
+    )
+    return (ClusterVanished(at=gone.at, name=gone.name, uid=gone.uid, asked=asked),)
+
+
+def on_submitter_seen(state: RayJobState, seen: SubmitterSeen) -> tuple[RayJobEvent, ...]:
+    """Return what is new about the submitter."""
+    attempt, identity, known = state.attempt, state.identity, state.submitter
+    if is_dormant(state) or attempt is None or identity is None:
+        return ()
+    stale = seen.uid in state.gone or not seen.owned or is_final(state)
+    if stale or seen.name != submitter_name(identity.name):
+        return ()
+    if behind := behind_by_submitter(state, seen):
+        return behind
+    if seen.attempt and (attempt.cleared or seen.attempt != attempt.number):
+        return _stray_submitter(state, seen)
+    if attempt.cleared:
+        return ()
+    named = seen.job_id and attempt.job_id and not seen.attempt
+    if named and seen.job_id != attempt.job_id:
+        return ()  # others' submitter of another attempt: its watch lags, or is ahead
+    events: list[RayJobEvent] = []
+    if known is None or known.uid != seen.uid or known.deleting != seen.deleting:
+        events.append(
+            SubmitterObserved(at=seen.at, name=seen.name, uid=seen.uid, deleting=seen.deleting)
+        )
+    told = known is not None and known.uid in ("", seen.uid) and known.outcome != ""
+    if seen.finished and not told:
+        events.append(
+            SubmitterFinished(
+                at=seen.at,
+                name=seen.name,
+                uid=seen.uid,
+                outcome=seen.finished,
+                finished_at=seen.finished_at or seen.at,
+                reason=seen.reason,
+                message=seen.message,
+            )
+        )
+    return tuple(events)
+
+
+def _stray_submitter(state: RayJobState, seen: SubmitterSeen) -> tuple[RayJobEvent, ...]:
+    """Return that a submitter belongs to no present attempt, but has the name that all have."""
+    known = {item.uid for item in (state.submitter, state.stray_submitter) if item is not None}
+    if seen.deleting or seen.uid in known:
+        return ()
+    return (SubmitterObserved(at=seen.at, name=seen.name, uid=seen.uid, stray=True),)
+
+
+def on_submitter_gone(state: RayJobState, gone: SubmitterGone) -> tuple[RayJobEvent, ...]:
+    """Return that the submitter, or a stray one, is gone."""
+    known, stray = state.submitter, state.stray_submitter
+    if stray is not None and stray.uid == gone.uid and not is_dormant(state):
+        vanished = SubmitterVanished(at=gone.at, name=gone.name, uid=gone.uid, asked=True)
+        return (vanished,)
+    if is_dormant(state) or known is None or gone.uid in state.gone:
+        return ()
+    if known.uid not in ("", gone.uid):
+        return ()
+    asked = known.delete_asked or any(
+        effect.wanted.kind == "delete_submitter" for effect in state.effects
+    )
+    return (SubmitterVanished(at=gone.at, name=gone.name, uid=gone.uid, asked=asked),)

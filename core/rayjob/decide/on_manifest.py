@@ -1,0 +1,110 @@
+"""What a look at the RayJob object itself brings."""
+
+from dataclasses import replace
+
+from jobledger.core.jobs.events import ControlReleased
+from jobledger.core.rayjob.decide.on_lost_history import is_unknown_but_ours, unknown_job
+from jobledger.core.rayjob.decide.recorded_control import control_of
+from jobledger.core.rayjob.events.lifecycle import (
+    AnnotationsRejected,
+    DeletionStarted,
+    JobAdopted,
+    JobDeleted,
+    JobDiscovered,
+    ManifestReceived,
+    OthersStatusObserved,
+    RayJobEvent,
+)
+from jobledger.core.rayjob.observations.observations import (
+    INVALID_STATUS,
+    ManifestGone,
+    ManifestSeen,
+)
+from jobledger.core.rayjob.state import KnownManifest, RayJobState, spec_in_force
+
+
+def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEvent, ...]:
+    """Return what is new about the object; an older generation than the known one is no news."""
+    known = state.manifest
+    if state.deleted_at is not None:
+        return ()
+    if known is None:
+        is_told = (seen.spec.is_ours or seen.recorded) and not seen.in_between
+        return _first_sight(seen) if is_told else ()
+    if seen.generation < known.generation:
+        return ()
+    if seen.problem is not None and seen.problem.kind == INVALID_STATUS and state.attempt:
+        seen = replace(seen, problem=None)  # the status is ours; another mode is for later attempts
+    return *_changes(seen, known), *control_of(state, seen)
+
+
+def _changes(seen: ManifestSeen, known: KnownManifest) -> tuple[RayJobEvent, ...]:
+    if _known(seen, known) == known:
+        return ()
+    same_spec = seen.digest == known.digest
+    received = _received(seen, with_document=not same_spec)
+    rejected = _rejected(seen, known.option_problems)
+    if seen.deleting_at is not None and known.deleting_at is None:
+        return received, *rejected, DeletionStarted(at=seen.deleting_at)
+    return received, *rejected
+
+
+def on_manifest_gone(state: RayJobState, gone: ManifestGone) -> tuple[RayJobEvent, ...]:
+    """Return the end of the job's stream."""
+    if state.manifest is None or state.deleted_at is not None:
+        return ()
+    return (JobDeleted(at=gone.at),)
+
+
+def _first_sight(seen: ManifestSeen) -> tuple[RayJobEvent, ...]:
+    discovered = JobDiscovered(at=seen.at, identity=seen.identity)
+    received = _received(seen, with_document=True)
+    leaving = () if seen.deleting_at is None else (DeletionStarted(at=seen.deleting_at),)
+    leaving = *_rejected(seen, ()), *leaving
+    if seen.recorded:
+        leaving = *leaving, ControlReleased(at=seen.at, why=seen.recorded)
+    if is_unknown_but_ours(seen):
+        shown = OthersStatusObserved(at=seen.at, status=seen.status)
+        return discovered, received, *leaving, unknown_job(seen), shown
+    if seen.status.phase or seen.status.failed or seen.status.succeeded:
+        adopted = JobAdopted(at=seen.at, status=seen.status)
+        if seen.recorded:
+            return discovered, received, *leaving, adopted
+        return discovered, received, adopted, *leaving
+    return discovered, received, *leaving
+
+
+def _received(seen: ManifestSeen, *, with_document: bool) -> ManifestReceived:
+    return ManifestReceived(
+        at=seen.at,
+        generation=seen.generation,
+        digest=seen.digest,
+        spec=seen.spec,
+        policy=seen.policy,
+        finalizer=seen.finalizer,
+        problem=seen.problem,
+        deleting_at=seen.deleting_at,
+        document=seen.document if with_document else {},
+        options=seen.options,
+        option_problems=seen.option_problems,
+    )
+
+
+def _rejected(seen: ManifestSeen, told: tuple[str, ...]) -> tuple[RayJobEvent, ...]:
+    """Return what is to be told of annotations that are left out; nothing twice."""
+    news = tuple(problem for problem in seen.option_problems if problem not in told)
+    return (AnnotationsRejected(at=seen.at, problems=news),) if news else ()
+
+
+def _known(seen: ManifestSeen, before: KnownManifest) -> KnownManifest:
+    return KnownManifest(
+        generation=seen.generation,
+        digest=seen.digest,
+        spec=spec_in_force(before, seen.spec, seen.problem),
+        policy=seen.policy,
+        finalizer=seen.finalizer,
+        problem=seen.problem,
+        deleting_at=seen.deleting_at,
+        options=seen.options,
+        option_problems=seen.option_problems,
+    )

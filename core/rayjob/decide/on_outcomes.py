@@ -1,0 +1,54 @@
+"""What the controller's own doing brings back: outcomes, due decisions, writes, gaps."""
+
+from jobledger.core.jobs.observations import (
+    DecisionDue,
+    EffectEnded,
+    NothingNew,
+    StatusWritten,
+    WatchInterrupted,
+)
+from jobledger.core.jobs.outcomes import confirmation_of, gap_of, outcome_of, publication_of
+from jobledger.core.jobs.pending.decisions import LOOK_FIRST
+from jobledger.core.rayjob.decide.on_decisions_due import fire
+from jobledger.core.rayjob.deletion import furthest_due
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.rayjob.state import RayJobState, is_final, wants_poll
+
+
+def on_effect_ended(state: RayJobState, ended: EffectEnded) -> tuple[RayJobEvent, ...]:
+    """Return the outcome; of an effect that is not open, nothing."""
+    effect = next((item for item in state.effects if item.effect_id == ended.effect_id), None)
+    if effect is None:
+        return ()
+    return outcome_of(effect, ended)
+
+
+def on_decision_due(state: RayJobState, due: DecisionDue) -> tuple[RayJobEvent, ...]:
+    """Return the firing of a pending decision.
+
+    One that ends an attempt waits until the Ray job was asked once more; a firing before its
+    instant is none.
+    """
+    decision = next((item for item in state.decisions if item.decision_id == due.decision_id), None)
+    if decision is None or due.at < decision.due_at:
+        return ()
+    if decision.kind in LOOK_FIRST and wants_poll(state) and not due.looked:
+        return ()
+    return fire(state, furthest_due(state, decision, due.at), due.at)
+
+
+def on_watch_interrupted(state: RayJobState, gap: WatchInterrupted) -> tuple[RayJobEvent, ...]:
+    """Return the gap, for a job to which something could have happened in it."""
+    if state.manifest is None or state.deleted_at is not None or is_final(state):
+        return ()
+    return gap_of(gap, state.gap_until)
+
+
+def on_nothing_new(state: RayJobState, total: NothingNew) -> tuple[RayJobEvent, ...]:
+    """Return the sum of what was seen unchanged."""
+    return confirmation_of(total, state.confirmed_at) if state.manifest is not None else ()
+
+
+def on_status_written(state: RayJobState, written: StatusWritten) -> tuple[RayJobEvent, ...]:
+    """Return that users can now see this status."""
+    return publication_of(written, state.published) if state.manifest is not None else ()

@@ -1,0 +1,1 @@
+"""What can have happened to a RayJob: lifecycle, facts, Pods, and what another controller did."""

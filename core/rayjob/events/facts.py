@@ -1,0 +1,202 @@
+"""What can have been seen of a RayJob's RayCluster, head, submitter and Ray job.
+
+The other events, and what holds for all: `core.rayjob.events.lifecycle`.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from jobledger.core.rayjob.events.pods import PodsObserved
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterObserved:
+    """The attempt's RayCluster is there, in this state."""
+
+    at: Instant
+    name: str
+    uid: str
+    state: str
+    address: str
+    deleting: bool = False
+    status: Manifest = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterVanished:
+    """The attempt's RayCluster is no longer there."""
+
+    at: Instant
+    name: str
+    uid: str
+    asked: bool
+    """Whether its deletion had been asked for here."""
+    inferred: str = ""
+    """Of a recorded job: why the controller in charge must have asked for it; empty: not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrayClusterFound:
+    """A RayCluster of this job that belongs to no present attempt; it is deleted."""
+
+    at: Instant
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrayClusterVanished:
+    """Such a RayCluster is gone."""
+
+    at: Instant
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitterObserved:
+    """The attempt's submitter is there."""
+
+    at: Instant
+    name: str
+    uid: str
+    deleting: bool = False
+    stray: bool = False
+    """Whether it was made for an attempt that is over: its request had been held up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitterFinished:
+    """The submitter ended."""
+
+    at: Instant
+    name: str
+    uid: str
+    outcome: str
+    """Complete or Failed."""
+    finished_at: Instant
+    """By the cluster's clock."""
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitterVanished:
+    """The submitter is no longer there."""
+
+    at: Instant
+    name: str
+    uid: str
+    asked: bool
+    """Whether its deletion had been asked for here."""
+    inferred: str = ""
+    """Of a recorded job: why the controller in charge must have asked for it; empty: not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntrypointObserved:
+    """Ray's account of the entrypoint is now this."""
+
+    at: Instant
+    job_id: str
+    status: JobStatus
+    message: str = ""
+    started_at: Instant | None = None
+    """By the head's clock."""
+    ended_at: Instant | None = None
+    """By the head's clock."""
+    error_type: str = ""
+    exit_code: int | None = None
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntrypointMissed:
+    """The head answered that it does not know the submission."""
+
+    at: Instant
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusCheckFailed:
+    """The head gave no answer that makes sense (the first time, or a new kind of trouble)."""
+
+    at: Instant
+    job_id: str
+    trouble: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusCheckRecovered:
+    """The head answers again."""
+
+    at: Instant
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadPodObserved:
+    """The Pod of the head is there; only seen ones can be seen to have gone."""
+
+    at: Instant
+    name: str
+    uid: str
+    taken: str = ""
+    """Why Kubernetes or the node takes it away; empty if it does not."""
+    restarts: int = 0
+    """How often its Ray container was started again; the jobs of before are lost then."""
+    ended: str = ""
+    """How that container ended before its last restart, in words."""
+    keeps_jobs: bool = False
+    """A restart of the head loses no jobs (fault tolerance of the GCS)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadPodVanished:
+    """The Pod of the head is no longer there, or will not run again, while the job needs it."""
+
+    at: Instant
+    name: str
+    uid: str
+    taken: str = ""
+    """Why Kubernetes or the node took it away, as it was last seen; empty if nothing was said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SidecarFinished:
+    """The submitter beside the head ended (SidecarMode)."""
+
+    at: Instant
+    name: str
+    """Name of the head's Pod."""
+    uid: str
+    outcome: str
+    """Complete or Failed."""
+    finished_at: Instant
+    """By the node's clock."""
+    message: str = ""
+
+
+FactEvent: TypeAlias = (
+    EntrypointObserved
+    | ClusterObserved
+    | ClusterVanished
+    | StrayClusterFound
+    | StrayClusterVanished
+    | SubmitterObserved
+    | SubmitterFinished
+    | SubmitterVanished
+    | EntrypointMissed
+    | StatusCheckFailed
+    | StatusCheckRecovered
+    | HeadPodObserved
+    | HeadPodVanished
+    | SidecarFinished
+    | PodsObserved
+)
+"""What was seen of the RayCluster, the submitter and the Ray job."""

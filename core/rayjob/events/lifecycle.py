@@ -1,0 +1,391 @@
+"""Everything that can have happened to a RayJob.
+
+These names are the storage format: `core.catalogue` gives each its stored type. `at` is the
+instant the event was
+true; it is stored in the envelope as `occurred_at`.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from jobledger.core.jobs.events import SharedEvent
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
+from jobledger.core.rayjob.events.facts import (
+    ClusterObserved,
+    ClusterVanished,
+    EntrypointMissed,
+    EntrypointObserved,
+    FactEvent,
+    HeadPodObserved,
+    HeadPodVanished,
+    SidecarFinished,
+    StatusCheckFailed,
+    StatusCheckRecovered,
+    StrayClusterFound,
+    StrayClusterVanished,
+    SubmitterFinished,
+    SubmitterObserved,
+    SubmitterVanished,
+)
+from jobledger.core.rayjob.events.pods import AnnotationsRejected, FailureNoticed, PodsObserved
+from jobledger.core.rayjob.events.recorded import OthersStatusObserved, TransitionsMissed
+from jobledger.core.rayjob.observations.observations import JobIdentity, Problem, SeenStatus
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.spec.spec import RayJobSpec
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import Instant
+
+__all__ = [
+    "AnnotationsRejected",
+    "ClusterObserved",
+    "ClusterVanished",
+    "EntrypointMissed",
+    "EntrypointObserved",
+    "FactEvent",
+    "FailureNoticed",
+    "HeadPodObserved",
+    "HeadPodVanished",
+    "OthersStatusObserved",
+    "PodsObserved",
+    "SidecarFinished",
+    "StatusCheckFailed",
+    "StatusCheckRecovered",
+    "StrayClusterFound",
+    "StrayClusterVanished",
+    "SubmitterFinished",
+    "SubmitterObserved",
+    "SubmitterVanished",
+    "TransitionsMissed",
+]  # found here by everybody, defined beside this file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDiscovered:
+    """A RayJob was seen for the first time."""
+
+    at: Instant
+    identity: JobIdentity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobAdopted:
+    """It already had a status: its life goes on from there, and nothing is started again."""
+
+    at: Instant
+    status: SeenStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestReceived:
+    """The specification, or what else decides about the job, is now this."""
+
+    at: Instant
+    generation: int
+    digest: str
+    """Keyed digest of the whole specification."""
+    spec: RayJobSpec
+    policy: Policy
+    finalizer: bool
+    problem: Problem | None = None
+    """Why it is not valid, if it is not."""
+    deleting_at: Instant | None = None
+    """Since when the object is being deleted, by the API server's clock."""
+    document: Manifest = field(default_factory=dict)
+    """The redacted specification, labels and annotations.
+
+    It is empty if the specification did not change.
+    """
+    options: RetryOptions = NOTHING_ASKED
+    """What its annotations ask for."""
+    option_problems: tuple[str, ...] = ()
+    """Annotations of ours that are left out, and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestRejected:
+    """The manifest is not valid; the job waits until it is."""
+
+    at: Instant
+    generation: int
+    kind: str
+    """Reason of the Kubernetes Event."""
+    message: str
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestAccepted:
+    """The manifest is valid again; the job goes on where it was."""
+
+    at: Instant
+    generation: int
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptStarted:
+    """An attempt began: its names are fixed, nothing has been created yet."""
+
+    at: Instant
+    attempt: int
+    cluster_name: str
+    job_id: str
+    """Ray's submission id; empty in InteractiveMode until the user names one."""
+    generation: int
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptReachedRunning:
+    """The RayCluster is ready and the entrypoint is on its way."""
+
+    at: Instant
+    attempt: int
+    address: str
+    """`host:port` of the head."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptReachedWaiting:
+    """The RayCluster is ready, and the user is to submit (InteractiveMode).
+
+    The job waits until spec.jobId names the submission.
+    """
+
+    at: Instant
+    attempt: int
+    address: str
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionNamed:
+    """The user named the submission to follow (InteractiveMode)."""
+
+    at: Instant
+    job_id: str
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFailed:
+    """The attempt ended in failure."""
+
+    at: Instant
+    attempt: int
+    reason: str
+    """One of upstream's failure reasons."""
+    message: str
+    failed: int
+    """Failed attempts so far, this one included unless it is not counted."""
+    job_status: JobStatus
+    """What is published as Ray's status: the last known, or FAILED where upstream forces it."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryGranted:
+    """Another attempt follows once the old cluster is gone; with the numbers it was judged by."""
+
+    at: Instant
+    attempt: int
+    backoff_limit: int
+    failed: int
+    reason: str
+    rule: str
+    due_at: Instant
+    """Not before this instant."""
+    counted: bool = True
+    """Whether the failure uses up backoffLimit."""
+    failure: FailureClass = FailureClass.OTHER
+    """The class it was judged by."""
+    exit_code: int | None = None
+    """The application's, if it is known."""
+    evidence: str = ""
+    """What a Pod said that decided about the class, or why none could be asked."""
+    uncounted: int = 0
+    """Retries granted without counting so far."""
+    uncounted_max: int = 0
+    """How many the job allows; 0 where no policy speaks of any."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryRefused:
+    """No other attempt follows; with the numbers it was judged by."""
+
+    at: Instant
+    attempt: int
+    backoff_limit: int
+    failed: int
+    reason: str
+    rule: str
+    failure: FailureClass = FailureClass.OTHER
+    """The class it was judged by."""
+    exit_code: int | None = None
+    """The application's, if it is known."""
+    evidence: str = ""
+    """What a Pod said that decided about the class, or why none could be asked."""
+    uncounted: int = 0
+    """Retries granted without counting so far."""
+    uncounted_max: int = 0
+    """How many the job allows; 0 where no policy speaks of any."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptCleared:
+    """The failed attempt's RayCluster and submitter are gone.
+
+    The job is as new; its counters are kept.
+    """
+
+    at: Instant
+    attempt: int
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspensionStarted:
+    """The job is to be suspended: its RayCluster and submitter go."""
+
+    at: Instant
+    attempt: int
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSuspended:
+    """Nothing of the job is left in the cluster; it waits to be resumed."""
+
+    at: Instant
+    attempt: int
+    """The last one. 0: none has begun, or none was seen where another controller suspended it."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobResumed:
+    """The job is no longer suspended; a new attempt begins."""
+
+    at: Instant
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCompleted:
+    """The job ended, with success or because somebody stopped it. Final."""
+
+    at: Instant
+    attempt: int
+    job_status: JobStatus
+    reason: str = ""
+    message: str = ""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFailed:
+    """The job ended in failure. Final."""
+
+    at: Instant
+    attempt: int
+    reason: str
+    message: str
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletionStarted:
+    """Somebody asked for the RayJob object to be deleted."""
+
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDeleted:
+    """The RayJob object is gone. Nothing more will happen."""
+
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspensionPostponed:
+    """The job is to be suspended, in a phase that does not honour it.
+
+    It takes effect in the next phase that does. Source: KubeRay honours `spec.suspend` in
+    Initializing and Running only.
+    """
+
+    at: Instant
+    phase: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterKept:
+    """The job has ended, and nothing in its deletionStrategy covers how: its RayCluster stays."""
+
+    at: Instant
+    name: str
+    uid: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterCovered:
+    """The manifest was changed so that a RayCluster that was kept is covered now."""
+
+    at: Instant
+    name: str
+
+
+LifeEvent: TypeAlias = (
+    JobDiscovered
+    | JobAdopted
+    | ManifestReceived
+    | ManifestRejected
+    | ManifestAccepted
+    | AttemptStarted
+    | AttemptReachedRunning
+    | AttemptReachedWaiting
+    | SubmissionNamed
+    | AttemptFailed
+    | RetryGranted
+    | RetryRefused
+    | AttemptCleared
+    | SuspensionStarted
+    | JobSuspended
+    | JobResumed
+    | JobCompleted
+    | JobFailed
+    | DeletionStarted
+    | JobDeleted
+    | SuspensionPostponed
+    | ClusterKept
+    | ClusterCovered
+    | FailureNoticed
+    | AnnotationsRejected
+    | OthersStatusObserved
+    | TransitionsMissed
+)
+"""What became of the job itself."""
+
+RayJobEvent: TypeAlias = FactEvent | LifeEvent | SharedEvent

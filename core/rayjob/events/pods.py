@@ -1,0 +1,53 @@
+"""What can have been found out about a RayJob's Pods, its failures and what it asks for.
+
+The other events, and what holds for all: `core.rayjob.events.lifecycle`.
+"""
+
+from dataclasses import dataclass
+
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.rayjob.observations.pods import PodFact, PodLook
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodsObserved:
+    """The attempt's Pods were looked at; or could not be, and `trouble` says why."""
+
+    at: Instant
+    attempt: int
+    purpose: PodLook
+    """What it was looked for."""
+    total: int
+    """How many there are."""
+    pods: tuple[PodFact, ...] = ()
+    """The most telling of them."""
+    trouble: str = ""
+    """Why they could not be looked at; empty if they were."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureNoticed:
+    """The attempt has failed.
+
+    Its Pods are looked at before the retry rule judges, because the job's retry policy speaks of
+    classes.
+    """
+
+    at: Instant
+    attempt: int
+    reason: str
+    message: str
+    job_status: JobStatus
+    failure: FailureClass = FailureClass.OTHER
+    """Class of the failure, as far as it is known without the Pods."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotationsRejected:
+    """Annotations of ours could not be understood, and are left out; the job goes on without."""
+
+    at: Instant
+    problems: tuple[str, ...]
+    """One per annotation."""

@@ -1,0 +1,255 @@
+"""How the events of effects change what is known of a RayJob."""
+
+from dataclasses import replace
+from typing import assert_never
+
+from jobledger.core.jobs.events import (
+    EffectFailed,
+    EffectFaltered,
+    EffectRequested,
+    EffectSucceeded,
+    EffectSuperseded,
+)
+from jobledger.core.jobs.open_work import without_effect
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, RefusedEffect, WantedEffect
+from jobledger.core.jobs.pending.pacing import done_once_more
+from jobledger.core.rayjob import names
+from jobledger.core.rayjob.phases import Phase
+from jobledger.core.rayjob.spec.spec import SubmissionMode
+from jobledger.core.rayjob.state import KnownCluster, KnownSubmitter, RayJobState, remember_gone
+from jobledger.core.values.ids import EffectId
+
+_SETTLING = frozenset({EffectKind.CREATE_CLUSTER, EffectKind.FIND_CLUSTER})
+
+SPEECHLESS = frozenset(
+    {Phase.NEW, Phase.INITIALIZING, Phase.WAITING, Phase.SUSPENDING, Phase.SUSPENDED}
+)
+"""Phases whose message is not spoken for: there it says why something was refused.
+
+Elsewhere it is Ray's, the reason of a failure, or the fault of the manifest.
+"""
+
+
+def effect_requested(state: RayJobState, event: EffectRequested) -> RayJobState:
+    """Return the state with the effect open."""
+    effect = OpenEffect(
+        effect_id=event.effect_id,
+        attempt=event.attempt,
+        wanted=WantedEffect(kind=event.kind, name=event.name, uid=event.uid, address=event.address),
+        digest=event.digest,
+        generation=event.generation,
+    )
+    state = state._replace(effects=(*state.effects, effect))
+    return _settled(state) if event.kind in _SETTLING else state
+
+
+def _settled(state: RayJobState) -> RayJobState:
+    """Return the state whose attempt goes the way of the manifest that its RayCluster is made from.
+
+    A submitter beside the head is a part of the RayCluster, so with this the way is settled.
+    """
+    attempt, manifest, identity = state.attempt, state.manifest, state.identity
+    if attempt is None or manifest is None or identity is None or attempt.mode is None:
+        return state
+    mode = manifest.spec.submission_mode
+    if mode is attempt.mode:
+        return state
+    job_id = attempt.job_id
+    if mode is SubmissionMode.INTERACTIVE:
+        job_id = ""
+    elif attempt.mode is SubmissionMode.INTERACTIVE:
+        derived = names.submission_id(identity.name, identity.uid, attempt.number)
+        job_id = manifest.spec.job_id or derived
+    return state._replace(attempt=replace(attempt, mode=mode, job_id=job_id))
+
+
+def effect_faltered(state: RayJobState, event: EffectFaltered) -> RayJobState:
+    """Return the state with the trouble noted; a head that takes no submission is a silent head."""
+    effects = tuple(
+        replace(effect, trouble=event.trouble) if effect.effect_id == event.effect_id else effect
+        for effect in state.effects
+    )
+    state = state._replace(effects=effects)
+    if event.kind is not EffectKind.SUBMIT_ENTRYPOINT:
+        return state
+    since = state.entrypoint.silent_since or event.at
+    silent = replace(state.entrypoint, silent_since=since, trouble=event.trouble)
+    return state._replace(entrypoint=silent)
+
+
+def effect_failed(state: RayJobState, event: EffectFailed) -> RayJobState:
+    """Return the state with the effect refused, to be tried again after a pause."""
+    state = _closed(state, event.effect_id)
+    attempt = state.attempt
+    if event.kind is EffectKind.STOP_ENTRYPOINT:
+        tried = replace(attempt, stop_tried=True) if attempt is not None else None
+        return state._replace(attempt=tried)
+    if event.kind is EffectKind.SUBMIT_ENTRYPOINT:
+        refused = replace(attempt, submit_refused=event.trouble) if attempt is not None else None
+        return state._replace(attempt=refused)
+    key = (event.kind, event.name)
+    if event.kind is EffectKind.FIND_CLUSTER and state.cluster is not None and state.cluster.uid:
+        return state  # it has come meanwhile
+    times = next((item.times for item in state.refused if item.key == key), 0)
+    others = tuple(item for item in state.refused if item.key != key)
+    refusal = RefusedEffect(
+        kind=event.kind,
+        name=event.name,
+        times=times + 1,
+        refused_at=event.at,
+        trouble=event.trouble,
+    )
+    message = event.trouble if state.phase in SPEECHLESS else state.message
+    return state._replace(refused=(*others, refusal), message=message)
+
+
+def effect_superseded(state: RayJobState, event: EffectSuperseded) -> RayJobState:
+    """Return the state without the effect.
+
+    What may have been created on the way counts as there.
+    """
+    effect = _open(state, event.effect_id)
+    state = _closed(state, event.effect_id)
+    attempt = state.attempt
+    if effect is not None and not event.sent:
+        return _unsent(state, effect, event)
+    if effect is None or attempt is None or effect.attempt != attempt.number:
+        return state
+    if event.kind is EffectKind.CREATE_CLUSTER and state.cluster is None:
+        return state._replace(cluster=KnownCluster(name=event.name))
+    if event.kind is EffectKind.CREATE_SUBMITTER and state.submitter is None:
+        return state._replace(submitter=KnownSubmitter(name=event.name))
+    return state
+
+
+def _unsent(state: RayJobState, effect: OpenEffect, event: EffectSuperseded) -> RayJobState:
+    """Return the state in which what was not sent waits for the specification that is there."""
+    if state.manifest is None or effect.digest != state.manifest.digest:
+        return state  # that has come meanwhile
+    key = effect.wanted.key
+    return state._replace(repeated=done_once_more(state.repeated, key, event.at, unsent=True))
+
+
+def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per kind
+    """Return the state with what the effect brought about."""
+    effect = _open(state, event.effect_id)
+    state = _closed(state, event.effect_id)
+    key = (event.kind, event.name)
+    told = any(item.key == key and item.trouble == state.message for item in state.refused)
+    state = state._replace(
+        refused=tuple(item for item in state.refused if item.key != key),
+        repeated=done_once_more(state.repeated, key, event.at),
+        message="" if told and state.phase in SPEECHLESS else state.message,
+    )
+    attempt = state.attempt
+    match event.kind:
+        case EffectKind.ADD_FINALIZER | EffectKind.REMOVE_FINALIZER:
+            present = event.kind is EffectKind.ADD_FINALIZER
+            manifest = state.manifest
+            kept = replace(manifest, finalizer=present) if manifest is not None else None
+            return state._replace(manifest=kept)
+        case EffectKind.CREATE_CLUSTER:
+            return _cluster_created(state, event)
+        case EffectKind.CREATE_SUBMITTER:
+            return _submitter_created(state, event)
+        case EffectKind.DELETE_CLUSTER:
+            return _cluster_deleted(state, event)
+        case EffectKind.DELETE_SUBMITTER:
+            return _submitter_deleted(state, event)
+        case EffectKind.SUBMIT_ENTRYPOINT:
+            taken = replace(attempt, submitted=True) if attempt is not None else None
+            heard = replace(state.entrypoint, silent_since=None, trouble="")
+            return state._replace(attempt=taken, entrypoint=heard)
+        case EffectKind.STOP_ENTRYPOINT:
+            tried = replace(attempt, stop_tried=True) if attempt is not None else None
+            return state._replace(attempt=tried)
+        case EffectKind.FIND_CLUSTER:
+            return _cluster_found(state, event)
+        case EffectKind.CREATE_SERVICE | EffectKind.UPDATE_SERVICE:
+            there = attempt.cluster_name if attempt is not None else ""
+            return state._replace(service_leads_to=there)
+        case EffectKind.APPLY_POD_GROUP:
+            grouped = replace(attempt, pod_group=True) if attempt is not None else None
+            return state._replace(attempt=grouped, pod_group_held=True, pod_group_reduced=False)
+        case EffectKind.CLEAR_POD_GROUP:
+            if effect is not None and effect.wanted.uid:  # of a RayCluster that stays
+                return state._replace(pod_group_reduced=True)
+            return state._replace(pod_group_held=False)
+        case EffectKind.SUSPEND_WORKERS:
+            if event.gone:
+                return remember_gone(state._replace(cluster=None), event.uid)
+            return state._replace(workers_suspended=True, pod_group_reduced=False)
+        case EffectKind.DELETE_JOB:
+            return state._replace(job_delete_asked=True)
+        case EffectKind.APPLY_OBJECTS | EffectKind.DELETE_JOBSET:
+            return state  # of TrainJobs
+        case _:
+            assert_never(event.kind)
+
+
+def _open(state: RayJobState, effect_id: EffectId) -> OpenEffect | None:
+    return next((item for item in state.effects if item.effect_id == effect_id), None)
+
+
+def _closed(state: RayJobState, effect_id: EffectId) -> RayJobState:
+    return state._replace(effects=without_effect(state.effects, effect_id))
+
+
+def _cluster_found(state: RayJobState, event: EffectSucceeded) -> RayJobState:
+    """Return the state with the selected RayCluster; of one that is known to be there, nothing."""
+    known = state.cluster
+    if known is not None and (known.uid or known.name != event.name):
+        return state
+    found = known if known is not None else KnownCluster(name=event.name)
+    return state._replace(cluster=replace(found, uid=event.uid))
+
+
+def _cluster_created(state: RayJobState, event: EffectSucceeded) -> RayJobState:
+    """Return the state with the RayCluster; another of its name must have gone before."""
+    current = state.attempt is not None and state.attempt.cluster_name == event.name
+    before = state.cluster.uid if state.cluster is not None else ""
+    if not current or event.uid in {"", before, *state.gone}:
+        return state
+    known = state._replace(cluster=KnownCluster(name=event.name, uid=event.uid))
+    return remember_gone(known, before)
+
+
+def _submitter_created(state: RayJobState, event: EffectSucceeded) -> RayJobState:
+    """Return the state with the submitter; another of its name must have gone before."""
+    before = state.submitter.uid if state.submitter is not None else ""
+    if event.uid in {"", before, *state.gone}:
+        return state
+    known = state._replace(submitter=KnownSubmitter(name=event.name, uid=event.uid))
+    return remember_gone(known, before)
+
+
+def _cluster_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
+    known = state.cluster
+    is_gone = event.gone or event.uid in state.gone  # the watch may have been quicker
+    is_stray = any(stray.uid == event.uid for stray in state.strays)
+    if known is not None and known.name == event.name and not is_stray:
+        if is_gone:
+            return remember_gone(state._replace(cluster=None), known.uid)
+        return state._replace(cluster=replace(known, uid=known.uid or event.uid, delete_asked=True))
+    if is_gone:
+        left = tuple(stray for stray in state.strays if stray.uid != event.uid)
+        return remember_gone(state._replace(strays=left), event.uid)
+    asked = tuple(
+        replace(stray, delete_asked=True) if stray.uid == event.uid else stray
+        for stray in state.strays
+    )
+    return state._replace(strays=asked)
+
+
+def _submitter_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
+    known, stray = state.submitter, state.stray_submitter
+    is_gone = event.gone or event.uid in state.gone
+    if stray is not None and stray.uid == event.uid:
+        if is_gone:
+            return remember_gone(state._replace(stray_submitter=None), stray.uid)
+        return state._replace(stray_submitter=replace(stray, delete_asked=True))
+    if known is None:
+        return state
+    if is_gone:
+        return remember_gone(state._replace(submitter=None), known.uid)
+    return state._replace(submitter=replace(known, uid=known.uid or event.uid, delete_asked=True))

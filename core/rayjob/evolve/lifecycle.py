@@ -1,0 +1,392 @@
+"""How each event changes what is known of a RayJob. Total: what was once written is never refused.
+
+Facts, effects and decisions have files of their own beside this one.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.observations import remember_occasion
+from jobledger.core.jobs.open_work import tried_at_once
+from jobledger.core.rayjob.deletion import with_what_is_due
+from jobledger.core.rayjob.events import lifecycle as events
+from jobledger.core.rayjob.evolve.decisions import (
+    decision_cancelled,
+    decision_fired,
+    decision_scheduled,
+)
+from jobledger.core.rayjob.evolve.effects import (
+    effect_failed,
+    effect_faltered,
+    effect_requested,
+    effect_succeeded,
+    effect_superseded,
+)
+from jobledger.core.rayjob.evolve.facts import evolve_fact
+from jobledger.core.rayjob.evolve.pods import failure_noticed
+from jobledger.core.rayjob.evolve.recorded import (
+    control_released,
+    control_taken,
+    ledger_behind_found,
+    others_status_observed,
+)
+from jobledger.core.rayjob.observations.observations import SeenStatus
+from jobledger.core.rayjob.observations.ray_job import Entrypoint
+from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
+from jobledger.core.rayjob.spec.spec import SubmissionMode
+from jobledger.core.rayjob.state import (
+    Attempt,
+    KnownCluster,
+    KnownManifest,
+    RayJobState,
+    spec_in_force,
+)
+from jobledger.core.values.instants import Instant
+
+_ACTIVE = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
+
+
+def evolve(state: RayJobState, event: events.RayJobEvent) -> RayJobState:
+    """Return the state after `event`."""
+    if isinstance(event, events.FactEvent):
+        return evolve_fact(state, event)
+    if isinstance(event, shared.SharedEvent):
+        return _evolve_shared(state, event)
+    return _evolve_life(state, event)
+
+
+def _evolve_shared(state: RayJobState, event: shared.SharedEvent) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per event
+    match event:
+        case shared.EffectRequested():
+            return effect_requested(state, event)
+        case shared.EffectSucceeded():
+            return effect_succeeded(state, event)
+        case shared.EffectFaltered():
+            return effect_faltered(state, event)
+        case shared.EffectFailed():
+            return effect_failed(state, event)
+        case shared.EffectSuperseded():
+            return effect_superseded(state, event)
+        case shared.DecisionScheduled():
+            return decision_scheduled(state, event)
+        case shared.DecisionFired():
+            return decision_fired(state, event)
+        case shared.DecisionCancelled():
+            return decision_cancelled(state, event)
+        case shared.ObservationGapFound():
+            return state._replace(gap_until=event.until)
+        case shared.ObservationsConfirmed():
+            return state._replace(confirmed_at=event.at)
+        case shared.EvidenceCaptured():
+            return state._replace(captured=remember_occasion(state.captured, event.occasion))
+        case shared.StatusPublished():
+            return state._replace(published=event.resource_version)
+        case shared.ControlReleased():
+            return control_released(state, event)
+        case shared.ControlTaken() | shared.RecoveredFromCluster():
+            return control_taken(state, event.at)
+        case shared.LedgerBehindFound():
+            return ledger_behind_found(state, event)
+        case _:
+            assert_never(event)
+
+
+def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per event
+    match event:
+        case events.JobDiscovered():
+            return state._replace(identity=event.identity)
+        case events.JobAdopted():
+            adopted = _adopted(state, event.status, event.at)
+            return others_status_observed(adopted, event.status)
+        case events.ManifestReceived():
+            return _manifest_received(state, event)
+        case events.ManifestRejected():
+            return _rejected(state, event)
+        case events.ManifestAccepted():
+            return _accepted(state)
+        case events.AttemptStarted():
+            return _attempt_started(state, event)
+        case events.AttemptReachedRunning():
+            return _reached(state, Phase.RUNNING, event.address)
+        case events.AttemptReachedWaiting():
+            return _reached(state, Phase.WAITING, event.address)
+        case events.SubmissionNamed():
+            return _with_attempt(state, job_id=event.job_id)
+        case events.AttemptFailed():
+            return _failed(state, event)
+        case events.RetryGranted():
+            return _retrying(state, event)
+        case events.AttemptCleared():
+            return _cleared(state, Phase.NEW)
+        case events.SuspensionStarted():
+            return state._replace(phase=Phase.SUSPENDING, refused=(), suspension_postponed=False)
+        case events.JobSuspended():
+            return _suspended(state, event)
+        case events.JobResumed():
+            return state._replace(phase=Phase.NEW)
+        case events.JobCompleted():
+            return _completed(state, event)
+        case events.JobFailed():
+            return state._replace(phase=Phase.FAILED, paused=None, ended_at=event.at, refused=())
+        case events.JobDeleted():
+            return state._replace(deleted_at=event.at)
+        case events.SuspensionPostponed():
+            return state._replace(suspension_postponed=True)
+        case events.ClusterKept() | events.ClusterCovered():
+            return state._replace(kept=isinstance(event, events.ClusterKept))
+        case events.FailureNoticed():
+            return failure_noticed(state, event)
+        case events.OthersStatusObserved():
+            return others_status_observed(state, event.status)
+        case events.TransitionsMissed():
+            return _cleared(state, Phase.NEW)._replace(failed=event.failed)
+        case events.RetryRefused() | events.DeletionStarted() | events.AnnotationsRejected():
+            return state
+        case _:
+            assert_never(event)
+
+
+def _rejected(state: RayJobState, event: events.ManifestRejected) -> RayJobState:
+    is_first = state.paused is None
+    return state._replace(
+        phase=Phase.VALIDATION_FAILED,
+        paused=state.phase if is_first else state.paused,
+        paused_words=(state.reason, state.message) if is_first else state.paused_words,
+        reason=Phase.VALIDATION_FAILED.value,
+        message=event.message,
+    )
+
+
+def _accepted(state: RayJobState) -> RayJobState:
+    """Return the state as it was before the pause; the Ray job may have said something since."""
+    phase = state.paused if state.paused is not None else Phase.NEW
+    reason, message = state.paused_words
+    if phase is Phase.RUNNING:
+        message = state.entrypoint.message
+    return state._replace(
+        phase=phase, paused=None, paused_words=("", ""), reason=reason, message=message
+    )
+
+
+def _failed(state: RayJobState, event: events.AttemptFailed) -> RayJobState:
+    attempt = replace(state.attempt, failing=None) if state.attempt is not None else None
+    return state._replace(
+        attempt=attempt,
+        failed=event.failed,
+        reason=event.reason,
+        message=event.message,
+        entrypoint=replace(state.entrypoint, status=event.job_status),
+    )
+
+
+def _retrying(state: RayJobState, event: events.RetryGranted) -> RayJobState:
+    """Return the state that waits for the next attempt; what was refused belonged to the last."""
+    granted = _with_attempt(state, retry_at=event.due_at)
+    attempt = granted.attempt
+    if attempt is not None:
+        attempt = replace(attempt, retry_paused=event.due_at > event.at)
+    return granted._replace(
+        attempt=attempt,
+        phase=Phase.RETRYING,
+        paused=None,
+        retries=state.retries + 1,
+        uncounted=event.uncounted,
+        refused=(),
+    )
+
+
+def _completed(state: RayJobState, event: events.JobCompleted) -> RayJobState:
+    return state._replace(
+        phase=Phase.COMPLETE,
+        paused=None,
+        ended_at=event.at,
+        refused=(),
+        reason=event.reason,
+        message=event.message,
+        succeeded=state.succeeded + (event.job_status is JobStatus.SUCCEEDED),
+    )
+
+
+def _with_attempt(
+    state: RayJobState, *, job_id: str | None = None, retry_at: Instant | None = None
+) -> RayJobState:
+    if state.attempt is None:
+        return state
+    attempt = state.attempt
+    return state._replace(
+        attempt=replace(
+            attempt,
+            job_id=attempt.job_id if job_id is None else job_id,
+            retry_at=attempt.retry_at if retry_at is None else retry_at,
+        )
+    )
+
+
+def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> RayJobState:
+    spec = spec_in_force(state.manifest, event.spec, event.problem)
+    manifest = KnownManifest(
+        generation=event.generation,
+        digest=event.digest,
+        spec=spec,
+        policy=event.policy,
+        finalizer=event.finalizer,
+        problem=event.problem,
+        deleting_at=event.deleting_at,
+        options=event.options,
+        option_problems=event.option_problems,
+    )
+    changed = state.manifest is None or state.manifest.digest != event.digest
+    received = state._replace(
+        manifest=manifest,
+        refused=() if changed else state.refused,
+        repeated=tried_at_once(state.repeated) if changed else state.repeated,
+        suspension_postponed=state.suspension_postponed and spec.suspend,
+    )
+    return with_what_is_due(received, event.at) if changed else received
+
+
+def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJobState:
+    shared = _shared(state)
+    return state._replace(
+        phase=Phase.INITIALIZING,
+        attempt=Attempt(
+            number=event.attempt,
+            cluster_name=event.cluster_name,
+            job_id=event.job_id,
+            generation=event.generation,
+            started_at=event.at,
+            selected=event.cluster_name == _selected(state) != "",
+            mode=state.manifest.spec.submission_mode if state.manifest is not None else None,
+        ),
+        cluster=shared,
+        shown_cluster=shared.status if shared is not None else None,
+        submitter=None,
+        head=None,
+        sidecar=None,
+        entrypoint=Entrypoint(),
+        refused=(),
+        repeated=(),
+        reason="",
+        message="",
+        started_at=event.at,
+    )
+
+
+def _reached(state: RayJobState, phase: Phase, address: str) -> RayJobState:
+    attempt = replace(state.attempt, address=address) if state.attempt is not None else None
+    return state._replace(phase=phase, attempt=attempt)
+
+
+def _cleared(state: RayJobState, phase: Phase) -> RayJobState:
+    attempt = state.attempt
+    if attempt is not None:
+        attempt = replace(attempt, cleared=True, look_wanted=False)
+    return state._replace(
+        phase=phase,
+        attempt=attempt,
+        cluster=_shared(state),
+        submitter=None,
+        head=None,
+        sidecar=None,
+        entrypoint=Entrypoint(),
+        refused=(),
+        reason="",
+        message="",
+    )
+
+
+def _suspended(state: RayJobState, event: events.JobSuspended) -> RayJobState:
+    """Return the suspended state; upstream's startTime is that of the job until an attempt begins.
+
+    What another controller wrote of it is not known, so nothing is said in its place.
+    """
+    began = state.started_at if event.inferred or state.started_at is not None else event.at
+    return _cleared(state, Phase.SUSPENDED)._replace(started_at=began)
+
+
+def _shared(state: RayJobState) -> KnownCluster | None:
+    """Return the RayCluster that outlives attempts: the one that the job selects now."""
+    known = state.cluster
+    return known if known is not None and known.name == _selected(state) else None
+
+
+def _selected(state: RayJobState) -> str:
+    """Return the name of the RayCluster that the manifest selects; empty if it selects none."""
+    return state.manifest.spec.cluster_selector if state.manifest is not None else ""
+
+
+def _adopted(state: RayJobState, status: SeenStatus, at: Instant) -> RayJobState:
+    phase = _adopted_phase(state, status)
+    paused = Phase.INITIALIZING if _has_names(state, status) else Phase.NEW
+    number = status.failed + (phase not in {Phase.FAILED, Phase.RETRYING})
+    attempt, cluster, started_at = None, None, status.started_at
+    if started_at is None and phase in FINAL and status.cluster_name:
+        started_at = status.ended_at or at  # its RayCluster is its own all the same
+    if started_at is not None and phase is not Phase.NEW:
+        attempt = Attempt(
+            number=max(number, 1),
+            cluster_name=status.cluster_name,
+            job_id=status.job_id,
+            generation=0,
+            started_at=started_at,
+            selected=status.cluster_name == _selected(state) != "",
+            mode=state.manifest.spec.submission_mode if state.manifest is not None else None,
+            address=status.address,
+            submitted=status.job_status != "",
+            retry_at=started_at if phase is Phase.RETRYING else None,
+            cleared=phase is Phase.SUSPENDED,
+        )
+        cluster = KnownCluster(name=status.cluster_name) if status.cluster_name else None
+    if attempt is None and phase not in FINAL:
+        phase, paused = Phase.NEW, Phase.NEW
+    ray = {item.value: item for item in JobStatus}
+    return state._replace(
+        phase=phase,
+        paused=paused if phase is Phase.VALIDATION_FAILED else None,
+        attempt=attempt,
+        cluster=cluster,
+        entrypoint=Entrypoint(status=ray.get(status.job_status, JobStatus.NEW)),
+        reason=status.reason,
+        message=status.message,
+        started_at=status.started_at,
+        ended_at=status.ended_at or (at if phase in FINAL else None),
+        succeeded=status.succeeded,
+        failed=status.failed,
+    )
+
+
+def _adopted_phase(state: RayJobState, status: SeenStatus) -> Phase:
+    """Return the phase to go on from: the one that is shown, if the rest of the status allows it.
+
+    A job that shows Running and no address of its head would never be asked about; without names
+    nothing of it could be found.
+    """
+    if (end := end_beneath(status)) is not None:
+        return end
+    phase = {phase.value: phase for phase in Phase}.get(status.phase, Phase.NEW)
+    if phase in _ACTIVE and not _has_names(state, status):
+        return Phase.NEW
+    unnamed = phase is Phase.RUNNING and not status.job_id
+    if phase in _ACTIVE and (unnamed or not status.address):
+        return Phase.INITIALIZING
+    return phase
+
+
+def end_beneath(status: SeenStatus) -> Phase | None:
+    """Return how a job had ended whose end KubeRay has written over with ValidationFailed.
+
+    It validates in every phase. It sets endTime at the end only, and never takes it back.
+    """
+    if status.phase != Phase.VALIDATION_FAILED.value or status.ended_at is None:
+        return None
+    succeeded = status.job_status == JobStatus.SUCCEEDED.value and status.failed == 0
+    stopped = status.job_status == JobStatus.STOPPED.value
+    return Phase.COMPLETE if status.succeeded or succeeded or stopped else Phase.FAILED
+
+
+def _has_names(state: RayJobState, status: SeenStatus) -> bool:
+    """Return whether a status names all that an attempt needs a name for."""
+    spec = state.manifest.spec if state.manifest is not None else None
+    by_user = spec is not None and spec.submission_mode is SubmissionMode.INTERACTIVE
+    return status.cluster_name != "" and (status.job_id != "" or by_user)

@@ -1,0 +1,66 @@
+"""How it changes what is known of a RayJob that another controller decides about it, or did."""
+
+from dataclasses import replace
+
+from jobledger.core.jobs.control.lost_history import why_held
+from jobledger.core.jobs.events import ControlReleased, LedgerBehindFound
+from jobledger.core.rayjob.observations.observations import SeenStatus
+from jobledger.core.rayjob.phases import Phase
+from jobledger.core.rayjob.state import Attempt, RayJobState, Recorded, standing
+from jobledger.core.values.instants import Instant
+
+
+def control_released(state: RayJobState, event: ControlReleased) -> RayJobState:
+    """Return the state of a job that is only recorded from now on; what was refused is over."""
+    shown = state.recorded.shown if state.recorded is not None else None
+    since = state.recorded.since if state.recorded is not None else event.at
+    return state._replace(
+        recorded=Recorded(since=since, why=event.why, shown=shown),
+        refused=(),
+        repeated=(),
+        strays=(),
+        stray_submitter=None,
+    )
+
+
+def ledger_behind_found(state: RayJobState, event: LedgerBehindFound) -> RayJobState:
+    """Return the state of a job that is held: nothing is done until what is missing is known."""
+    held = Recorded(since=event.at, why=why_held(event.signs), behind=True)
+    return state._replace(recorded=held, refused=(), strays=(), stray_submitter=None)
+
+
+def control_taken(state: RayJobState, at: Instant) -> RayJobState:
+    """Return the state of a job that is controlled from now on, as the other left it.
+
+    What Ray has said shows that the entrypoint was handed in; a retry that the other had begun is
+    carried on at once. Losses that a job which goes on has survived are no reason to end it: the
+    other made anew what was lost. What is lost still, the next look or poll tells again; of a
+    RayCluster that was seen to go nobody would.
+    """
+    attempt, submitter, entrypoint = state.attempt, state.submitter, state.entrypoint
+    if attempt is not None:
+        attempt = replace(
+            attempt,
+            submitted=attempt.submitted or state.entrypoint.status.value != "",
+            retry_at=at if state.phase is Phase.RETRYING else attempt.retry_at,
+        )
+    if attempt is not None and standing(state) in {Phase.WAITING, Phase.RUNNING}:
+        attempt = _recovered(attempt, is_cluster_known=state.cluster is not None)
+        entrypoint = replace(entrypoint.heard(), missed=False)
+        if submitter is not None and submitter.outcome == "Vanished":
+            submitter = None
+    return state._replace(
+        recorded=None, attempt=attempt, submitter=submitter, entrypoint=entrypoint
+    )
+
+
+def _recovered(attempt: Attempt, *, is_cluster_known: bool) -> Attempt:
+    lost = attempt.cluster_lost and not is_cluster_known
+    return replace(attempt, cluster_lost=lost, head_lost=False, head_taken="", head_restarted="")
+
+
+def others_status_observed(state: RayJobState, status: SeenStatus) -> RayJobState:
+    """Return the state that knows what the other controller has written last."""
+    if state.recorded is None:
+        return state
+    return state._replace(recorded=replace(state.recorded, shown=status))

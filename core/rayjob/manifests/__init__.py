@@ -1,0 +1,1 @@
+"""The objects that are made for a RayJob."""

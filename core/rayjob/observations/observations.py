@@ -1,0 +1,262 @@
+"""Facts from outside: the RayJob, its RayCluster, its submitter, its entrypoint."""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from jobledger.core.jobs.identity import JobIdentity as JobIdentity  # noqa: PLC0414 asked for here as well
+from jobledger.core.jobs.observations import SharedObservation, Survey
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
+from jobledger.core.rayjob.observations.pods import PodFact, PodLook
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.spec.spec import RayJobSpec
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import ObservationId
+from jobledger.core.values.instants import Instant
+
+INVALID_STATUS = "InvalidRayJobStatus"
+"""Kind of a `Problem` that lies in the status that is shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why a manifest is not valid."""
+
+    kind: str
+    """Reason of the Kubernetes Event: that the metadata, the spec or the status is invalid.
+
+    Source: KubeRay's InvalidRayJobMetadata, InvalidRayJobSpec and InvalidRayJobStatus.
+    """
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenStatus:
+    """The `.status` that an object had when it was first seen.
+
+    It is another controller's work, or our own of an earlier life.
+    """
+
+    phase: str
+    job_status: str = ""
+    job_id: str = ""
+    cluster_name: str = ""
+    address: str = ""
+    reason: str = ""
+    message: str = ""
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+    succeeded: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestSeen:
+    """The RayJob object as it is."""
+
+    id: ObservationId
+    at: Instant
+    identity: JobIdentity
+    generation: int
+    digest: str
+    """Keyed digest of the whole specification."""
+    spec: RayJobSpec
+    problem: Problem | None
+    policy: Policy
+    finalizer: bool
+    """Whether it carries the finalizer."""
+    deleting_at: Instant | None
+    status: SeenStatus
+    document: Manifest = field(default_factory=dict)
+    """The redacted specification, labels and annotations."""
+    options: RetryOptions = NOTHING_ASKED
+    """What its annotations ask for."""
+    option_problems: tuple[str, ...] = ()
+    """Annotations of ours that are left out, and why."""
+    recorded: str = ""
+    """Why the job is only recorded here; empty: it is controlled."""
+    in_between: bool = False
+    """It tells what another controller has done since this one stopped; of an unknown job it tells
+    nothing."""
+    written_here: bool = False
+    """Whether this controller was the last to write the status."""
+    observed_generation: int = 0
+    """The generation that the status tells of; 0: it tells of none."""
+    survey: Survey | None = None
+    """What of the job is there; None: it is not known yet."""
+    recover: str = ""
+    """Which holding of the job its annotation asks to end (`lost_history.mark_of`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestGone:
+    """The RayJob object is no longer there."""
+
+    id: ObservationId
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSeen:
+    """A RayCluster that is owned by the job, or selected by it."""
+
+    id: ObservationId
+    at: Instant
+    name: str
+    uid: str
+    owned: bool
+    """Whether its owner reference carries the job's UID."""
+    state: str
+    """status.state; `ready` is the only readiness test."""
+    address: str
+    """`host:port` of its head's dashboard; empty if its specification names no such port."""
+    deleting: bool
+    status: Manifest = field(default_factory=dict)
+    """The part of its status that is mirrored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterGone:
+    """A RayCluster is no longer there."""
+
+    id: ObservationId
+    at: Instant
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitterSeen:
+    """The submitter (a batch Job)."""
+
+    id: ObservationId
+    at: Instant
+    name: str
+    uid: str
+    owned: bool
+    finished: str
+    """Complete or Failed; empty while it goes on."""
+    finished_at: Instant | None
+    reason: str
+    message: str
+    deleting: bool
+    attempt: int = 0
+    """The attempt it was made for; 0: it does not say."""
+    job_id: str = ""
+    """The submission that it hands in; empty: it does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitterGone:
+    """The submitter is no longer there."""
+
+    id: ObservationId
+    at: Instant
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollAnswered:
+    """The head told what it knows of the entrypoint."""
+
+    id: ObservationId
+    at: Instant
+    job_id: str
+    status: JobStatus
+    message: str = ""
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+    error_type: str = ""
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollNotFound:
+    """The head does not know the submission id."""
+
+    id: ObservationId
+    at: Instant
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollUnanswered:
+    """The head gave no answer that makes sense."""
+
+    id: ObservationId
+    at: Instant
+    job_id: str
+    trouble: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadPodSeen:
+    """The Pod of the head of a RayCluster."""
+
+    id: ObservationId
+    at: Instant
+    cluster: str
+    """Name of its RayCluster."""
+    cluster_uid: str
+    name: str
+    uid: str
+    deleting: bool
+    finished: str = ""
+    """SidecarMode: how the submitter beside the head ended, Complete or Failed.
+
+    Empty while it goes on, and where there is none.
+    """
+    finished_at: Instant | None = None
+    message: str = ""
+    taken: str = ""
+    """Why Kubernetes or the node takes it away (evicted, preempted), in words; empty if not."""
+    over: bool = False
+    """None of its containers will run again."""
+    restarts: int = 0
+    """How often its Ray container was started again."""
+    ended: str = ""
+    """How that container ended before its last restart, in words."""
+    keeps_jobs: bool = False
+    """A restart of the head loses no jobs (fault tolerance of the GCS)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadPodGone:
+    """The Pod of a head is no longer there."""
+
+    id: ObservationId
+    at: Instant
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodsSeen:
+    """The Pods of an attempt were listed; or could not be, and `trouble` says why."""
+
+    id: ObservationId
+    at: Instant
+    attempt: int
+    purpose: PodLook
+    total: int
+    pods: tuple[PodFact, ...] = ()
+    """The most telling of them."""
+    trouble: str = ""
+
+
+RayJobObservation: TypeAlias = (
+    ManifestSeen
+    | ManifestGone
+    | ClusterSeen
+    | ClusterGone
+    | SubmitterSeen
+    | SubmitterGone
+    | PollAnswered
+    | PollNotFound
+    | PollUnanswered
+    | PodsSeen
+    | HeadPodSeen
+    | HeadPodGone
+    | SharedObservation
+)

@@ -1,0 +1,209 @@
+"""What a RayJob asks for about its retries, by annotations under our prefix.
+
+Each annotation stands for itself: one that cannot be understood is left out, as if it were not
+there, and named; it never makes the job invalid. A policy that cannot be understood might forbid
+any retry, so there is none.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.options import (
+    NOTHING_ASKED,
+    Answer,
+    Growth,
+    RetryOptions,
+    RetryRule,
+)
+from jobledger.core.rayjob.names import OUR_PREFIX
+from jobledger.core.rayjob.spec.go_values import texts
+from jobledger.core.rayjob.spec.spec import SubmissionMode, read_spec
+from jobledger.core.values.documents import Manifest, child
+from jobledger.core.values.durations import duration_seconds
+
+SECONDS_MAX = 7 * 24 * 60 * 60
+"""Longest pause that can be asked for: a week."""
+
+UNCOUNTED_MAX = 1000
+"""Most retries without counting that can be asked for."""
+
+SHOWN_MAX = 80
+"""So much of an annotation is repeated when it is named."""
+
+_POLICY = "retry-policy"
+
+UNKNOWN_MAX = 8
+"""So many annotations that are not known are named one by one."""
+
+_SECONDS = f"a duration from 0 to {SECONDS_MAX} seconds, as in 90, 90s or 1h30m"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What was read, and what could not be."""
+
+    options: RetryOptions
+    problems: tuple[str, ...] = ()
+    """One per annotation that is left out: its name, its value and what to write instead."""
+
+
+class _Wrong(Exception):
+    """The value cannot be understood; the text says what to write instead."""
+
+
+def read_retry_options(job: Manifest) -> ReadOptions:
+    """Return what a RayJob's annotations ask for."""
+    annotations = texts(child(job, "metadata", "annotations"))
+    options, problems = NOTHING_ASKED, []
+    for name, read in _READERS.items():
+        key = f"{OUR_PREFIX}{name}"
+        if key not in annotations:
+            continue
+        try:
+            options = read(options, annotations[key].strip())
+        except _Wrong as wrong:
+            options = replace(options, unclear=options.unclear or name == _POLICY)
+            problems.append(_problem(key, annotations[key], str(wrong), fatal=name == _POLICY))
+    unknown = _unknown(annotations)
+    problems += list(unknown.values())[:UNKNOWN_MAX]
+    if len(unknown) > UNKNOWN_MAX:
+        more = (
+            f"{len(unknown) - UNKNOWN_MAX} more annotations under {OUR_PREFIX}retry are not known"
+        )
+        problems.append(more)
+    if any(_looks_like_a_policy(annotations[key]) for key in unknown):
+        options = replace(options, unclear=True)
+    if options.rules and (why := _never_retries(job)):
+        key = f"{OUR_PREFIX}{_POLICY}"
+        problems.append(_problem(key, annotations[key], why))
+        options = replace(options, rules=())
+    return ReadOptions(options, tuple(problems))
+
+
+def _problem(key: str, value: str, why: str, *, fatal: bool = False) -> str:
+    done = "is left out" if not fatal else "cannot be understood, so nothing is retried"
+    return f"annotation {key} {done}: {value[:SHOWN_MAX]!a}: {why}"
+
+
+def _unknown(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return complaints about annotations that look as if meant for here: a slip of the pen."""
+    why = f"there is no such annotation; known are {', '.join(sorted(_READERS))}"
+    return {
+        key: _problem(key, value, why, fatal=_looks_like_a_policy(value))
+        for key, value in sorted(annotations.items())
+        if key.startswith(f"{OUR_PREFIX}retry") and key.removeprefix(OUR_PREFIX) not in _READERS
+    }
+
+
+def _looks_like_a_policy(value: str) -> bool:
+    """Return whether an annotation of a name that is not known was meant to be the policy."""
+    return "=" in value
+
+
+def _never_retries(job: Manifest) -> str:
+    """Return why no attempt of a job is ever followed by another; empty if one can be."""
+    spec = read_spec(job)
+    if spec.cluster_selector:
+        return "a job with a clusterSelector is never retried"
+    if spec.submission_mode is SubmissionMode.INTERACTIVE:
+        return "a job in InteractiveMode is never retried"
+    return ""
+
+
+def _number(value: str, lowest: int, highest: int, wanted: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", value) or not lowest <= int(value) <= highest:
+        raise _Wrong(f"write {wanted}")
+    return int(value)
+
+
+Choice = TypeVar("Choice", FailureClass, Answer, Growth)
+
+
+def _choice(kind: type[Choice], value: str, what: str) -> Choice:
+    known = {item.value: item for item in kind}
+    if value not in known:
+        raise _Wrong(f"there is no {what} {value[:SHOWN_MAX]!a}; write {' or '.join(known)}")
+    return known[value]
+
+
+def _yes(value: str) -> bool:
+    if value not in ("true", "false"):
+        raise _Wrong("write true or false")
+    return value == "true"
+
+
+def _policy(options: RetryOptions, value: str) -> RetryOptions:
+    rules: list[RetryRule] = []
+    for entry in (part.strip() for part in value.split(",")):
+        rule = _rule(entry)
+        if any((rule.failure, rule.exit_code) == (it.failure, it.exit_code) for it in rules):
+            raise _Wrong(f"{entry[:SHOWN_MAX]!a} says something that was said before")
+        rules.append(rule)
+    return replace(options, rules=tuple(rules))
+
+
+def _rule(entry: str) -> RetryRule:
+    what, equals, answer = (part.strip() for part in entry.partition("="))
+    if not equals:
+        raise _Wrong("write class=answer, parted by commas, as in preemption=uncounted")
+    name, colon, code = (part.strip() for part in what.partition(":"))
+    failure = _choice(FailureClass, name, "failure class")
+    exit_code = None
+    if colon:
+        if failure is not FailureClass.APPLICATION or not re.fullmatch(r"-?[0-9]{1,9}", code):
+            raise _Wrong("only application takes an exit code, as in application:3=never")
+        exit_code = int(code)
+    return RetryRule(failure=failure, answer=_choice(Answer, answer, "answer"), exit_code=exit_code)
+
+
+def _duration(value: str) -> int:
+    seconds = duration_seconds(value)
+    if seconds is None or seconds > SECONDS_MAX:
+        raise _Wrong(f"write {_SECONDS}")
+    return seconds
+
+
+def _uncounted(options: RetryOptions, value: str) -> RetryOptions:
+    wanted = f"a whole number from 0 to {UNCOUNTED_MAX}"
+    return replace(options, uncounted_max=_number(value, 0, UNCOUNTED_MAX, wanted))
+
+
+def _delay(options: RetryOptions, value: str) -> RetryOptions:
+    return replace(options, delay_seconds=_duration(value))
+
+
+def _delay_max(options: RetryOptions, value: str) -> RetryOptions:
+    return replace(options, delay_max_seconds=_duration(value))
+
+
+def _growth(options: RetryOptions, value: str) -> RetryOptions:
+    return replace(options, growth=_choice(Growth, value, "kind of growth"))
+
+
+def _jitter(options: RetryOptions, value: str) -> RetryOptions:
+    percent = _number(value, 0, 100, "a whole number from 0 to 100")
+    return replace(options, jitter_percent=percent)
+
+
+def _wait_for_pods(options: RetryOptions, value: str) -> RetryOptions:
+    return replace(options, wait_for_pods=_yes(value))
+
+
+def _label_attempts(options: RetryOptions, value: str) -> RetryOptions:
+    return replace(options, label_attempts=_yes(value))
+
+
+_READERS: Mapping[str, Callable[[RetryOptions, str], RetryOptions]] = {
+    _POLICY: _policy,
+    "retry-uncounted-max": _uncounted,
+    "retry-delay-seconds": _delay,
+    "retry-delay-max-seconds": _delay_max,
+    "retry-delay-growth": _growth,
+    "retry-jitter-percent": _jitter,
+    "retry-after-pods-gone": _wait_for_pods,
+    "label-attempts": _label_attempts,
+}
+"""Name of the annotation behind the prefix -> how it is read."""

@@ -1,0 +1,1 @@
+"""What users see of a RayJob: its `.status` and its Kubernetes Events."""

@@ -1,0 +1,1 @@
+"""Whether a RayJob is valid: upstream's rules and ours."""

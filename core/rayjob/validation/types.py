@@ -1,0 +1,207 @@
+"""Rules of ours: every field that is acted on has the type that upstream's CRD gives it.
+
+An API server with the CRD refuses what these rules name; a lenient one lets it through.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from jobledger.core.rayjob.spec.go_text import FLOAT32_MAX
+from jobledger.core.rayjob.spec.go_values import INT32_MAX, INT32_MIN
+from jobledger.core.values.documents import Json, Manifest
+
+SPEC = "The RayJob spec is invalid: "
+SHOWN_MAX = 40
+"""Characters of a wrong value that a message repeats."""
+_DIGITS_SHOWN_BELOW = 10**20
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a field must hold."""
+
+    advice: str
+    """What to do, as the message says it."""
+    holds: Callable[[Json], bool]
+    shows_text: bool = False
+    """Whether a wrong text is repeated; elsewhere it might be a secret in the wrong place."""
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_int32(value: Json) -> bool:
+    return isinstance(value, int) and _is_number(value) and INT32_MIN <= value <= INT32_MAX
+
+
+def _is_float32(value: Json) -> bool:
+    return isinstance(value, int | float) and _is_number(value) and abs(value) <= FLOAT32_MAX
+
+
+def _are_texts(value: Json) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(item, str) for item in value.values())
+
+
+TEXT = Shape(
+    "write a text, in quotes if it looks like something else", lambda v: isinstance(v, str)
+)
+FLAG = Shape("write true or false, without quotes", lambda v: isinstance(v, bool), shows_text=True)
+INT32 = Shape(
+    f"write a whole number from {INT32_MIN} to {INT32_MAX}, without quotes",
+    _is_int32,
+    shows_text=True,
+)
+FLOAT32 = Shape("write a number that fits 32 bits, without quotes", _is_float32, shows_text=True)
+OBJECT = Shape("write an object with named fields", lambda v: isinstance(v, Mapping))
+TEXTS = Shape("write an object whose values are all texts (quote numbers and booleans)", _are_texts)
+LIST = Shape("write a list", lambda v: isinstance(v, Sequence) and not isinstance(v, str))
+
+_CONTAINER = (
+    ("", OBJECT),
+    (".image", TEXT),
+    (".command", LIST),
+    (".command[]", TEXT),
+    (".args", LIST),
+    (".args[]", TEXT),
+    (".env", LIST),
+    (".env[]", OBJECT),
+    (".env[].name", TEXT),
+    (".ports", LIST),
+    (".ports[]", OBJECT),
+    (".ports[].name", TEXT),
+    (".ports[].containerPort", INT32),
+    (".volumeMounts", LIST),
+    (".volumeMounts[]", OBJECT),
+)
+_TEMPLATE = (
+    ("", OBJECT),
+    (".metadata", OBJECT),
+    (".metadata.labels", TEXTS),
+    (".metadata.annotations", TEXTS),
+    (".spec", OBJECT),
+    (".spec.restartPolicy", TEXT),
+    (".spec.volumes", LIST),
+    (".spec.volumes[]", OBJECT),
+    (".spec.containers", LIST),
+    *((f".spec.containers[]{path}", shape) for path, shape in _CONTAINER),
+)
+_GROUP = (
+    ("", OBJECT),
+    (".rayStartParams", TEXTS),
+    (".resources", TEXTS),
+    (".labels", TEXTS),
+    *((f".template{path}", shape) for path, shape in _TEMPLATE),
+)
+_CLUSTER = (
+    ("", OBJECT),
+    (".rayVersion", TEXT),
+    (".enableInTreeAutoscaling", FLAG),
+    (".autoscalerOptions", OBJECT),
+    (".autoscalerOptions.version", TEXT),
+    (".autoscalerOptions.idleTimeoutSeconds", INT32),
+    (".autoscalerOptions.env", LIST),
+    (".autoscalerOptions.env[]", OBJECT),
+    (".authOptions", OBJECT),
+    (".authOptions.mode", TEXT),
+    (".authOptions.secretName", TEXT),
+    (".authOptions.enableK8sTokenAuth", FLAG),
+    (".gcsFaultToleranceOptions", OBJECT),
+    *((f".headGroupSpec{path}", shape) for path, shape in _GROUP),
+    (".headGroupSpec.headService", OBJECT),
+    (".headGroupSpec.headService.metadata", OBJECT),
+    (".headGroupSpec.headService.metadata.name", TEXT),
+    (".headGroupSpec.headService.spec", OBJECT),
+    (".headGroupSpec.headService.spec.ports", LIST),
+    (".headGroupSpec.headService.spec.ports[]", OBJECT),
+    (".headGroupSpec.headService.spec.ports[].name", TEXT),
+    (".headGroupSpec.headService.spec.ports[].port", INT32),
+    (".workerGroupSpecs", LIST),
+    *((f".workerGroupSpecs[]{path}", shape) for path, shape in _GROUP),
+    (".workerGroupSpecs[].groupName", TEXT),
+    (".workerGroupSpecs[].replicas", INT32),
+    (".workerGroupSpecs[].minReplicas", INT32),
+    (".workerGroupSpecs[].maxReplicas", INT32),
+    (".workerGroupSpecs[].numOfHosts", INT32),
+    (".workerGroupSpecs[].idleTimeoutSeconds", INT32),
+    (".workerGroupSpecs[].priority", INT32),
+    (".workerGroupSpecs[].suspend", FLAG),
+)
+FIELDS: tuple[tuple[str, Shape], ...] = (
+    ("submissionMode", TEXT),
+    ("entrypoint", TEXT),
+    ("runtimeEnvYAML", TEXT),
+    ("jobId", TEXT),
+    ("managedBy", TEXT),
+    ("entrypointResources", TEXT),
+    ("entrypointNumCpus", FLOAT32),
+    ("entrypointNumGpus", FLOAT32),
+    ("metadata", TEXTS),
+    ("clusterSelector", TEXTS),
+    ("backoffLimit", INT32),
+    ("activeDeadlineSeconds", INT32),
+    ("preRunningDeadlineSeconds", INT32),
+    ("ttlSecondsAfterFinished", INT32),
+    ("shutdownAfterJobFinishes", FLAG),
+    ("suspend", FLAG),
+    ("submitterConfig", OBJECT),
+    ("submitterConfig.backoffLimit", INT32),
+    ("deletionStrategy", OBJECT),
+    ("deletionStrategy.onSuccess", OBJECT),
+    ("deletionStrategy.onSuccess.policy", TEXT),
+    ("deletionStrategy.onFailure", OBJECT),
+    ("deletionStrategy.onFailure.policy", TEXT),
+    ("deletionStrategy.deletionRules", LIST),
+    ("deletionStrategy.deletionRules[]", OBJECT),
+    ("deletionStrategy.deletionRules[].policy", TEXT),
+    ("deletionStrategy.deletionRules[].condition", OBJECT),
+    ("deletionStrategy.deletionRules[].condition.ttlSeconds", INT32),
+    ("deletionStrategy.deletionRules[].condition.jobStatus", TEXT),
+    ("deletionStrategy.deletionRules[].condition.jobDeploymentStatus", TEXT),
+    *((f"rayClusterSpec{path}", shape) for path, shape in _CLUSTER),
+    *((f"submitterPodTemplate{path}", shape) for path, shape in _TEMPLATE),
+)
+"""Field of `.spec` (`[]`: of every item of a list) -> what it must hold."""
+
+
+def type_problems(spec: Manifest) -> Iterator[str]:
+    """Yield every field of `.spec` that does not hold what it must."""
+    for path, shape in FIELDS:
+        for field, value in _found(spec, path.split("."), "spec"):
+            if not shape.holds(value):
+                yield f"{SPEC}{field} is {_shown(value, shape)}; {shape.advice}"
+
+
+def _found(document: Json, path: Sequence[str], place: str) -> Iterator[tuple[str, Json]]:
+    """Yield every value at `path` with its full name; null counts as absent, but not in a list."""
+    if not path:
+        yield place, document
+        return
+    key = path[0].removesuffix("[]")
+    value = document.get(key) if isinstance(document, Mapping) else None
+    if value is None:
+        return
+    if key == path[0]:
+        yield from _found(value, path[1:], f"{place}.{key}")
+    elif LIST.holds(value) and isinstance(value, Sequence):
+        for index, item in enumerate(value):
+            yield from _found(item, path[1:], f"{place}.{key}[{index}]")
+
+
+def _shown(value: Json, shape: Shape) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f'"{value[:SHOWN_MAX]}"' if shape.shows_text else "a text"
+    if isinstance(value, int):
+        return str(value) if abs(value) < _DIGITS_SHOWN_BELOW else "a number beyond 64 bits"
+    if isinstance(value, float):
+        return repr(value)
+    if not isinstance(value, Mapping):
+        return "a list"
+    odd = next((key for key, item in value.items() if not isinstance(item, str)), None)
+    if shape is TEXTS and odd is not None:
+        return f'an object whose "{odd[:SHOWN_MAX]}" is {_shown(value[odd], TEXT)}'
+    return "an object"

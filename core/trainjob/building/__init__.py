@@ -1,0 +1,1 @@
+"""How the objects of a TrainJob are built from its runtime."""

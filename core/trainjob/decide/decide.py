@@ -1,0 +1,101 @@
+"""What happens because of an observation.
+
+One function per observation, then whatever follows by itself. Nothing here knows the time, and
+nothing here acts.
+"""
+
+from typing import assert_never
+
+from jobledger.core.jobs import observations as shared
+from jobledger.core.jobs.control.control_change import facts_and_conclusions
+from jobledger.core.jobs.control.lost_history import set_back
+from jobledger.core.trainjob import observations as seen
+from jobledger.core.trainjob.decide.on_lost_history import concluded
+from jobledger.core.trainjob.decide.on_objects import (
+    on_belonging_gone,
+    on_jobset_gone,
+    on_jobset_seen,
+    on_progress_seen,
+    on_runtime_seen,
+    on_trainjob_gone,
+    on_trainjob_seen,
+)
+from jobledger.core.trainjob.decide.on_outcomes import (
+    on_decision_due,
+    on_effect_ended,
+    on_nothing_new,
+    on_status_written,
+    on_watch_interrupted,
+)
+from jobledger.core.trainjob.decide.recorded import infer, recorded_facts
+from jobledger.core.trainjob.events import TrainJobEvent
+from jobledger.core.trainjob.evolve.evolve import evolve
+from jobledger.core.trainjob.rules.rules import settle
+from jobledger.core.trainjob.state import TrainJobState
+
+
+def decide(
+    state: TrainJobState, observation: seen.TrainJobObservation
+) -> tuple[TrainJobEvent, ...]:
+    """Return what happens because of `observation`; nothing, if it brings no news."""
+    facts = _facts(state, observation)
+    is_surveyed = isinstance(observation, seen.TrainJobSeen) and observation.survey is not None
+    if not facts and not is_surveyed:
+        return ()
+    was_recorded = state.recorded is not None
+    state, facts = facts_and_conclusions(
+        state, facts, evolve, lambda now: infer(now, observation.at)
+    )
+    if state.recorded is None:
+        return *facts, *settle(state, observation.id, observation.at)
+    # What was under way or pending when control was given up is dropped, once.
+    dropped = () if was_recorded else settle(state, observation.id, observation.at)
+    for event in dropped:
+        state = evolve(state, event)
+    inferred = infer(state, observation.at)
+    for event in inferred:
+        state = evolve(state, event)
+    state, recovered = concluded(state, observation)
+    if not recovered:
+        return *facts, *dropped, *inferred
+    after = settle(state, observation.id, observation.at)
+    return *facts, *dropped, *inferred, *recovered, *after
+
+
+def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
+    state: TrainJobState, observation: seen.TrainJobObservation
+) -> tuple[TrainJobEvent, ...]:
+    if state.recorded is not None and not isinstance(observation, seen.TrainJobSeen):
+        return recorded_facts(state, observation)
+    match observation:
+        case seen.JobSetSeen():
+            return on_jobset_seen(state, observation)
+        case seen.TrainJobSeen():
+            return on_trainjob_seen(state, observation)
+        case seen.RuntimeSeen():
+            return on_runtime_seen(state, observation)
+        case shared.EffectEnded():
+            return on_effect_ended(state, observation)
+        case shared.DecisionDue():
+            return on_decision_due(state, observation)
+        case shared.EvidenceSeen():
+            attempt = state.attempt.number if state.attempt is not None else None
+            return shared.evidence_of(observation, state.captured, attempt)
+        case shared.StatusWritten():
+            return on_status_written(state, observation)
+        case shared.NothingNew():
+            return on_nothing_new(state, observation)
+        case seen.JobSetGone():
+            return on_jobset_gone(state, observation)
+        case seen.BelongingGone():
+            return on_belonging_gone(state, observation)
+        case seen.ProgressSeen():
+            return on_progress_seen(state, observation)
+        case seen.TrainJobGone():
+            return on_trainjob_gone(state, observation)
+        case shared.WatchInterrupted():
+            return on_watch_interrupted(state, observation)
+        case shared.LedgerSetBack():
+            return set_back(observation) if state.identity is not None else ()
+        case _:
+            assert_never(observation)

@@ -1,0 +1,126 @@
+"""What the controller's own doing brings back: outcomes, due decisions, writes, gaps."""
+
+from jobledger.core.jobs.events import DecisionFired
+from jobledger.core.jobs.observations import (
+    DecisionDue,
+    EffectEnded,
+    NothingNew,
+    StatusWritten,
+    WatchInterrupted,
+)
+from jobledger.core.jobs.outcomes import confirmation_of, gap_of, outcome_of, publication_of
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome
+from jobledger.core.trainjob.building.outcomes import ApplyOutcome, read_outcome
+from jobledger.core.trainjob.events import (
+    JobsBuildFailed,
+    JobsCreationFailed,
+    ObjectsApplied,
+    TrainAttemptEnded,
+    TrainJobEvent,
+    TrainJobFailed,
+)
+from jobledger.core.trainjob.phases import DEADLINE_EXCEEDED, DEADLINE_MESSAGE
+from jobledger.core.trainjob.state import TrainJobState, is_final
+from jobledger.core.values.instants import Instant
+
+News = tuple[TrainJobEvent, ...]
+
+
+def on_effect_ended(state: TrainJobState, ended: EffectEnded) -> News:
+    """Return the outcome, and what it says of building and creating; nothing if it is not open."""
+    effect = next((item for item in state.effects if item.effect_id == ended.effect_id), None)
+    if effect is None:
+        return ()
+    told = outcome_of(effect, ended)
+    if effect.wanted.kind is not EffectKind.APPLY_OBJECTS:
+        return told
+    if ended.outcome is Outcome.SUCCEEDED:
+        return *told, _applied(effect, ended)
+    if ended.outcome is Outcome.FAILED:
+        return *told, _refused(effect, ended)
+    return told
+
+
+def _applied(effect: OpenEffect, ended: EffectEnded) -> ObjectsApplied:
+    outcome = read_outcome(ended.details)
+    return ObjectsApplied(
+        at=ended.at,
+        generation=effect.generation,
+        digest=effect.digest,
+        runtime=outcome.runtime,
+        jobset_uid=outcome.jobset_uid,
+        jobset_generation=outcome.jobset_generation,
+        jobset_suspend=outcome.jobset_suspend,
+        names=outcome.names,
+        snapshot=outcome.snapshot,
+    )
+
+
+def _refused(effect: OpenEffect, ended: EffectEnded) -> JobsBuildFailed | JobsCreationFailed:
+    outcome: ApplyOutcome = read_outcome(ended.details)
+    if outcome.failed_building:
+        return JobsBuildFailed(
+            at=ended.at,
+            generation=effect.generation,
+            digest=effect.digest,
+            runtime=outcome.runtime,
+            cause=ended.trouble,
+            may_pass=outcome.may_pass,
+            builder=outcome.builder,
+        )
+    return JobsCreationFailed(
+        at=ended.at,
+        generation=effect.generation,
+        digest=effect.digest,
+        runtime=outcome.runtime,
+        cause=ended.trouble,
+        may_pass=outcome.may_pass,
+    )
+
+
+def on_decision_due(state: TrainJobState, due: DecisionDue) -> News:
+    """Return the firing of a pending decision; a firing before its instant is none."""
+    decision = next((item for item in state.decisions if item.decision_id == due.decision_id), None)
+    if decision is None or due.at < decision.due_at:
+        return ()
+    fired = DecisionFired(
+        at=due.at,
+        decision_id=decision.decision_id,
+        kind=decision.kind,
+        due_at=decision.due_at,
+        subject=decision.subject,
+    )
+    if decision.kind is DecisionKind.ACTIVE_DEADLINE:
+        return fired, *_deadline(state, due.at)
+    return (fired,)
+
+
+def _deadline(state: TrainJobState, at: Instant) -> News:
+    """Return the failure; that it still holds need not be asked: else it had been cancelled."""
+    news: list[TrainJobEvent] = []
+    attempt = state.attempt
+    reason, message = DEADLINE_EXCEEDED, DEADLINE_MESSAGE
+    if attempt is not None and not attempt.is_over:
+        ended = TrainAttemptEnded(
+            at=at, attempt=attempt.number, outcome="failed", reason=reason, message=message
+        )
+        news.append(ended)
+    return *news, TrainJobFailed(at=at, ended_at=at, reason=reason, message=message)
+
+
+def on_watch_interrupted(state: TrainJobState, gap: WatchInterrupted) -> News:
+    """Return the gap, for a job to which something could have happened in it."""
+    if state.manifest is None or state.deleted_at is not None or is_final(state):
+        return ()
+    return gap_of(gap, state.gap_until)
+
+
+def on_nothing_new(state: TrainJobState, total: NothingNew) -> News:
+    """Return the sum of what was seen unchanged."""
+    return confirmation_of(total, state.confirmed_at) if state.manifest is not None else ()
+
+
+def on_status_written(state: TrainJobState, written: StatusWritten) -> News:
+    """Return that users can now see this status."""
+    return publication_of(written, state.published) if state.manifest is not None else ()

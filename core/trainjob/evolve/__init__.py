@@ -1,0 +1,1 @@
+"""How each event changes the state of a TrainJob."""

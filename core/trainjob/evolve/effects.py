@@ -1,0 +1,113 @@
+"""How the events of effects and decisions change what is known of a TrainJob."""
+
+from dataclasses import replace
+
+from jobledger.core.jobs.events import (
+    DecisionCancelled,
+    DecisionFired,
+    DecisionScheduled,
+    EffectFailed,
+    EffectFaltered,
+    EffectRequested,
+    EffectSucceeded,
+    EffectSuperseded,
+)
+from jobledger.core.jobs.open_work import pending, tried_again, without_decision, without_effect
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, RefusedEffect, WantedEffect
+from jobledger.core.jobs.pending.pacing import done_once_more
+from jobledger.core.trainjob.state import TrainJobState
+from jobledger.core.values.ids import DecisionId, EffectId
+
+
+def effect_requested(state: TrainJobState, event: EffectRequested) -> TrainJobState:
+    """Return the state with the effect open."""
+    effect = OpenEffect(
+        effect_id=event.effect_id,
+        attempt=event.attempt,
+        wanted=WantedEffect(kind=event.kind, name=event.name, uid=event.uid, address=event.address),
+        digest=event.digest,
+        generation=event.generation,
+    )
+    again = state.rebuild_again and event.kind is not EffectKind.APPLY_OBJECTS
+    return state._replace(effects=(*state.effects, effect), rebuild_again=again)
+
+
+def effect_faltered(state: TrainJobState, event: EffectFaltered) -> TrainJobState:
+    """Return the state with the trouble noted."""
+    effects = tuple(
+        replace(effect, trouble=event.trouble) if effect.effect_id == event.effect_id else effect
+        for effect in state.effects
+    )
+    return state._replace(effects=effects)
+
+
+def effect_failed(state: TrainJobState, event: EffectFailed) -> TrainJobState:
+    """Return the state with the effect refused."""
+    state = _closed(state, event.effect_id)
+    key = (event.kind, event.name)
+    times = next((item.times for item in state.refused if item.key == key), 0)
+    refusal = RefusedEffect(
+        kind=event.kind,
+        name=event.name,
+        times=times + 1,
+        refused_at=event.at,
+        trouble=event.trouble,
+    )
+    others = tuple(item for item in state.refused if item.key != key)
+    return state._replace(refused=(*others, refusal))
+
+
+def effect_superseded(state: TrainJobState, event: EffectSuperseded) -> TrainJobState:
+    """Return the state without the effect; one that was not sent waits for its specification."""
+    effect = next((item for item in state.effects if item.effect_id == event.effect_id), None)
+    state = _closed(state, event.effect_id)
+    outdated = state.manifest is None or effect is None or effect.digest != state.manifest.digest
+    if event.sent or outdated:
+        return state
+    key = (event.kind, event.name)
+    return state._replace(repeated=done_once_more(state.repeated, key, event.at, unsent=True))
+
+
+def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobState:
+    """Return the state with what the effect brought about; what was applied has its own event."""
+    state = _closed(state, event.effect_id)
+    key = (event.kind, event.name)
+    state = state._replace(
+        refused=tuple(item for item in state.refused if item.key != key),
+        repeated=done_once_more(state.repeated, key, event.at),
+    )
+    if event.kind is not EffectKind.DELETE_JOBSET:
+        return state
+    known = state.jobset
+    asked = replace(known, delete_asked=True) if known is not None else None
+    return state._replace(doomed=False, jobset=asked)
+
+
+def decision_scheduled(state: TrainJobState, event: DecisionScheduled) -> TrainJobState:
+    """Return the state with the decision pending."""
+    return state._replace(decisions=(*state.decisions, pending(event)))
+
+
+def decision_cancelled(state: TrainJobState, event: DecisionCancelled) -> TrainJobState:
+    """Return the state without the decision."""
+    return _ended(state, event.decision_id)
+
+
+def decision_fired(state: TrainJobState, event: DecisionFired) -> TrainJobState:
+    """Return the state without the decision, and with what it allows from now on."""
+    state = _ended(state, event.decision_id)
+    if event.kind is not DecisionKind.EFFECT_RETRY:
+        return state
+    return state._replace(
+        refused=tried_again(state.refused, event.subject),
+        repeated=tried_again(state.repeated, event.subject),
+    )
+
+
+def _ended(state: TrainJobState, decision_id: DecisionId) -> TrainJobState:
+    return state._replace(decisions=without_decision(state.decisions, decision_id))
+
+
+def _closed(state: TrainJobState, effect_id: EffectId) -> TrainJobState:
+    return state._replace(effects=without_effect(state.effects, effect_id))

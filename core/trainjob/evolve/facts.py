@@ -1,0 +1,85 @@
+"""How what was seen of the runtime, the JobSet and the other objects changes what is known."""
+
+from typing import assert_never
+
+from jobledger.core.jobs.open_work import tried_soon
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.trainjob import events
+from jobledger.core.trainjob.conditions import merged
+from jobledger.core.trainjob.phases import DEADLINE_EXCEEDED
+from jobledger.core.trainjob.state import (
+    KnownJobSet,
+    TrainJobState,
+    is_applying,
+    is_final,
+    remember_gone,
+)
+
+
+def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobState:
+    """Return the state after a fact was observed."""
+    match event:
+        case events.RuntimeObserved():
+            state = state._replace(runtime=event.digest)
+            waits = state.built is not None and state.built.runtime != event.digest
+            return state._replace(refused=()) if waits and not state.created_once else state
+        case events.BelongingVanished():
+            return remember_gone(state, event.uid)._replace(
+                rebuild=True,
+                rebuild_again=is_applying(state),
+                refused=tried_soon(state.refused),
+            )
+        case events.JobSetObserved():
+            return _jobset(state, event)
+        case events.JobSetVanished():
+            state = remember_gone(state._replace(jobset=None, doomed=False), event.uid)
+            return state if is_final(state) else state._replace(rebuild=True)
+        case events.TrainerProgressReported():
+            return state._replace(progress=event.progress)
+        case _:
+            assert_never(event)
+
+
+def _jobset(state: TrainJobState, event: events.JobSetObserved) -> TrainJobState:
+    before = state.jobset
+    asked = before is not None and before.uid == event.uid and before.delete_asked
+    if before is not None and before.uid != event.uid and before.observed:
+        # One that was only applied may be the younger: then this is late news of its forerunner.
+        state = remember_gone(state, before.uid)
+    known = KnownJobSet(
+        name=event.name,
+        uid=event.uid,
+        generation=event.generation,
+        suspend=event.suspend,
+        restarts=event.restarts,
+        deleting=event.deleting,
+        delete_asked=asked,
+        end=event.end,
+        observed=True,
+        version=event.version,
+        built_from=_built_from(state, before, event),
+    )
+    conditions = state.conditions
+    if state.manifest is not None and state.manifest.policy.propagates:
+        conditions = merged(conditions, event.contributed)
+    late = state.reason == DEADLINE_EXCEEDED and is_final(state)
+    return state._replace(
+        jobset=known,
+        doomed=state.doomed or (late and event.end is None and not (event.deleting or asked)),
+        created_once=True,
+        conditions=conditions,
+        jobs=event.jobs,
+        shown_jobs=state.shown_jobs or event.jobs != (),
+    )
+
+
+def _built_from(
+    state: TrainJobState, before: KnownJobSet | None, event: events.JobSetObserved
+) -> int:
+    """Return whose apply made the JobSet as it is; the watch may tell of it before its outcome."""
+    same = before is not None and before.uid == event.uid
+    known = before.built_from if before is not None and same else 0
+    if before is not None and same and event.generation <= before.generation:
+        return known
+    applies = [item for item in state.effects if item.wanted.kind is EffectKind.APPLY_OBJECTS]
+    return applies[0].generation if applies else known

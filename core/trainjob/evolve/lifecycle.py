@@ -1,0 +1,258 @@
+"""How what became of the job itself changes what is known of it."""
+
+from dataclasses import replace
+from typing import assert_never
+
+from jobledger.core.jobs.open_work import tried_at_once, tried_soon
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.trainjob import events
+from jobledger.core.trainjob.conditions import Condition, is_true, with_condition
+from jobledger.core.trainjob.evolve.recorded import others_status_observed
+from jobledger.core.trainjob.phases import (
+    BUILD_FAILED,
+    BUILD_FAILED_MESSAGE,
+    COMPLETE,
+    CREATED,
+    CREATION_FAILED,
+    CREATION_FAILED_MESSAGE,
+    CREATION_SUCCEEDED,
+    CREATION_SUCCEEDED_MESSAGE,
+    DEADLINE_EXCEEDED,
+    FAILED,
+    RESUMED_MESSAGE,
+    RESUMED_REASON,
+    SUSPENDED,
+    SUSPENDED_MESSAGE,
+    SUSPENDED_REASON,
+    Phase,
+)
+from jobledger.core.trainjob.state import (
+    Built,
+    KnownJobSet,
+    KnownTrainJob,
+    TrainAttempt,
+    TrainJobState,
+)
+from jobledger.core.values.instants import Instant
+
+
+def evolve_life(state: TrainJobState, event: events.TrainLifeEvent) -> TrainJobState:  # noqa: C901, PLR0911, PLR0912 one case per event
+    """Return the state after something became of the job."""
+    match event:
+        case events.TrainJobDiscovered():
+            return state._replace(identity=event.identity)
+        case events.TrainJobAdopted():
+            return others_status_observed(_adopted(state, event), event.status)
+        case events.OthersTrainStatusObserved():
+            return others_status_observed(state, event.status)
+        case events.TrainJobReceived():
+            return _received(state, event)
+        case events.JobsBuildFailed() | events.JobsCreationFailed():
+            return _not_created(state, event)
+        case events.RuntimePatchesWithheld():
+            return state._replace(withheld=event.digest)
+        case events.BuilderChanged():
+            return _built_by_another(state, event)
+        case events.ObjectsApplied():
+            return _applied(state, event)
+        case events.TrainAttemptStarted():
+            return _attempt_started(state, event)
+        case events.TrainAttemptEnded():
+            return _attempt_ended(state, event)
+        case events.TrainJobSuspended():
+            return _set(state, SUSPENDED, True, SUSPENDED_REASON, SUSPENDED_MESSAGE, event.at)  # noqa: FBT003
+        case events.TrainJobResumed():
+            return _set(state, SUSPENDED, False, RESUMED_REASON, RESUMED_MESSAGE, event.at)  # noqa: FBT003
+        case events.TrainJobCompleted():
+            ended = _ended(state, COMPLETE, event)
+            return ended._replace(succeeded=max(ended.succeeded, 1)) if event.inferred else ended
+        case events.TrainJobFailed():
+            ended = _ended(state, FAILED, event)
+            if event.inferred:  # its JobSet may have gone before
+                ended = ended._replace(failed=max(ended.failed, 1))
+            known = not event.inferred or ended.jobset is not None
+            return ended._replace(doomed=event.reason == DEADLINE_EXCEEDED and known)
+        case events.TrainJobDeleted():
+            return state._replace(deleted_at=event.at)
+        case events.TrainJobDeletionStarted():
+            return state
+        case _:
+            assert_never(event)
+
+
+def _set(
+    state: TrainJobState,
+    kind: str,
+    is_true: bool,  # noqa: FBT001 the condition's own value
+    reason: str,
+    message: str,
+    since: Instant,
+) -> TrainJobState:
+    new = Condition(type=kind, is_true=is_true, reason=reason, message=message, since=since)
+    return state._replace(conditions=with_condition(state.conditions, new))
+
+
+def _adopted(state: TrainJobState, event: events.TrainJobAdopted) -> TrainJobState:
+    status = event.status
+    ends = [item for item in status.conditions if item.type in (COMPLETE, FAILED) and item.is_true]
+    end = ends[0] if ends else None
+    return state._replace(
+        conditions=status.conditions,
+        jobs=status.jobs,
+        shown_jobs=status.jobs != (),
+        created_once=status.jobs != () or is_true(status.conditions, CREATED),
+        reason=end.reason if end is not None else "",
+        message=end.message if end is not None else "",
+        ended_at=end.since if end is not None else None,
+        succeeded=int(end is not None and end.type == COMPLETE),
+        failed=int(end is not None and end.type == FAILED),
+    )
+
+
+def _received(state: TrainJobState, event: events.TrainJobReceived) -> TrainJobState:
+    manifest = KnownTrainJob(
+        generation=event.generation,
+        digest=event.digest,
+        spec=event.spec,
+        policy=event.policy,
+        deleting_at=event.deleting_at,
+    )
+    before = state.manifest
+    changed = before is None or (before.digest, before.generation) != (
+        event.digest,
+        event.generation,
+    )
+    return state._replace(
+        manifest=manifest,
+        refused=() if changed else state.refused,
+        repeated=tried_at_once(state.repeated) if changed else state.repeated,
+    )
+
+
+def _not_created(
+    state: TrainJobState, event: events.JobsBuildFailed | events.JobsCreationFailed
+) -> TrainJobState:
+    if isinstance(event, events.JobsBuildFailed):
+        phase, reason, begun = Phase.BUILD_FAILED, BUILD_FAILED, BUILD_FAILED_MESSAGE
+    else:
+        phase, reason, begun = Phase.CREATION_FAILED, CREATION_FAILED, CREATION_FAILED_MESSAGE
+    message = f"{begun}: {event.cause}"
+    built = Built(
+        phase=phase,
+        digest=event.digest,
+        runtime=event.runtime,
+        may_pass=event.may_pass,
+        builder=event.builder if isinstance(event, events.JobsBuildFailed) else "",
+    )
+    state = _set(state, CREATED, False, reason, message, event.at)  # noqa: FBT003
+    if _is_outdated(state, event):
+        state = state._replace(refused=tried_soon(state.refused))
+    return state._replace(built=built, reason=reason, message=message)
+
+
+def _built_by_another(state: TrainJobState, event: events.BuilderChanged) -> TrainJobState:
+    built = state.built
+    return state._replace(
+        built=replace(built, builder=event.builder) if built is not None else None,
+        refused=tuple(item for item in state.refused if item.kind is not EffectKind.APPLY_OBJECTS),
+    )
+
+
+def _is_outdated(
+    state: TrainJobState, event: events.JobsBuildFailed | events.JobsCreationFailed
+) -> bool:
+    """Return whether the runtime has changed while the objects were built; true only once."""
+    told_before = state.built is not None and state.built.runtime == event.runtime
+    changed = state.runtime is not None and state.runtime != event.runtime
+    return changed and not state.created_once and not told_before
+
+
+def _applied(state: TrainJobState, event: events.ObjectsApplied) -> TrainJobState:
+    state = _set(
+        state,
+        CREATED,
+        True,  # noqa: FBT003
+        CREATION_SUCCEEDED,
+        CREATION_SUCCEEDED_MESSAGE,
+        event.at,
+    )
+    built = Built(
+        phase=Phase.CREATED,
+        digest=event.digest,
+        runtime=event.runtime,
+        jobset_generation=event.jobset_generation,
+    )
+    return state._replace(
+        built=built,
+        created_once=True,
+        rebuild=state.rebuild_again or event.jobset_uid in state.gone,
+        rebuild_again=False,
+        reason="",
+        message="",
+        jobset=_jobset_after(state, event),
+    )
+
+
+def _jobset_after(state: TrainJobState, event: events.ObjectsApplied) -> KnownJobSet | None:
+    """Return the JobSet as the apply left it; what the watch told since then stays."""
+    known = state.jobset
+    if not event.jobset_uid or event.jobset_uid in state.gone:
+        return known
+    if known is None or known.uid != event.jobset_uid:
+        name = state.identity.name if state.identity is not None else ""
+        return KnownJobSet(
+            name=name,
+            uid=event.jobset_uid,
+            generation=event.jobset_generation,
+            suspend=event.jobset_suspend,
+            built_from=event.generation,
+        )
+    if event.jobset_generation <= known.generation:  # told by the watch already, or left as it was
+        return known if known.built_from else replace(known, built_from=event.generation)
+    return replace(
+        known,
+        generation=event.jobset_generation,
+        suspend=event.jobset_suspend,
+        built_from=event.generation,
+    )
+
+
+def _attempt_started(state: TrainJobState, event: events.TrainAttemptStarted) -> TrainJobState:
+    attempt = TrainAttempt(
+        number=event.attempt,
+        generation=event.generation,
+        started_at=event.at,
+        jobset_uid=event.jobset_uid,
+        restarts=event.restarts,
+    )
+    again = event.cause in ("restarted", "recreated")
+    return state._replace(
+        attempt=attempt,
+        started_at=state.started_at or event.at,
+        retries=state.retries + again,
+    )
+
+
+def _attempt_ended(state: TrainJobState, event: events.TrainAttemptEnded) -> TrainJobState:
+    attempt = state.attempt
+    if attempt is None or attempt.number != event.attempt:
+        return state
+    return state._replace(
+        attempt=replace(attempt, is_over=True, outcome=event.outcome),
+        succeeded=state.succeeded + (event.outcome == "succeeded"),
+        failed=state.failed + (event.outcome == "failed"),
+    )
+
+
+def _ended(
+    state: TrainJobState, kind: str, event: events.TrainJobCompleted | events.TrainJobFailed
+) -> TrainJobState:
+    state = _set(state, kind, True, event.reason, event.message, event.ended_at)  # noqa: FBT003
+    return state._replace(
+        reason=event.reason,
+        message=event.message,
+        ended_at=event.ended_at,
+        refused=(),
+        rebuild=False,
+        rebuild_again=False,
+    )

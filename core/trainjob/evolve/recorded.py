@@ -1,0 +1,53 @@
+"""How it changes what is known of a TrainJob that another controller decides about it."""
+
+from dataclasses import replace
+
+from jobledger.core.jobs.control.lost_history import why_held
+from jobledger.core.jobs.events import ControlReleased, LedgerBehindFound
+from jobledger.core.trainjob.conditions import is_true, with_condition
+from jobledger.core.trainjob.observations import SeenTrainStatus
+from jobledger.core.trainjob.phases import COMPLETE, CREATED, FAILED, SUSPENDED, Phase
+from jobledger.core.trainjob.state import Built, TrainJobState, TrainRecorded
+
+_INFERRED = frozenset({COMPLETE, FAILED, SUSPENDED})
+"""Conditions that events of their own tell of."""
+
+
+def control_released(state: TrainJobState, event: ControlReleased) -> TrainJobState:
+    """Return the state of a job that is only recorded from now on; what was refused is over."""
+    shown = state.recorded.shown if state.recorded is not None else None
+    since = state.recorded.since if state.recorded is not None else event.at
+    recorded = TrainRecorded(since=since, why=event.why, shown=shown)
+    return state._replace(recorded=recorded, refused=(), repeated=())
+
+
+def ledger_behind_found(state: TrainJobState, event: LedgerBehindFound) -> TrainJobState:
+    """Return the state of a job that is held: nothing is done until what is missing is known."""
+    held = TrainRecorded(since=event.at, why=why_held(event.signs), behind=True)
+    return state._replace(recorded=held, refused=())
+
+
+def control_taken(state: TrainJobState) -> TrainJobState:
+    """Return the state of a job that is controlled from now on: what is there was not built here.
+
+    So it is built and applied once; what the API server has already stays as it is.
+    """
+    built = state.built
+    if built is None and state.created_once:
+        built = Built(phase=Phase.CREATED, digest="", runtime="")
+    return state._replace(recorded=None, built=built)
+
+
+def others_status_observed(state: TrainJobState, status: SeenTrainStatus) -> TrainJobState:
+    """Return the state that knows what the other controller has written last."""
+    if state.recorded is None:
+        return state
+    conditions = state.conditions
+    for condition in status.conditions:
+        if condition.type not in _INFERRED:
+            conditions = with_condition(conditions, condition)
+    return state._replace(
+        recorded=replace(state.recorded, shown=status),
+        conditions=conditions,
+        created_once=state.created_once or status.jobs != () or is_true(conditions, CREATED),
+    )
