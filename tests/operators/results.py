@@ -42,8 +42,9 @@ raylet, are switched off by its own setting. The definitions are upstream's newe
 TAIL = """## What was not run
 
 * **KubeRay 1.7.0's operator.** The Go module proxy refuses that release; 1.6.2 stands in.
-* **Kueue 0.19.** Releases 0.19.0, 0.19.1 and 0.19.2 need `sigs.k8s.io/scheduler-library` \
-v0.1.0-alpha1, which the public checksum database does not know, and unverified code is not built. \
+* **Kueue 0.19.** Its manager can be built (0.19.2: the one module that the public checksum \
+database does not know, `sigs.k8s.io/scheduler-library` v0.1.0-alpha1, has its hash in Kueue's own \
+`go.sum`), but no story runs it yet. \
 Queueing is tested with a queue that does what Kueue does (`tests/acceptance/queueing.py`).
 * **Trainer's own end-to-end suite.** It needs images of training runtimes. KubeRay's is above.
 """

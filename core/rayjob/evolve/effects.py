@@ -228,6 +228,8 @@ def _cluster_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     is_gone = event.gone or event.uid in state.gone  # the watch may have been quicker
     is_stray = any(stray.uid == event.uid for stray in state.strays)
     if known is not None and known.name == event.name and not is_stray:
+        if _is_another(known.uid, event):
+            return remember_gone(state, event.uid) if is_gone else state
         if is_gone:
             return remember_gone(state._replace(cluster=None), known.uid)
         return state._replace(cluster=replace(known, uid=known.uid or event.uid, delete_asked=True))
@@ -241,6 +243,11 @@ def _cluster_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     return state._replace(strays=asked)
 
 
+def _is_another(known: str, event: EffectSucceeded) -> bool:
+    """Return whether what was deleted came before what is known now, under one name."""
+    return "" not in (known, event.uid) and known != event.uid
+
+
 def _submitter_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     known, stray = state.submitter, state.stray_submitter
     is_gone = event.gone or event.uid in state.gone
@@ -250,6 +257,8 @@ def _submitter_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobStat
         return state._replace(stray_submitter=replace(stray, delete_asked=True))
     if known is None:
         return state
+    if _is_another(known.uid, event):
+        return remember_gone(state, event.uid) if is_gone else state
     if is_gone:
         return remember_gone(state._replace(submitter=None), known.uid)
     return state._replace(submitter=replace(known, uid=known.uid or event.uid, delete_asked=True))

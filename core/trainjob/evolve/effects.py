@@ -80,8 +80,11 @@ def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobSt
     if event.kind is not EffectKind.DELETE_JOBSET:
         return state
     known = state.jobset
-    asked = replace(known, delete_asked=True) if known is not None else None
-    return state._replace(doomed=False, jobset=asked)
+    if known is None:
+        return state._replace(doomed=False)
+    if "" not in (known.uid, event.uid) and known.uid != event.uid:
+        return state  # it came before the one that is known now, under one name
+    return state._replace(doomed=False, jobset=replace(known, delete_asked=True))
 
 
 def decision_scheduled(state: TrainJobState, event: DecisionScheduled) -> TrainJobState:

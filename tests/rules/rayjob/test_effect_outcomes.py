@@ -21,6 +21,7 @@ from tests.support.rayjob_builders import (
     outdated,
     poll,
     refused,
+    submitter,
 )
 from tests.support.rayjob_events import asked, cancelled, fired, received, scheduled
 from tests.support.rayjob_stories import failing, initializing, running, seen, working
@@ -201,6 +202,32 @@ def test_effect_outcomes(row: Row) -> None:
         rule="a deletion that the watch told of first stays open until it is told",
         story=(*working(backoff_limit=1), *failing(), cluster("ready", 43, deleting=True)),
         under_way=[f"delete_cluster {cluster_of()}", f"delete_submitter {JOB}"],
+    ),
+    Outlook(
+        rule="a submitter that was made meanwhile is not gone with the one that was to be deleted",
+        story=(
+            *working(backoff_limit=1),
+            *failing(),
+            submitter("Failed", 43, uid="submitter-again"),
+            done(EffectKind.DELETE_SUBMITTER, 44, uid="submitter-1", gone=True),
+            done(EffectKind.DELETE_CLUSTER, 45, uid="cluster-1", gone=True),
+            due(DecisionKind.RETRY),
+        ),
+        under_way=[f"delete_submitter {JOB}"],
+        status={"jobDeploymentStatus": "Retrying"},
+    ),
+    Outlook(
+        rule="nor is it being deleted because the one before it is",
+        story=(
+            *working(backoff_limit=1),
+            *failing(),
+            submitter("Failed", 43, uid="submitter-again"),
+            done(EffectKind.DELETE_SUBMITTER, 44, uid="submitter-1"),
+            done(EffectKind.DELETE_CLUSTER, 45, uid="cluster-1", gone=True),
+            due(DecisionKind.RETRY),
+        ),
+        under_way=[f"delete_submitter {JOB}"],
+        status={"jobDeploymentStatus": "Retrying"},
     ),
     Outlook(
         rule="a finalizer that the watch told of first is not dropped",

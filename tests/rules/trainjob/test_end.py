@@ -250,6 +250,20 @@ def leaving(at: float = 30, **spec: Any) -> TrainJobSeen:  # noqa: ANN401 as `ma
         under_way=["delete_jobset"],
     ),
     Row(
+        rule="a JobSet that was made meanwhile is deleted too, after the one before it",
+        story=[
+            *running(active_deadline_seconds=100),
+            due(DEADLINE),
+            jobset(101, uid="jobset-again"),
+            deleted(102),
+        ],
+        then=[
+            told.done(EffectKind.DELETE_JOBSET),
+            told.requested(EffectKind.DELETE_JOBSET, attempt=1, uid="jobset-again"),
+        ],
+        under_way=["delete_jobset"],
+    ),
+    Row(
         rule="a deletion that is refused is tried again until it is done",
         story=[*running(active_deadline_seconds=100), due(DEADLINE), delete_refused(101)],
         then=[
