@@ -37,6 +37,7 @@ from jobledger.core.trainjob.observations import (
     BelongingGone,
     JobSetGone,
     JobSetSeen,
+    ProgressSeen,
     RuntimeSeen,
     TrainJobGone,
     TrainJobObservation,
@@ -167,6 +168,7 @@ RECURRING = (
     BelongingGone,
     JobSetSeen,
     JobSetGone,
+    ProgressSeen,
     StatusWritten,
     DecisionDue,
 )

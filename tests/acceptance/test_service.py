@@ -47,7 +47,7 @@ def test_the_pages_tell_how_it_is(site: Site, witness: Witness) -> None:
         site.wait_for_true("nothing is left to do", "SELECT NOT open FROM job")
         assert controller.get("/healthz") == (200, '{"alive":true}')
         status, text = controller.get("/readyz")
-        told = {"ready": True, "waits_for": [], "notes": []}
+        told = {"ready": True, "waits_for": []}
         assert (status, json.loads(text)) == (200, told)
         status, text = controller.get("/metrics")
         assert status == 200

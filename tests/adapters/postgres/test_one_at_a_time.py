@@ -12,7 +12,7 @@ from jobledger.core.ports.history import JobFilter
 from jobledger.core.values.ids import SHARDS
 from tests.support.ledgers import APPEND_LOCK, TERM, WAITING, Ledger, postgres_ledger
 from tests.support.postgres import plain_url
-from tests.support.records import StreamWriter, a_stream
+from tests.support.records import WRITER, StreamWriter, a_stream
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.postgres
@@ -22,7 +22,7 @@ PART = StreamWriter(a_stream()).next()
 WRITES: dict[str, Callable[[Ledger], object]] = {
     "append": lambda ledger: ledger.store.append([StreamWriter(a_stream("other")).next()]),
     "acquire": lambda ledger: ledger.leases.acquire("another", TERM, SHARDS),
-    "release": lambda ledger: ledger.leases.release("writer"),
+    "release": lambda ledger: ledger.leases.release(WRITER),
     "replace_rows": lambda ledger: ledger.projections.replace_rows(
         PART.stream_id, 1, replace(PART.rows, job=replace(PART.rows.job, reason="anew"))
     ),

@@ -20,7 +20,7 @@ from jobledger.core.ports.event_store import AppendOutcome
 from jobledger.core.values.ids import SHARDS
 from tests.support.ledgers import app_engine, postgres_ledger, tampering
 from tests.support.postgres import plain_url
-from tests.support.records import NOON, StreamWriter, a_stream, an_attempt_row
+from tests.support.records import NOON, WRITER, StreamWriter, a_stream, an_attempt_row
 
 pytestmark = pytest.mark.postgres
 
@@ -105,9 +105,11 @@ def test_the_service_s_login_can_forge_what_comes_next_and_nothing_shows_it(
     """The log knows who may append, not whether what is appended happened."""
     with app_engine(logins["jobledger_app"]) as thief:
         ledger = postgres_ledger(thief)
-        ledger.leases.release("writer")
+        ledger.leases.release(WRITER)
         taken = ledger.leases.acquire("thief", timedelta(minutes=1), SHARDS)
-        forged = StreamWriter(a_stream("forged"), epoch=taken[0].epoch).next({"phase": "Complete"})
+        forged = StreamWriter(a_stream("forged"), epoch=taken[0].epoch, actor="thief").next(
+            {"phase": "Complete"}
+        )
         (result,) = ledger.store.append([forged])
         assert result.outcome is AppendOutcome.APPENDED
     with app_engine(ledger_url) as engine:

@@ -133,7 +133,7 @@ def test_what_an_author_writes_of_the_writers_counts_for_nothing(kind: str, at: 
 
 
 @pytest.mark.parametrize(
-    ("hands", "cluster"),
+    ("control_policy", "cluster"),
     [
         (ControlPolicy(), _Listed(job(OURS))),
         (ControlPolicy(), _Listed(job())),
