@@ -7,7 +7,8 @@ from threading import Event
 
 from jobledger.adapters.admission import tls
 from jobledger.adapters.admission.handlers import Handlers
-from jobledger.adapters.admission.kept_certificate import ForeignSecret, KeptCertificate
+from jobledger.adapters.admission.kept_certificate import KeptCertificate
+from jobledger.adapters.admission.looking_after import keep_fresh
 from jobledger.adapters.admission.reviews import webhook_app
 from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.kube.client import KubernetesCluster
@@ -16,16 +17,9 @@ from jobledger.adapters.service.effects.plugins import trainjob_plugins
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
-from jobledger.adapters.telemetry.logging import get_logger
-from jobledger.core.errors import ClusterError
-
-LOOK_SECONDS = 60.0
-"""Pause between two looks at the certificate and at who trusts it."""
 
 CONNECTIONS = 50
 """As many as requests are judged at once."""
-
-log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +53,7 @@ class Webhooks:
 
     def keep_fresh(self, stopped: Event) -> None:
         """Look after the certificate until told to stop, then end."""
-        while not stopped.wait(LOOK_SECONDS):
-            try:
-                self.refresh()
-            except (ClusterError, ForeignSecret, tls.NoCertificate) as error:
-                log.warning("certificate not looked at", why=str(error))
+        keep_fresh(self.refresh, stopped)
         self.http.stop()
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from threading import Event
 
 from jobledger.adapters.admission import tls
-from jobledger.adapters.admission.kept_certificate import ForeignSecret, KeptCertificate
+from jobledger.adapters.admission.kept_certificate import KeptCertificate
+from jobledger.adapters.admission.looking_after import keep_fresh
 from jobledger.adapters.http.api.pace import Bucket, Pace
 from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.kube.client import KubernetesCluster
@@ -20,11 +21,7 @@ from jobledger.adapters.progress.speakers import Speakers
 from jobledger.adapters.progress.writing import Writer
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
-from jobledger.adapters.telemetry.logging import get_logger
-from jobledger.core.errors import ClusterError
 
-LOOK_SECONDS = 60.0
-"""Pause between two looks at the certificate."""
 WRITE_SECONDS = 0.5
 """Pause between two looks at the reports that wait."""
 CONNECTIONS = 50
@@ -35,8 +32,6 @@ VALID = timedelta(days=3650)
 REPORTS_PER_SECOND, REPORTS_AT_ONCE = 1.0, 20.0
 """Of the Pods of one TrainJob; the Kubeflow SDK sends one in five seconds."""
 JOBS_MAX = 10_000
-
-log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,18 +65,11 @@ class StatusServer:
     def serve(self, stopped: Event) -> None:
         """Serve until told to stop; what waits then is written."""
         self.http.start()
-        threading.Thread(target=self._keep_fresh, args=(stopped,), daemon=True).start()
+        threading.Thread(target=keep_fresh, args=(self.refresh, stopped), daemon=True).start()
         while not stopped.wait(WRITE_SECONDS):
             self.writer.write_waiting()
         self.http.stop()
         self.writer.write_waiting()
-
-    def _keep_fresh(self, stopped: Event) -> None:
-        while not stopped.wait(LOOK_SECONDS):
-            try:
-                self.refresh()
-            except (ClusterError, ForeignSecret, tls.NoCertificate) as error:
-                log.warning("certificate not looked at", why=str(error))
 
 
 class EachJob:

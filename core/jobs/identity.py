@@ -1,9 +1,14 @@
-"""Which object a job is: the same for every kind of job."""
+"""Which object it is: a job, or one of its objects. The same for every kind of job."""
 
 from dataclasses import dataclass
 
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
+
+
+def is_another(known_uid: str, uid: str) -> bool:
+    """Return whether two objects of one name are two; a UID that is not known tells nothing."""
+    return "" not in (known_uid, uid) and known_uid != uid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

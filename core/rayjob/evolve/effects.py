@@ -10,6 +10,7 @@ from jobledger.core.jobs.events import (
     EffectSucceeded,
     EffectSuperseded,
 )
+from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.open_work import without_effect
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, RefusedEffect, WantedEffect
 from jobledger.core.jobs.pending.pacing import done_once_more
@@ -228,7 +229,7 @@ def _cluster_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     is_gone = event.gone or event.uid in state.gone  # the watch may have been quicker
     is_stray = any(stray.uid == event.uid for stray in state.strays)
     if known is not None and known.name == event.name and not is_stray:
-        if _is_another(known.uid, event):
+        if is_another(known.uid, event.uid):  # it came before
             return remember_gone(state, event.uid) if is_gone else state
         if is_gone:
             return remember_gone(state._replace(cluster=None), known.uid)
@@ -243,11 +244,6 @@ def _cluster_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     return state._replace(strays=asked)
 
 
-def _is_another(known: str, event: EffectSucceeded) -> bool:
-    """Return whether what was deleted came before what is known now, under one name."""
-    return "" not in (known, event.uid) and known != event.uid
-
-
 def _submitter_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     known, stray = state.submitter, state.stray_submitter
     is_gone = event.gone or event.uid in state.gone
@@ -257,7 +253,7 @@ def _submitter_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobStat
         return state._replace(stray_submitter=replace(stray, delete_asked=True))
     if known is None:
         return state
-    if _is_another(known.uid, event):
+    if is_another(known.uid, event.uid):  # it came before
         return remember_gone(state, event.uid) if is_gone else state
     if is_gone:
         return remember_gone(state._replace(submitter=None), known.uid)

@@ -12,6 +12,7 @@ from jobledger.core.jobs.events import (
     EffectSucceeded,
     EffectSuperseded,
 )
+from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.open_work import pending, tried_again, without_decision, without_effect
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, RefusedEffect, WantedEffect
@@ -82,8 +83,8 @@ def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobSt
     known = state.jobset
     if known is None:
         return state._replace(doomed=False)
-    if "" not in (known.uid, event.uid) and known.uid != event.uid:
-        return state  # it came before the one that is known now, under one name
+    if is_another(known.uid, event.uid):  # it came before
+        return state
     return state._replace(doomed=False, jobset=replace(known, delete_asked=True))
 
 
