@@ -269,8 +269,10 @@ def fault_after(before: Seal | None, seal: Seal) -> str | None:
         return f"seal {seal.number} stands where seal {number_} should be"
     if seal.previous != (FIRST if before is None else before.digest):
         return f"seal {seal.number} does not continue seal {number_ - 1}"
-    if seal.first != first or seal.last < seal.first:
+    if seal.first != first:
         return f"seal {seal.number} begins at position {seal.first} and should at {first}"
+    if seal.last < seal.first:
+        return f"seal {seal.number} ends at position {seal.last}, before it begins ({seal.first})"
     if len(seal.marks) != (seal.last - seal.first + 1) * MARK_BYTES:
         return f"seal {seal.number} has not one fingerprint for each event"
     return None
