@@ -18,8 +18,9 @@ from jobledger.core.ports.cluster import Cluster
 def claiming(
     settings: Settings, opened: Ledger, cluster: Cluster, clock: Clock, owner: str
 ) -> Claiming | None:
-    """Return who keeps the claim of a run; None in recorder mode, which controls nothing."""
-    if settings.control == "nothing":
+    """Return who keeps the claim of a run; None of one that controls nothing."""
+    claim = claim_of_run(settings, owner, clock)
+    if settings.control == "nothing" or not claim.kinds:
         return None
 
     def of_log() -> tuple[str, int]:
@@ -35,23 +36,29 @@ def claiming(
         cluster,
         ledgers,
         clock,
-        claim_of_run(settings, owner, clock),
+        claim,
         seconds=settings.lease_seconds,
         namespace=settings.claim_namespace,
     )
 
 
 def claim_of_run(settings: Settings, owner: str, clock: Clock) -> Claim:
-    """Return what a run claims: the jobs that its settings call for."""
-    by_name = settings.control == "namespaces"
+    """Return what a run claims: the jobs that its settings call for.
+
+    With `namespaces` that is also every RayJob that names this controller, wherever it looks; with
+    `managed-by`, or no namespace to control, it is nothing else.
+    """
+    by_namespace = settings.control == "namespaces" and settings.control_namespaces != ()
+    by_name = settings.control in ("namespaces", "managed-by") and not by_namespace
     return Claim(
         name="",
         owner=owner,
         since=clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         standing=Standing.CLAIMING,
         database="",
-        namespaces=settings.control_namespaces if by_name else settings.namespaces,
-        kinds=tuple(settings.job_kinds),
+        namespaces=settings.control_namespaces if by_namespace else settings.namespaces,
+        kinds=tuple(kind for kind in settings.job_kinds if kind == "RayJob" or not by_name),
+        named_in=settings.namespaces if by_namespace else None,
     )
 
 

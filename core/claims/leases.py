@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from jobledger.core.claims.rule import Claim, Standing
 from jobledger.core.ports.cluster import LEASES
-from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.documents import Json, Manifest, child, text
 from jobledger.core.values.instants import Instant, parse_rfc3339
 
 LABEL = "jobledger.dev/claim"
@@ -21,7 +21,7 @@ _MARK = "jobledger.dev/"
 
 def manifest_of(claim: Claim, namespace: str, seconds: int, now: Instant) -> Manifest:
     """Return the Lease that says it."""
-    told: Manifest = {
+    told: dict[str, Json] = {
         f"{_MARK}since": claim.since,
         f"{_MARK}standing": claim.standing.value,
         f"{_MARK}database": claim.database,
@@ -30,6 +30,8 @@ def manifest_of(claim: Claim, namespace: str, seconds: int, now: Instant) -> Man
         f"{_MARK}namespaces": ",".join(claim.namespaces),
         f"{_MARK}kinds": ",".join(claim.kinds),
     }
+    if claim.named_in is not None:
+        told[f"{_MARK}named-in"] = ",".join(claim.named_in)
     labels: Manifest = {LABEL: "true"}
     metadata: Manifest = {
         "name": claim.name,
@@ -52,10 +54,11 @@ def manifest_of(claim: Claim, namespace: str, seconds: int, now: Instant) -> Man
 
 def claim_of(manifest: Manifest) -> Claim:
     """Return what a Lease says; what it does not say, or says wrongly, is the safe side of it."""
-    told = {
-        key.removeprefix(_MARK): _legible(str(value))
+    said = {
+        key.removeprefix(_MARK): str(value)
         for key, value in child(manifest, "metadata", "annotations").items()
     }
+    told = {key: _legible(value) for key, value in said.items()}
     position = told.get("log-position", "")
     return Claim(
         name=text(manifest, "metadata", "name"),
@@ -65,8 +68,9 @@ def claim_of(manifest: Manifest) -> Claim:
         database=told.get("database", ""),
         origin=told.get("log-origin", ""),
         position=int(position) if position.isascii() and position.isdigit() else 0,
-        namespaces=tuple(_names(told.get("namespaces", ""))),
+        namespaces=tuple(_names(said.get("namespaces", ""))),
         kinds=tuple(_names(told.get("kinds", ""))) or ("RayJob", "TrainJob"),
+        named_in=tuple(_names(said["named-in"])) if "named-in" in said else None,
     )
 
 

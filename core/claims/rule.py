@@ -40,13 +40,30 @@ class Claim:
     namespaces: tuple[str, ...] = ()
     """Whose jobs it controls; none: all."""
     kinds: tuple[str, ...] = ()
+    named_in: tuple[str, ...] | None = None
+    """Namespaces whose RayJobs it controls if they name this controller in spec.managedBy.
+
+    Empty: all; None: no others than `namespaces`.
+    """
 
 
 def overlap(one: Claim, other: Claim) -> bool:
-    """Return whether two runs would control some of the same jobs."""
-    same_places = not one.namespaces or not other.namespaces
-    same_places = same_places or bool({*one.namespaces} & {*other.namespaces})
-    return same_places and bool({*one.kinds} & {*other.kinds})
+    """Return whether two runs would control some of the same jobs.
+
+    A RayJob that names this controller is controlled by either in every namespace where it looks.
+    """
+    kinds = {*one.kinds} & {*other.kinds}
+    if kinds and _meet(one.namespaces, other.namespaces):
+        return True
+    return "RayJob" in kinds and _meet(_reach(one), _reach(other))
+
+
+def _reach(claim: Claim) -> tuple[str, ...]:
+    return claim.namespaces if claim.named_in is None else claim.named_in
+
+
+def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return not one or not other or bool({*one} & {*other})
 
 
 def stand(mine: Claim, rivals: Collection[Claim]) -> Standing:

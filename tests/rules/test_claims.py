@@ -1,11 +1,17 @@
 """Who of several ledgers acts: the rule by which each judges for itself."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
+from jobledger.adapters.claim_wiring import claim_of_run
+from jobledger.adapters.memory.clock import SimulatedClock
+from jobledger.adapters.settings import Settings
+from jobledger.core.claims.leases import claim_of, manifest_of
 from jobledger.core.claims.rule import Claim, Standing, kinship, overlap, stand
 
+BOTH = ("RayJob", "TrainJob")
 CLAIMING, ACTING, WAITING = Standing.CLAIMING, Standing.ACTING, Standing.WAITING
 
 MINE = Claim(
@@ -83,6 +89,83 @@ def test_whose_jobs_are_the_same(
 ) -> None:
     one, two = replace(MINE, namespaces=mine), replace(OLDER, namespaces=other)
     assert overlap(one, two) is overlap(two, one) is expected
+
+
+@pytest.mark.parametrize(
+    ("mine", "other", "expected"),
+    [
+        pytest.param({"named_in": ()}, {"named_in": ()}, True, id="both look everywhere"),
+        pytest.param({"named_in": ("a", "c")}, {"named_in": ("b", "c")}, True, id="both look at c"),
+        pytest.param({"named_in": ("a",)}, {"named_in": ("b",)}, False, id="nowhere do both look"),
+        pytest.param({"named_in": ("a", "b")}, {}, True, id="it looks where the other controls"),
+        pytest.param({"named_in": ("a",)}, {}, False, id="it does not look there"),
+        pytest.param(
+            {"named_in": ()},
+            {"named_in": (), "kinds": ("TrainJob",)},
+            False,
+            id="TrainJobs cannot name a controller",
+        ),
+    ],
+)
+def test_who_controls_what_names_it_meets_others_wherever_it_looks(
+    mine: dict[str, tuple[str, ...]], other: dict[str, tuple[str, ...]], expected: bool
+) -> None:
+    """One controls the namespace a, the other b."""
+    one = replace(MINE, namespaces=("a",), **mine)  # type: ignore[arg-type]  # fields of a Claim
+    two = replace(OLDER, namespaces=("b",), **other)  # type: ignore[arg-type]
+    assert overlap(one, two) is overlap(two, one) is expected
+
+
+MANY = tuple(f"team-{number:03}" for number in range(90))
+
+
+@pytest.mark.parametrize("named_in", [None, (), MANY], ids=["nowhere", "everywhere", "in many"])
+def test_a_claim_is_read_as_it_was_written(named_in: tuple[str, ...] | None) -> None:
+    """Of many namespaces none is cut off: in it two would act."""
+    claim = replace(MINE, namespaces=MANY, named_in=named_in)
+    lease = manifest_of(claim, "jobledger", 15, datetime(2026, 1, 1, tzinfo=UTC))
+    assert claim_of(lease) == claim
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        pytest.param({}, ((), BOTH, None), id="all jobs of the cluster"),
+        pytest.param({"namespaces": ("a",)}, (("a",), BOTH, None), id="all of a namespace"),
+        pytest.param(
+            {"control": "namespaces", "control_namespaces": ("a",)},
+            (("a",), BOTH, ()),
+            id="those of a namespace, and RayJobs elsewhere that name this controller",
+        ),
+        pytest.param(
+            {"control": "namespaces", "control_namespaces": ("a",), "namespaces": ("a", "b")},
+            (("a",), BOTH, ("a", "b")),
+            id="the same where it looks at two namespaces only",
+        ),
+        pytest.param(
+            {"control": "namespaces", "namespaces": ("b",)},
+            (("b",), ("RayJob",), None),
+            id="no namespace to control: those that name it",
+        ),
+        pytest.param(
+            {"control": "managed-by", "namespaces": ("b",)},
+            (("b",), ("RayJob",), None),
+            id="those that name it, and so no TrainJob",
+        ),
+        pytest.param(
+            {"control": "managed-by", "job_kinds": ("TrainJob",)},
+            ((), (), None),
+            id="nothing at all",
+        ),
+    ],
+)
+def test_what_a_run_claims_is_what_it_controls(
+    settings: dict[str, object],
+    expected: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...] | None],
+) -> None:
+    given = Settings(**settings)  # type: ignore[arg-type]  # as the row has it
+    claim = claim_of_run(given, "a/1", SimulatedClock(datetime(2026, 1, 1, tzinfo=UTC)))
+    assert (claim.namespaces, claim.kinds, claim.named_in) == expected
 
 
 def test_ledgers_of_different_kinds_of_job_have_nothing_in_common() -> None:
