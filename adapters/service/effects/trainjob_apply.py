@@ -234,6 +234,5 @@ def _refused(
         if there is not None and not work.is_own(there):
             cause = in_the_way(item.resource.kind, there, "TrainJob")
             return work.failed(cause, building=building, may_pass=True)
-    may_pass = not isinstance(error, RequestInvalid)
     cause = f"{item.resource.kind} {work.job.identity.namespace}/{name}: {error}"
-    return work.failed(cause, building=building, may_pass=may_pass, error=error)
+    return work.failed(cause, building=building, may_pass=True, error=error)

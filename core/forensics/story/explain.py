@@ -254,7 +254,11 @@ class _Account:
         for read in pending.values():
             yield Sentence(text=f"It waits: {in_words(read.event)}.", versions=(read.version,))
         built = self._last(_BUILDS)
-        if built is not None and not getattr(built.event, "may_pass", True):
+        if (
+            built is not None
+            and isinstance(built.event, trainjob.JobsBuildFailed)
+            and not built.event.may_pass
+        ):
             text = f"It waits for a change of its manifest or its runtime: {in_words(built.event)}."
             yield Sentence(text=text, versions=(built.version,))
 

@@ -99,10 +99,13 @@ def _tries(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[WantedDeci
 def _lasts(state: TrainJobState, refused: RefusedEffect) -> bool:
     """Return whether building the same again would fail again, so that it waits for a change.
 
-    One that has come already, a runtime that changed meanwhile, is not waited for.
+    One that has come already, a runtime that changed meanwhile, is not waited for. What the API
+    server refused does not last: nobody is told when a definition or a policy of admission changes.
     """
     built = state.built
     if not refused.waiting or built is None or built.may_pass:
+        return False
+    if built.phase is not Phase.BUILD_FAILED:
         return False
     changed = state.runtime not in (None, built.runtime) and not state.created_once
     return not changed or refused.times <= AT_ONCE_MAX

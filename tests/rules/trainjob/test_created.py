@@ -107,14 +107,20 @@ RETRY = DecisionKind.EFFECT_RETRY
         pending={"effect_retry": 11},
     ),
     Row(
-        rule="an object that would be refused again waits for a change",
+        rule="an object that is not valid too: what makes it so may change, and nobody tells",
         story=[*seen(), not_created(1, may_pass=False)],
         then=[
             told.refused(trouble="JobSet ml/train: exceeded quota"),
             told.not_created("JobSet ml/train: exceeded quota", may_pass=False),
+            told.scheduled(
+                DecisionKind.EFFECT_RETRY,
+                after(11),
+                cause="apply_objects was refused: JobSet ml/train: exceeded quota",
+                subject="apply_objects/train",
+            ),
         ],
         conditions=[CREATION],
-        pending={},
+        pending={"effect_retry": 11},
     ),
     Row(
         rule="a build whose cause may pass is tried again too",
@@ -290,10 +296,16 @@ RETRY = DecisionKind.EFFECT_RETRY
         then=[
             told.refused(trouble="JobSet ml/train: field is immutable"),
             told.not_created("JobSet ml/train: field is immutable", generation=2, may_pass=False),
+            told.scheduled(
+                DecisionKind.EFFECT_RETRY,
+                after(21),
+                cause="apply_objects was refused: JobSet ml/train: field is immutable",
+                subject="apply_objects/train",
+            ),
         ],
         conditions=[CREATION, "Suspended=False/Resumed"],
         phase="JobsCreationFailed",
-        pending={},
+        pending={"effect_retry": 21},
     ),
     Row(
         rule="a specification that changes before anything was sent is decided anew",
