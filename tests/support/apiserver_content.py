@@ -16,6 +16,8 @@ from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_CRDS = ROOT / "ops" / "crds"
+OTHERS = Path(__file__).with_name("definitions")
+"""Definitions of schedulers, whose objects Jobledger makes and does not bring the kinds of."""
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
@@ -48,9 +50,10 @@ def definitions() -> list[Document]:
 def training_definitions() -> list[Document]:
     """Return the definitions that TrainJobs need: their own, those of runtimes and of JobSets.
 
-    PodGroups are not among upstream's data; theirs is ours in any case.
+    PodGroups, of two groups, are not among upstream's data; theirs are ours in any case.
     """
     groups = _definitions(OWN_CRDS, "scheduling.x-k8s.io_*")
+    groups += _definitions(OTHERS, "scheduling.volcano.sh_*")
     return [*_definitions(_folder(), "trainer.*"), *_definitions(_folder(), "jobset.x-*"), *groups]
 
 

@@ -30,7 +30,7 @@ from tests.support.service_world import DOOR, own_door
 Document = dict[str, Any]
 
 JOB_ID = "train-abcde"
-NAMES = AttemptNames(number=1, job_id=JOB_ID)
+NAMES = AttemptNames(number=1, job_id=JOB_ID, cluster="train-x2x2x")
 
 
 @dataclass

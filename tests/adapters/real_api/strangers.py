@@ -39,6 +39,7 @@ STRANGERS_KINDS = {
     "ray.io": ["rayclusters"],
     "jobset.x-k8s.io": ["jobsets"],
     "scheduling.x-k8s.io": ["podgroups"],
+    "scheduling.volcano.sh": ["podgroups"],
 }
 
 Document = dict[str, Any]

@@ -11,7 +11,15 @@ from jobledger.adapters.service.watches.event_handlers import ChildKind
 from jobledger.adapters.service.watches.rayjob_handlers import ChildListener
 from jobledger.core.errors import ObjectChanged
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, SERVICES, Resource
+from jobledger.core.ports.cluster import (
+    BATCH_JOBS,
+    RAYCLUSTERS,
+    RAYJOBS,
+    SERVICES,
+    VOLCANO_POD_GROUPS,
+    Resource,
+)
+from jobledger.core.rayjob.manifests.gang_scheduling import pod_group_name
 from jobledger.core.values.documents import Manifest, text
 from tests.adapters.real_api.desk import Desk, desk_in
 from tests.adapters.real_api.strangers import (
@@ -39,16 +47,19 @@ FOREIGN: dict[str, tuple[Resource, str, Document]] = {
     "RayCluster": (RAYCLUSTERS, "train-x2x2x", {"headGroupSpec": {"template": POD}}),
     "Job": (BATCH_JOBS, "train", {"managedBy": "example.com/nobody", "template": POD}),
     "Service": (SERVICES, "train-head-svc", {"selector": {"of": SECRET}, "ports": [{"port": 1}]}),
+    "PodGroup": (VOLCANO_POD_GROUPS, pod_group_name("train"), {"minMember": 77}),
 }
 """Every object that is made for a RayJob: kind, name, and what somebody else put there."""
 CREATING = {
     "RayCluster": (EffectKind.CREATE_CLUSTER,),
     "Job": (EffectKind.CREATE_SUBMITTER,),
     "Service": (EffectKind.CREATE_SERVICE, EffectKind.UPDATE_SERVICE),
+    "PodGroup": (EffectKind.APPLY_POD_GROUP,),
 }
 REMOVING = {
     "RayCluster": (EffectKind.DELETE_CLUSTER, EffectKind.SUSPEND_WORKERS),
     "Job": (EffectKind.DELETE_SUBMITTER,),
+    "PodGroup": (EffectKind.CLEAR_POD_GROUP,),
 }
 
 
@@ -122,7 +133,7 @@ def test_what_is_not_its_own_is_not_deleted(
     assert place.now(kind) == before
 
 
-@pytest.mark.parametrize("kind", REMOVING)
+@pytest.mark.parametrize("kind", ["RayCluster", "Job"])
 def test_what_took_its_childs_place_between_look_and_act_is_not_deleted(
     place: Place, kind: str
 ) -> None:
@@ -136,15 +147,24 @@ def test_what_took_its_childs_place_between_look_and_act_is_not_deleted(
     assert place.now(kind) == before
 
 
-def test_what_took_its_rayclusters_place_between_look_and_act_is_not_patched(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("kind", "effect"),
+    [
+        ("RayCluster", EffectKind.SUSPEND_WORKERS),
+        ("PodGroup", EffectKind.CLEAR_POD_GROUP),
+        ("PodGroup", EffectKind.APPLY_POD_GROUP),
+    ],
+)
+def test_what_took_its_childs_place_between_look_and_act_is_not_patched(
+    place: Place, kind: str, effect: EffectKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kind = "RayCluster"
     pods = {"groupName": "w", "replicas": 1, "minReplicas": 1, "maxReplicas": 1, "template": POD}
     spec = rayjob("train")["spec"]["rayClusterSpec"] | {"workerGroupSpecs": [pods]}
     desk, job = place.desk, place.desk.job(rayClusterSpec=spec)
-    name = FOREIGN[kind][1]
+    resource, name, _ = FOREIGN[kind]
     desk.do(job, CREATING[kind][0], name, address=ADDRESS)
+    if kind == "PodGroup":  # somebody changes it, so that it is to be written
+        accepted(desk.api.merge(path_of(resource), name, {"spec": {"minMember": 5}}))
     patch = desk.cluster.merge_patch
     placed: list[Manifest] = []
 
@@ -154,7 +174,7 @@ def test_what_took_its_rayclusters_place_between_look_and_act_is_not_patched(
 
     monkeypatch.setattr(desk.cluster, "merge_patch", late)
     with pytest.raises(ObjectChanged) as refusal:
-        desk.do(job, EffectKind.SUSPEND_WORKERS, name)
+        desk.do(job, effect, name)
     assert SECRET not in str(refusal.value)
     assert place.now(kind) == placed[0]
 

@@ -13,6 +13,7 @@ from jobledger.core.ports.cluster import (
     SECRETS,
     TRAINING_RUNTIMES,
     TRAINJOBS,
+    VOLCANO_POD_GROUPS,
     Resource,
 )
 from jobledger.core.values.documents import Manifest, items, text
@@ -45,6 +46,7 @@ JOBSET: Document = {
 FOREIGN: dict[str, tuple[Resource, str, Document]] = {
     "JobSet": (JOBSETS, "train", {"spec": JOBSET}),
     "PodGroup": (POD_GROUPS, "train", {"spec": {"minMember": 77}}),
+    "Volcano's PodGroup": (VOLCANO_POD_GROUPS, "train", {"spec": {"minMember": 77}}),
     "snapshot": (CONFIGMAPS, "train-runtime-snapshot", {"data": {"runtime": SECRET}}),
     "hosts": (CONFIGMAPS, "train-mpi-hostfile", {"data": {"theirs": SECRET}}),
     "keys": (SECRETS, "train-mpi-ssh-auth", {"stringData": {"theirs": SECRET}}),
@@ -61,7 +63,7 @@ def foreign(
     return resource, name, world.place(resource, {"metadata": metadata, **content})
 
 
-def runtime() -> Document:
+def runtime(name: str, scheduler: str) -> Document:
     """Return a runtime of an MPI job that is placed as a whole: every kind of object is made."""
     trainer = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
     launcher = {"metadata": {"labels": trainer}, "spec": {"template": _mpi_pods()}}
@@ -70,10 +72,10 @@ def runtime() -> Document:
     return {
         "apiVersion": TRAINING_RUNTIMES.api_version,
         "kind": TRAINING_RUNTIMES.kind,
-        "metadata": {"name": "mpi"},
+        "metadata": {"name": name},
         "spec": {
             "mlPolicy": {"numNodes": 2, "mpi": {"mpiImplementation": "OpenMPI"}},
-            "podGroupPolicy": {"coscheduling": {}},
+            "podGroupPolicy": {scheduler: {}},
             "template": {"spec": {"replicatedJobs": jobs}},
         },
     }
@@ -83,13 +85,17 @@ def _mpi_pods() -> Document:
     return {"spec": {"containers": [{"name": "node", "image": "busybox"}]}}
 
 
-def trainjob(**spec: object) -> Document:
-    """Return a TrainJob as the tenant writes it."""
+def trainjob(kind: str = "", **spec: object) -> Document:
+    """Return a TrainJob as the tenant writes it, of a runtime for which objects of `kind` are made.
+
+    No job has PodGroups of both groups.
+    """
+    name = "volcano" if kind.startswith("Volcano") else "mpi"
     return {
         "apiVersion": TRAINJOBS.api_version,
         "kind": TRAINJOBS.kind,
         "metadata": {"name": "train"},
-        "spec": {"runtimeRef": {"kind": TRAINING_RUNTIMES.kind, "name": "mpi"}, **spec},
+        "spec": {"runtimeRef": {"kind": TRAINING_RUNTIMES.kind, "name": name}, **spec},
     }
 
 
@@ -98,7 +104,8 @@ def world(api_server: ApiServer) -> Iterator[StrangersWorld]:
     """A namespace with a runtime, and the service."""
     admin = api_server.api()
     with own_namespace(admin) as api:
-        accepted(api.create(path_of(TRAINING_RUNTIMES), runtime()))
+        for name, scheduler in (("mpi", "coscheduling"), ("volcano", "volcano")):
+            accepted(api.create(path_of(TRAINING_RUNTIMES), runtime(name, scheduler)))
         yield StrangersWorld(server=api_server, api=api)
     admin.pool.clear()
 
@@ -131,7 +138,7 @@ def assert_untouched(
 def test_what_is_not_its_own_is_left_alone_until_after_the_deadline(
     world: StrangersWorld, kind: str, case: str
 ) -> None:
-    job, stream = world.submit(TRAINJOBS, trainjob(activeDeadlineSeconds=30))
+    job, stream = world.submit(TRAINJOBS, trainjob(kind, activeDeadlineSeconds=30))
     resource, name, before = foreign(world, kind, owners_of(case, world.api, job))
     assert_refused(world, job, kind, WHOSE[case])
     told = world.explained(stream)
@@ -147,7 +154,7 @@ def test_what_is_not_its_own_is_left_alone_until_after_the_deadline(
 
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_the_job_goes_on_by_itself_once_the_name_is_free(world: StrangersWorld, kind: str) -> None:
-    job, stream = world.submit(TRAINJOBS, trainjob())
+    job, stream = world.submit(TRAINJOBS, trainjob(kind))
     resource, name, _ = foreign(world, kind)
     assert_refused(world, job, kind, "nobody owns it")
     events = len(world.store.read_stream(stream))
@@ -162,7 +169,7 @@ def test_the_job_goes_on_by_itself_once_the_name_is_free(world: StrangersWorld, 
 
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_what_is_made_between_look_and_act_is_left_alone(world: StrangersWorld, kind: str) -> None:
-    job, stream = world.submit(TRAINJOBS, trainjob(activeDeadlineSeconds=30))
+    job, stream = world.submit(TRAINJOBS, trainjob(kind, activeDeadlineSeconds=30))
     resource, name, _ = FOREIGN[kind]
     made: list[Manifest] = []
 
