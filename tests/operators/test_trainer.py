@@ -12,7 +12,8 @@ from tests.acceptance.jobs import runs
 from tests.acceptance.trainjobs import RUNTIMES, torch_runtime, trainjob
 from tests.acceptance.witness import JOBSETS, TRAINJOBS
 from tests.operators.processes import TRAINER_WEBHOOKS
-from tests.operators.stage import Stage, stepwise_command
+from tests.operators.stage import SEEN_SECONDS, Document, Stage, stepwise_command
+from tests.support.waiting import wait_until
 from tests.support.webhooks import ADMISSION
 
 pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
@@ -127,6 +128,57 @@ def test_a_suspended_trainjob_is_taken_over_resumed_and_given_back(stage: Stage)
         stage.wait_for_phase("fit", "Complete", 2)
     assert runs(steps / "runs") == 3
     stage.forensics_hold("fit")
+
+
+@pytest.mark.parametrize("policy", ["jax", "xgboost"])
+def test_jobs_of_two_nodes_are_taken_over_suspended_and_resumed(stage: Stage, policy: str) -> None:
+    """Of JAX and XGBoost, built by Trainer: JobSet's webhooks take what is applied here."""
+    runs_file, gate = stage.site.directory / "runs", stage.site.directory / "gate"
+    script = f"echo run >> {runs_file}; until [ -e {gate} ]; do sleep 0.05; done"
+    namespace = stage.site.api.namespace
+    job = trainjob("fit", "sh", "-c", script, nodes=2, runtime=policy)
+    job["spec"]["trainer"]["env"] = [{"name": name, "value": "1"} for name in ("MINE", "ALSO_MINE")]
+    runtime = torch_runtime(policy)
+    runtime["spec"]["mlPolicy"] = {"numNodes": 2, policy: {}}
+    with stage.trainer():
+        assert stage.admin.create(RUNTIMES, runtime).code == 201  # Created
+        assert stage.site.api.create(TRAINJOBS, job).code == 201  # Created
+        stage.wait_for_counts("fit", active=1)
+        both_nodes_run(stage, runs_file, 2)
+        before = stage.admin.get(JOBSETS, "fit").body
+    remove_webhooks(stage)
+    with stage.service("controller", "--control-namespace", namespace, "--take-over"):
+        stage.wait_for_phase("fit", "Running")
+        suspend(stage, suspended=True)
+        stage.wait_for_condition("fit", "Suspended")
+        stage.wait_for_phase("fit", "Suspended")
+        stage.wait_for_counts("fit", suspended=1)
+        suspend(stage, suspended=False)
+        stage.wait_for_condition("fit", "Suspended", "False")
+        both_nodes_run(stage, runs_file, 4)
+        gate.touch()
+        stage.wait_for_condition("fit", "Complete")
+        stage.wait_for_phase("fit", "Complete", 2)
+    after = stage.admin.get(JOBSETS, "fit").body
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert container_of(after) == container_of(before)
+    assert runs(runs_file) == 4
+    refused = "SELECT count(*) FROM event WHERE type IN ('JobsCreationFailed', 'EffectFailed')"
+    assert stage.site.value(refused) == 0
+    stage.forensics_hold("fit")
+
+
+def both_nodes_run(stage: Stage, file: Path, count: int) -> None:
+    """Return once the nodes have begun so often, together."""
+    wait_until(lambda: runs(file) == count, f"{count} runs of nodes", SEEN_SECONDS)
+    stage.wait_for_counts("fit", active=1, ready=1)
+
+
+def container_of(jobset: Document) -> Document:
+    """Return the container of the nodes, its environment in the order in which it stands."""
+    (group,) = jobset["spec"]["replicatedJobs"]
+    (container,) = group["template"]["spec"]["template"]["spec"]["containers"]
+    return dict(container)
 
 
 def suspend(stage: Stage, *, suspended: bool) -> None:
