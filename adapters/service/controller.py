@@ -231,6 +231,7 @@ class Controller:
         parts = self._parts
         if self._setting_back.begins():
             self._worked_on = {}
+            self._let_go(frozenset(range(SHARDS)))  # though others may hold every shard by now
         held = parts.leases.held()
         if held == self._worked_on or self._stopping.is_set():
             self._troubles.pop("jobs of shards", None)

@@ -258,8 +258,9 @@ class Turn:
         return again
 
     def _appended(self, item: Prepared) -> None:
+        before = item.slot.tail
         item.slot.view, item.slot.tail = item.view, item.tail
-        self.footing.appended(item.tail)
+        self.footing.appended(item.tail, before)
         self._slowing.spent(item.slot.stream_id, len(item.events))
         for event in item.events:
             self._parts.metrics.events.labels(NAMES[type(event)]).inc()

@@ -54,7 +54,7 @@ class CachedJob:
 
     identity: JobIdentity
     version: str
-    """resourceVersion."""
+    """resourceVersion, be it of a write of our own that no watch has told yet."""
     glance: tuple[object, ...]
     """What tells without parsing whether anything that matters has changed."""
     secrets: frozenset[str]
@@ -83,6 +83,8 @@ class CachedJob:
     """Why it is only recorded; empty: it is controlled."""
     shown: bytes = b""
     """Its status and who wrote it as they were last seen; `packed` may hold an older one."""
+    told: str = ""
+    """resourceVersion of what was last seen; empty: `version`."""
     is_told_left_out: bool = False
     """Whether the program's log has named an annotation of it that is left out."""
 

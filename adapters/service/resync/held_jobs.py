@@ -73,8 +73,9 @@ class Holding:
             if job is not None and slot.stream_id not in set_back:
                 self._look(job, slot)
         for job in self._around.live.jobs() if set_back else ():
-            if job.identity.stream_id in set_back:
-                self._look(job, self._slots.held(job.identity.stream_id))
+            stream = job.identity.stream_id
+            if stream in set_back and not self._look(job, self._slots.held(stream)):
+                told.add(stream)
 
     def _note(self, held: list[Slot]) -> None:
         identities = [slot.view.state.identity for slot in held]
@@ -83,16 +84,21 @@ class Holding:
         there = {slot.stream_id for slot in held}
         self._told = {stream: seen for stream, seen in self._told.items() if stream in there}
 
-    def _look(self, job: CachedJob, slot: Slot | None) -> None:
-        """Tell a job what is there now, unless it was told just that already."""
+    def _look(self, job: CachedJob, slot: Slot | None) -> bool:
+        """Tell a job what is there now, unless it was told just that already.
+
+        Returns whether that is known: while the watch lags behind a write of our own, it is not.
+        """
+        if job.told not in ("", job.version):
+            return False
         stream = job.identity.stream_id
         version = slot.tail.version if slot is not None else 0
         there = tuple(sorted(_there(self._around, job)))
         seen = (job.version, there, version)
-        if self._told.get(stream) == seen:
-            return
-        self._told[stream] = seen
-        survey(self._around, job, Survey(there=there), str(version), self._clock.now())
+        if self._told.get(stream) != seen:
+            self._told[stream] = seen
+            survey(self._around, job, Survey(there=there), str(version), self._clock.now())
+        return True
 
 
 def is_held(state: JobState) -> bool:

@@ -4,7 +4,6 @@ import threading
 
 from jobledger.core.log.recording import Tail
 from jobledger.core.ports.event_store import EventStore
-from jobledger.core.values.ids import StreamId
 
 
 class Footing:
@@ -13,20 +12,24 @@ class Footing:
     A ledger that was set back (a replica was promoted, a backup restored, while this process went
     on) has lost the newest events, and may have got others since. So each stream that was appended
     to since the last look is looked at: as long as all of them still have these ends, what was
-    appended before them is there as well. One thread notes, another looks.
+    appended before them is there as well. An end is forgotten only for one that goes on from it: a
+    job that was read anew after the loss may be appended to before anybody has looked. One thread
+    notes, another looks.
     """
 
     def __init__(self, store: EventStore) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._ends: dict[StreamId, Tail] = {}
-        """Where streams ended that were not looked at since, and the newest that was."""
+        self._ends: dict[Tail, None] = {}
+        """Where streams ended that were not looked at since, and the newest that was; in order."""
 
-    def appended(self, tail: Tail) -> None:
-        """Take note of what was appended."""
+    def appended(self, tail: Tail, before: Tail | None = None) -> None:
+        """Take note of what was appended, and of the end that it goes on from."""
         with self._lock:
-            self._ends.pop(tail.stream_id, None)
-            self._ends[tail.stream_id] = tail
+            if before is not None:
+                self._ends.pop(before, None)
+            self._ends.pop(tail, None)
+            self._ends[tail] = None
 
     def has_read(self) -> None:
         """Take note that jobs were read from the log as it is now; raises as the store."""
@@ -41,13 +44,12 @@ class Footing:
         It may also have gone into an archive: then all is read anew for nothing.
         """
         with self._lock:
-            ends = list(self._ends.values())
+            ends = list(self._ends)
         if not all(self._is_there(end) for end in ends):
             return True
         with self._lock:
             for end in ends[:-1]:
-                if self._ends.get(end.stream_id) is end:
-                    del self._ends[end.stream_id]
+                self._ends.pop(end, None)
         return False
 
     def _is_there(self, end: Tail) -> bool:

@@ -261,6 +261,9 @@ class Publisher:
         if job is None:
             self._over(box, "object_gone")
             return None
+        if box.status_format.is_merged and not status:  # it would take nothing away
+            self._note_written(box, status)
+            return None
         is_known = not box.failures and not box.kept.is_overwritten()
         meant = canonical(status)
         if not box.written and is_known and shows(box.status_format, job, status, self.clock.now()):

@@ -103,6 +103,7 @@ class JobListener:
                 copied=copied,
                 others=others,
                 shown=pack_status(manifest),
+                told=version,
             )
             around.live.put_job(now)
             around.confirmations.count(known.identity.stream_id, "RayJob", at)
@@ -124,6 +125,7 @@ class JobListener:
             others=others,
             recorded=recorded,
             shown=pack_status(manifest),
+            told=version,
             is_told_left_out=known is not None and known.is_told_left_out,
         )
         around.live.put_job(job)

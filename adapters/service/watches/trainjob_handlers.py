@@ -93,6 +93,7 @@ class TrainJobListener:
                     observed_generation=observed,
                     others=others,
                     shown=pack_status(manifest),
+                    told=version,
                 )
             )
             around.confirmations.count(known.identity.stream_id, "TrainJob", at)
@@ -116,6 +117,7 @@ class TrainJobListener:
             others=others,
             recorded=recorded,
             shown=pack_status(manifest),
+            told=version,
         )
         around.live.put_job(job)
         job = around.live.learn(identity.uid, secrets_of_parts(around.live, job)) or job

@@ -18,13 +18,20 @@ from jobledger.core.rayjob.events.lifecycle import (
     SubmitterVanished,
 )
 from jobledger.core.rayjob.names import submitter_name
+from jobledger.core.rayjob.names_ahead import number_ahead
 from jobledger.core.rayjob.observations.observations import (
     ClusterGone,
     ClusterSeen,
     SubmitterGone,
     SubmitterSeen,
 )
-from jobledger.core.rayjob.state import RayJobState, is_dormant, is_final, selects_cluster
+from jobledger.core.rayjob.state import (
+    RayJobState,
+    is_dormant,
+    is_final,
+    is_leaving,
+    selects_cluster,
+)
 
 
 def on_cluster_seen(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent, ...]:
@@ -39,6 +46,8 @@ def on_cluster_seen(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent,
         return _current_cluster(state, seen)
     if behind := behind_by_cluster(state, seen):
         return behind
+    if is_leaving(state) and number_ahead(state, seen.name):
+        return ()
     known_stray = any(stray.uid == seen.uid for stray in state.strays)
     if seen.owned and not (seen.deleting or known_stray or _is_selected(state, seen)):
         return (StrayClusterFound(at=seen.at, name=seen.name, uid=seen.uid),)
@@ -114,6 +123,8 @@ def on_submitter_seen(state: RayJobState, seen: SubmitterSeen) -> tuple[RayJobEv
         return ()
     if behind := behind_by_submitter(state, seen):
         return behind
+    if is_leaving(state) and seen.attempt > attempt.number:
+        return ()
     if seen.attempt and (attempt.cleared or seen.attempt != attempt.number):
         return _stray_submitter(state, seen)
     if attempt.cleared:

@@ -63,6 +63,11 @@ def behind_by_status(state: RayJobState, seen: ManifestSeen) -> tuple[LedgerBehi
     return (found,)
 
 
+def is_ahead(state: RayJobState, seen: ManifestSeen) -> bool:
+    """Return whether a status that was written here tells of more than the log knows."""
+    return any(True for _ in _signs(state, seen))
+
+
 def unknown_job(seen: ManifestSeen) -> LedgerBehindFound:
     """Return that the log has lost a job as a whole."""
     return LedgerBehindFound(
@@ -71,9 +76,12 @@ def unknown_job(seen: ManifestSeen) -> LedgerBehindFound:
 
 
 def behind_by_cluster(state: RayJobState, seen: ClusterSeen) -> tuple[LedgerBehindFound, ...]:
-    """Return that a RayCluster was made for an attempt that the log does not know."""
+    """Return that a RayCluster was made for an attempt that the log does not know.
+
+    Of a job that is being deleted it is no news: it goes with the job, whatever the log knows.
+    """
     number = number_ahead(state, seen.name)
-    if not seen.owned or not number or is_final(state):
+    if not seen.owned or not number or is_final(state) or is_leaving(state):
         return ()
     sign = f"RayCluster {seen.name} was made for attempt {number}, and the log {_last(state)}"
     found = LedgerBehindFound(
@@ -83,9 +91,9 @@ def behind_by_cluster(state: RayJobState, seen: ClusterSeen) -> tuple[LedgerBehi
 
 
 def behind_by_submitter(state: RayJobState, seen: SubmitterSeen) -> tuple[LedgerBehindFound, ...]:
-    """Return that a submitter was made for an attempt that the log does not know."""
+    """Return that a submitter was made for an attempt that the log does not know; as above."""
     last = state.attempt.number if state.attempt is not None else 0
-    if not seen.owned or seen.attempt <= last or is_final(state):
+    if not seen.owned or seen.attempt <= last or is_final(state) or is_leaving(state):
         return ()
     sign = f"submitter {seen.name} was made for attempt {seen.attempt}, and the log {_last(state)}"
     found = LedgerBehindFound(
@@ -103,16 +111,17 @@ def recovery(state: RayJobState, observation: RayJobObservation) -> tuple[RayJob
     """Return that a held job is taken over; nothing while that is in doubt and nobody asks for it.
 
     `state` has drawn all conclusions from the status. A job that has ended stays ended, whatever
-    is there; one that is being deleted goes.
+    is there. Any other waits for a survey, as only that shows what is there now; one that is being
+    deleted goes then.
     """
     held = state.recorded
     if held is None or not held.behind or not isinstance(observation, ManifestSeen):
         return ()
     survey, asked = observation.survey, ""
     begun: tuple[RayJobEvent, ...] = ()
-    if not is_final(state) and not is_leaving(state):
-        if survey is None:
-            return ()
+    if survey is None and not is_final(state):
+        return ()
+    if survey is not None and not is_final(state) and not is_leaving(state):
         if doubt_about(state, survey):
             if observation.recover != mark_of(held.since):
                 return ()

@@ -2,7 +2,7 @@
 
 from jobledger.core.jobs.control.control_change import control_change
 from jobledger.core.jobs.events import ControlReleased
-from jobledger.core.rayjob.decide.on_lost_history import behind_by_status
+from jobledger.core.rayjob.decide.on_lost_history import behind_by_status, is_ahead
 from jobledger.core.rayjob.events.lifecycle import OthersStatusObserved, RayJobEvent
 from jobledger.core.rayjob.observations.observations import ManifestSeen, SeenStatus
 from jobledger.core.rayjob.state import RayJobState, Recorded
@@ -16,7 +16,7 @@ def control_of(state: RayJobState, told: ManifestSeen) -> tuple[RayJobEvent, ...
     """Return who decides about the job from now on, and what others say of it; if that is news."""
     recorded = state.recorded
     if recorded is not None and recorded.behind:
-        return _held(recorded, told)
+        return _held(state, recorded, told)
     if behind := behind_by_status(state, told):
         return *behind, OthersStatusObserved(at=told.at, status=told.status)
     if state.deleted_at is not None or _is_no_news(state, told):
@@ -33,9 +33,14 @@ def control_of(state: RayJobState, told: ManifestSeen) -> tuple[RayJobEvent, ...
     return (*changed, shown) if still else (shown, *changed)
 
 
-def _held(held: Recorded, told: ManifestSeen) -> tuple[RayJobEvent, ...]:
-    """Return what a job shows that is held; it is let go if another controller is to have it."""
-    is_news = told.status not in (held.shown, NO_STATUS)
+def _held(state: RayJobState, held: Recorded, told: ManifestSeen) -> tuple[RayJobEvent, ...]:
+    """Return what a job shows that is held; it is let go if another controller is to have it.
+
+    A status of our own that is not ahead of the log may be one from before: nothing follows from
+    it.
+    """
+    is_old = told.written_here and not told.recorded and not is_ahead(state, told)
+    is_news = told.status not in (held.shown, NO_STATUS) and not is_old
     shown = (OthersStatusObserved(at=told.at, status=told.status),) if is_news else ()
     if told.recorded:
         return ControlReleased(at=told.at, why=told.recorded), *shown

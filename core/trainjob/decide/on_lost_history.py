@@ -32,6 +32,11 @@ def behind_by_status(state: TrainJobState, seen: TrainJobSeen) -> tuple[LedgerBe
     return (LedgerBehindFound(at=seen.at, signs=signs),) if signs else ()
 
 
+def is_ahead(state: TrainJobState, seen: TrainJobSeen) -> bool:
+    """Return whether a status that was written here tells of more than the log knows."""
+    return any(True for _ in _signs(state, seen))
+
+
 def unknown_job(seen: TrainJobSeen) -> LedgerBehindFound:
     """Return that the log has lost a job as a whole."""
     return LedgerBehindFound(at=seen.at, signs=(UNKNOWN_JOB,))
@@ -41,19 +46,20 @@ def recovery(state: TrainJobState, observation: TrainJobObservation) -> tuple[Tr
     """Return that a held job is taken over; nothing while that is in doubt and nobody asks for it.
 
     `state` has drawn all conclusions from the status. A job that has ended stays ended, whatever
-    is there; one that is being deleted goes.
+    is there. Any other waits for a survey, as only that shows what is there now; one that is being
+    deleted goes then.
     """
     held = state.recorded
     if held is None or not held.behind or not isinstance(observation, TrainJobSeen):
         return ()
     survey, asked = observation.survey, ""
-    if not is_final(state) and not is_leaving(state):
-        if survey is None:
+    if survey is None and not is_final(state):
+        return ()
+    goes_on = not is_final(state) and not is_leaving(state)
+    if survey is not None and goes_on and doubt_about(state, survey):
+        if observation.recover != mark_of(held.since):
             return ()
-        if doubt_about(state, survey):
-            if observation.recover != mark_of(held.since):
-                return ()
-            asked = observation.recover
+        asked = observation.recover
     recovered = RecoveredFromCluster(
         at=observation.at,
         behind_since=held.since,

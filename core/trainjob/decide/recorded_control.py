@@ -2,7 +2,7 @@
 
 from jobledger.core.jobs.control.control_change import control_change
 from jobledger.core.jobs.events import ControlReleased
-from jobledger.core.trainjob.decide.on_lost_history import behind_by_status
+from jobledger.core.trainjob.decide.on_lost_history import behind_by_status, is_ahead
 from jobledger.core.trainjob.events import OthersTrainStatusObserved, TrainJobEvent
 from jobledger.core.trainjob.observations import SeenTrainStatus, TrainJobSeen
 from jobledger.core.trainjob.state import TrainJobState, TrainRecorded
@@ -14,7 +14,7 @@ def control_of(state: TrainJobState, told: TrainJobSeen) -> tuple[TrainJobEvent,
     """Return who decides about the job from now on, and what others say of it; if that is news."""
     recorded = state.recorded
     if recorded is not None and recorded.behind:
-        return _held(recorded, told)
+        return _held(state, recorded, told)
     if behind := behind_by_status(state, told):
         return *behind, OthersTrainStatusObserved(at=told.at, status=told.status)
     if state.deleted_at is not None or _is_no_news(state, told):
@@ -31,9 +31,16 @@ def control_of(state: TrainJobState, told: TrainJobSeen) -> tuple[TrainJobEvent,
     return (*changed, shown) if still else (shown, *changed)
 
 
-def _held(held: TrainRecorded, told: TrainJobSeen) -> tuple[TrainJobEvent, ...]:
-    """Return what a job shows that is held; it is let go if another controller is to have it."""
-    is_news = told.status not in (held.shown, NO_STATUS)
+def _held(
+    state: TrainJobState, held: TrainRecorded, told: TrainJobSeen
+) -> tuple[TrainJobEvent, ...]:
+    """Return what a job shows that is held; it is let go if another controller is to have it.
+
+    A status of our own that is not ahead of the log may be one from before: nothing follows from
+    it.
+    """
+    is_old = told.written_here and not told.recorded and not is_ahead(state, told)
+    is_news = told.status not in (held.shown, NO_STATUS) and not is_old
     shown = (OthersTrainStatusObserved(at=told.at, status=told.status),) if is_news else ()
     if told.recorded:
         return ControlReleased(at=told.at, why=told.recorded), *shown

@@ -39,15 +39,22 @@ def control_taken(state: TrainJobState) -> TrainJobState:
 
 
 def others_status_observed(state: TrainJobState, status: SeenTrainStatus) -> TrainJobState:
-    """Return the state that knows what the other controller has written last."""
+    """Return the state that knows what the other controller has written last.
+
+    Its counts of Jobs count as long as no JobSet tells them: that may be gone.
+    """
     if state.recorded is None:
         return state
     conditions = state.conditions
+    tells_itself = state.jobset is not None and state.jobset.observed
+    jobs = status.jobs if status.jobs and not tells_itself else state.jobs
     for condition in status.conditions:
         if condition.type not in _INFERRED:
             conditions = with_condition(conditions, condition)
     return state._replace(
         recorded=replace(state.recorded, shown=status),
         conditions=conditions,
+        jobs=jobs,
+        shown_jobs=state.shown_jobs or jobs != (),
         created_once=state.created_once or status.jobs != () or is_true(conditions, CREATED),
     )

@@ -43,3 +43,16 @@ def test_a_log_that_only_grew_has_lost_nothing(bench: TurnBench) -> None:
     assert not bench.turn.footing.is_lost()
     bench.turn.footing.forget()
     assert not bench.turn.footing.is_lost()
+
+
+def test_nor_do_news_of_a_job_that_was_read_anew(bench: TurnBench) -> None:
+    """It was over and nothing was known of it any more; then it is in the log as it once was."""
+    set_back = kept(bench.store, bench.table)
+    bench.see(seen("two", 2))
+    bench.take()
+    assert not bench.turn.footing.is_lost()
+    set_back()
+    bench.slots.drop([seen("two").identity.stream_id])
+    bench.see(seen("two", 3))
+    bench.take()
+    assert bench.turn.footing.is_lost()

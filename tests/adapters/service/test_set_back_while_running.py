@@ -1,10 +1,14 @@
 """A ledger that is set back under a service that goes on: it acts on nothing that is lost."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
-from jobledger.core.ports.cluster import RAYCLUSTERS
+from jobledger.adapters.service.objects.object_cache import pack_status
+from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
 from jobledger.core.values.documents import child
-from jobledger.core.values.ids import StreamId
+from jobledger.core.values.ids import SHARDS, StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, is_over
 from tests.support.service_world import ServiceWorld
@@ -119,3 +123,62 @@ def test_a_ledger_that_only_lost_the_connection_is_not_read_anew(news: int) -> N
     world.service.controller.keep_leases()
     world.run(lambda: True, "nothing is left to do")
     assert told(world, stream) == before
+
+
+def test_a_held_job_waits_until_the_watch_has_told_what_was_written_last() -> None:
+    """What it shows may be older than the end that this very process has written."""
+    world, stream = running()
+    set_back = kept(world.store, world.lease_table)
+    world.plane.holds = False
+    world.run(lambda: is_over(world, stream), "the job to be over")
+    world.plane.holds = True
+    live, uid = world.service.live, child(world.job("train"), "metadata")["uid"]
+    newest = int(str(child(world.job("train"), "metadata")["resourceVersion"])) + 100
+    live.note_version(str(uid), str(newest))
+    job = live.job(str(uid))
+    assert job is not None
+    live.put_job(replace(job, shown=pack_status({"status": {"jobDeploymentStatus": "Running"}})))
+    set_back()
+    world.service.controller.keep_leases()
+    world.run(lambda: "LedgerBehindFound" in told(world, stream), "it is held")
+    assert "RecoveredFromCluster" not in told(world, stream)
+    live.put_job(replace(job, version=str(newest), told=str(newest), shown=job.shown))
+    world.clock.advance(2)
+    world.run(lambda: "RecoveredFromCluster" in told(world, stream), "it is taken over")
+    assert world.phase("train") == "Complete"
+
+
+def test_nothing_of_the_lost_past_is_kept_where_others_hold_every_shard_by_now() -> None:
+    world, _ = running()
+    set_back = kept(world.store, world.lease_table)
+    for _ in range(3):
+        world.clock.advance(20)
+        world.service.controller.renew_leases()
+    world.cluster.merge_patch(RAYJOBS, "ml", "train", {"metadata": {"labels": {"a": "b"}}})
+    world.cluster.merge_patch(RAYJOBS, "ml", "train", {"spec": {"backoffLimit": 3}})
+    world.run(lambda: True, "the edit to be in the log")
+    set_back()
+    world.lease_table.release("a/1")
+    world.lease_table.acquire("b/1", timedelta(hours=1), SHARDS)
+    world.service.controller.keep_leases()
+    world.service.controller.renew_leases()
+    world.service.step()
+    assert world.service.leases.held() == {}
+    assert len(world.service.slots) == 0
+
+
+def test_nobody_is_told_that_an_empty_status_was_published() -> None:
+    """A merge of nothing changes nothing: users go on seeing what the last try had failed by."""
+    world = TrainWorld()
+    set_back = kept(world.store, world.lease_table)
+    stream = world.train()
+    world.run(world.is_so("Created", "False"), "the build to fail, as there is no runtime")
+    set_back()
+    world.service.controller.keep_leases()
+    world.run(lambda: "JobsBuildFailed" in told(world, stream), "it is tried again")
+    shown = [
+        item.record.data["phase"]
+        for item in world.store.read_stream(stream)
+        if item.record.type == "StatusPublished"
+    ]
+    assert "" not in shown

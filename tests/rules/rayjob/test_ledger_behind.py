@@ -226,3 +226,50 @@ def test_a_stream_that_ends_before_what_was_appended_holds_the_job() -> None:
 def test_what_another_controller_or_a_user_wrote_is_no_sign() -> None:
     played = play(RAYJOB, (*BUILT, replace(ours(400, SECOND), written_here=False)))
     assert behind(played.news) == []
+
+
+SET_BACK = LedgerSetBack(
+    id=observation_id(STREAM, "set back"), at=after(400), known_version=40, found_version=9
+)
+
+
+def test_a_status_from_before_what_the_log_knows_ends_nothing_of_a_job_that_is_held() -> None:
+    """The watch lags: it still tells what was shown before the attempt that runs."""
+    earlier = SeenStatus(phase="Suspended")
+    played = play(RAYJOB, (*BUILT, SET_BACK))
+    played.take(ours(401, earlier, surveyed=False))
+    assert names(played.news) == ["ManifestReceived"], "its spec, and nothing of its status"
+    now = SeenStatus(phase="Running", cluster_name=cluster_of(1), job_id="job-1")
+    played.take(ours(402, now, cluster_of(1)))
+    assert names(played.news)[0] == "RecoveredFromCluster"
+    assert (played.state.phase, played.state.recorded) == (Phase.RUNNING, None)
+    assert played.state.attempt is not None
+    assert (played.state.attempt.number, played.state.attempt.cleared) == (1, False)
+    assert not [e for e in played.news if isinstance(e, EffectRequested) and "create" in e.kind]
+
+
+def leaving(at: float, *there: str, surveyed: bool = True) -> ManifestSeen:
+    shown = SeenStatus(phase="Running", cluster_name=cluster_of(1), job_id="job-1")
+    told = ours(at, shown, *there, surveyed=surveyed)
+    return named(replace(told, deleting_at=after(at), finalizer=True))
+
+
+def test_one_that_is_being_deleted_goes_once_it_is_known_what_it_shows_now() -> None:
+    played = play(RAYJOB, (*BUILT, SET_BACK, leaving(401, surveyed=False)))
+    assert played.state.recorded is not None, "what it shows may be of before: it may have ended"
+    played.take(leaving(402, cluster_of(1)))
+    assert "RecoveredFromCluster" in names(played.news)
+    assert played.state.recorded is None
+
+
+def test_and_is_not_held_again_for_what_was_made_for_an_attempt_that_is_lost() -> None:
+    """Else it was held and taken over again for ever; what is there goes with it."""
+    second = cluster("ready", 400, attempt=2, uid="live")
+    played = play(RAYJOB, (*BUILT, second, leaving(401, cluster_of(2))))
+    assert played.state.recorded is None
+    for late in (
+        cluster("ready", 402, attempt=2, uid="live"),
+        named(replace(submitter(at=403, uid="live"), attempt=2)),
+    ):
+        played.take(late)
+        assert played.news == ()

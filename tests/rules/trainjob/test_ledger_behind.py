@@ -172,3 +172,41 @@ def test_a_stream_that_ends_before_what_was_appended_holds_the_job() -> None:
     played = play((*NEW, applied(5), jobset(6), told))
     assert behind(played.news)
     assert played.state.effects == ()
+
+
+SET_BACK = LedgerSetBack(
+    id=observation_id(STREAM, "set back"), at=after(400), known_version=40, found_version=9
+)
+
+
+def test_a_status_from_before_what_the_log_knows_suspends_nothing_that_is_held() -> None:
+    """The watch lags: it still tells what was shown before the job was resumed."""
+    suspended = SeenTrainStatus(conditions=(condition("Suspended", 0),))
+    story = (manifest(suspend=True), manifest(generation=2), runtime(), applied(5), jobset(6))
+    played = play((*story, SET_BACK))
+    assert played.state.recorded is not None
+    told = replace(ours(401, suspended, surveyed=False), generation=2, digest="digest-2")
+    played.take(named(told))
+    assert [type(event).__name__ for event in played.news] == []
+    assert ("Suspended", False) in {(item.type, item.is_true) for item in played.state.conditions}
+
+
+def test_what_users_see_of_jobs_that_are_gone_is_taken_over() -> None:
+    ended = SeenTrainStatus(
+        conditions=(condition("Created", 30), condition("Failed", 50)),
+        jobs=(counts(failed=1),),
+    )
+    played = play((*NEW, ours(60, ended, surveyed=False)))
+    assert played.state.recorded is None, "an end is taken over at once"
+    assert [number(item, "failed") for item in items(status(played.state), "jobsStatus")] == [1]
+
+
+def test_one_that_is_being_deleted_goes_once_it_is_known_what_it_shows_now() -> None:
+    def leaving(at: float, *, surveyed: bool) -> TrainJobSeen:
+        told = ours(at, CREATED, JOB, surveyed=surveyed)
+        return named(replace(told, deleting_at=after(at)))
+
+    played = play((*NEW, applied(5), jobset(6), SET_BACK, leaving(401, surveyed=False)))
+    assert played.state.recorded is not None, "what it shows may be of before: it may have ended"
+    played.take(leaving(402, surveyed=True))
+    assert played.state.recorded is None
