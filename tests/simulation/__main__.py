@@ -26,26 +26,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=1000, help="how many seeds to run")
     parser.add_argument("--start", type=int, default=0, help="the first of them")
     parser.add_argument("--trace", type=int, metavar="SEED", help="run this one and show each step")
+    parser.add_argument("--set-back", action="store_true", help="the ledger loses its last events")
     asked = parser.parse_args(arguments)
     if asked.trace is not None:
-        return _trace(asked.trace)
-    return _batch(range(asked.start, asked.start + asked.seeds))
+        return _trace(asked.trace, loses=asked.set_back)
+    return _batch(range(asked.start, asked.start + asked.seeds), loses=asked.set_back)
 
 
-def _trace(seed: int) -> int:
-    run = Run(seed, say)
+def _trace(seed: int, *, loses: bool) -> int:
+    run = Run(seed, say, loses=loses)
     say(f"seed {seed}: {run.world.profile}")
     told = failure(seed, run)
     say(told or f"seed {seed}: {run.summary()}; every invariant holds")
     return 1 if told else 0
 
 
-def _batch(seeds: range) -> int:
+def _batch(seeds: range, *, loses: bool) -> int:
     begun = shown = time.monotonic()
     failed: list[int] = []
     steps, hours, jobs = 0, 0.0, 0
     for done, seed in enumerate(seeds, start=1):
-        run = Run(seed)
+        run = Run(seed, loses=loses)
         if told := failure(seed, run):
             failed.append(seed)
             say(told)

@@ -84,3 +84,11 @@ def merged(known: object, patch: object) -> Any:  # noqa: ANN401 free JSON
         else:
             found[name] = merged(found.get(name), value)
     return found
+
+
+def without_fields(by: Document, taken: frozenset[str]) -> Document:
+    """Return the entry of a writer of the status from whom another has taken fields."""
+    if by.get("subresource") != "status":
+        return by
+    left = {name: value for name, value in by["fieldsV1"]["f:status"].items() if name not in taken}
+    return {**by, "fieldsV1": {"f:status": left}}

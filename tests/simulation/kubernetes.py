@@ -2,8 +2,9 @@
 
 resourceVersions, uids, preconditions, generations, finalizers, conflicts and the status subresource
 are as a real server has them: the contract of the ports holds for it. managedFields tell of writes
-of the object, not of its status; server-side apply of a status is that of one field manager. What
-an owner leaves behind goes later (`orphans`), as the garbage collector is another process.
+of the object, and of what the controller writes into its status; server-side apply of a status is
+that of one field manager. What an owner leaves behind goes later (`orphans`), as the garbage
+collector is another process.
 Stored objects are never changed in place, so everybody may hold them.
 """
 
@@ -39,6 +40,7 @@ from tests.simulation.documents import (
     owners_of,
     selects,
     without,
+    without_fields,
 )
 
 Place = tuple[str, str, str]
@@ -166,6 +168,8 @@ class SimulatedApi(Cluster):
         else:
             content = {key: value for key, value in patch.items() if key != "status"}
             changed = numbered(known, merged(known, content))
+        if subresource == "status" and changed != known and self.writer:
+            changed = self._signed(changed, "jobledger", "Update", child(patch, "status"))
         after = known if changed == known else self._store(place, changed)
         if subresource == "status" and resource is TRAINJOBS:
             self.on_status(self.writer, after, child(patch, "status"))
@@ -190,9 +194,22 @@ class SimulatedApi(Cluster):
         self._applied[place] = frozenset(sent)
         status = {**kept, **sent}
         same = status == known.get("status")
-        after = known if same else self._store(place, {**known, "status": status})
+        written = self._signed({**known, "status": status}, field_manager, "Apply", sent)
+        after = known if same else self._store(place, written)
         self.on_status(self.writer, after, sent)
         return after
+
+    def _signed(self, document: Document, manager: str, how: str, sent: Manifest) -> Document:
+        """Return an object with the entry of who has written its status, and owns it now."""
+        mine = {**entry(manager, how), "subresource": "status", "time": rfc3339(self._now())}
+        mine["fieldsV1"] = {"f:status": {f"f:{name}": {} for name in sent}}
+        others = [
+            without_fields(one, frozenset(mine["fieldsV1"]["f:status"]))
+            for one in document["metadata"].get("managedFields", [])
+            if (one["manager"], one.get("subresource")) != (manager, "status")
+        ]
+        metadata = {**document["metadata"], "managedFields": [*others, mine]}
+        return {**document, "metadata": metadata}
 
     def _apply_object(
         self, resource: Resource, manifest: Manifest, by: Document, force: bool
@@ -243,7 +260,9 @@ class SimulatedApi(Cluster):
         before = child(known, "status")
         same = {key for key, value in status.items() if before.get(key) == value}
         self._applied[place] = self._applied.get(place, frozenset()) & same
-        self._store(place, {**known, "status": status})
+        theirs = {key: status.get(key) for key in {*before, *status} - same}
+        taken = self._signed({**known, "status": status}, "kubectl-edit", "Update", theirs)
+        self._store(place, taken)
 
     def delete(
         self,

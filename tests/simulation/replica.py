@@ -16,6 +16,7 @@ from jobledger.adapters.service.loop.turn import Turn, TurnParts
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
+from jobledger.adapters.service.shards.footing import Footing
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.sharing import Share
 from jobledger.adapters.service.status.event_recorder import EventRecorder
@@ -70,6 +71,8 @@ class Surrounding:
     dice: Callable[[], float]
     resumed: Callable[[StreamId], None]
     """Called when a job is taken up anew: only its newest status is shown then."""
+    looked: Callable[[], None]
+    """Called when it knows whether the log still has what it goes by."""
     job_kinds: tuple[str, ...] = ("RayJob",)
 
 
@@ -96,6 +99,19 @@ class _ToldHandover(Handover):
         Handover.resume(self, slot)
 
 
+class _ToldFooting(Footing):
+    """Tells when somebody has looked."""
+
+    def __init__(self, store: EventStore, looked: Callable[[], None]) -> None:
+        super().__init__(store)
+        self._looked = looked
+
+    def is_lost(self) -> bool:
+        found = super().is_lost()
+        self._looked()
+        return found
+
+
 class Replica:
     """One run of one process."""
 
@@ -114,6 +130,7 @@ class Replica:
         self.polls = Polls(self._poll_parts(around))
         self.handover = self._handover(around)
         self.turn = Turn(self._turn_parts(around), self.handover)
+        self.turn.footing = _ToldFooting(ports.store, around.looked)
         self.controller = self._controller(around)
         self.alarms.start(self.controller._on_due)  # noqa: SLF001 as `Controller.start` does
         self.controller.watch()

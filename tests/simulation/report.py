@@ -8,22 +8,22 @@ from tests.simulation.witness import Violation
 TAIL_LINES = 30
 
 
-def failure(seed: int, run: Run | None = None) -> str:
+def failure(seed: int, run: Run | None = None, *, loses: bool = False) -> str:
     """Run a seed; return what is to be said if it fails, and nothing if it does not.
 
     The trace comes from a second run: the same seed does the same again.
     """
-    run = run or Run(seed)
+    run = run or Run(seed, loses=loses)
     try:
         run.to_the_end()
     except (Violation, Exception) as broken:  # noqa: BLE001 whatever ends a run is its failure
-        return _told(seed, broken)
+        return _told(seed, broken, run.loses)
     return ""
 
 
-def _told(seed: int, broken: BaseException) -> str:
+def _told(seed: int, broken: BaseException, loses: bool) -> str:
     tail: deque[str] = deque(maxlen=TAIL_LINES)
-    again = Run(seed, tail.append)
+    again = Run(seed, tail.append, loses=loses)
     try:
         again.to_the_end()
     except (Violation, Exception) as twice:  # noqa: BLE001 as above
@@ -34,5 +34,5 @@ def _told(seed: int, broken: BaseException) -> str:
     lines = "\n".join(tail)
     return (
         f"{lines}\nseed {seed}: {type(broken).__name__}: {broken}{note}\n"
-        f"again: python -m tests.simulation --trace {seed}"
+        f"again: python -m tests.simulation --trace {seed}{' --set-back' if loses else ''}"
     )

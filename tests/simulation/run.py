@@ -1,7 +1,7 @@
 """One run: first faults, then calm. One seed gives one run, step by step the same."""
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +12,7 @@ from tests.simulation.clocks import SKEW_SECONDS_MAX
 from tests.simulation.nature import Move
 from tests.simulation.ports import Crash
 from tests.simulation.replica import LEASE_SECONDS, POLL_SECONDS, Replica
+from tests.simulation.setting_back import EVERY, KNOWN_ERRORS
 from tests.simulation.verdict import check_all, unrest
 from tests.simulation.witness import Violation, require
 from tests.simulation.world import World
@@ -46,10 +47,12 @@ class Run:
     seed: int
     tell: Callable[[str], None] | None = None
     steps: int = 0
+    loses: bool = False
+    """Whether the ledger loses its last events now and then."""
     _executing: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.world = World(self.seed, self._while_waiting)
+        self.world = World(self.seed, self._while_waiting, self.loses)
         self.dice = self.world.dice
         self._renewed: dict[str, float] = {}
 
@@ -59,10 +62,12 @@ class Run:
         Raises:
             Violation: an invariant does not hold.
         """
-        with errors_are_violations():
+        with errors_are_violations(KNOWN_ERRORS if self.loses else frozenset()):
             for name in "ab"[: self.world.profile.replicas]:
                 self.world.start_replica(name)
-            for _ in range(self.world.profile.steps):
+            for step in range(self.world.profile.steps):
+                if self.loses and step % EVERY == EVERY - 1:
+                    self._do("ledger", self.world.lose_events)
                 self._step(self._choices())
             self._calm()
             check_all(self.world)
@@ -291,12 +296,13 @@ class Run:
 
 
 @contextmanager
-def errors_are_violations() -> Iterator[None]:
-    """Let every line that the service logs as an error end the run."""
+def errors_are_violations(known: Collection[str] = ()) -> Iterator[None]:
+    """Let every line that the service logs as an error end the run, but for those `known`."""
 
     def judge(logger: object, method: str, line: structlog.typing.EventDict) -> str:
         del logger
-        if line["event"] == "append_poisoned" and ALREADY in line["error"]:
+        poisoned = line["event"] == "append_poisoned" and ALREADY in line["error"]
+        if poisoned or line["event"] in known:
             raise structlog.DropEvent
         trouble = traceback.format_exc() if line.get("exc_info") or method == "exception" else ""
         raise Violation(f"logged as an error: {dict(line)} {trouble}")

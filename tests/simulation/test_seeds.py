@@ -18,6 +18,12 @@ SEEDS = int(os.environ.get("JOBLEDGER_SEEDS", "1000"))
 RARE = (146, 350)
 """Seeds with what the first ones do not meet, by the dice of today; others are tried after them."""
 
+SET_BACK_SEEDS = 50
+"""How many are run with a ledger that loses its last events now and then."""
+
+TAKEN_OVER = (7, 50)
+"""Seeds in which a RayJob and a TrainJob are taken over, by the dice of today; then the others."""
+
 CHUNK = 25
 """Seeds per test, so that workers share them."""
 
@@ -33,6 +39,27 @@ def test_whatever_goes_wrong_the_invariants_hold(start: int) -> None:
     told = [failure(seed) for seed in range(start, start + CHUNK)]
     failed = [text for text in told if text]
     assert not failed, "\n\n".join(failed)
+
+
+@pytest.mark.parametrize("start", range(0, SET_BACK_SEEDS, CHUNK))
+def test_nothing_runs_twice_and_no_end_changes_though_the_ledger_is_set_back(start: int) -> None:
+    told = [failure(seed, loses=True) for seed in range(start, start + CHUNK)]
+    failed = [text for text in told if text]
+    assert not failed, "\n\n".join(failed)
+
+
+def test_a_ledger_that_is_set_back_is_noticed_and_taken_over() -> None:
+    """Of jobs of both kinds, and by processes that go on: or the runs above prove nothing."""
+    wanted = {"events are lost", "LedgerBehindFound", "train: RecoveredFromCluster"}
+    wanted |= {"fit: RecoveredFromCluster"}
+    met: set[str] = set()
+    for seed in (*TAKEN_OVER, *range(200)):
+        if met == wanted:
+            break
+        lines: list[str] = []
+        Run(seed, lines.append, loses=True).to_the_end()
+        met |= {what for what in wanted if what in "\n".join(lines)}
+    assert met == wanted
 
 
 @pytest.mark.parametrize("seed", remembered())

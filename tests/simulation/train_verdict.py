@@ -60,6 +60,8 @@ def unrest_of_trains(world: World) -> str:
 def _unrest_of(state: TrainJobState, job: Manifest | None) -> str:
     if job is None:
         return "" if state.deleted_at is not None else "its object is gone and it is not"
+    if state.recorded is not None and state.recorded.behind:
+        return "" if state.recorded.why else "it is held without a reason"
     if state.effects or state.decisions:
         what = [item.wanted.kind.value for item in state.effects]
         what += [item.kind.value for item in state.decisions]
@@ -123,7 +125,7 @@ def _check_conditions(story: TrainStory) -> None:
     require(len(ends) <= 1, f"it has ended twice: {ends}")
     wants = state.manifest.spec.suspend
     require(is_true(conditions, SUSPENDED) == wants, f"Suspended is not {wants}")
-    if state.built is not None:
+    if state.built is not None and state.built.digest:  # else by others, or what is lost
         made = state.built.phase is Phase.CREATED
         require(is_true(conditions, CREATED) == made, f"Created is not {made}")
 

@@ -10,6 +10,7 @@ from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.log.chain import canonical
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.ports.cluster import JOBSETS
+from jobledger.core.ports.event_store import EventStore
 from jobledger.core.trainjob.building.runtimes import trainjob_owner
 from jobledger.core.trainjob.decide.decider import TRAINJOB
 from jobledger.core.trainjob.events import TrainJobEvent
@@ -35,6 +36,8 @@ class TrainStory:
     """Every status that the job has ever had, in canonical form."""
     follower: Follower = field(default_factory=Follower)
     """Which milestones users are owed."""
+    lost: list[TrainJobEvent] = field(default_factory=list)
+    """What the log has lost of it: it was so all the same."""
 
 
 @dataclass
@@ -51,9 +54,32 @@ class TrainWitness:
     removed: Counter[str] = field(default_factory=Counter)
     """UID of a TrainJob -> how often somebody else than the controller deleted its JobSet."""
 
+    unaware: set[str] = field(default_factory=set)
+    """Processes that have not noticed yet that the ledger was set back under them."""
+    aside: dict[StreamId, TrainStory] = field(default_factory=dict)
+    """Jobs whose whole stream was lost, until they are found again."""
+
+    def set_back(self, cut: frozenset[StreamId], log: EventStore) -> None:
+        """Go back to what the log still has of some streams."""
+        for stream in cut & self.stories.keys():
+            story = self.stories.pop(stream)
+            rest = len(log.read_stream(stream))
+            story.lost += story.history[rest:]
+            story.history = story.history[:rest]
+            story.state = TRAINJOB.fold(story.history)
+            story.follower, shown = Follower(), status(story.state)
+            story.follower.note(MILESTONE(shown) if shown else "", "")
+            (self.stories if rest else self.aside)[stream] = story
+
+    def story(self, stream: StreamId) -> TrainStory:
+        """Return a job, be it in the log or lost with its whole stream."""
+        return self.stories[stream] if stream in self.stories else self.aside[stream]
+
     def fold(self, record: EventRecord) -> tuple[str, str]:
         """Fold what was appended; return job and event, in words."""
-        story = self.stories.setdefault(record.stream_id, TrainStory())
+        if record.stream_id not in self.stories:
+            self.stories[record.stream_id] = self.aside.pop(record.stream_id, TrainStory())
+        story = self.stories[record.stream_id]
         event: TrainJobEvent = read_event(record)  # type: ignore[assignment] # a stream is one job
         story.state = TRAINJOB.evolve(story.state, event)
         story.history.append(event)
@@ -73,10 +99,11 @@ class TrainWitness:
             self.removed[owner] += 1
         if not change.by or is_late:
             return
-        story = self.stories[self.streams[owner]]
+        story = self.story(self.streams[owner])
         if change.kind == "seen" and change.before is None:
             self.created[owner] += 1
-            require(not is_final(story.state), f"JobSet {name} is made after the end of its job")
+            ended = is_final(story.state) or owner in self.ended
+            require(not ended, f"JobSet {name} is made after the end of its job")
         elif _leaves(change) and not text(change.before, "metadata", "deletionTimestamp"):
             asked = _asked(story, EffectKind.DELETE_JOBSET)
             require(asked > 0, f"JobSet {name} is deleted, and was not meant")
@@ -85,7 +112,7 @@ class TrainWitness:
         """Invariants 1 and 4: what is shown was so, nothing is left out, the first end stays."""
         name, uid = (text(job, "metadata", key) for key in ("name", "uid"))
         require(uid in self.streams, f"{name} shows the status of another, and is not in the log")
-        story = self.stories[self.streams[uid]]
+        story = self.story(self.streams[uid])
         require(canonical(sent) in story.shown, f"{name} shows what never was so: {sent}")
         conditions = items(sent, "conditions")
         require(bool(sent) and len(conditions) <= CONDITIONS_MAX, f"{name} shows {sent}")
@@ -96,13 +123,13 @@ class TrainWitness:
         require(len(ends) < 2 and was in ("", *ends), f"{name} has ended as {was}, shows {ends}")
         if ends:
             self.ended[uid] = ends[0]
-        if not is_late:
+        if not is_late and actor not in self.unaware:
             story.follower.follow(actor, name, MILESTONE(sent))
 
     def check_asked_for(self) -> None:
         """Invariant 5: no JobSet was made more often than asked for, and removed by others."""
         for owner, count in self.created.items():
-            asked = _asked(self.stories[self.streams[owner]], EffectKind.APPLY_OBJECTS)
+            asked = _asked(self.story(self.streams[owner]), EffectKind.APPLY_OBJECTS)
             most = asked + self.removed[owner]
             require(count <= most, f"a JobSet was made {count} times, asked for {most} times")
 
@@ -113,4 +140,7 @@ def _leaves(change: Change) -> bool:
 
 
 def _asked(story: TrainStory, kind: EffectKind) -> int:
-    return sum(isinstance(item, EffectRequested) and item.kind is kind for item in story.history)
+    return sum(
+        isinstance(item, EffectRequested) and item.kind is kind
+        for item in (*story.history, *story.lost)
+    )

@@ -7,6 +7,7 @@ from jobledger.core.log.chain import GENESIS, canonical, first_fault
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.deletion import covering_rules
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent, RetryGranted
 from jobledger.core.rayjob.observations.children import owner_uid
 from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.spec.spec import DeletionPolicy
@@ -55,6 +56,8 @@ def unrest(world: World) -> str:
 def _unrest_of(state: RayJobState, job: Manifest | None) -> str:
     if job is None:
         return "" if state.deleted_at is not None else "its object is gone and it is not"
+    if state.recorded is not None and state.recorded.behind:
+        return "" if state.recorded.why else "it is held without a reason"
     if text(job, "metadata", "deletionTimestamp"):
         return "it is being deleted"
     if state.effects or state.decisions:
@@ -117,9 +120,10 @@ def _check_story(world: World, stream: StreamId, story: Story) -> None:
         if slot is not None and slot.tail.version == len(story.history):
             require(slot.view.state == story.state, f"{replica.actor} holds another state")
     try:
-        check_retries(story.history)
+        _check_retries(story)
         check_effects_and_decisions(story.history)
-        check_one_cluster(story.history)
+        if not story.lost:  # that one has gone may be lost; `Witness` sees those that are there
+            check_one_cluster(story.history)
         state = RAYJOB.initial
         for event in story.history:
             after = RAYJOB.evolve(state, event)
@@ -127,6 +131,23 @@ def _check_story(world: World, stream: StreamId, story: Story) -> None:
             state = after
     except AssertionError as broken:
         raise Violation(f"{stream}: {broken}") from broken
+
+
+def _check_retries(story: Story) -> None:
+    """Invariant 2. What a status tells of a grant that is lost was granted: by whom, is known.
+
+    Not by which limit: users may have lowered it since, and the events that knew are lost.
+    """
+    own = [event for event in story.history if not _is_told(event)]
+    check_retries(own)
+    granted = {event.attempt for event in story.lost if isinstance(event, RetryGranted)}
+    for event in story.history:
+        if isinstance(event, RetryGranted) and event.inferred:
+            require(event.attempt in granted, f"nobody has granted {event}")
+
+
+def _is_told(event: RayJobEvent) -> bool:
+    return isinstance(event, RetryGranted) and event.inferred
 
 
 def _check_leaks(world: World) -> None:
@@ -140,6 +161,8 @@ def _check_leaks(world: World) -> None:
             what = f"{resource.kind} {name}"
             require(owner in jobs, f"{what} is left behind")
             state = world.witness.stories[world.witness.streams[owner]].state
+            if state.recorded is not None:
+                continue  # held: nothing is deleted for it
             require(state.phase is not Phase.SUSPENDED, f"{what} of a suspended job is there")
             if resource is RAYCLUSTERS:
                 _check_cluster(state, what, name)

@@ -5,7 +5,7 @@ which phases users are owed.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from jobledger.core.catalogue import read_event
@@ -45,6 +45,8 @@ class Story:
     """Every status that the job has ever had, in canonical form."""
     follower: Follower = field(default_factory=Follower)
     """Which phases users are owed."""
+    lost: list[RayJobEvent] = field(default_factory=list)
+    """What the log has lost of it: it was so all the same."""
 
 
 @dataclass
@@ -67,9 +69,15 @@ class Witness:
     ended: dict[str, str] = field(default_factory=dict)
     """UID of a RayJob -> the final phase that was shown to users."""
 
+    unaware: set[str] = field(default_factory=set)
+    """Processes that have not noticed yet that the ledger was set back under them."""
+    aside: dict[StreamId, Story] = field(default_factory=dict)
+    """Jobs whose whole stream was lost, until they are found again."""
+
     def __post_init__(self) -> None:
         self.api.told.append(self._on_change)
         self.api.on_status = self._on_status
+        self.trains.unaware = self.unaware
 
     def on_appended(self, batch: Sequence[StreamAppend], results: Sequence[AppendResult]) -> None:
         """Fold what was appended."""
@@ -85,11 +93,31 @@ class Witness:
         if stream in self.trains.stories:
             self.trains.stories[stream].follower.resumed(actor)
 
+    def set_back(self, cut: frozenset[StreamId], actors: set[str], log: EventStore) -> None:
+        """Go back to what the log still has of some streams."""
+        self.unaware |= actors
+        self.trains.set_back(cut, log)
+        for stream in cut & self.stories.keys():
+            story = self.stories.pop(stream)
+            rest = len(log.read_stream(stream))
+            story.lost += story.history[rest:]
+            story.history = story.history[:rest]
+            story.state = RAYJOB.fold(story.history)
+            story.follower = Follower()
+            story.follower.note(story.state.phase.value, "")
+            (self.stories if rest else self.aside)[stream] = story
+
+    def story(self, stream: StreamId) -> Story:
+        """Return a job, be it in the log or lost with its whole stream."""
+        return self.stories[stream] if stream in self.stories else self.aside[stream]
+
     def _take_in(self, stream: StreamId, record: EventRecord) -> None:
         if record.type == "TrainJobDiscovered" or stream in self.trains.stories:
             self.news.append(self.trains.fold(record))
         else:
-            self._fold(self.stories.setdefault(stream, Story()), record)
+            if stream not in self.stories:
+                self.stories[stream] = self.aside.pop(stream, Story())
+            self._fold(self.stories[stream], record)
 
     def _fold(self, story: Story, record: EventRecord) -> None:
         event = read_event(record)
@@ -119,13 +147,13 @@ class Witness:
 
     def _on_edited(self, change: Change) -> None:
         """Only what deletionStrategy asks for is changed about an object that is there."""
-        story = self.stories[self.streams[owner_uid(change.document)]]
+        story = self.story(self.streams[owner_uid(change.document)])
         name = text(change.document, "metadata", "name")
         asked = any(
             isinstance(event, EffectRequested)
             and event.kind is EffectKind.SUSPEND_WORKERS
             and event.name == name
-            for event in story.history
+            for event in (*story.history, *story.lost)
         )
         require(asked, f"{name} is changed, and was not meant")
 
@@ -134,13 +162,23 @@ class Witness:
         name, uid = (text(change.document, "metadata", key) for key in ("name", "uid"))
         require(name != SHARED, "the RayCluster that jobs select is deleted")
         owner, kind = owner_uid(change.document), DELETIONS[change.resource]
-        story = self.stories[self.streams[owner]]
+        story = self.story(self.streams[owner])
+        self._check_known(story, change)
         meant = [
             event.uid
-            for event in story.history
+            for event in (*story.history, *story.lost)
             if isinstance(event, EffectRequested) and event.kind is kind and event.name == name
         ]
         require(uid in meant or "" in meant, f"{name} is deleted, and was not meant: {meant}")
+
+    def _check_known(self, story: Story, change: Change) -> None:
+        """Nothing is deleted for being unknown: the log knows the attempt it was made for."""
+        made_for = text(change.document, "metadata", "annotations", ATTEMPT_ANNOTATION)
+        newest = story.state.attempt.number if story.state.attempt is not None else 0
+        if made_for and change.by not in self.unaware and not self.is_late and story.lost:
+            name = text(change.document, "metadata", "name")
+            what = f"{name} of attempt {made_for} is deleted, and the log knows {newest} attempts"
+            require(int(made_for) <= newest, what)
 
     def _on_status(self, actor: str, job: Manifest, sent: Manifest) -> None:
         """Invariants 1 and 4: what is shown was so, phases are not left out, the end stays."""
@@ -149,13 +187,13 @@ class Witness:
             return
         name, uid = (text(job, "metadata", key) for key in ("name", "uid"))
         require(uid in self.streams, f"{name} shows the status of another, and is not in the log")
-        story, phase = self.stories[self.streams[uid]], text(sent, "jobDeploymentStatus")
+        story, phase = self.story(self.streams[uid]), text(sent, "jobDeploymentStatus")
         require(canonical(sent) in story.shown, f"{name} shows what never was so: {sent}")
         was = self.ended.get(uid, phase)
         require(phase == was, f"{name} has ended as {was} and now shows {phase}")
         if phase in (Phase.COMPLETE, Phase.FAILED):
             self.ended[uid] = phase
-        if phase and not self.is_late:
+        if phase and not self.is_late and actor not in self.unaware:
             story.follower.follow(actor, name, phase)
 
     def _on_created(self, change: Change) -> None:
@@ -166,6 +204,7 @@ class Witness:
             self.late_uids.add(uid)
             return
         self.created[change.resource.plural, text(made, "metadata", "name"), owner] += 1
+        require(owner not in self.ended, f"{text(made, 'metadata', 'name')} is made after the end")
         if change.resource is not RAYCLUSTERS:
             return
         attempt = text(made, "metadata", "annotations", ATTEMPT_ANNOTATION)
@@ -211,7 +250,7 @@ class Witness:
         }
         asked: Counter[tuple[str, str, str]] = Counter()
         for story in self.stories.values():
-            for event in story.history:
+            for event in (*story.history, *story.lost):
                 if isinstance(event, EffectRequested) and event.kind in plurals:
                     identity = story.state.identity
                     owner = identity.uid if identity is not None else ""
@@ -224,8 +263,11 @@ class Witness:
 class WatchedStore:
     """An event store whose appends are witnessed, whatever the writer gets to hear of them."""
 
-    def __init__(self, store: EventStore, witness: Witness) -> None:
-        self._witness = witness
+    def __init__(
+        self, store: EventStore, witness: Witness, noted: Callable[[], None] = lambda: None
+    ) -> None:
+        """`noted` is called after each append."""
+        self._witness, self._noted = witness, noted
         self._store = store
         self.read_stream = store.read_stream
         self.read_streams = store.read_streams
@@ -236,6 +278,7 @@ class WatchedStore:
         """See `core.ports.event_store.EventStore.append`."""
         results = self._store.append(batch)
         self._witness.on_appended(batch, results)
+        self._noted()
         return results
 
 

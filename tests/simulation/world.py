@@ -31,6 +31,7 @@ from tests.simulation.ports import Faults, faulty
 from tests.simulation.profile import TRAINS_EVERY, Profile, draw, has_shares, has_trains
 from tests.simulation.reflectors import Reflectors
 from tests.simulation.replica import Ports, Replica, Surrounding
+from tests.simulation.setting_back import Losses, is_forged
 from tests.simulation.train_users import TrainUsers
 from tests.simulation.users import SECRET, Users
 from tests.simulation.witness import Violation, WatchedStore, Witness, require
@@ -51,6 +52,8 @@ class World:
     seed: int
     on_pause: Callable[[str, float], None]
     """Called with a process and seconds, when it waits."""
+    loses: bool = False
+    """Whether the ledger loses its last events now and then."""
     replicas: list[Replica] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -91,7 +94,8 @@ class World:
         self._mapper = ObservationMapper(
             cluster=CLUSTER, policy=policy, redaction_key=b"a key of the simulation"
         )
-        self._store = WatchedStore(self.log, self.witness)
+        self.losses = Losses(self.log, self.lease_table, Random(self.seed))
+        self._store = WatchedStore(self.log, self.witness, self.losses.note)
         self._runs = 0
 
     # What `adapters.rebuilding` asks of a ledger.
@@ -131,11 +135,19 @@ class World:
             pause=partial(self._pause, actor),
             dice=self.dice.random,
             resumed=partial(self.witness.on_resumed, actor),
+            looked=partial(self.witness.unaware.discard, actor),
             job_kinds=self._kinds,
         )
         replica = Replica(ports, around)
         self.replicas.append(replica)
         return replica
+
+    def lose_events(self) -> str:
+        """Set the ledger back, as a failover does; return what is lost, in words."""
+        before = self.log.last_position()
+        kept, cut = self.losses.lose()
+        self.witness.set_back(cut, {one.actor for one in self.replicas}, self.log)
+        return f"{before - kept} events are lost, of {len(cut)} jobs"
 
     def end_replica(self, replica: Replica) -> None:
         """Let a process be gone."""
@@ -148,7 +160,8 @@ class World:
 
     def troubles(self) -> list[Move]:
         """Return what can go wrong next."""
-        return [*self.nature.troubles(), *self.jobsets.troubles()]
+        found = [*self.nature.troubles(), *self.jobsets.troubles()]
+        return [item for item in found if not self.loses or not is_forged(item[0])]
 
     def wishes(self) -> list[Move]:
         """Return what users may do next."""
@@ -205,7 +218,7 @@ class World:
             return
         uid = self._job_of(method, plural, args)
         shard = self.stream_shard(uid)
-        if shard is None:
+        if shard is None or actor in self.witness.unaware:
             return
         lease = self.lease_table.current().get(shard)
         holds = lease is not None and lease.owner == actor and self.clock.now() <= lease.until
