@@ -80,7 +80,7 @@ TYPES: Mapping[str, type[JobEvent]] = {
     "ClusterCovered": rayjob.ClusterCovered,
     "PodsObserved": rayjob.PodsObserved,
     "FailureNoticed": rayjob.FailureNoticed,
-    "AnnotationsRejected": rayjob.AnnotationsRejected,
+    "AnnotationsRejected": shared.AnnotationsRejected,
     "OthersStatusObserved": rayjob.OthersStatusObserved,
     "TransitionsMissed": rayjob.TransitionsMissed,
     "TrainJobDiscovered": trainjob.TrainJobDiscovered,

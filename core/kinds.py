@@ -14,6 +14,7 @@ from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import DecisionDue, StatusWritten
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
 from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
+from jobledger.core.rayjob import ending as rayjob_ending
 from jobledger.core.rayjob import state as rayjob_state
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.observations.observations import (
@@ -90,7 +91,7 @@ RAYJOB_KIND = JobKind(
     initial=RAYJOB.initial,
     decide=cast("Decide", RAYJOB.decide),
     evolve=cast("Evolve", RAYJOB.evolve),
-    is_open=cast("Callable[[JobState], bool]", rayjob_state.is_open),
+    is_open=cast("Callable[[JobState], bool]", rayjob_ending.is_open),
     is_final=cast("Callable[[JobState], bool]", rayjob_state.is_final),
     status=cast("Callable[[JobState], Manifest]", rayjob_status.status),
     milestone=cast("Callable[[JobState], str]", _rayjob_milestone),

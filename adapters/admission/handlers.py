@@ -61,8 +61,8 @@ class Handlers:
         return Answer(verdict=ADMITTED, patch=patch)
 
     def _trainjob(self, new: Manifest, old: Manifest | None) -> Answer:
-        if not of_trainjob.is_built_anew(new, old):
-            return Answer(verdict=ADMITTED)
+        if old is not None and not of_trainjob.is_built_anew(new, old):
+            return Answer(verdict=of_trainjob.admission_of_annotations(new, old))
         verdict = of_trainjob.admission_of(self.plugins, new, self._runtime_of(new))
         if old is not None and not verdict.refusal:
             where = text(new, "metadata", "namespace"), text(new, "metadata", "name")

@@ -262,6 +262,15 @@ class RecoveredFromCluster:
     """Who asked for it (`jobledger recover`) although something was in doubt; empty: nobody."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotationsRejected:
+    """Annotations of ours could not be understood, and are left out; the job goes on without."""
+
+    at: Instant
+    problems: tuple[str, ...]
+    """One per annotation."""
+
+
 SharedEvent: TypeAlias = (
     EffectRequested
     | EffectSucceeded
@@ -279,4 +288,5 @@ SharedEvent: TypeAlias = (
     | ControlTaken
     | LedgerBehindFound
     | RecoveredFromCluster
+    | AnnotationsRejected
 )

@@ -3,6 +3,7 @@
 from typing import TypeAlias, assert_never
 
 from jobledger.core.jobs.events import (
+    AnnotationsRejected,
     EffectFailed,
     EffectFaltered,
     EffectSucceeded,
@@ -94,3 +95,11 @@ def publication_of(written: StatusWritten, published: str) -> tuple[StatusPublis
         status_sha=written.status_sha,
     )
     return (event,)
+
+
+def rejected(
+    at: Instant, problems: tuple[str, ...], told: tuple[str, ...] = ()
+) -> tuple[AnnotationsRejected, ...]:
+    """Return what is to be told of annotations that are left out; nothing twice."""
+    news = tuple(problem for problem in problems if problem not in told)
+    return (AnnotationsRejected(at=at, problems=news),) if news else ()

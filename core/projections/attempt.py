@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from jobledger.core.jobs.rows import AttemptRow
 from jobledger.core.rayjob.events import lifecycle as events
-from jobledger.core.rayjob.evolve.lifecycle import end_beneath
+from jobledger.core.rayjob.evolve.adoption import end_beneath
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.state import Attempt

@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from jobledger.core.jobs.pending.decisions import DecisionKind, PendingDecision, WantedDecision
 from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.ending import gives_up
 from jobledger.core.rayjob.spec.spec import DeletionPolicy, DeletionRule, RayJobSpec
 from jobledger.core.rayjob.state import KnownManifest, RayJobState, is_final, selects_cluster
 from jobledger.core.values.instants import Instant
@@ -172,6 +173,8 @@ def uncovered_because(state: RayJobState) -> str:
     """Return why the RayCluster of an ended job stays though a strategy was given; else nothing."""
     cluster, manifest = state.cluster, state.manifest
     if cluster is None or manifest is None or not is_final(state) or selects_cluster(state):
+        return ""
+    if gives_up(state):
         return ""
     spec: RayJobSpec = manifest.spec
     if not spec.has_deletion_strategy or cluster.deleting or covering_rules(state):

@@ -31,7 +31,8 @@ from jobledger.core.rayjob.events.lifecycle import (
     SuspensionStarted,
     TransitionsMissed,
 )
-from jobledger.core.rayjob.evolve.lifecycle import end_beneath, evolve
+from jobledger.core.rayjob.evolve.adoption import end_beneath
+from jobledger.core.rayjob.evolve.lifecycle import evolve
 from jobledger.core.rayjob.names_ahead import number_ahead
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase

@@ -14,8 +14,9 @@ An attempt runs from New through Initializing and Running to an end. A failed on
 `core.jobs.retries.retry`
 (nowhere else): granted, the job is Retrying until the old RayCluster and submitter are gone, then
 New again and at
-once Initializing; refused, it is Failed. Complete and Failed are final: no rule leaves them, not
-even for an invalid
+once Initializing; refused, it is Failed. A deadline over all attempts, where the job asks for one,
+ends the pause between two of them as well: from Retrying to Failed. Complete and Failed are final:
+no rule leaves them, not even for an invalid
 edit. ValidationFailed is a pause: it remembers the phase it came from and returns to it.
 
 Source: KubeRay's rayjob_controller.go (v1.7) and rayjob_types.go for the names.
@@ -70,7 +71,7 @@ FOLLOWERS: Mapping[Phase, frozenset[Phase]] = {
     | _PAUSE,
     Phase.SUSPENDING: frozenset({Phase.SUSPENDED}) | _PAUSE,
     Phase.SUSPENDED: frozenset({Phase.NEW}) | _PAUSE,
-    Phase.RETRYING: frozenset({Phase.NEW}) | _PAUSE,
+    Phase.RETRYING: frozenset({Phase.NEW, Phase.FAILED}) | _PAUSE,
     Phase.COMPLETE: frozenset(),
     Phase.FAILED: frozenset(),
     Phase.VALIDATION_FAILED: frozenset(Phase) - _PAUSE,

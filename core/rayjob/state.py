@@ -202,6 +202,8 @@ class RayJobState(NamedTuple):
     reason: str = ""
     message: str = ""
     started_at: Instant | None = None
+    deadline_from: Instant | None = None
+    """Start of the first attempt since the job was created or resumed; None: before it."""
     ended_at: Instant | None = None
     succeeded: int = 0
     failed: int = 0
@@ -299,6 +301,11 @@ def selects_cluster(state: RayJobState) -> bool:
     return state.manifest is not None and state.manifest.spec.cluster_selector != ""
 
 
+def selected(state: RayJobState) -> str:
+    """Return the name of the RayCluster that the manifest selects; empty if it selects none."""
+    return state.manifest.spec.cluster_selector if state.manifest is not None else ""
+
+
 def submission_mode(state: RayJobState) -> SubmissionMode | None:
     """Return how the entrypoint gets to the head; None while no manifest is known.
 
@@ -377,23 +384,3 @@ def wants_poll(state: RayJobState) -> bool:
 
 def _is_http(state: RayJobState) -> bool:
     return submission_mode(state) is SubmissionMode.HTTP
-
-
-def pending_retry(state: RayJobState) -> Instant | None:
-    """Return when the next attempt may begin, where the retry was granted with a pause.
-
-    What was granted counts: an edit of the annotations changes nothing of a pause that goes on.
-    """
-    attempt = state.attempt
-    return attempt.retry_at if attempt is not None and attempt.retry_paused else None
-
-
-def is_open(state: RayJobState) -> bool:
-    """Return whether anything is left to do or to wait for."""
-    if state.deleted_at is not None or state.manifest is None:
-        return False
-    # What was refused waits for a decision, or is asked for again, or is not called for any more.
-    unfinished = bool(state.effects or state.decisions or state.strays or state.stray_submitter)
-    shutdown = state.shutdown_due or "DeleteCluster" in state.deletions_due
-    going = (shutdown and state.cluster is not None) or state.job_delete_asked
-    return not is_final(state) or unfinished or going or is_leaving(state)

@@ -7,6 +7,7 @@ Source: Trainer v2.3, pkg/webhooks (TrainJobDefaulter, TrainJobValidator, the ru
 from collections.abc import Mapping, Sequence
 
 from jobledger.core.jobs.admission import ADMITTED, Verdict, leaves_spec, refused, warned
+from jobledger.core.jobs.retries.job_deadline import read_job_deadline
 from jobledger.core.trainjob.building.build import build
 from jobledger.core.trainjob.building.framework import BuildFailed, Plugin
 from jobledger.core.trainjob.building.runtime_validation import runtime_problems
@@ -50,11 +51,19 @@ def admission_of(plugins: Sequence[Plugin], new: Manifest, runtime: Manifest | N
     except BuildFailed as error:
         return refused(str(error))
     labels = child(runtime, "metadata", "labels")
+    warnings = list(read_job_deadline(new).problems)
     if ref.is_cluster_wide and text(labels, DEPRECATED_LABEL) == DEPRECATED:
-        return warned(
-            [f'ClusterTrainingRuntime "{ref.name}" is deprecated and will be removed: take another']
+        told = (
+            f'ClusterTrainingRuntime "{ref.name}" is deprecated and will be removed: take another'
         )
-    return ADMITTED
+        warnings.append(told)
+    return warned(warnings) if warnings else ADMITTED
+
+
+def admission_of_annotations(new: Manifest, old: Manifest) -> Verdict:
+    """Return what the author of a change to a TrainJob's annotations is warned of."""
+    problems = read_job_deadline(new).problems
+    return warned(problems) if problems != read_job_deadline(old).problems else ADMITTED
 
 
 def admission_of_change(new: Manifest, old: Manifest, jobset: Manifest | None) -> Verdict:

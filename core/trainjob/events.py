@@ -51,6 +51,8 @@ class TrainJobReceived:
 
     It is empty if the specification did not change.
     """
+    option_problems: tuple[str, ...] = ()
+    """Annotations of ours that are left out, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

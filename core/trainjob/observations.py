@@ -53,6 +53,8 @@ class TrainJobSeen:
     status: SeenTrainStatus
     document: Manifest = field(default_factory=dict)
     """The redacted specification, labels and annotations."""
+    option_problems: tuple[str, ...] = ()
+    """Annotations of ours that are left out, and why."""
     recorded: str = ""
     """Why the job is only recorded here; empty: it is controlled."""
     in_between: bool = False

@@ -6,6 +6,7 @@ objects are built. Source: Trainer v2.3, trainjob_types.go; the defaults are tho
 
 from dataclasses import dataclass
 
+from jobledger.core.jobs.retries.job_deadline import read_job_deadline
 from jobledger.core.log.storable import word
 from jobledger.core.values.delays import delay_seconds
 from jobledger.core.values.documents import Manifest, child
@@ -49,6 +50,9 @@ class TrainJobSpec:
     active_deadline_seconds: int = 0
     """Seconds from the start or the latest resume; 0: no deadline."""
     managed_by: str = ""
+    job_deadline_seconds: int = 0
+    """Seconds from the start of the first attempt since the creation or the latest resume, over all
+    attempts; 0: no such deadline. Ours, asked for by an annotation."""
     patches: str = ""
     """Keyed digest of the runtimePatches without their times; empty: there are none."""
 
@@ -76,4 +80,5 @@ def read_spec(manifest: Manifest) -> TrainJobSpec:
         suspend=spec.get("suspend") is True,
         active_deadline_seconds=delay_seconds(spec, "activeDeadlineSeconds"),
         managed_by=word(spec, "managedBy"),
+        job_deadline_seconds=read_job_deadline(manifest).seconds,
     )

@@ -29,6 +29,8 @@ class KnownTrainJob:
     spec: TrainJobSpec
     policy: TrainPolicy
     deleting_at: Instant | None
+    option_problems: tuple[str, ...] = ()
+    """Annotations of ours that are left out, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +125,8 @@ class TrainJobState(NamedTuple):
     attempt: TrainAttempt | None = None
     reason: str = ""
     message: str = ""
+    deadline_from: Instant | None = None
+    """Start of the first attempt since the job was created or resumed; None: before it."""
     doomed: bool = False
     """Whether the JobSet is to be deleted, because the deadline passed."""
     succeeded: int = 0

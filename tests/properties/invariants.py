@@ -18,6 +18,7 @@ from jobledger.core.jobs.retries.retry import NEVER_RETRIED
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptFailed,
+    AttemptStarted,
     ClusterObserved,
     ClusterVanished,
     JobAdopted,
@@ -27,7 +28,7 @@ from jobledger.core.rayjob.events.lifecycle import (
     StrayClusterFound,
     StrayClusterVanished,
 )
-from jobledger.core.rayjob.phases import FINAL
+from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.rayjob.status.status import status
 from tests.support.rows import check_laws
@@ -35,6 +36,7 @@ from tests.support.rows import check_laws
 CLEANING_UP = frozenset(
     {
         EffectKind.DELETE_CLUSTER,
+        EffectKind.DELETE_SUBMITTER,
         EffectKind.DELETE_JOB,
         EffectKind.SUSPEND_WORKERS,
         EffectKind.REMOVE_FINALIZER,
@@ -75,6 +77,19 @@ def check_retries(history: Sequence[RayJobEvent]) -> None:
             assert event.reason not in NEVER_RETRIED, event
             assert event.failed <= event.backoff_limit or not event.counted, event
             assert event.uncounted <= event.uncounted_max or event.counted, event
+    check_job_deadline(history)
+
+
+def check_job_deadline(history: Sequence[RayJobEvent]) -> None:
+    """When the deadline over all attempts has fired the job has failed, and no attempt follows."""
+    passed = False
+    for event in history:
+        if isinstance(event, DecisionFired) and event.kind is DecisionKind.JOB_DEADLINE:
+            passed = True
+        assert not (passed and isinstance(event, AttemptStarted | RetryGranted)), event
+    state = RAYJOB.fold(history)
+    if passed:
+        assert (state.phase, state.reason) == (Phase.FAILED, "DeadlineExceeded")
 
 
 def check_effects_and_decisions(history: Sequence[RayJobEvent]) -> None:

@@ -20,8 +20,8 @@ from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
 from jobledger.core.log.redaction.redact import Redactor, secrets_in
 from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.ending import is_open
 from jobledger.core.rayjob.phases import FINAL, JobStatus
-from jobledger.core.rayjob.state import is_open
 from jobledger.core.rayjob.status.status import status
 from jobledger.core.values.ids import SHARDS, observation_id, shard_of
 from tests.properties.effort import lighter

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer, RetryOptions, RetryRule
 from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.ending import is_open
 from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
-from jobledger.core.rayjob.state import is_open, selects_cluster
+from jobledger.core.rayjob.state import selects_cluster
 from tests.properties.effort import effort
 from tests.properties.invariants import check_history
 from tests.properties.moves import CHOICES, WAITING, calm, choose
@@ -22,6 +23,7 @@ options = st.builds(
     delay_seconds=st.sampled_from([None, 0, 40]),
     jitter_percent=st.sampled_from([0, 50]),
     wait_for_pods=st.booleans(),
+    job_deadline_seconds=st.sampled_from([None, None, 30, 90, 10_000]),
 )
 specs = st.fixed_dictionaries(
     {},

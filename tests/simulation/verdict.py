@@ -7,11 +7,12 @@ from jobledger.core.log.chain import GENESIS, canonical, first_fault
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.deletion import covering_rules
+from jobledger.core.rayjob.ending import is_open
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent, RetryGranted
 from jobledger.core.rayjob.observations.children import owner_uid
 from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.spec.spec import DeletionPolicy
-from jobledger.core.rayjob.state import RayJobState, is_open, selects_cluster
+from jobledger.core.rayjob.state import RayJobState, selects_cluster
 from jobledger.core.rayjob.status.status import FIELDS, status
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId

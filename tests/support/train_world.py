@@ -36,12 +36,13 @@ def torch_runtime(name: str = "torch") -> Document:
     }
 
 
-def a_trainjob(**spec: object) -> Document:
+def a_trainjob(*, annotations: Document | None = None, **spec: object) -> Document:
     """Return a TrainJob as a user writes it."""
+    given = {"annotations": annotations} if annotations else {}
     return {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainJob",
-        "metadata": {"name": "train", "namespace": "ml"},
+        "metadata": {"name": "train", "namespace": "ml", **given},
         "spec": {"runtimeRef": {"name": "torch"}, "trainer": {"command": ["run"]}, **spec},
     }
 
@@ -130,9 +131,9 @@ class TrainWorld(ServiceWorld):
         else:
             self.cluster.edit(CLUSTER_TRAINING_RUNTIMES, "", name, spec=wanted["spec"])
 
-    def train(self, **spec: object) -> StreamId:
+    def train(self, annotations: Document | None = None, **spec: Any) -> StreamId:  # noqa: ANN401 as users write it
         """Create a TrainJob; return its stream."""
-        made = self.cluster.create(TRAINJOBS, a_trainjob(**spec))
+        made = self.cluster.create(TRAINJOBS, a_trainjob(annotations=annotations, **spec))
         return identify(DOOR.cluster, made).stream_id
 
     def change(self, **spec: object) -> None:

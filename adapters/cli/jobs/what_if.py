@@ -55,6 +55,7 @@ def what_if(
     uncounted_max: given.UncountedMax = None,
     active_deadline: given.ActiveDeadline = None,
     pre_running_deadline: given.PreRunningDeadline = None,
+    job_deadline: given.JobDeadline = None,
     ttl: given.Ttl = None,
     estimate: given.Estimate = False,
     everything: given.Everything = False,
@@ -72,6 +73,7 @@ def what_if(
         uncounted_max=uncounted_max,
         active_deadline_seconds=active_deadline,
         pre_running_deadline_seconds=pre_running_deadline,
+        job_deadline_seconds=job_deadline,
         ttl_seconds=ttl,
     )
     if change == Change():

@@ -32,6 +32,10 @@ ActiveDeadline = Annotated[
 PreRunningDeadline = Annotated[
     int | None, typer.Option(help="Another preRunningDeadlineSeconds; 0: none.", min=0)
 ]
+JobDeadline = Annotated[
+    int | None,
+    typer.Option(help="Another deadline in seconds over all attempts; 0: none.", min=0),
+]
 Ttl = Annotated[
     int | None,
     typer.Option(help="Shutdown, with this ttlSecondsAfterFinished; -1: no shutdown.", min=-1),

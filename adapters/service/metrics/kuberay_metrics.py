@@ -84,12 +84,16 @@ class KubeRayMetrics(Collector):
         elif isinstance(event, happened.RetryGranted):
             self._took(identity, event.attempt, event.at, "Retrying")
             self._failed[uid] = event.attempt + 1, event.failed
-        elif isinstance(event, happened.JobFailed):
+        elif isinstance(event, happened.JobFailed) and not self._is_told(uid, event.attempt):
             self._took(identity, event.attempt, event.at, "Failed")
         elif isinstance(event, happened.JobCompleted):
             self._took(identity, event.attempt, event.at, "Complete")
         elif isinstance(event, happened.JobDeleted):
             self._forget(uid)
+
+    def _is_told(self, uid: str, attempt: int) -> bool:
+        """Return whether an attempt was told as Retrying: its job failed in the pause after it."""
+        return self._failed.get(uid, (0, 0))[0] > attempt
 
     def _took(self, identity: JobIdentity, attempt: int, at: Instant, phase: str) -> None:
         last, begun = self._begun.pop(identity.uid, (None, None))

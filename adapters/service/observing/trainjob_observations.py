@@ -17,6 +17,7 @@ from jobledger.adapters.service.observing.rayjob_observations import (
 from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.retries.job_deadline import read_job_deadline
 from jobledger.core.log.redaction.redact import Redactor, digest
 from jobledger.core.log.storable import word
 from jobledger.core.trainjob.building.framework import contributed
@@ -83,6 +84,10 @@ def see_trainjob(
         deleting_at=parse_rfc3339(text(metadata, "deletionTimestamp")),
         status=_seen_status(child(manifest, "status"), redactor),
         document={key: value for key, value in document.items() if value},
+        option_problems=tuple(
+            redactor.text(one, MESSAGE_CHARACTERS_MAX)
+            for one in read_job_deadline(manifest).problems
+        ),
         recorded=recorded,
         written_here=is_driven_here("TrainJob", manifest),
         builder=mapper.builder,

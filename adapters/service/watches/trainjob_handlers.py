@@ -19,6 +19,7 @@ from jobledger.adapters.service.objects.object_cache import (
     pack,
     pack_status,
 )
+from jobledger.adapters.service.observing.left_out import tell_left_out
 from jobledger.adapters.service.observing.progress import read_progress
 from jobledger.adapters.service.observing.rayjob_observations import identify
 from jobledger.adapters.service.observing.trainjob_observations import (
@@ -118,6 +119,7 @@ class TrainJobListener:
             recorded=recorded,
             shown=pack_status(manifest),
             told=version,
+            is_told_left_out=known is not None and known.is_told_left_out,
         )
         around.live.put_job(job)
         job = around.live.learn(identity.uid, secrets_of_parts(around.live, job)) or job
@@ -127,6 +129,7 @@ class TrainJobListener:
         if known is None and others is not None and not recorded:
             told, sighting = after_another(sighting, others)
             around.inbox.put(identity.stream_id, told)
+        tell_left_out(around.live, job, sighting.option_problems)
         around.inbox.put(identity.stream_id, sighting)
         if known is None or known.runtime != job.runtime:
             tell_runtime(around, job, at)

@@ -55,7 +55,8 @@ OF_JOBS: tuple[FailureRule, ...] = (
     FailureRule(
         name="deadline",
         because="it ran for longer than its deadline allows",
-        advice="raise activeDeadlineSeconds, or find out what took so long",
+        advice="raise activeDeadlineSeconds (or jobledger.dev/job-deadline-seconds, which bounds "
+        "all attempts together), or find out what took so long",
         tests=(clue(r"^DeadlineExceeded$", Source.REASON),),
     ),
     FailureRule(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from jobledger.core.forensics.replay.whole_deadline import DEADLINE, WholeDeadline, ended_by_it
 from jobledger.core.forensics.story.attempts import (
     ENDED_WELL,
     AttemptFacts,
@@ -20,7 +21,6 @@ from jobledger.core.jobs.retries.options import Growth, RetryOptions, RetryRule
 from jobledger.core.jobs.retries.retry import Blame, delay, judge
 from jobledger.core.values.instants import Instant
 
-DEADLINE = "DeadlineExceeded"
 PRE_RUNNING = "PreRunningDeadlineExceeded"
 
 UNKNOWN = "unknown"
@@ -53,6 +53,8 @@ class Change:
     """0: no deadline."""
     pre_running_deadline_seconds: int | None = None
     """0: no deadline."""
+    job_deadline_seconds: int | None = None
+    """Over all attempts; 0: no deadline."""
     ttl_seconds: int | None = None
     """Shut down so long after the end; -1: never."""
 
@@ -107,8 +109,14 @@ def ask(job: JobFacts, change: Change) -> Answer:
     life, run = _Life(), list[AttemptFacts]()
     was = _words(job.outcome, job.reason)
     would_be, unknown = "", ""
+    whole = WholeDeadline(job, change.job_deadline_seconds)
     for index, attempt in enumerate(job.attempts):
-        ended, end_unknown = _bounded(job, attempt, change, life)
+        due = whole.due(attempt, life.shift)
+        if due is not None and due <= attempt.started_at:
+            would_be = _words("Failed", DEADLINE)
+            life.differs(f"the job's deadline would have passed before attempt {attempt.number}")
+            break
+        ended, end_unknown = _bounded_with_all(job, attempt, change, life, (whole, due))
         run.append(ended)
         if end_unknown:
             would_be, unknown = UNKNOWN, end_unknown
@@ -129,7 +137,7 @@ def ask(job: JobFacts, change: Change) -> Answer:
             if follows:
                 life.differs(f"attempt {ended.number} would have been the last ({ended.reason})")
             break
-        if not follows and job.outcome:
+        if not follows and job.outcome and not whole.ended_the_pause():
             would_be = UNKNOWN
             unknown = f"attempt {ended.number + 1} never ran"
             life.differs(f"attempt {ended.number} would have been retried ({ended.reason})")
@@ -176,6 +184,8 @@ def _bounded(
     ended_by = {DEADLINE: (active, job.active_deadline_seconds)}
     ended_by[PRE_RUNNING] = (waiting, job.pre_running_deadline_seconds)
     now, was = ended_by.get(attempt.reason, (0, 0))
+    if ended_by_it(job, attempt):
+        now, was = 0, 0  # that is another matter
     if attempt.outcome == "failed" and (now is None or now > (was or 0)):
         life.differs(f"attempt {attempt.number} would have gone on beyond its deadline")
         return attempt, f"how attempt {attempt.number} would have gone on"
@@ -187,6 +197,36 @@ def _bounded(
     if active is not None and _passes(attempt.started_at, ended, active):
         return _cut(attempt, active, DEADLINE, life), ""
     return attempt, ""
+
+
+def _bounded_with_all(
+    job: JobFacts,
+    attempt: AttemptFacts,
+    change: Change,
+    life: _Life,
+    whole_and_due: tuple[WholeDeadline, Instant | None],
+) -> tuple[AttemptFacts, str]:
+    """Return the attempt under all other deadlines, its own first, and what is not known of it."""
+    whole, due = whole_and_due
+    bounded, unknown = _bounded(job, attempt, change, life)
+    if not unknown:
+        bounded, unknown = _bounded_by_all(job, bounded, whole, due, life)
+    whole.over(bounded)
+    return bounded, unknown
+
+
+def _bounded_by_all(
+    job: JobFacts, attempt: AttemptFacts, whole: WholeDeadline, due: Instant | None, life: _Life
+) -> tuple[AttemptFacts, str]:
+    """Return the attempt under the other deadline of the whole job, and what is not known of it."""
+    if ended_by_it(job, attempt) and whole.is_longer:
+        life.differs(f"attempt {attempt.number} would have gone on beyond the job's deadline")
+        return attempt, f"how attempt {attempt.number} would have gone on"
+    ended = attempt.ended_at or job.last_at
+    if due is None or ended is None or ended <= due:
+        return attempt, ""
+    seconds = int((due - attempt.started_at).total_seconds())
+    return _cut(attempt, seconds, DEADLINE, life), ""
 
 
 def _passes(since: Instant, until: Instant | None, seconds: int) -> bool:

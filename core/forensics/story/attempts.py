@@ -222,6 +222,9 @@ class _Facts:
                 self._job,
                 retries_itself=False,
                 active_deadline_seconds=event.spec.active_deadline_seconds or None,
+                options=replace(
+                    NOTHING_ASKED, job_deadline_seconds=event.spec.job_deadline_seconds or None
+                ),
             )
         elif isinstance(event, trainjob.TrainAttemptStarted):
             self._attempts.append(

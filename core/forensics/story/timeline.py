@@ -97,6 +97,8 @@ def _shared(event: shared.SharedEvent) -> str:  # noqa: C901, PLR0911, PLR0912 o
         case shared.ControlTaken():
             since = rfc3339(event.recorded_since)
             return f"the job is controlled here from here on; it was only recorded since {since}"
+        case shared.AnnotationsRejected():
+            return _short("; ".join(event.problems))
         case shared.LedgerBehindFound():
             signs = "; ".join(event.signs)
             return f"the job is held, for the ledger is older than the cluster: {signs}"
@@ -194,8 +196,6 @@ def _life(event: LifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
             return f"retry granted: {event.rule}{_evidence(event)}"
         case rayjob.RetryRefused():
             return f"retry refused: {event.rule}{_evidence(event)}"
-        case rayjob.AnnotationsRejected():
-            return _short("; ".join(event.problems))
         case rayjob.AttemptCleared():
             return f"nothing of attempt {event.attempt} is left"
         case rayjob.SuspensionStarted():

@@ -20,6 +20,8 @@ class DecisionKind(StrEnum):
     """The next attempt may begin."""
     ACTIVE_DEADLINE = "active_deadline"
     """spec.activeDeadlineSeconds of this attempt has passed."""
+    JOB_DEADLINE = "job_deadline"
+    """The deadline of the whole job, over all its attempts, has passed."""
     PRE_RUNNING_DEADLINE = "pre_running_deadline"
     """spec.preRunningDeadlineSeconds of this attempt has passed."""
     TRANSITION_GRACE = "transition_grace"
@@ -41,12 +43,13 @@ class DecisionKind(StrEnum):
 LOOK_FIRST = frozenset(
     {
         DecisionKind.ACTIVE_DEADLINE,
+        DecisionKind.JOB_DEADLINE,
         DecisionKind.TRANSITION_GRACE,
         DecisionKind.SUBMITTER_FINISHED,
         DecisionKind.STATUS_CHECK,
     }
 )
-"""Kinds that end an attempt: the Ray job is asked once more before they are judged.
+"""Kinds that end an attempt or a job: the Ray job is asked once more before they are judged.
 
 After a pause of the controller the world has moved on; a job that succeeded before its deadline
 has succeeded.

@@ -65,6 +65,11 @@ class RetryOptions:
     """The next attempt begins only when no Pod of the last is left."""
     label_attempts: bool = False
     """What is created carries the number of the attempt as a label, Pods included."""
+    job_deadline_seconds: int | None = None
+    """Deadline of the whole job, over all its attempts; None: there is none."""
+    deadline_unclear: bool = False
+    """There is such a deadline that cannot be understood: no retry is granted that it might forbid.
+    """
 
     def speaks_of(self, exit_code: int | None) -> bool:
         """Return whether a rule names this very exit code of the application."""

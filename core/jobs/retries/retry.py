@@ -20,6 +20,9 @@ from jobledger.core.jobs.retries.options import NOTHING_ASKED, Answer, Growth, R
 UNCLEAR = "the retry policy cannot be understood, so nothing is retried"
 """Rule by which a retry is refused that a policy which nobody can read might forbid."""
 
+UNCLEAR_DEADLINE = "the deadline over all attempts cannot be understood, so nothing is retried"
+"""The same of a deadline which nobody can read."""
+
 NEVER_RETRIED = frozenset({"DeadlineExceeded", "JobStatusCheckTimeoutExceeded"})
 """Reasons that end the job whatever its backoffLimit. The pre-running deadline is not among them.
 """
@@ -97,6 +100,8 @@ def judge(
         granted, rule = _by_count(failed, backoff_limit)
         if granted and options.unclear:
             granted, rule = False, UNCLEAR
+        elif granted and options.deadline_unclear:
+            granted, rule = False, UNCLEAR_DEADLINE
         if answer is Answer.UNCOUNTED:
             rule = f"{uncounted} uncounted retries are used up, and {rule}"
     return Verdict(

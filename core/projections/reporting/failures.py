@@ -113,8 +113,12 @@ def _ended(
     ran: Collection[int],
     attempt: int,
 ) -> tuple[FailureFact, ...]:
-    """Return the failures after the job ended with one: the last, or one of its own."""
-    if not failures or failures[-1].attempt != attempt:
+    """Return the failures after the job ended with one: the last, or one of its own.
+
+    It has its own where a deadline over all attempts has ended the pause after the last.
+    """
+    last = failures[-1] if failures else None
+    if last is None or last.attempt != attempt or (last.retried and last.reason != event.reason):
         failures = _added(failures, event, event.reason, ran, attempt)
     return _last_changed(failures, attempt, final=True)
 

@@ -17,11 +17,14 @@ from jobledger.core.rayjob.rules.attempt_end import (
     complete,
     deadline_message,
     fail,
+    job_deadline_message,
+    overtaken,
     pre_running_deadline_message,
     status_check_message,
     submitter_timeout_message,
 )
-from jobledger.core.rayjob.state import RayJobState, submitter_of
+from jobledger.core.rayjob.rules.desired_decisions import ACTIVE
+from jobledger.core.rayjob.state import RayJobState, standing, submitter_of
 from jobledger.core.values.instants import Instant
 
 Consequence: TypeAlias = Callable[[RayJobState, PendingDecision, Instant], tuple[RayJobEvent, ...]]
@@ -54,6 +57,8 @@ def _consequence(kind: DecisionKind) -> Consequence:
     match kind:
         case DecisionKind.ACTIVE_DEADLINE:
             return _active_deadline
+        case DecisionKind.JOB_DEADLINE:
+            return _job_deadline
         case DecisionKind.PRE_RUNNING_DEADLINE:
             return _pre_running_deadline
         case DecisionKind.TRANSITION_GRACE:
@@ -91,6 +96,16 @@ def _active_deadline(
     seconds = state.manifest.spec.active_deadline_seconds or 0
     message = deadline_message(state.attempt.started_at, seconds)
     return fail(state, at, DEADLINE_EXCEEDED, message)
+
+
+def _job_deadline(
+    state: RayJobState, decision: PendingDecision, at: Instant
+) -> tuple[RayJobEvent, ...]:
+    """Return the end of the job: of its attempt, or between two of them without another."""
+    del decision
+    if standing(state) not in ACTIVE:
+        return overtaken(state, at)
+    return fail(state, at, DEADLINE_EXCEEDED, job_deadline_message(state))
 
 
 def _pre_running_deadline(

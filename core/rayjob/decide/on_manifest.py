@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from jobledger.core.jobs.events import ControlReleased
+from jobledger.core.jobs.outcomes import rejected
 from jobledger.core.rayjob.decide.on_lost_history import is_unknown_but_ours, unknown_job
 from jobledger.core.rayjob.decide.recorded_control import control_of
 from jobledger.core.rayjob.events.lifecycle import (
-    AnnotationsRejected,
     DeletionStarted,
     JobAdopted,
     JobDeleted,
@@ -43,10 +43,10 @@ def _changes(seen: ManifestSeen, known: KnownManifest) -> tuple[RayJobEvent, ...
         return ()
     same_spec = seen.digest == known.digest
     received = _received(seen, with_document=not same_spec)
-    rejected = _rejected(seen, known.option_problems)
+    left_out = rejected(seen.at, seen.option_problems, known.option_problems)
     if seen.deleting_at is not None and known.deleting_at is None:
-        return received, *rejected, DeletionStarted(at=seen.deleting_at)
-    return received, *rejected
+        return received, *left_out, DeletionStarted(at=seen.deleting_at)
+    return received, *left_out
 
 
 def on_manifest_gone(state: RayJobState, gone: ManifestGone) -> tuple[RayJobEvent, ...]:
@@ -60,7 +60,7 @@ def _first_sight(seen: ManifestSeen) -> tuple[RayJobEvent, ...]:
     discovered = JobDiscovered(at=seen.at, identity=seen.identity)
     received = _received(seen, with_document=True)
     leaving = () if seen.deleting_at is None else (DeletionStarted(at=seen.deleting_at),)
-    leaving = *_rejected(seen, ()), *leaving
+    leaving = *rejected(seen.at, seen.option_problems), *leaving
     if seen.recorded:
         leaving = *leaving, ControlReleased(at=seen.at, why=seen.recorded)
     if is_unknown_but_ours(seen):
@@ -88,12 +88,6 @@ def _received(seen: ManifestSeen, *, with_document: bool) -> ManifestReceived:
         options=seen.options,
         option_problems=seen.option_problems,
     )
-
-
-def _rejected(seen: ManifestSeen, told: tuple[str, ...]) -> tuple[RayJobEvent, ...]:
-    """Return what is to be told of annotations that are left out; nothing twice."""
-    news = tuple(problem for problem in seen.option_problems if problem not in told)
-    return (AnnotationsRejected(at=seen.at, problems=news),) if news else ()
 
 
 def _known(seen: ManifestSeen, before: KnownManifest) -> KnownManifest:

@@ -29,7 +29,7 @@ from jobledger.core.rayjob.events.facts import (
     SubmitterObserved,
     SubmitterVanished,
 )
-from jobledger.core.rayjob.events.pods import AnnotationsRejected, FailureNoticed, PodsObserved
+from jobledger.core.rayjob.events.pods import FailureNoticed, PodsObserved
 from jobledger.core.rayjob.events.recorded import OthersStatusObserved, TransitionsMissed
 from jobledger.core.rayjob.observations.observations import JobIdentity, Problem, SeenStatus
 from jobledger.core.rayjob.phases import JobStatus
@@ -38,7 +38,6 @@ from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 __all__ = [
-    "AnnotationsRejected",
     "ClusterObserved",
     "ClusterVanished",
     "EntrypointMissed",
@@ -382,7 +381,6 @@ LifeEvent: TypeAlias = (
     | ClusterKept
     | ClusterCovered
     | FailureNoticed
-    | AnnotationsRejected
     | OthersStatusObserved
     | TransitionsMissed
 )

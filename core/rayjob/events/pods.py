@@ -1,4 +1,4 @@
-"""What can have been found out about a RayJob's Pods, its failures and what it asks for.
+"""What can have been found out about a RayJob's Pods and its failures.
 
 The other events, and what holds for all: `core.rayjob.events.lifecycle`.
 """
@@ -42,12 +42,3 @@ class FailureNoticed:
     job_status: JobStatus
     failure: FailureClass = FailureClass.OTHER
     """Class of the failure, as far as it is known without the Pods."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotationsRejected:
-    """Annotations of ours could not be understood, and are left out; the job goes on without."""
-
-    at: Instant
-    problems: tuple[str, ...]
-    """One per annotation."""

@@ -11,6 +11,7 @@ from jobledger.core.jobs.observations import remember_occasion
 from jobledger.core.jobs.open_work import tried_at_once
 from jobledger.core.rayjob.deletion import with_what_is_due
 from jobledger.core.rayjob.events import lifecycle as events
+from jobledger.core.rayjob.evolve.adoption import adopted
 from jobledger.core.rayjob.evolve.decisions import (
     decision_cancelled,
     decision_fired,
@@ -31,20 +32,17 @@ from jobledger.core.rayjob.evolve.recorded import (
     ledger_behind_found,
     others_status_observed,
 )
-from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.observations.ray_job import Entrypoint
-from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
-from jobledger.core.rayjob.spec.spec import SubmissionMode
+from jobledger.core.rayjob.phases import JobStatus, Phase
 from jobledger.core.rayjob.state import (
     Attempt,
     KnownCluster,
     KnownManifest,
     RayJobState,
+    selected,
     spec_in_force,
 )
 from jobledger.core.values.instants import Instant
-
-_ACTIVE = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
 
 
 def evolve(state: RayJobState, event: events.RayJobEvent) -> RayJobState:
@@ -86,6 +84,8 @@ def _evolve_shared(state: RayJobState, event: shared.SharedEvent) -> RayJobState
             return control_released(state, event)
         case shared.ControlTaken() | shared.RecoveredFromCluster():
             return control_taken(state, event.at)
+        case shared.AnnotationsRejected():
+            return state
         case shared.LedgerBehindFound():
             return ledger_behind_found(state, event)
         case _:
@@ -97,8 +97,8 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
         case events.JobDiscovered():
             return state._replace(identity=event.identity)
         case events.JobAdopted():
-            adopted = _adopted(state, event.status, event.at)
-            return others_status_observed(adopted, event.status)
+            found = adopted(state, event.status, event.at)
+            return others_status_observed(found, event.status)
         case events.ManifestReceived():
             return _manifest_received(state, event)
         case events.ManifestRejected():
@@ -120,7 +120,7 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
         case events.AttemptCleared():
             return _cleared(state, Phase.NEW)
         case events.SuspensionStarted():
-            return state._replace(phase=Phase.SUSPENDING, refused=(), suspension_postponed=False)
+            return _suspending(state)
         case events.JobSuspended():
             return _suspended(state, event)
         case events.JobResumed():
@@ -128,7 +128,7 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
         case events.JobCompleted():
             return _completed(state, event)
         case events.JobFailed():
-            return state._replace(phase=Phase.FAILED, paused=None, ended_at=event.at, refused=())
+            return _job_failed(state, event)
         case events.JobDeleted():
             return state._replace(deleted_at=event.at)
         case events.SuspensionPostponed():
@@ -141,7 +141,7 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
             return others_status_observed(state, event.status)
         case events.TransitionsMissed():
             return _cleared(state, Phase.NEW)._replace(failed=event.failed)
-        case events.RetryRefused() | events.DeletionStarted() | events.AnnotationsRejected():
+        case events.RetryRefused() | events.DeletionStarted():
             return state
         case _:
             assert_never(event)
@@ -194,6 +194,20 @@ def _retrying(state: RayJobState, event: events.RetryGranted) -> RayJobState:
         uncounted=event.uncounted,
         refused=(),
     )
+
+
+def _suspending(state: RayJobState) -> RayJobState:
+    return state._replace(
+        phase=Phase.SUSPENDING, refused=(), suspension_postponed=False, deadline_from=None
+    )
+
+
+def _job_failed(state: RayJobState, event: events.JobFailed) -> RayJobState:
+    """Return the state of a failed job; between two attempts it has a reason of its own."""
+    failed = state._replace(phase=Phase.FAILED, paused=None, ended_at=event.at, refused=())
+    if event.inferred:
+        return failed
+    return failed._replace(reason=event.reason, message=event.message)
 
 
 def _completed(state: RayJobState, event: events.JobCompleted) -> RayJobState:
@@ -256,7 +270,7 @@ def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJob
             job_id=event.job_id,
             generation=event.generation,
             started_at=event.at,
-            selected=event.cluster_name == _selected(state) != "",
+            selected=event.cluster_name == selected(state) != "",
             mode=state.manifest.spec.submission_mode if state.manifest is not None else None,
         ),
         cluster=shared,
@@ -270,6 +284,7 @@ def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJob
         reason="",
         message="",
         started_at=event.at,
+        deadline_from=state.deadline_from or event.at,
     )
 
 
@@ -302,91 +317,10 @@ def _suspended(state: RayJobState, event: events.JobSuspended) -> RayJobState:
     What another controller wrote of it is not known, so nothing is said in its place.
     """
     began = state.started_at if event.inferred or state.started_at is not None else event.at
-    return _cleared(state, Phase.SUSPENDED)._replace(started_at=began)
+    return _cleared(state, Phase.SUSPENDED)._replace(started_at=began, deadline_from=None)
 
 
 def _shared(state: RayJobState) -> KnownCluster | None:
     """Return the RayCluster that outlives attempts: the one that the job selects now."""
     known = state.cluster
-    return known if known is not None and known.name == _selected(state) else None
-
-
-def _selected(state: RayJobState) -> str:
-    """Return the name of the RayCluster that the manifest selects; empty if it selects none."""
-    return state.manifest.spec.cluster_selector if state.manifest is not None else ""
-
-
-def _adopted(state: RayJobState, status: SeenStatus, at: Instant) -> RayJobState:
-    phase = _adopted_phase(state, status)
-    paused = Phase.INITIALIZING if _has_names(state, status) else Phase.NEW
-    number = status.failed + (phase not in {Phase.FAILED, Phase.RETRYING})
-    attempt, cluster, started_at = None, None, status.started_at
-    if started_at is None and phase in FINAL and status.cluster_name:
-        started_at = status.ended_at or at  # its RayCluster is its own all the same
-    if started_at is not None and phase is not Phase.NEW:
-        attempt = Attempt(
-            number=max(number, 1),
-            cluster_name=status.cluster_name,
-            job_id=status.job_id,
-            generation=0,
-            started_at=started_at,
-            selected=status.cluster_name == _selected(state) != "",
-            mode=state.manifest.spec.submission_mode if state.manifest is not None else None,
-            address=status.address,
-            submitted=status.job_status != "",
-            retry_at=started_at if phase is Phase.RETRYING else None,
-            cleared=phase is Phase.SUSPENDED,
-        )
-        cluster = KnownCluster(name=status.cluster_name) if status.cluster_name else None
-    if attempt is None and phase not in FINAL:
-        phase, paused = Phase.NEW, Phase.NEW
-    ray = {item.value: item for item in JobStatus}
-    return state._replace(
-        phase=phase,
-        paused=paused if phase is Phase.VALIDATION_FAILED else None,
-        attempt=attempt,
-        cluster=cluster,
-        entrypoint=Entrypoint(status=ray.get(status.job_status, JobStatus.NEW)),
-        reason=status.reason,
-        message=status.message,
-        started_at=status.started_at,
-        ended_at=status.ended_at or (at if phase in FINAL else None),
-        succeeded=status.succeeded,
-        failed=status.failed,
-    )
-
-
-def _adopted_phase(state: RayJobState, status: SeenStatus) -> Phase:
-    """Return the phase to go on from: the one that is shown, if the rest of the status allows it.
-
-    A job that shows Running and no address of its head would never be asked about; without names
-    nothing of it could be found.
-    """
-    if (end := end_beneath(status)) is not None:
-        return end
-    phase = {phase.value: phase for phase in Phase}.get(status.phase, Phase.NEW)
-    if phase in _ACTIVE and not _has_names(state, status):
-        return Phase.NEW
-    unnamed = phase is Phase.RUNNING and not status.job_id
-    if phase in _ACTIVE and (unnamed or not status.address):
-        return Phase.INITIALIZING
-    return phase
-
-
-def end_beneath(status: SeenStatus) -> Phase | None:
-    """Return how a job had ended whose end KubeRay has written over with ValidationFailed.
-
-    It validates in every phase. It sets endTime at the end only, and never takes it back.
-    """
-    if status.phase != Phase.VALIDATION_FAILED.value or status.ended_at is None:
-        return None
-    succeeded = status.job_status == JobStatus.SUCCEEDED.value and status.failed == 0
-    stopped = status.job_status == JobStatus.STOPPED.value
-    return Phase.COMPLETE if status.succeeded or succeeded or stopped else Phase.FAILED
-
-
-def _has_names(state: RayJobState, status: SeenStatus) -> bool:
-    """Return whether a status names all that an attempt needs a name for."""
-    spec = state.manifest.spec if state.manifest is not None else None
-    by_user = spec is not None and spec.submission_mode is SubmissionMode.INTERACTIVE
-    return status.cluster_name != "" and (status.job_id != "" or by_user)
+    return known if known is not None and known.name == selected(state) else None

@@ -8,7 +8,16 @@ Source: KubeRay's rayjob_controller.go and rayjob_types.go (JobFailedReason).
 from datetime import timedelta
 
 from jobledger.core.jobs.retries.failures import FailureClass
-from jobledger.core.jobs.retries.retry import NEVER_RETRIED, UNCLEAR, Blame, delay, judge
+from jobledger.core.jobs.retries.job_deadline import passed_message
+from jobledger.core.jobs.retries.retry import (
+    NEVER_RETRIED,
+    UNCLEAR,
+    UNCLEAR_DEADLINE,
+    Blame,
+    delay,
+    judge,
+)
+from jobledger.core.rayjob.ending import job_deadline
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptFailed,
     FailureNoticed,
@@ -100,15 +109,14 @@ def fail(  # noqa: PLR0913  # what is optional is named
 
     Where a retry policy needs evidence, the verdict waits for a look at the Pods. `failure` is the
     class where more is known of it than the reason says, `since` when it failed, where the caller
-    knows. Whatever fails after the active deadline has exceeded it, and is not retried.
+    knows. Whatever fails after a deadline, the attempt's or the job's, has exceeded it, and is not
+    retried.
     """
     assert state.attempt is not None, "only a job with an attempt can fail"
     assert state.manifest is not None, "an attempt has a manifest"
-    seconds = state.manifest.spec.active_deadline_seconds
-    if reason != DEADLINE_EXCEEDED and _is_past_deadline(state, since or _failed_at(state, at)):
-        reason = DEADLINE_EXCEEDED
-        message = deadline_message(state.attempt.started_at, seconds or 0)
-        failure = None
+    passed = passed_deadline(state, since or _failed_at(state, at))
+    if reason != DEADLINE_EXCEEDED and passed:
+        reason, message, failure = DEADLINE_EXCEEDED, passed, None
     failing = Failing(
         reason=reason,
         message=message,
@@ -130,12 +138,39 @@ def fail(  # noqa: PLR0913  # what is optional is named
     )
 
 
-def _is_past_deadline(state: RayJobState, instant: Instant | None) -> bool:
-    """Return whether the attempt's active deadline was over by then; None: at no known instant."""
+def passed_deadline(state: RayJobState, instant: Instant | None) -> str:
+    """Return what is said of the deadline that was over by then; empty: none was, or it is unknown.
+
+    That is the attempt's own or the one over all attempts.
+    """
     if state.attempt is None or state.manifest is None or instant is None:
-        return False
-    seconds = state.manifest.spec.active_deadline_seconds
-    return seconds is not None and instant > state.attempt.started_at + timedelta(seconds=seconds)
+        return ""
+    seconds, began = state.manifest.spec.active_deadline_seconds, state.attempt.started_at
+    if seconds is not None and instant > began + timedelta(seconds=seconds):
+        return deadline_message(began, seconds)
+    due = job_deadline(state)
+    return job_deadline_message(state) if due is not None and instant > due else ""
+
+
+def job_deadline_message(state: RayJobState) -> str:
+    """Return what is said of a deadline over all attempts that has passed."""
+    options = state.manifest.options if state.manifest is not None else None
+    seconds = options.job_deadline_seconds if options is not None else None
+    assert state.deadline_from is not None, "a deadline counts from an attempt"
+    return passed_message("RayJob", state.deadline_from, seconds or 0)
+
+
+def overtaken(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+    """Return the end of a job between two attempts, whose deadline over all of them has passed."""
+    assert state.attempt is not None, "only a job with an attempt has such a deadline"
+    return (
+        JobFailed(
+            at=at,
+            attempt=state.attempt.number,
+            reason=DEADLINE_EXCEEDED,
+            message=job_deadline_message(state),
+        ),
+    )
 
 
 def _failed_at(state: RayJobState, at: Instant) -> Instant | None:
@@ -183,8 +218,8 @@ def _judged(state: RayJobState, failing: Failing, at: Instant) -> tuple[RayJobEv
     )
     number, reason = attempt.number, failing.reason
     message = failing.message
-    if verdict.rule == UNCLEAR:
-        message = f"{message} (not retried: {UNCLEAR})".strip()
+    if verdict.rule in (UNCLEAR, UNCLEAR_DEADLINE):
+        message = f"{message} (not retried: {verdict.rule})".strip()
     failed = AttemptFailed(
         at=at,
         attempt=number,

@@ -5,7 +5,9 @@ from datetime import timedelta
 
 from jobledger.core.jobs.pending.decisions import DecisionKind, WantedDecision
 from jobledger.core.jobs.pending.pacing import wanted_tries
+from jobledger.core.jobs.retries.job_deadline import cause as deadline_cause
 from jobledger.core.rayjob.deletion import wanted_deletions
+from jobledger.core.rayjob.ending import job_deadline
 from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.rules.desired_effects import called_for
 from jobledger.core.rayjob.state import (
@@ -41,6 +43,7 @@ def wanted_decisions(state: RayJobState) -> tuple[WantedDecision, ...]:
         wanted += _evidence(manifest, state.attempt.failing)
     elif state.attempt is not None:
         wanted += _deadlines(state, manifest, state.attempt)
+        wanted += _job_deadline(state, manifest)
         wanted += _time_outs(state, manifest)
         wanted += _retry(state, state.attempt)
     wanted += wanted_deletions(state, manifest)
@@ -60,6 +63,19 @@ def _deadlines(
         due_at = attempt.started_at + timedelta(seconds=spec.pre_running_deadline_seconds)
         cause = f"preRunningDeadlineSeconds {spec.pre_running_deadline_seconds} of this attempt"
         yield WantedDecision(kind=DecisionKind.PRE_RUNNING_DEADLINE, due_at=due_at, cause=cause)
+
+
+def _job_deadline(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedDecision]:
+    """Yield the deadline over all attempts, which bounds the pauses between them as well.
+
+    A Ray job that has ended is concluded first: it may have succeeded in time.
+    """
+    phase, due = standing(state), job_deadline(state)
+    concluding = phase is Phase.RUNNING and state.entrypoint.has_ended
+    if due is None or concluding or phase not in ACTIVE | {Phase.NEW, Phase.RETRYING}:
+        return
+    why = deadline_cause(manifest.options.job_deadline_seconds or 0)
+    yield WantedDecision(kind=DecisionKind.JOB_DEADLINE, due_at=due, cause=why)
 
 
 def _time_outs(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedDecision]:

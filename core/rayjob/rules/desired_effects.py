@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from jobledger.core.jobs.pending.effects import EffectKind, WantedEffect
 from jobledger.core.jobs.pending.pacing import waiting_keys
 from jobledger.core.rayjob.deletion import due_policy, is_achieved
+from jobledger.core.rayjob.ending import gives_up
 from jobledger.core.rayjob.manifests.gang_scheduling import VOLCANO, pod_group_name
 from jobledger.core.rayjob.names import head_service_name, submitter_name
 from jobledger.core.rayjob.phases import Phase
@@ -159,11 +160,13 @@ def _building_again(state: RayJobState) -> Iterator[WantedEffect]:
 def _afterwards(state: RayJobState) -> Iterator[WantedEffect]:
     """Yield what goes after the end of the job, by what is due."""
     identity, cluster, policy = state.identity, state.cluster, due_policy(state)
+    if gives_up(state):
+        yield from _cleaning(state)
     if policy is DeletionPolicy.SELF and identity is not None and not state.job_delete_asked:
         yield WantedEffect(kind=EffectKind.DELETE_JOB, name=identity.name, uid=identity.uid)
-    if policy is DeletionPolicy.CLUSTER:
+    if policy is DeletionPolicy.CLUSTER and not gives_up(state):
         yield from _cluster_deletion(state)
-    going = is_achieved(state, DeletionPolicy.WORKERS)
+    going = is_achieved(state, DeletionPolicy.WORKERS) or gives_up(state)
     if policy is DeletionPolicy.WORKERS and cluster is not None and not going:
         yield WantedEffect(kind=EffectKind.SUSPEND_WORKERS, name=cluster.name, uid=cluster.uid)
 

@@ -1,16 +1,23 @@
 """What a RayJob asks for about its retries, by annotations under our prefix.
 
 Each annotation stands for itself: one that cannot be understood is left out, as if it were not
-there, and named; it never makes the job invalid. A policy that cannot be understood might forbid
-any retry, so there is none.
+there, and named; it never makes the job invalid. A policy, or a deadline over all attempts, that
+cannot be understood might forbid any retry, so there is none.
 """
 
+import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.job_deadline import (
+    JOB_DEADLINE,
+    SHOWN_MAX,
+    WANTED,
+    deadline_seconds,
+)
 from jobledger.core.jobs.retries.options import (
     NOTHING_ASKED,
     Answer,
@@ -30,10 +37,13 @@ SECONDS_MAX = 7 * 24 * 60 * 60
 UNCOUNTED_MAX = 1000
 """Most retries without counting that can be asked for."""
 
-SHOWN_MAX = 80
-"""So much of an annotation is repeated when it is named."""
-
 _POLICY = "retry-policy"
+_FATAL = frozenset({_POLICY, JOB_DEADLINE})
+"""Annotations that limit what is retried: with a slip in one of them nothing is."""
+
+_DEADLINE = "deadline"
+_ALIKE = 0.75
+"""So much alike are names of which one is a slip of the pen; 1 is the same."""
 
 UNKNOWN_MAX = 8
 """So many annotations that are not known are named one by one."""
@@ -65,22 +75,29 @@ def read_retry_options(job: Manifest) -> ReadOptions:
         try:
             options = read(options, annotations[key].strip())
         except _Wrong as wrong:
-            options = replace(options, unclear=options.unclear or name == _POLICY)
-            problems.append(_problem(key, annotations[key], str(wrong), fatal=name == _POLICY))
+            options = _unclear(options, name)
+            problems.append(_problem(key, annotations[key], str(wrong), fatal=name in _FATAL))
     unknown = _unknown(annotations)
     problems += list(unknown.values())[:UNKNOWN_MAX]
     if len(unknown) > UNKNOWN_MAX:
-        more = (
-            f"{len(unknown) - UNKNOWN_MAX} more annotations under {OUR_PREFIX}retry are not known"
-        )
+        more = f"{len(unknown) - UNKNOWN_MAX} more annotations under {OUR_PREFIX} are not known"
         problems.append(more)
-    if any(_looks_like_a_policy(annotations[key]) for key in unknown):
-        options = replace(options, unclear=True)
+    for key in unknown:
+        options = _unclear(options, _meant_limit(key, annotations[key]))
     if options.rules and (why := _never_retries(job)):
         key = f"{OUR_PREFIX}{_POLICY}"
         problems.append(_problem(key, annotations[key], why))
         options = replace(options, rules=())
     return ReadOptions(options, tuple(problems))
+
+
+def _unclear(options: RetryOptions, name: str) -> RetryOptions:
+    """Return the options where what an annotation limits is not known."""
+    return replace(
+        options,
+        unclear=options.unclear or name == _POLICY,
+        deadline_unclear=options.deadline_unclear or name == JOB_DEADLINE,
+    )
 
 
 def _problem(key: str, value: str, why: str, *, fatal: bool = False) -> str:
@@ -92,15 +109,26 @@ def _unknown(annotations: Mapping[str, str]) -> dict[str, str]:
     """Return complaints about annotations that look as if meant for here: a slip of the pen."""
     why = f"there is no such annotation; known are {', '.join(sorted(_READERS))}"
     return {
-        key: _problem(key, value, why, fatal=_looks_like_a_policy(value))
+        key: _problem(key, value, why, fatal=_meant_limit(key, value) != "")
         for key, value in sorted(annotations.items())
-        if key.startswith(f"{OUR_PREFIX}retry") and key.removeprefix(OUR_PREFIX) not in _READERS
+        if key.startswith(OUR_PREFIX)
+        and (name := key.removeprefix(OUR_PREFIX)) not in _READERS
+        and (name.startswith("retry") or _is_slip_of(name, _READERS))
     }
 
 
-def _looks_like_a_policy(value: str) -> bool:
-    """Return whether an annotation of a name that is not known was meant to be the policy."""
-    return "=" in value
+def _is_slip_of(name: str, known: Collection[str]) -> bool:
+    """Return whether a name is so much like one of these that it was meant."""
+    if JOB_DEADLINE in known and _DEADLINE in name.lower():
+        return True
+    return bool(difflib.get_close_matches(name.lower(), known, n=1, cutoff=_ALIKE))
+
+
+def _meant_limit(key: str, value: str) -> str:
+    """Return what one of a name that is not known was meant to be: the policy, or the deadline."""
+    if "=" in value:
+        return _POLICY
+    return JOB_DEADLINE if _is_slip_of(key.removeprefix(OUR_PREFIX), (JOB_DEADLINE,)) else ""
 
 
 def _never_retries(job: Manifest) -> str:
@@ -196,6 +224,13 @@ def _label_attempts(options: RetryOptions, value: str) -> RetryOptions:
     return replace(options, label_attempts=_yes(value))
 
 
+def _job_deadline(options: RetryOptions, value: str) -> RetryOptions:
+    seconds = deadline_seconds(value)
+    if seconds is None:
+        raise _Wrong(f"write {WANTED}")
+    return replace(options, job_deadline_seconds=seconds)
+
+
 _READERS: Mapping[str, Callable[[RetryOptions, str], RetryOptions]] = {
     _POLICY: _policy,
     "retry-uncounted-max": _uncounted,
@@ -205,5 +240,6 @@ _READERS: Mapping[str, Callable[[RetryOptions, str], RetryOptions]] = {
     "retry-jitter-percent": _jitter,
     "retry-after-pods-gone": _wait_for_pods,
     "label-attempts": _label_attempts,
+    JOB_DEADLINE: _job_deadline,
 }
 """Name of the annotation behind the prefix -> how it is read."""

@@ -15,6 +15,7 @@ from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.status.held_job_events import holding_told
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent as KubernetesEvent  # noqa: PLC0414 asked for here
+from jobledger.core.jobs.status.left_out_events import left_out_told
 from jobledger.core.rayjob.events import lifecycle as facts
 from jobledger.core.rayjob.observations.observations import JobIdentity
 from jobledger.core.rayjob.observations.pods import PodLook
@@ -85,7 +86,7 @@ def kubernetes_events(
     return () if told is None else (_cut(told),)
 
 
-def _told(  # noqa: PLR0911 one case per sort of event
+def _told(  # noqa: C901, PLR0911 one case per sort of event
     identity: JobIdentity, event: facts.RayJobEvent
 ) -> KubernetesEvent | None:
     match event:
@@ -93,8 +94,10 @@ def _told(  # noqa: PLR0911 one case per sort of event
             return _effect(identity, event)
         case facts.ManifestRejected():
             return _rejection(identity, event)
-        case facts.AnnotationsRejected() | facts.PodsObserved():
-            return _remark(identity, event)
+        case shared.AnnotationsRejected():
+            return left_out_told(identity, event)
+        case facts.PodsObserved():
+            return _remark(event)
         case facts.RetryGranted() | facts.RetryRefused():
             return _verdict(event)
         case facts.ClusterVanished() | facts.StrayClusterFound() | facts.StatusCheckFailed():
@@ -201,16 +204,8 @@ def _verdict(event: facts.RetryGranted | facts.RetryRefused) -> KubernetesEvent:
     return KubernetesEvent("Warning", "AttemptFailed", "Retry", f"{failed}: retrying{later}")
 
 
-def _remark(
-    identity: JobIdentity, event: facts.AnnotationsRejected | facts.PodsObserved
-) -> KubernetesEvent | None:
-    """Return how it is told that annotations are left out, or that Pods hold up the next attempt.
-
-    Evidence is told with the verdict.
-    """
-    if isinstance(event, facts.AnnotationsRejected):
-        note = f"{identity.namespace}/{identity.name}: {'; '.join(event.problems)}"
-        return KubernetesEvent("Warning", "InvalidAnnotation", "Validate", note)
+def _remark(event: facts.PodsObserved) -> KubernetesEvent | None:
+    """Return how it is told that Pods hold up the next attempt; evidence goes with the verdict."""
     if event.purpose is not PodLook.CLEARING or not (event.total or event.trouble):
         return None
     if event.trouble:

@@ -8,7 +8,7 @@ Source: KubeRay's rayjob_types.go, RayJobStatus; empty fields are left out, as G
 """
 
 from jobledger.core.rayjob.phases import FINAL, Phase
-from jobledger.core.rayjob.state import RayJobState, pending_retry
+from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.documents import Json, Manifest
 from jobledger.core.values.instants import Instant, rfc3339
 
@@ -53,6 +53,15 @@ def _message(state: RayJobState) -> str:
         return message
     waits = f"retrying not before {rfc3339(due_at)}"
     return f"{message} ({waits})" if message else waits
+
+
+def pending_retry(state: RayJobState) -> Instant | None:
+    """Return when the next attempt may begin, where the retry was granted with a pause.
+
+    What was granted counts: an edit of the annotations changes nothing of a pause that goes on.
+    """
+    attempt = state.attempt
+    return attempt.retry_at if attempt is not None and attempt.retry_paused else None
 
 
 def _attempt(state: RayJobState) -> dict[str, Json]:

@@ -1,6 +1,7 @@
 """What a look at the TrainJob, its runtime, its JobSet or another object of it brings."""
 
 from jobledger.core.jobs.events import ControlReleased
+from jobledger.core.jobs.outcomes import rejected
 from jobledger.core.trainjob.conditions import merged
 from jobledger.core.trainjob.decide.on_lost_history import is_unknown_but_ours, unknown_job
 from jobledger.core.trainjob.decide.recorded_control import control_of
@@ -79,19 +80,22 @@ def _changes(seen: TrainJobSeen, known: KnownTrainJob) -> News:
         spec=seen.spec,
         policy=seen.policy,
         deleting_at=seen.deleting_at,
+        option_problems=seen.option_problems,
     )
     if now == known:
         return ()
     received = _received(seen, with_document=seen.digest != known.digest)
+    left_out = rejected(seen.at, seen.option_problems, known.option_problems)
     if seen.deleting_at is not None and known.deleting_at is None:
-        return received, TrainJobDeletionStarted(at=seen.deleting_at)
-    return (received,)
+        return received, *left_out, TrainJobDeletionStarted(at=seen.deleting_at)
+    return received, *left_out
 
 
 def _first_sight(seen: TrainJobSeen) -> News:
     news: list[TrainJobEvent] = [
         TrainJobDiscovered(at=seen.at, identity=seen.identity),
         _received(seen, with_document=True),
+        *rejected(seen.at, seen.option_problems),
     ]
     if seen.recorded:
         news.append(ControlReleased(at=seen.at, why=seen.recorded))
@@ -114,6 +118,7 @@ def _received(seen: TrainJobSeen, *, with_document: bool) -> TrainJobReceived:
         policy=seen.policy,
         deleting_at=seen.deleting_at,
         document=seen.document if with_document else {},
+        option_problems=seen.option_problems,
     )
 
 

@@ -11,6 +11,7 @@ from jobledger.core.jobs.observations import (
 from jobledger.core.jobs.outcomes import confirmation_of, gap_of, outcome_of, publication_of
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome
+from jobledger.core.jobs.retries.job_deadline import passed_message
 from jobledger.core.trainjob.building.outcomes import ApplyOutcome, read_outcome
 from jobledger.core.trainjob.events import (
     JobsBuildFailed,
@@ -92,15 +93,24 @@ def on_decision_due(state: TrainJobState, due: DecisionDue) -> News:
         subject=decision.subject,
     )
     if decision.kind is DecisionKind.ACTIVE_DEADLINE:
-        return fired, *_deadline(state, due.at)
+        return fired, *_deadline(state, due.at, DEADLINE_MESSAGE)
+    if decision.kind is DecisionKind.JOB_DEADLINE:
+        return fired, *_deadline(state, due.at, _over_all_attempts(state))
     return (fired,)
 
 
-def _deadline(state: TrainJobState, at: Instant) -> News:
+def _over_all_attempts(state: TrainJobState) -> str:
+    """Return what is said of a deadline over all attempts that has passed."""
+    assert state.deadline_from is not None, "it counts from an attempt"
+    seconds = state.manifest.spec.job_deadline_seconds if state.manifest is not None else 0
+    return passed_message("TrainJob", state.deadline_from, seconds)
+
+
+def _deadline(state: TrainJobState, at: Instant, message: str) -> News:
     """Return the failure; that it still holds need not be asked: else it had been cancelled."""
     news: list[TrainJobEvent] = []
     attempt = state.attempt
-    reason, message = DEADLINE_EXCEEDED, DEADLINE_MESSAGE
+    reason = DEADLINE_EXCEEDED
     if attempt is not None and not attempt.is_over:
         ended = TrainAttemptEnded(
             at=at, attempt=attempt.number, outcome="failed", reason=reason, message=message

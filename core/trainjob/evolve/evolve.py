@@ -67,6 +67,8 @@ def _evolve_shared(state: TrainJobState, event: shared.SharedEvent) -> TrainJobS
             return control_released(state, event)
         case shared.ControlTaken() | shared.RecoveredFromCluster():
             return control_taken(state)
+        case shared.AnnotationsRejected():
+            return state
         case shared.LedgerBehindFound():
             return ledger_behind_found(state, event)
         case _:

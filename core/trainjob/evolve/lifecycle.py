@@ -60,6 +60,7 @@ def evolve_life(state: TrainJobState, event: events.TrainLifeEvent) -> TrainJobS
         case events.TrainAttemptEnded():
             return _attempt_ended(state, event)
         case events.TrainJobSuspended():
+            state = state._replace(deadline_from=None)
             return _set(state, SUSPENDED, True, SUSPENDED_REASON, SUSPENDED_MESSAGE, event.at)  # noqa: FBT003
         case events.TrainJobResumed():
             return _set(state, SUSPENDED, False, RESUMED_REASON, RESUMED_MESSAGE, event.at)  # noqa: FBT003
@@ -116,6 +117,7 @@ def _received(state: TrainJobState, event: events.TrainJobReceived) -> TrainJobS
         spec=event.spec,
         policy=event.policy,
         deleting_at=event.deleting_at,
+        option_problems=event.option_problems,
     )
     before = state.manifest
     changed = before is None or (before.digest, before.generation) != (
@@ -229,6 +231,7 @@ def _attempt_started(state: TrainJobState, event: events.TrainAttemptStarted) ->
     return state._replace(
         attempt=attempt,
         started_at=state.started_at or event.at,
+        deadline_from=state.deadline_from or event.at,
         retries=state.retries + again,
     )
 

@@ -10,6 +10,7 @@ from datetime import timedelta
 from jobledger.core.jobs.pending.decisions import DecisionKind, WantedDecision
 from jobledger.core.jobs.pending.effects import EffectKind, RefusedEffect, WantedEffect
 from jobledger.core.jobs.pending.pacing import AT_ONCE_MAX, waiting_keys, wanted_tries
+from jobledger.core.jobs.retries.job_deadline import cause, due_at
 from jobledger.core.trainjob.phases import Phase
 from jobledger.core.trainjob.state import (
     KnownTrainJob,
@@ -72,7 +73,20 @@ def wanted_decisions(state: TrainJobState) -> tuple[WantedDecision, ...]:
     manifest = state.manifest
     if is_dormant(state) or manifest is None:
         return ()
-    return (*_tries(state, manifest), *_deadline(state, manifest))
+    deadlines = (*_deadline(state, manifest), *_job_deadline(state, manifest))
+    return (*_tries(state, manifest), *deadlines)
+
+
+def _job_deadline(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[WantedDecision]:
+    """Yield the deadline over all attempts, from the first of them."""
+    spec, start = manifest.spec, state.deadline_from
+    if is_final(state) or spec.suspend or spec.job_deadline_seconds < 1 or start is None:
+        return
+    yield WantedDecision(
+        kind=DecisionKind.JOB_DEADLINE,
+        due_at=due_at(start, spec.job_deadline_seconds),
+        cause=cause(spec.job_deadline_seconds),
+    )
 
 
 def _deadline(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[WantedDecision]:

@@ -4,10 +4,11 @@ Upstream sends exactly one kind: that its resources could not be created. The fe
 for whoever describes a job. Source: trainjob_controller.go.
 """
 
-from jobledger.core.jobs.events import LedgerBehindFound, RecoveredFromCluster
+from jobledger.core.jobs.events import AnnotationsRejected, LedgerBehindFound, RecoveredFromCluster
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.status.held_job_events import holding_told
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
+from jobledger.core.jobs.status.left_out_events import left_out_told
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.building.validation import ONLY_WHEN_SUSPENDED
 
@@ -21,7 +22,6 @@ def kubernetes_events(
     identity: JobIdentity, event: events.TrainJobEvent
 ) -> tuple[KubernetesEvent, ...]:
     """Return what users are told of `event`; mostly nothing."""
-    del identity
     if isinstance(event, events.JobsBuildFailed | events.JobsCreationFailed):
         cause = event.cause if len(event.cause) <= CAUSE_MAX else f"{event.cause[:CAUSE_MAX]} ..."
         note = f"TrainJob resources reconciliation failed: {cause}"
@@ -37,6 +37,9 @@ def kubernetes_events(
     if isinstance(event, events.TrainAttemptStarted) and event.cause != "first":
         note = f"Attempt {event.attempt} began: the JobSet was {event.cause}"
         return (KubernetesEvent("Normal", "AttemptStarted", "Start", note),)
+    if isinstance(event, AnnotationsRejected):
+        left_out = left_out_told(identity, event)
+        return (_told(left_out.action, left_out.reason, left_out.note),)
     if isinstance(event, LedgerBehindFound | RecoveredFromCluster):
         told = holding_told(event)
         return (told,) if told.type == "Normal" else (_told(told.action, told.reason, told.note),)

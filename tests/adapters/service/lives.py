@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.job_deadline import JOB_DEADLINE_ANNOTATION
 from jobledger.core.ports.cluster import KUBERNETES_EVENTS, RAYCLUSTERS
 from jobledger.core.rayjob.manifests.gang_scheduling import VOLCANO
 from jobledger.core.rayjob.spec.installation import Installation
@@ -54,6 +55,19 @@ def deadline_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorld, S
         activeDeadlineSeconds=8,
         shutdownAfterJobFinishes=True,
     )
+    stream = world.create(manifest)
+    world.run(lambda: is_over(world, stream), "the deadline to have passed")
+    return world, stream
+
+
+def job_deadline_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorld, StreamId]:
+    """Fail, and pass the deadline over all attempts in the pause before the next one."""
+    world = ServiceWorld(fuse=fuse or Fuse(), exit_codes=[1])
+    manifest = a_rayjob(submissionMode=mode, backoffLimit=3, shutdownAfterJobFinishes=True)
+    manifest["metadata"]["annotations"] = {
+        JOB_DEADLINE_ANNOTATION: "90s",
+        "jobledger.dev/retry-delay-seconds": "1h",
+    }
     stream = world.create(manifest)
     world.run(lambda: is_over(world, stream), "the deadline to have passed")
     return world, stream
@@ -152,6 +166,7 @@ LIVES: Mapping[str, Story] = {
     "retried to success": retry_story,
     "exhausted": exhausted_story,
     "past its deadline": deadline_story,
+    "past the deadline over all attempts": job_deadline_story,
     "suspended and resumed": suspension_story,
     "invalid": invalid_story,
     "deleted": deletion_story,

@@ -1,5 +1,7 @@
 """TrainJobs that cannot go, or cannot be built: what runs of them is still governed."""
 
+from typing import Any
+
 from jobledger.core.ports.cluster import CONFIGMAPS, JOBSETS, TRAINJOBS
 from jobledger.core.values.documents import child, text
 from jobledger.core.values.ids import StreamId
@@ -9,7 +11,7 @@ from tests.support.train_world import TrainWorld
 HELD = {"metadata": {"finalizers": ["example.com/keep"]}}
 
 
-def a_held_job(**spec: object) -> tuple[TrainWorld, StreamId]:
+def a_held_job(**spec: Any) -> tuple[TrainWorld, StreamId]:  # noqa: ANN401 as users write it
     """Return a job that runs, and that somebody wants to delete and another holds."""
     world = TrainWorld()
     world.jobsets.holds = True

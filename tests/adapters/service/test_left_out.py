@@ -2,10 +2,13 @@
 
 from structlog.testing import capture_logs
 
-from jobledger.core.values.documents import Manifest, child
+from jobledger.core.jobs.retries.job_deadline import JOB_DEADLINE_ANNOTATION
+from jobledger.core.ports.cluster import KUBERNETES_EVENTS
+from jobledger.core.values.documents import Manifest, child, text
 from tests.adapters.service.parts import Bench
 from tests.rules.rayjob.jobs import rayjob
 from tests.support.records import NOON
+from tests.support.train_world import TrainWorld
 
 
 def test_they_are_named_once_however_often_the_job_is_edited() -> None:
@@ -23,3 +26,18 @@ def test_they_are_named_once_however_often_the_job_is_edited() -> None:
     (told,) = (line for line in lines if line["event"] == "annotation_left_out")
     assert told["problem"].startswith("annotation jobledger.dev/retry-0 is left out: 'odd 0'")
     assert told["more"] == 8
+
+
+def test_those_of_a_trainjob_are_named_as_well_and_it_goes_on() -> None:
+    world = TrainWorld()
+    world.install_runtime()
+    with capture_logs() as lines:
+        world.train(annotations={JOB_DEADLINE_ANNOTATION: "tomorrow"})
+        world.run(world.is_so("Complete"), "the end")
+    (told,) = (line for line in lines if line["event"] == "annotation_left_out")
+    assert JOB_DEADLINE_ANNOTATION in told["problem"]
+    notes = {
+        text(item, "reason"): text(item, "note")
+        for item in world.cluster.list(KUBERNETES_EVENTS).items
+    }
+    assert "'tomorrow': write a duration" in notes["InvalidAnnotation"]

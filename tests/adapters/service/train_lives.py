@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from jobledger.core.jobs.retries.job_deadline import JOB_DEADLINE_ANNOTATION
 from jobledger.core.values.documents import child, items
 from jobledger.core.values.ids import StreamId
 from tests.adapters.service.stories import is_let_go
@@ -44,5 +45,19 @@ def deadline_story(fuse: Fuse | None = None) -> tuple[TrainWorld, StreamId]:
     return world, stream
 
 
-TRAIN_LIVES: Mapping[str, Story] = {"suspension": suspension_story, "deadline": deadline_story}
+def job_deadline_story(fuse: Fuse | None = None) -> tuple[TrainWorld, StreamId]:
+    """Run into the deadline over all attempts."""
+    world = TrainWorld(fuse=fuse or Fuse())
+    world.jobsets.holds = True
+    world.install_runtime()
+    stream = world.train(annotations={JOB_DEADLINE_ANNOTATION: "30s"})
+    world.run(lambda: world.is_so("Failed")() and is_let_go(world, stream), "the end")
+    return world, stream
+
+
+TRAIN_LIVES: Mapping[str, Story] = {
+    "suspension": suspension_story,
+    "deadline": deadline_story,
+    "deadline over all attempts": job_deadline_story,
+}
 """Each with a fuse, or none; together they bring about every effect of a TrainJob."""

@@ -13,6 +13,7 @@ from jobledger.core.jobs.admission import (
     Verdict,
     warned,
 )
+from jobledger.core.jobs.retries.job_deadline import JOB_DEADLINE_ANNOTATION
 from jobledger.core.rayjob.validation import admission as of_rayjob
 from jobledger.core.trainjob import admission as of_trainjob
 from jobledger.core.trainjob.plugins import all_plugins
@@ -61,6 +62,22 @@ def test_a_retry_annotation_that_is_left_out_is_a_warning() -> None:
     (warning,) = of_rayjob.admission_of(job, None).warnings
     assert "jobledger.dev/retry-delay" in warning
     assert "soon" in warning
+
+
+def test_a_deadline_over_all_attempts_that_cannot_be_understood_is_a_warning() -> None:
+    annotations = {JOB_DEADLINE_ANNOTATION: "tomorrow"}
+    for_ray = of_rayjob.admission_of(rayjob({"metadata.annotations": annotations}), None)
+    slipped = trainjob()
+    slipped["metadata"]["annotations"] = annotations
+    on_edit = of_trainjob.admission_of_annotations(slipped, trainjob())
+    for verdict in (for_ray, judged(slipped), on_edit):
+        (warning,) = verdict.warnings
+        assert not verdict.refusal
+        assert JOB_DEADLINE_ANNOTATION in warning
+        assert "tomorrow" in warning
+    assert of_trainjob.admission_of_annotations(slipped, slipped) == ADMITTED, "it was told"
+    slipped["metadata"]["annotations"] = {JOB_DEADLINE_ANNOTATION: "6h"}
+    assert judged(slipped) == of_trainjob.admission_of_annotations(slipped, trainjob()) == ADMITTED
 
 
 @pytest.mark.parametrize("strict", [False, True])

@@ -92,6 +92,7 @@ def test_each_decision_ends_in_exactly_one_event(story: str) -> None:
 def test_only_what_ends_an_attempt_that_may_still_succeed_is_looked_at_first() -> None:
     assert {kind.value for kind in LOOK_FIRST} == {
         "active_deadline",
+        "job_deadline",
         "transition_grace",
         "submitter_finished",
         "status_check",

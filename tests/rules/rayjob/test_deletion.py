@@ -4,8 +4,8 @@ from jobledger.core.jobs.events import EffectFailed
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.ending import is_open
 from jobledger.core.rayjob.events.lifecycle import DeletionStarted, JobDeleted
-from jobledger.core.rayjob.state import is_open
 from tests.support.rayjob_builders import (
     ADDRESS,
     after,

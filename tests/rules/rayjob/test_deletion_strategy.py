@@ -8,9 +8,10 @@ from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.ending import is_open
 from jobledger.core.rayjob.observations.observations import RayJobObservation
 from jobledger.core.rayjob.spec.spec import DeletionPolicy, DeletionRule
-from jobledger.core.rayjob.state import RayJobState, is_open
+from jobledger.core.rayjob.state import RayJobState
 from tests.support.rayjob_builders import (
     HTTP,
     JOB,

@@ -42,6 +42,8 @@ def asking(**annotations: str) -> dict[str, Any]:
         ({"retry_after_pods_gone": "true"}, RetryOptions(wait_for_pods=True)),
         ({"retry_after_pods_gone": "false"}, RetryOptions()),
         ({"label_attempts": "true"}, RetryOptions(label_attempts=True)),
+        ({"job_deadline_seconds": "6h"}, RetryOptions(job_deadline_seconds=21600)),
+        ({"job_deadline_seconds": " 1 "}, RetryOptions(job_deadline_seconds=1)),
         (
             {"retry_policy": "preemption=uncounted, application:3=never,image-pull=never"},
             RetryOptions(
@@ -148,7 +150,7 @@ def test_an_annotation_that_looks_meant_for_here_and_is_not_known_is_named() -> 
     (problem,) = found.problems
     assert problem.startswith(
         f"annotation {PREFIX}retry-dely is left out: '30s': "
-        "there is no such annotation; known are label-attempts, "
+        "there is no such annotation; known are job-deadline-seconds, "
     )
     assert found.options == NOTHING_ASKED
 
@@ -158,16 +160,59 @@ def test_a_policy_under_a_name_that_is_not_known_is_one_that_cannot_be_understoo
     (problem,) = found.problems
     assert problem.startswith(
         f"annotation {PREFIX}retry-polcy cannot be understood, so nothing is retried: "
-        "'application=never': there is no such annotation; known are label-attempts, "
+        "'application=never': there is no such annotation; known are job-deadline-seconds, "
     )
     assert found.options == RetryOptions(unclear=True)
+
+
+@pytest.mark.parametrize("text", ["", "0", "0s", "-5", "1.5h", "tomorrow", "999999999h"])
+def test_a_deadline_over_all_attempts_that_cannot_be_understood_fails_safe(text: str) -> None:
+    """It might forbid any retry, so there is none; what runs goes on."""
+    found = read_retry_options(asking(job_deadline_seconds=text))
+    assert found.options == RetryOptions(deadline_unclear=True)
+    (problem,) = found.problems
+    assert problem == (
+        f"annotation {PREFIX}job-deadline-seconds cannot be understood, so nothing is retried: "
+        f"{text!a}: write a duration from 1 to 2147483647 seconds, as in 90, 90s or 1h30m"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "job-dedline-seconds",
+        "job-deadline",
+        "job-deadline-second",
+        "deadline-seconds",
+        "Job-Deadline-Seconds",
+        "active-deadline-seconds",
+        "retry-deadline-seconds",
+    ],
+)
+def test_so_does_one_under_a_name_that_is_not_known(name: str) -> None:
+    found = read_retry_options(rayjob({"metadata.annotations": {f"{PREFIX}{name}": "6h"}}))
+    assert found.options == RetryOptions(deadline_unclear=True)
+    (problem,) = found.problems
+    assert problem.startswith(
+        f"annotation {PREFIX}{name} cannot be understood, so nothing is retried: '6h': "
+        "there is no such annotation; known are job-deadline-seconds, "
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["recover", "recover-lost-head", "ray-success-wins", "attempt", "user", "team", "controller"],
+)
+def test_our_other_names_are_no_slips(name: str) -> None:
+    found = read_retry_options(rayjob({"metadata.annotations": {f"{PREFIX}{name}": "true"}}))
+    assert (found.options, found.problems) == (NOTHING_ASKED, ())
 
 
 def test_of_very_many_that_are_not_known_a_few_are_named_and_the_others_counted() -> None:
     slips = {f"retry_{number:03}": "x" for number in range(50)} | {"retry_x": "application=never"}
     found = read_retry_options(asking(**slips))
     assert len(found.problems) == 9
-    assert found.problems[-1] == f"43 more annotations under {PREFIX}retry are not known"
+    assert found.problems[-1] == f"43 more annotations under {PREFIX} are not known"
     assert found.options == RetryOptions(unclear=True), "a policy among them counts all the same"
 
 

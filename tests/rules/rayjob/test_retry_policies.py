@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from jobledger.core.jobs.events import AnnotationsRejected
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
@@ -9,7 +10,6 @@ from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer, RetryOptions, RetryRule
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import (
-    AnnotationsRejected,
     AttemptFailed,
     FailureNoticed,
     HeadPodVanished,

@@ -7,6 +7,8 @@ reasons and messages, 3.11 timers, 3.12 transitions. `test_every_row_is_here` ke
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.options import RetryOptions
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.phases import FOLLOWERS, Phase
 from jobledger.core.values.documents import Manifest
@@ -138,6 +140,19 @@ TRANSITIONS = (
         "3.12 Running -> Retrying: failed within backoffLimit, in the same write",
         (*working(backoff_limit=1), *failing()),
         phase(Phase.RETRYING, failed=1, reason="AppFailed", endTime=None, jobStatus="FAILED"),
+    ),
+    row(
+        "3.12 Retrying -> Failed: a deadline over all attempts, which upstream has not",
+        (
+            *working(
+                backoff_limit=1,
+                options=RetryOptions(job_deadline_seconds=50),
+                policy=Policy(retry_delay_seconds=60),
+            ),
+            *failing(),
+            due(DecisionKind.JOB_DEADLINE),
+        ),
+        phase(Phase.FAILED, reason="DeadlineExceeded", failed=1, endTime=shown(50)),
     ),
     row(
         "3.12 Retrying -> New: RayCluster and submitter are gone",

@@ -1,0 +1,75 @@
+"""The deadline of a whole job, over all its attempts: what is asked for, and from when it counts.
+
+Asked for by an annotation, of any kind of job. It counts from the start of the job's first attempt,
+through failures and pauses; a suspension ends the count, and the first attempt after a resumption
+begins it anew. Source: Kubernetes does so with the activeDeadlineSeconds of a batch/v1 Job
+("effectively stopped and reset when the Job is resumed again"); by attempts it knows none.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from jobledger.core.values.delays import SECONDS_MAX
+from jobledger.core.values.documents import Manifest, child
+from jobledger.core.values.durations import duration_seconds
+from jobledger.core.values.instants import Instant, go_time, later
+
+JOB_DEADLINE = "job-deadline-seconds"
+"""Name of the annotation behind the prefix."""
+
+JOB_DEADLINE_ANNOTATION = f"jobledger.dev/{JOB_DEADLINE}"
+"""Asks for the deadline; its value is a duration."""
+
+WANTED = f"a duration from 1 to {SECONDS_MAX} seconds, as in 90, 90s or 1h30m"
+"""What may be written."""
+
+SHOWN_MAX = 80
+"""So much of an annotation is repeated when it is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDeadline:
+    """What the annotation says."""
+
+    seconds: int = 0
+    """0: there is no deadline."""
+    problems: tuple[str, ...] = ()
+    """Why it is left out: what stands there and what to write instead."""
+
+
+def deadline_seconds(written: str) -> int | None:
+    """Return the seconds that a deadline says; None for what is none."""
+    found = duration_seconds(written)
+    return found if found is not None and 1 <= found <= SECONDS_MAX else None
+
+
+def read_job_deadline(job: Manifest) -> AskedDeadline:
+    """Return what a job's annotation asks for, whatever its kind."""
+    written = child(job, "metadata", "annotations").get(JOB_DEADLINE_ANNOTATION)
+    if not isinstance(written, str):
+        return AskedDeadline()
+    seconds = deadline_seconds(written.strip())
+    if seconds is not None:
+        return AskedDeadline(seconds)
+    told = (
+        f"annotation {JOB_DEADLINE_ANNOTATION} is left out: {written[:SHOWN_MAX]!a}: write {WANTED}"
+    )
+    return AskedDeadline(problems=(told,))
+
+
+def due_at(since: Instant, seconds: int) -> Instant:
+    """Return when a deadline that counts from `since` has passed."""
+    return later(since, timedelta(seconds=seconds))
+
+
+def cause(seconds: int) -> str:
+    """Return why a decision about it is pending."""
+    return f"{JOB_DEADLINE_ANNOTATION} {seconds} over all attempts"
+
+
+def passed_message(kind: str, since: Instant, seconds: int) -> str:
+    """Return what users are told when it has passed; `kind` is that of the job."""
+    return (
+        f"The {kind} has passed its {JOB_DEADLINE_ANNOTATION} over all attempts. "
+        f"StartTime: {go_time(since)}. Seconds: {seconds}"
+    )
