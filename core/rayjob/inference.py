@@ -36,6 +36,7 @@ from jobledger.core.rayjob.evolve.lifecycle import evolve
 from jobledger.core.rayjob.names_ahead import number_ahead
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
+from jobledger.core.rayjob.spec.spec import waits_since_creation
 from jobledger.core.rayjob.state import Attempt, RayJobState
 from jobledger.core.values.instants import Instant
 
@@ -171,7 +172,7 @@ def _beginning(state: RayJobState, shown: SeenStatus, target: Phase, at: Instant
     if target is Phase.SUSPENDED:  # whatever led there was missed
         number = attempt.number if attempt is not None else 0
         return (JobSuspended(at=at, attempt=number, inferred=True),)
-    if state.phase is not Phase.NEW or not shown.cluster_name:
+    if state.phase is not Phase.NEW or not shown.cluster_name or _waits_since_creation(state):
         return ()
     before = attempt.number if attempt is not None else 0
     ours = state.recorded is not None and state.recorded.behind
@@ -186,6 +187,12 @@ def _beginning(state: RayJobState, shown: SeenStatus, target: Phase, at: Instant
         inferred=True,
     )
     return (started,)
+
+
+def _waits_since_creation(state: RayJobState) -> bool:
+    """Return whether names that are shown are only reserved."""
+    manifest = state.manifest
+    return manifest is not None and waits_since_creation(manifest.spec, manifest.generation)
 
 
 def _progress(state: RayJobState, shown: SeenStatus, target: Phase, at: Instant) -> Step:

@@ -20,6 +20,7 @@ from jobledger.core.rayjob.observations.observations import (
     ManifestGone,
     ManifestSeen,
 )
+from jobledger.core.rayjob.spec.spec import waits_since_creation
 from jobledger.core.rayjob.state import KnownManifest, RayJobState, spec_in_force
 
 
@@ -67,7 +68,8 @@ def _first_sight(seen: ManifestSeen) -> tuple[RayJobEvent, ...]:
         shown = OthersStatusObserved(at=seen.at, status=seen.status)
         return discovered, received, *leaving, unknown_job(seen), shown
     if seen.status.phase or seen.status.failed or seen.status.succeeded:
-        adopted = JobAdopted(at=seen.at, status=seen.status)
+        begun = not waits_since_creation(seen.spec, seen.generation)
+        adopted = JobAdopted(at=seen.at, status=seen.status, begun=begun)
         if seen.recorded:
             return discovered, received, *leaving, adopted
         return discovered, received, adopted, *leaving

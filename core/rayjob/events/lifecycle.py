@@ -74,6 +74,9 @@ class JobAdopted:
 
     at: Instant
     status: SeenStatus
+    begun: bool = True
+    """Whether an attempt can have begun; a job that waits since its creation had none, although
+    KubeRay may show names that it had reserved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

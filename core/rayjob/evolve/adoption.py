@@ -10,8 +10,22 @@ from jobledger.core.values.instants import Instant
 _ACTIVE = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
 
 
-def adopted(state: RayJobState, status: SeenStatus, at: Instant) -> RayJobState:
-    """Return the state that a status amounts to; nothing is known of attempts before its own."""
+_WAITING = frozenset({Phase.NEW, Phase.INITIALIZING, Phase.SUSPENDING, Phase.SUSPENDED})
+"""Phases that KubeRay shows of a job that waits since its creation, one after the other."""
+
+
+def adopted(state: RayJobState, status: SeenStatus, at: Instant, *, begun: bool) -> RayJobState:
+    """Return the state that a status amounts to; nothing is known of attempts before its own.
+
+    Args:
+        state: What is known so far: the manifest.
+        status: The status as it was found.
+        at: When it was found.
+        begun: Whether an attempt can have begun.
+    """
+    if not begun and _adopted_phase(state, status) in _WAITING:
+        phase = Phase.SUSPENDED if status.phase == Phase.SUSPENDED.value else Phase.NEW
+        return state._replace(phase=phase, started_at=status.started_at)
     phase = _adopted_phase(state, status)
     paused = Phase.INITIALIZING if _has_names(state, status) else Phase.NEW
     number = status.failed + (phase not in {Phase.FAILED, Phase.RETRYING})

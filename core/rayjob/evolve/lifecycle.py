@@ -97,7 +97,7 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
         case events.JobDiscovered():
             return state._replace(identity=event.identity)
         case events.JobAdopted():
-            found = adopted(state, event.status, event.at)
+            found = adopted(state, event.status, event.at, begun=event.begun)
             return others_status_observed(found, event.status)
         case events.ManifestReceived():
             return _manifest_received(state, event)

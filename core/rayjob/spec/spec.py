@@ -86,6 +86,20 @@ class RayJobSpec:
         return self.managed_by in OURS
 
 
+FIRST_GENERATION = 1
+"""Of an object whose specification was never changed."""
+
+
+def waits_since_creation(spec: RayJobSpec, generation: int) -> bool:
+    """Return whether a job was created suspended and has not been resumed since.
+
+    Then it never had a RayCluster, whatever its status shows: KubeRay reserves names for it in
+    Initializing and gives them up again. Later generations do not tell: an edit may have resumed
+    it, another have suspended it.
+    """
+    return spec.suspend and generation == FIRST_GENERATION
+
+
 def _mode(value: str) -> SubmissionMode:
     known = {mode.value: mode for mode in SubmissionMode if mode is not SubmissionMode.UNKNOWN}
     return known.get(value, SubmissionMode.UNKNOWN)

@@ -265,6 +265,44 @@ def adopted(status: SeenStatus, **spec: object) -> Story:
         under_way=[],
     ),
     Outlook(
+        rule="one that waits since its creation had no attempt: its first is that of its admission",
+        story=(
+            *adopted(SeenStatus(phase="Suspended", started_at=after(-60)), suspend=True),
+            manifest(5, generation=2, finalizer=True),
+        ),
+        status={"jobDeploymentStatus": "Initializing", "rayClusterName": cluster_of(1)},
+        under_way=[f"create_cluster {cluster_of(1)}"],
+    ),
+    Outlook(
+        rule="also where KubeRay still shows the names that it had reserved",
+        story=(
+            *adopted(seen_status("Initializing"), suspend=True),
+            manifest(5, generation=2, finalizer=True),
+        ),
+        status={"jobDeploymentStatus": "Initializing", "rayClusterName": cluster_of(1)},
+    ),
+    Outlook(
+        rule="or is giving them up",
+        story=adopted(seen_status("Suspending"), suspend=True),
+        status={"jobDeploymentStatus": "Suspended", "rayClusterName": None},
+        under_way=[],
+        facts={"attempt": None},
+    ),
+    Outlook(
+        rule="one that was edited may have run before: its status does not tell",
+        story=(
+            manifest(
+                0,
+                generation=3,
+                suspend=True,
+                finalizer=True,
+                status=SeenStatus(phase="Suspended", started_at=after(-60)),
+            ),
+            manifest(5, generation=4, finalizer=True),
+        ),
+        status={"jobDeploymentStatus": "Initializing", "rayClusterName": cluster_of(2)},
+    ),
+    Outlook(
         rule="taken over between two attempts, the failures so far still count",
         story=adopted(SeenStatus(phase="", started_at=after(-60), failed=2), backoff_limit=2),
         status={"jobDeploymentStatus": "Initializing", "failed": 2},

@@ -181,6 +181,27 @@ All submitters of another controller have one name and say nothing of their atte
 """
 
 
+def waiting(at: float, status: SeenStatus) -> ManifestSeen:
+    """Return a look at a job that was created suspended, as another controller shows it."""
+    return manifest(at, recorded=WHY, suspend=True, status=status)
+
+
+def test_a_job_that_waits_since_its_creation_has_no_attempt_under_kuberay_either() -> None:
+    """KubeRay passes through Initializing and Suspending with names that it gives up again."""
+    queued = (
+        manifest(0, recorded=WHY, suspend=True),
+        waiting(1, shown("Initializing", 1)),
+        waiting(2, shown("Suspending", 1)),
+        waiting(3, SeenStatus(phase="Suspended", started_at=after(1))),
+    )
+    played = said(*queued)
+    assert (played.state.phase, played.state.attempt) == (Phase.SUSPENDED, None)
+    admitted = manifest(100, recorded=WHY, generation=2, status=shown("Initializing", 99, 2))
+    attempt = said(*queued, admitted).state.attempt
+    assert attempt is not None
+    assert attempt.number == 1
+
+
 def test_a_suspension_of_which_no_attempt_was_seen_is_one() -> None:
     new = manifest(0, recorded=WHY, backoff_limit=2)
     left = SeenStatus(phase="Suspended", started_at=after(1))
