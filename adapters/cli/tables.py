@@ -20,6 +20,9 @@ WORDY = frozenset(
 WORDY_MIN = 24
 """Cells that a column of words is wrapped to before another column goes."""
 
+PADDED_MAX = 63
+"""Cells that a column is padded to at most: a name of 253 characters widens no row but its own."""
+
 NAMES = frozenset({"name", "namespace", "job", "file", "number", "table", "part"})
 """Columns that say what a row is about: they never go."""
 
@@ -38,9 +41,12 @@ FIRST_TO_GO = (
 
 
 def whole_lines(cells: Cells) -> Iterator[str]:
-    """Yield a line for each row: every column as wide as it has to be, nothing cut or wrapped."""
+    """Yield a line for each row: nothing is cut or wrapped.
+
+    A column is as wide as it has to be, up to `PADDED_MAX`; what is longer shifts its own row.
+    """
     plain = [[" ".join(cell.plain.split("\n")) for cell in column] for column in cells.values()]
-    widths = [max(map(cell_len, column)) for column in plain]
+    widths = [min(max(map(cell_len, column)), PADDED_MAX) for column in plain]
     for row in zip(*plain, strict=True):
         padded = (
             cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)

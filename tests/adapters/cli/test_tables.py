@@ -43,6 +43,15 @@ def test_what_a_program_reads_is_whole_and_a_line_per_row() -> None:
     assert not row.endswith(" ")
 
 
+def test_a_very_long_name_widens_no_row_but_its_own() -> None:
+    names = [Text("NAME"), Text("n" * 253), Text("short")]
+    phases = [Text("PHASE"), Text("Running"), Text("Failed")]
+    head, long, short = whole_lines({"name": names, "phase": phases})
+    assert head == "NAME" + " " * 61 + "PHASE"
+    assert long == "n" * 253 + "  Running"
+    assert short == "short" + " " * 60 + "Failed"
+
+
 @pytest.mark.parametrize("width", [70, 80, 100, 120, 160, 250])
 def test_a_terminal_is_shown_whole_names_and_never_half_a_cell(width: int) -> None:
     said = shown_in(width)
