@@ -1,7 +1,8 @@
 """A queue as Kueue is one: it admits jobs by `spec.suspend`, and says where their Pods may run.
 
 It does what Kueue's integration of RayJobs does to the object, and judges by what Kueue reads of
-it. Source: kueue's rayjob_controller.go (RunWithPodSetsInfo, Finished, IsActive, PodsReady).
+it. Source: kueue's rayjob_controller.go (RunWithPodSetsInfo, RestorePodSetsInfo, Finished,
+IsActive, PodsReady) and its reconciler (stopJob). `tests/operators/queueing` has the real one.
 """
 
 from typing import Any
@@ -22,7 +23,21 @@ def queued(manifest: Document) -> Document:
 
 
 def admit(site: Site, name: str, flavor: str) -> None:
-    """Resume the job on the nodes of a flavor: selectors first and suspend, in one update."""
+    """Resume the job on the nodes of a flavor: selectors and suspend in one update."""
+    placement = {
+        "nodeSelector": {"flavor": flavor},
+        "tolerations": [{"key": flavor, "operator": "Exists"}],
+    }
+    _change(site, name, placement, suspend=False)
+
+
+def evict(site: Site, name: str) -> None:
+    """Take the job off its nodes: it is suspended and as it was submitted, in one update."""
+    _change(site, name, {"nodeSelector": None, "tolerations": None}, suspend=True)
+
+
+def _change(site: Site, name: str, placement: Document, *, suspend: bool) -> None:
+    """Change where all Pods of a job may run, and whether it is suspended."""
     job: Document = site.api.get(RAYJOBS, name).body
     spec = job["spec"]
     templates = [spec["rayClusterSpec"]["headGroupSpec"]["template"]]
@@ -30,19 +45,13 @@ def admit(site: Site, name: str, flavor: str) -> None:
     if "submitterPodTemplate" in spec:
         templates.append(spec["submitterPodTemplate"])
     for template in templates:
-        template["spec"]["nodeSelector"] = {"flavor": flavor}
-        template["spec"]["tolerations"] = [{"key": flavor, "operator": "Exists"}]
-    site.change(name, **{**spec, "suspend": False})
-
-
-def evict(site: Site, name: str) -> None:
-    """Take the job off its nodes."""
-    site.change(name, suspend=True)
+        template["spec"] |= placement
+    site.change(name, **{**spec, "suspend": suspend})
 
 
 def is_active(status: Document) -> bool:
-    """Return whether the queue takes the job's quota for used."""
-    return status.get("jobDeploymentStatus") != "Suspended"
+    """Return whether the queue takes the job's quota for used; what shows nothing has none."""
+    return status.get("jobDeploymentStatus", "") not in ("Suspended", "")
 
 
 def is_finished(status: Document) -> bool:

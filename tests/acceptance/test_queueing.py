@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from jobledger.adapters.wiring import Sandbox
 from tests.acceptance.jobs import counting, rayjob, runs, waiting_for
 from tests.acceptance.queueing import (
     QUEUE_LABEL,
@@ -90,10 +91,10 @@ def test_an_evicted_job_gives_up_everything_and_is_built_anew_where_it_is_admitt
     assert [row["outcome"] for row in outcomes][-2:] == ["suspended", "succeeded"]
 
 
-def test_a_job_that_is_evicted_while_retrying_gets_there_after_the_next_attempt_has_begun(
+def test_a_job_that_is_evicted_while_retrying_is_suspended_instead_of_the_next_attempt(
     site: Site, witness: Witness, tmp_path: Path
 ) -> None:
-    """As upstream: Retrying does not honour suspend, and the history says so."""
+    """Retrying does not honour suspend, and the history says so; no RayCluster is made after it."""
     counter = tmp_path / "counter"
     settings = {"JOBLEDGER_RETRY_DELAY_SECONDS": "2"}
     with site.controller(**settings):
@@ -109,7 +110,25 @@ def test_a_job_that_is_evicted_while_retrying_gets_there_after_the_next_attempt_
         status = witness.wait_for_phase("late", "Complete")
     assert (status["succeeded"], status["failed"]) == (1, 1), "the failure is kept"
     assert runs(counter) == 2
-    assert flavors(witness)[0] == "spot"
-    assert flavors(witness)[-1] == "on-demand"
+    assert flavors(witness) == ["spot", "on-demand"]
     told = site.terminal.jobledger("history", "late").out
     assert "Retrying does not honour it" in told
+
+
+def test_an_admitted_job_has_no_raycluster_before_its_status_shows_that_it_runs(
+    sandbox: Sandbox, site: Site, witness: Witness, tmp_path: Path
+) -> None:
+    """The queue frees the quota of a job that it evicts as soon as that looks stopped."""
+    counter = tmp_path / "counter"
+    with site.controller():
+        site.submit(queued(rayjob("late", counting(counter, fails=0))))
+        witness.wait_for_phase("late", "Suspended")
+        path = site.api.path(RAYJOBS, "late", "status")
+        sandbox.api.faults.answer("PATCH", path, 503, times=3)
+        admit(site, "late", "spot")
+        witness.wait_for_phase("late", "Complete")
+    (made,) = witness.clusters_of("late")
+    told = witness.told(RAYJOBS, "late")
+    shown = [item.revision for item in told if is_active(item.document.get("status", {}))]
+    assert shown[0] < made.begun
+    assert runs(counter) == 1

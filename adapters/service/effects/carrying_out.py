@@ -39,6 +39,8 @@ from jobledger.core.jobs.reported_errors import is_new_trouble
 from jobledger.core.kinds import JobState
 from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.ports.clock import Clock
+from jobledger.core.rayjob.phases import Phase
+from jobledger.core.rayjob.status.what_queues_see import looks_stopped
 from jobledger.core.trainjob.building.outcomes import write_outcome
 from jobledger.core.trainjob.state import TrainJobState
 from jobledger.core.values.ids import StreamId, observation_id
@@ -55,6 +57,18 @@ QUICK_TRIES_MAX = 3
 
 LEASE_PAUSE_SECONDS = 1.0
 """Pause while this process does not trust its lease, or has met another controller."""
+
+UNSHOWN_FIRST_SECONDS, UNSHOWN_MAX_SECONDS = 0.02, 1.0
+"""Pauses while the status is still to say that a RayCluster is there: its write is under way."""
+UNSHOWN_TOLD_AFTER = 8
+"""So many of these pauses, some 4 s, and it is told why there is no RayCluster yet."""
+UNSHOWN = (
+    "the status does not show yet that the job runs, and a queue would take it for stopped: "
+    "its RayCluster is made once it does"
+)
+
+_STOPPED = ("", Phase.SUSPENDED.value)
+"""Other phases need no look at the object."""
 
 _PERMANENT = (RequestForbidden, RequestInvalid, RayJobRefused, SomebodyElses, ObjectNotFound)
 
@@ -75,6 +89,11 @@ class EffectContext:
     """Captures what is about to disappear; None: nothing is captured."""
 
 
+def _looks_stopped(job: CachedJob) -> bool:
+    """Return whether a queue takes the job for stopped, by the status it was last seen with."""
+    return job.phase in _STOPPED and looks_stopped(job.phase, job.manifest)
+
+
 class _Broken(Exception):
     """An error that no port raises on purpose; its text may hold anything and is not told."""
 
@@ -93,6 +112,7 @@ class EffectTask:
     told: str = field(default="")
     """The trouble that was told last."""
     times_told: int = 0
+    times_unshown: int = 0
     is_dropped: bool = False
     """Set by the turn's thread once nobody waits for it any more."""
 
@@ -115,7 +135,16 @@ class EffectTask:
             return PAUSE_MAX_SECONDS
         if context.world.mapper.control_policy.is_refused(job.kind, job.identity.namespace):
             return LEASE_PAUSE_SECONDS  # until it is told that the job is only recorded
+        if self.effect.wanted.kind is EffectKind.CREATE_CLUSTER and _looks_stopped(job):
+            return self._until_shown()
         return self._try(job, state)
+
+    def _until_shown(self) -> float:
+        """Return the pause until the status is looked at again; tell once what is waited for."""
+        self.times_unshown += 1
+        if self.times_unshown == UNSHOWN_TOLD_AFTER:
+            self._tell(Outcome.FALTERED, UNSHOWN)
+        return min(UNSHOWN_FIRST_SECONDS * (1 << min(self.times_unshown, 16)), UNSHOWN_MAX_SECONDS)
 
     def _try(self, job: CachedJob, state: JobState) -> float | None:
         context, kind = self.context, self.effect.wanted.kind

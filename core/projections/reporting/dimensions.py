@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.projections.reporting.facts import Dimension
+from jobledger.core.rayjob.status.what_queues_see import QUEUE_LABEL
 from jobledger.core.trainjob.names import ANCESTOR_LABEL, TRAINER
 from jobledger.core.trainjob.spec import read_runtime_ref
 from jobledger.core.values.documents import Manifest, child, items, text
-
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 FRAMEWORKS = (
     "torchtune",

@@ -10,6 +10,10 @@ from jobledger.adapters.service.effects.carrying_out import (
     LEASE_PAUSE_SECONDS,
     PAUSE_FIRST_SECONDS,
     PAUSE_MAX_SECONDS,
+    UNSHOWN,
+    UNSHOWN_FIRST_SECONDS,
+    UNSHOWN_MAX_SECONDS,
+    UNSHOWN_TOLD_AFTER,
     EffectTask,
 )
 from jobledger.adapters.service.objects.object_cache import ObjectCache
@@ -203,6 +207,41 @@ def test_without_the_object_nothing_is_sent_but_it_is_not_forgotten() -> None:
     assert effect_task() == PAUSE_MAX_SECONDS
     bench.live.put_job(job)
     assert effect_task() is None
+    assert len(bench.cluster.list(RAYCLUSTERS).items) == 1
+
+
+def shown(bench: Refusing, phase: str, **labels: str) -> EffectTask:
+    """Return the creation of a RayCluster for a job whose status shows a phase."""
+    made = bench.cluster.create(RAYJOBS, a_rayjob({"metadata.labels": labels}))
+    job = bench.see({**made, "status": {"jobDeploymentStatus": phase}})
+    return bench.effect_task(job, CREATE)
+
+
+@pytest.mark.parametrize(
+    ("phase", "labels"), [("Suspended", {}), ("", {"kueue.x-k8s.io/queue-name": "research"})]
+)
+def test_no_raycluster_is_made_while_a_queue_takes_the_job_for_stopped(
+    phase: str, labels: dict[str, str]
+) -> None:
+    """Kueue would give its quota to another; that it waits is told once, if it lasts."""
+    bench = Refusing()
+    effect_task = shown(bench, phase, **labels)
+    pauses = [effect_task() for _ in range(UNSHOWN_TOLD_AFTER + 1)]
+    assert bench.told() == [(Outcome.FALTERED, UNSHOWN)]
+    assert pauses[0] == UNSHOWN_FIRST_SECONDS * 2
+    assert pauses[-1] == UNSHOWN_MAX_SECONDS
+    assert not bench.cluster.list(RAYCLUSTERS).items
+    now = bench.cluster.get(RAYJOBS, "ml", "train")
+    assert now is not None
+    bench.see({**now, "status": {"jobDeploymentStatus": "Initializing"}})
+    assert effect_task() is None
+    assert len(bench.cluster.list(RAYCLUSTERS).items) == 1
+
+
+@pytest.mark.parametrize("phase", ["", "Initializing", "Retrying"])
+def test_a_job_of_no_queue_does_not_wait_for_its_status(phase: str) -> None:
+    bench = Refusing()
+    assert shown(bench, phase)() is None
     assert len(bench.cluster.list(RAYCLUSTERS).items) == 1
 
 
