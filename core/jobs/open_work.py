@@ -5,7 +5,12 @@ from typing import TypeVar
 
 from jobledger.core.jobs.events import DecisionScheduled
 from jobledger.core.jobs.pending.decisions import PendingDecision
-from jobledger.core.jobs.pending.effects import OpenEffect, RefusedEffect, RepeatedEffect
+from jobledger.core.jobs.pending.effects import (
+    BUILT_FROM_SPEC,
+    OpenEffect,
+    RefusedEffect,
+    RepeatedEffect,
+)
 from jobledger.core.jobs.pending.pacing import AT_ONCE_MAX, subject_of
 from jobledger.core.values.ids import DecisionId, EffectId
 
@@ -31,6 +36,11 @@ def without_decision(
 def without_effect(effects: tuple[OpenEffect, ...], ended: EffectId) -> tuple[OpenEffect, ...]:
     """Return the effects that are still open."""
     return tuple(item for item in effects if item.effect_id != ended)
+
+
+def is_outdated(effect: OpenEffect | None, digest: str) -> bool:
+    """Return whether an effect was built from another specification than the one of a digest."""
+    return effect is not None and effect.wanted.kind in BUILT_FROM_SPEC and effect.digest != digest
 
 
 Waiting = TypeVar("Waiting", RefusedEffect, RepeatedEffect)

@@ -28,20 +28,25 @@ REMEMBERED_MAX = 8
 
 
 def done_once_more(
-    repeated: tuple[RepeatedEffect, ...], key: EffectKey, at: Instant, *, unsent: bool = False
+    repeated: tuple[RepeatedEffect, ...],
+    key: EffectKey,
+    at: Instant,
+    *,
+    unsent: bool = False,
+    outdated: bool = False,
 ) -> tuple[RepeatedEffect, ...]:
     """Return what is remembered after a piece of work was done, or (`unsent`) dropped.
 
     What was not sent waits from the first time on: nothing but time and the specification that
-    comes with it can change what the next try would find.
+    comes with it can change what the next try would find. What was done for a specification that
+    has changed meanwhile (`outdated`) does not wait: what is called for next was never done.
     """
     before = next((item for item in repeated if item.key == key), None)
     recent = before is not None and at - before.ended_at <= A_SHORT_WHILE
     times = before.times + 1 if before is not None and recent else 1
     kind, name = key
-    entry = RepeatedEffect(
-        kind=kind, name=name, times=times, ended_at=at, waiting=unsent or times > AT_ONCE_MAX
-    )
+    waiting = unsent or (times > AT_ONCE_MAX and not outdated)
+    entry = RepeatedEffect(kind=kind, name=name, times=times, ended_at=at, waiting=waiting)
     return (*(item for item in repeated if item.key != key), entry)[-REMEMBERED_MAX:]
 
 

@@ -11,7 +11,7 @@ from jobledger.core.jobs.events import (
     EffectSuperseded,
 )
 from jobledger.core.jobs.identity import is_another
-from jobledger.core.jobs.open_work import without_effect
+from jobledger.core.jobs.open_work import is_outdated, without_effect
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, RefusedEffect, WantedEffect
 from jobledger.core.jobs.pending.pacing import done_once_more
 from jobledger.core.rayjob import names
@@ -134,12 +134,13 @@ def _unsent(state: RayJobState, effect: OpenEffect, event: EffectSuperseded) -> 
 def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per kind
     """Return the state with what the effect brought about."""
     effect = _open(state, event.effect_id)
+    digest = state.manifest.digest if state.manifest is not None else ""
     state = _closed(state, event.effect_id)
-    key = (event.kind, event.name)
+    key, outdated = (event.kind, event.name), is_outdated(effect, digest)
     told = any(item.key == key and item.trouble == state.message for item in state.refused)
     state = state._replace(
         refused=tuple(item for item in state.refused if item.key != key),
-        repeated=done_once_more(state.repeated, key, event.at),
+        repeated=done_once_more(state.repeated, key, event.at, outdated=outdated),
         message="" if told and state.phase in SPEECHLESS else state.message,
     )
     attempt = state.attempt

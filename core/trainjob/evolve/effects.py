@@ -13,7 +13,13 @@ from jobledger.core.jobs.events import (
     EffectSuperseded,
 )
 from jobledger.core.jobs.identity import is_another
-from jobledger.core.jobs.open_work import pending, tried_again, without_decision, without_effect
+from jobledger.core.jobs.open_work import (
+    is_outdated,
+    pending,
+    tried_again,
+    without_decision,
+    without_effect,
+)
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, RefusedEffect, WantedEffect
 from jobledger.core.jobs.pending.pacing import done_once_more
@@ -72,11 +78,13 @@ def effect_superseded(state: TrainJobState, event: EffectSuperseded) -> TrainJob
 
 def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobState:
     """Return the state with what the effect brought about; what was applied has its own event."""
+    effect = next((item for item in state.effects if item.effect_id == event.effect_id), None)
+    digest = state.manifest.digest if state.manifest is not None else ""
     state = _closed(state, event.effect_id)
-    key = (event.kind, event.name)
+    key, outdated = (event.kind, event.name), is_outdated(effect, digest)
     state = state._replace(
         refused=tuple(item for item in state.refused if item.key != key),
-        repeated=done_once_more(state.repeated, key, event.at),
+        repeated=done_once_more(state.repeated, key, event.at, outdated=outdated),
     )
     if event.kind is not EffectKind.DELETE_JOBSET:
         return state

@@ -110,6 +110,17 @@ def comes_and_goes(times: int) -> tuple[Step, ...]:
         under_way=(),
         pending={"effect_retry": 23},
     ),
+    Outlook(
+        rule="but at once, if the last was made from a specification that has changed since",
+        story=(
+            *seen(),
+            *comes_and_goes(3),
+            manifest(11.5, generation=2, finalizer=True),
+            *comes_and_goes(4)[-3:],
+        ),
+        under_way=(f"create_cluster {cluster().name}",),
+        pending={},
+    ),
 )
 def test_repetitions(row: Outlook) -> None:
     check_outlook(RAYJOB, row)

@@ -154,6 +154,32 @@ UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
         facts={"retries": 0},
     ),
     Row(
+        rule="resumed while it is applied as suspended, however often before: resumed at once",
+        story=[
+            *created(suspend=True),
+            jobset(2, suspend=True),
+            *(
+                step
+                for generation in (2, 3)
+                for step in (
+                    manifest(10 * generation, generation=generation, suspend=True),
+                    applied(10 * generation + 1, generation=generation, suspend=True),
+                )
+            ),
+            manifest(40, generation=4, suspend=True),
+            manifest(41, generation=5),
+            applied(42, generation=4, suspend=True),
+        ],
+        then=[
+            told.done(),
+            told.in_place(generation=4, jobset_generation=4, jobset_suspend=True),
+            told.requested(generation=5),
+        ],
+        conditions=[TRUE, RESUMED],
+        under_way=["apply_objects"],
+        pending={},
+    ),
+    Row(
         rule="a JobSet that somebody suspends by hand is resumed",
         story=[*running(), jobset(30, counts(), generation=2, suspend=True)],
         then=[
