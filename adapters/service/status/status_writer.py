@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.adapters.service.status.applying import StatusWrite
 from jobledger.adapters.service.status.drift import Ends, Kept
-from jobledger.adapters.service.status.pruning import patch_of_leftovers
 from jobledger.adapters.service.status.shown import shows
 from jobledger.adapters.service.status.writer_by_kind import FACES, StatusFormat
 from jobledger.adapters.service.work.inbox import Inbox
@@ -27,7 +27,6 @@ from jobledger.adapters.service.work.workers import Task
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import ClusterError, ObjectChanged, RequestInvalid, RequestThrottled
-from jobledger.core.jobs.control.status_writers import OUR_MANAGER
 from jobledger.core.jobs.observations import StatusWritten
 from jobledger.core.log.chain import canonical, data_sha
 from jobledger.core.ports.clock import Clock
@@ -38,7 +37,6 @@ from jobledger.core.values.ids import StreamId, observation_id
 
 log = get_logger(__name__)
 
-FIELD_MANAGER = OUR_MANAGER
 PROGRESS_DELAY_SECONDS = 1.0
 """How long mere progress within a phase waits to go out with another change."""
 ENDED_DELAY_SECONDS = 0.2
@@ -305,53 +303,12 @@ class Publisher:
                 box.waiting.popleft()
 
     def _apply(self, box: _Outbox, job: CachedJob, status: Manifest) -> Manifest:
-        """Apply the status to the version that is known.
+        def sends(sent: Manifest) -> None:
+            with self.lock:
+                box.kept.sends(sent)
 
-        Fields of other writers that should be empty are then cleared by a patch.
-        """
-        with self.lock:
-            box.kept.sends(status)
-        identity = box.identity
-        metadata: dict[str, Json] = {
-            "name": identity.name,
-            "namespace": identity.namespace,
-            "uid": identity.uid,
-            "resourceVersion": job.version,
-        }
-        resource = box.status_format.resource
-        if box.status_format.is_merged:
-            merged: dict[str, Json] = {
-                "metadata": {"resourceVersion": job.version},
-                "status": status,
-            }
-            return self.cluster.merge_patch(
-                resource, identity.namespace, identity.name, merged, subresource="status"
-            )
-        manifest: dict[str, Json] = {
-            "apiVersion": resource.api_version,
-            "kind": resource.kind,
-            "metadata": metadata,
-            "status": status,
-        }
-        answer = self.cluster.apply(
-            resource, manifest, field_manager=FIELD_MANAGER, subresource="status", force=True
-        )
-        shown = {
-            key: value
-            for key, value in child(answer, "status").items()
-            if key in box.status_format.fields
-        }
-        left = patch_of_leftovers(shown, status)
-        if not left:
-            return answer
-        with self.lock:
-            box.kept.sends(child(answer, "status"))
-        version = text(answer, "metadata", "resourceVersion")
-        self.live.note_version(identity.uid, version)
-        patch: dict[str, Json] = {"metadata": {"resourceVersion": version}, "status": left}
-        return self.cluster.merge_patch(
-            resource, identity.namespace, identity.name, patch, subresource="status"
-        )
+        write = StatusWrite(self.cluster, self.live, job, box.status_format, status, sends)
+        return write()
 
     def _passed_over(self, box: _Outbox, status: Manifest) -> bool:
         """Drop a status that the API server will never take, if a newer one waits behind it."""

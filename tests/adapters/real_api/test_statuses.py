@@ -114,6 +114,23 @@ def test_what_another_controller_left_is_gone_after_the_first_write(
     assert desk.publish(job, following) == following
 
 
+def test_conditions_that_are_ours_and_anothers_by_halves_are_gone_when_they_are_left_out(
+    desk: Desk,
+) -> None:
+    """As of a running job that was taken over, whose RayCluster changed, and that is suspended."""
+    job = desk.job(FINALIZER)
+    written_by_upstream(desk)
+    desk.see(desk.now())
+    conditions = [
+        {**condition, "status": "False", "reason": "Suspended", "message": "now"}
+        for condition in UPSTREAMS["rayClusterStatus"]["conditions"]
+    ]
+    changed = {**UPSTREAMS, "rayClusterStatus": {"state": "suspended", "conditions": conditions}}
+    assert desk.publish(job, changed) == changed
+    suspended = {**COUNTS, "jobDeploymentStatus": "Suspended"}
+    assert desk.publish(job, suspended) == suspended
+
+
 def test_what_is_ours_goes_when_it_is_left_out(desk: Desk) -> None:
     job = desk.job(FINALIZER)
     assert desk.publish(job, UPSTREAMS) == UPSTREAMS

@@ -1,0 +1,100 @@
+"""One write of a `.status`: applied to one version of the object, whatever others left in it.
+
+An apply takes away what we applied before. Of an entry of a list that another controller has
+written too it takes away our half, and is refused for the rest: a condition with a type and without
+a status is none. So what others left is taken away first then, by a patch, and applied anew.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.adapters.service.status.pruning import patch_of_leftovers
+from jobledger.adapters.service.status.writer_by_kind import StatusFormat
+from jobledger.core.errors import RequestInvalid
+from jobledger.core.jobs.control.status_writers import OUR_MANAGER
+from jobledger.core.ports.cluster import Cluster
+from jobledger.core.values.documents import Json, Manifest, child, text
+
+
+@dataclass(frozen=True, slots=True)
+class StatusWrite:
+    """A status that is to be written to the version of a job that is known."""
+
+    cluster: Cluster
+    live: ObjectCache
+    job: CachedJob
+    status_format: StatusFormat
+    status: Manifest
+    sends: Callable[[Manifest], None]
+    """Is told of what the status will be, also in between."""
+
+    def __call__(self) -> Manifest:
+        """Write it; return the object as it is then.
+
+        Raises:
+            ClusterError: as the port does.
+        """
+        self.sends(self.status)
+        if self.status_format.is_merged:
+            return self._patched(self.status, self.job.version)
+        try:
+            return self._cleared(self._applied(self.job.version))
+        except RequestInvalid:
+            emptied = self._emptied()
+            if emptied is None:
+                raise
+        return self._cleared(self._applied(self._noted(emptied)))
+
+    def _emptied(self) -> Manifest | None:
+        """Take away what others left; None if there is nothing, or on a version not known yet."""
+        identity = self.job.identity
+        found = self.cluster.get(self.status_format.resource, identity.namespace, identity.name)
+        if found is None or text(found, "metadata", "resourceVersion") != self.job.version:
+            return None
+        emptied = self._cleared(found)
+        return None if emptied is found else emptied
+
+    def _cleared(self, answer: Manifest) -> Manifest:
+        """Take away what should be empty; return the object as it is then."""
+        present = child(answer, "status")
+        fields = self.status_format.fields
+        shown = {key: value for key, value in present.items() if key in fields}
+        left = patch_of_leftovers(shown, self.status)
+        return self._patched(left, self._noted(answer)) if left else answer
+
+    def _noted(self, answer: Manifest) -> str:
+        """Take note of a version in between; return it."""
+        self.sends(child(answer, "status"))
+        version = text(answer, "metadata", "resourceVersion")
+        self.live.note_version(self.job.identity.uid, version)
+        return version
+
+    def _patched(self, patch: Manifest, version: str) -> Manifest:
+        identity = self.job.identity
+        sent: dict[str, Json] = {"metadata": {"resourceVersion": version}, "status": patch}
+        return self.cluster.merge_patch(
+            self.status_format.resource,
+            identity.namespace,
+            identity.name,
+            sent,
+            subresource="status",
+        )
+
+    def _applied(self, version: str) -> Manifest:
+        identity, resource = self.job.identity, self.status_format.resource
+        metadata: dict[str, Json] = {
+            "name": identity.name,
+            "namespace": identity.namespace,
+            "uid": identity.uid,
+            "resourceVersion": version,
+        }
+        manifest: dict[str, Json] = {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": metadata,
+            "status": self.status,
+        }
+        return self.cluster.apply(
+            resource, manifest, field_manager=OUR_MANAGER, subresource="status", force=True
+        )
