@@ -152,6 +152,7 @@ FOUND = (
         spec={"suspend": True, **SOON},
         has_names=False,
         cluster="",
+        attempt=0,
     ),
     Found(
         name="retrying",

@@ -21,9 +21,10 @@ def adopted(state: RayJobState, status: SeenStatus, at: Instant, *, begun: bool)
         state: What is known so far: the manifest.
         status: The status as it was found.
         at: When it was found.
-        begun: Whether an attempt can have begun.
+        begun: Whether an attempt can have begun; a status of a Ray job shows that one has.
     """
-    if not begun and _adopted_phase(state, status) in _WAITING:
+    has_run = begun or bool(status.job_status)
+    if not has_run and _adopted_phase(state, status) in _WAITING:
         phase = Phase.SUSPENDED if status.phase == Phase.SUSPENDED.value else Phase.NEW
         return state._replace(phase=phase, started_at=status.started_at)
     phase = _adopted_phase(state, status)
