@@ -52,7 +52,7 @@ mutate: install ## Small mistakes in core/ that no test notices; ARGS="core/jobs
 apiserver: install ## Build etcd, kube-apiserver, its controllers, kubectl, JobSet (once, twelve minutes)
 	@$(BIN)/python -m tests.apiserver.build
 
-operators: install ## Build KubeRay's operator and Trainer's manager from their Go modules (once, eight minutes)
+operators: install ## Build KubeRay's operator, Trainer's and Kueue's managers from their Go modules (once, half an hour)
 	@$(BIN)/python -m tests.operators.build
 
 test-operators: apiserver operators ## Stories beside upstream's real operators; writes docs/compatibility.md

@@ -77,10 +77,12 @@ class Operator:
 
 _KUBERAY = "github.com/ray-project/kuberay/ray-operator"
 _TRAINER = "github.com/kubeflow/trainer/v2"
+_KUEUE = "sigs.k8s.io/kueue"
 
 KUBERAY = Operator("kuberay", _KUBERAY, _KUBERAY)
 TRAINER = Operator("trainer", f"{_TRAINER}/cmd/trainer-controller-manager", _TRAINER)
-OPERATORS = (KUBERAY, TRAINER)
+KUEUE = Operator("kueue", f"{_KUEUE}/cmd/kueue", _KUEUE)
+OPERATORS = (KUBERAY, TRAINER, KUEUE)
 
 
 def build(environment: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from tests.acceptance.conftest import bytecode, prepared, terminal
 from tests.acceptance.real_site import real_site
 from tests.acceptance.site import Site
 from tests.operators.build import KUBERAY
-from tests.operators.results import Seen, save
+from tests.operators.results import HERE, Seen, save
 from tests.operators.stage import Stage
 from tests.support.api import Api
 from tests.support.apiserver import ApiServer
@@ -32,7 +32,8 @@ def pytest_runtest_makereport(
     report = yield
     before = SEEN.get(item.nodeid)
     if before is None or before.verdict == "passed":
-        SEEN[item.nodeid] = Seen(item.path.name, item.name, report.outcome)
+        file = item.path.relative_to(HERE).as_posix()
+        SEEN[item.nodeid] = Seen(file, item.name, report.outcome)
     return report
 
 
@@ -75,8 +76,9 @@ def operator_server(asked_for: None, jobset_server: ApiServer) -> ApiServer:
 def stage(operator_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Stage]:
     """A namespace whose RayClusters are the real operator's, and a ledger."""
     with real_site(operator_server, terminal, ledger_url, rayclusters=False) as site:
-        yield Stage(site, operator_server, _in(operator_server.api(), site))
+        yield Stage(site, operator_server, in_namespace(operator_server.api(), site))
 
 
-def _in(api: Api, site: Site) -> Api:
+def in_namespace(api: Api, site: Site) -> Api:
+    """Return a client in the namespace of a site."""
     return Api(api.url, api.pool, site.api.namespace, api.headers)

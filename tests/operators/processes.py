@@ -72,7 +72,7 @@ def kuberay(server: Path, directory: Path, proxy_url: str, *options: str) -> Ite
         "NO_PROXY": "127.0.0.1,localhost",
         "ENABLE_PROBES_INJECTION": "false",  # heads here are small ones, without a raylet to ask
     }
-    with _started(words, environment, directory / "kuberay.log", health) as running:
+    with started(words, environment, directory / "kuberay.log", health) as running:
         yield running
 
 
@@ -92,7 +92,7 @@ def trainer(server: Path, directory: Path, api: Api) -> Iterator[Running]:
     config.write_text(yaml.safe_dump(_trainer_config(health, webhook_port)), encoding="utf-8")
     words = [str(TRAINER.built(os.environ)), "--config", str(config)]
     environment = {"KUBECONFIG": str(server / "admin.kubeconfig"), "TMPDIR": str(temporary)}
-    with _started(words, environment, directory / "trainer.log", health) as running:
+    with started(words, environment, directory / "trainer.log", health) as running:
         certificate = (server / "certificates" / "apiserver.crt").read_bytes()
         file = TRAINER.files() / "manifests" / "base" / "webhook" / "manifests.yaml"
         put_webhooks(api, file, "trainer", f"https://127.0.0.1:{webhook_port}", certificate)
@@ -112,7 +112,7 @@ def _trainer_config(health_port: int, webhook_port: int) -> dict[str, object]:
 
 
 @contextmanager
-def _started(
+def started(
     words: Sequence[str], environment: Mapping[str, str], log: Path, health_port: int
 ) -> Iterator[Running]:
     plain = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(log.parent)}

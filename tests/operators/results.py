@@ -18,6 +18,8 @@ SUITES = {
     "test_kuberay.py": "KubeRay's operator",
     "test_retrying.py": "KubeRay's operator",
     "test_trainer.py": "Trainer's manager",
+    "queueing/test_queued_rayjobs.py": "Kueue",
+    "queueing/test_queued_trainjobs.py": "Kueue",
 }
 ROW = re.compile(r"^\| .* \| `(\w+)`", re.MULTILINE)
 
@@ -32,8 +34,10 @@ Programs: {programs}.
 
 Pods run as processes of one machine, with the sandbox's small Ray heads and nodes: the operators \
 reach the heads' dashboards by the standard proxy variables, and KubeRay's probes, which ask a \
-raylet, are switched off by its own setting. The definitions are upstream's newest \
-(KubeRay 1.7.0's), except where a story says otherwise.
+raylet, are switched off by its own setting. Under Kueue jobs are run \
+by Jobledger, except where a row names upstream's own `kuberay` or `trainer`: then the same is \
+expected of both. The definitions are upstream's newest (KubeRay 1.7.0's), except where a story \
+says otherwise.
 
 | beside | story | verdict | what was seen |
 |---|---|---|---|
@@ -42,10 +46,8 @@ raylet, are switched off by its own setting. The definitions are upstream's newe
 TAIL = """## What was not run
 
 * **KubeRay 1.7.0's operator.** The Go module proxy refuses that release; 1.6.2 stands in.
-* **Kueue 0.19.** Its manager can be built (0.19.2: the one module that the public checksum \
-database does not know, `sigs.k8s.io/scheduler-library` v0.1.0-alpha1, has its hash in Kueue's own \
-`go.sum`), but no story runs it yet. \
-Queueing is tested with a queue that does what Kueue does (`tests/acceptance/queueing.py`).
+* **MultiKueue, and Kueue's elastic jobs and topologies.** The stories under Kueue are of one \
+cluster, with its definitions, webhooks and default integrations.
 * **Trainer's own end-to-end suite.** It needs images of training runtimes. KubeRay's is above.
 """
 

@@ -13,6 +13,7 @@ from tests.acceptance.trainjobs import RUNTIMES, torch_runtime, trainjob
 from tests.acceptance.witness import JOBSETS, TRAINJOBS
 from tests.operators.processes import TRAINER_WEBHOOKS
 from tests.operators.stage import SEEN_SECONDS, Document, Stage, stepwise_command
+from tests.support.api import Api
 from tests.support.waiting import wait_until
 from tests.support.webhooks import ADMISSION
 
@@ -26,13 +27,13 @@ UNAVAILABLE = 500
 def without_webhooks_afterwards(stage: Stage) -> Iterator[None]:
     """Leave none of Trainer's webhooks behind, which would refuse what others make."""
     yield
-    remove_webhooks(stage)
+    remove_webhooks(stage.admin)
 
 
-def remove_webhooks(stage: Stage) -> None:
+def remove_webhooks(admin: Api) -> None:
     """Delete the configurations of Trainer's webhooks, as adopt.md says."""
     for kind, name in TRAINER_WEBHOOKS:
-        reply = stage.admin.request("DELETE", f"{ADMISSION}/{kind}/{name}")
+        reply = admin.request("DELETE", f"{ADMISSION}/{kind}/{name}")
         assert reply.code in (200, 404), reply.message  # OK, NotFound
 
 
@@ -108,7 +109,7 @@ def test_a_suspended_trainjob_is_taken_over_resumed_and_given_back(stage: Stage)
         stage.has_begun(steps, 1)
         suspend(stage, suspended=True)
         stage.wait_for_condition("fit", "Suspended")
-    remove_webhooks(stage)
+    remove_webhooks(stage.admin)
     taken = stage.service("controller", "--control-namespace", namespace, "--take-over")
     with taken:
         stage.wait_for_phase("fit", "Suspended")
@@ -146,7 +147,7 @@ def test_jobs_of_two_nodes_are_taken_over_suspended_and_resumed(stage: Stage, po
         stage.wait_for_counts("fit", active=1)
         both_nodes_run(stage, runs_file, 2)
         before = stage.admin.get(JOBSETS, "fit").body
-    remove_webhooks(stage)
+    remove_webhooks(stage.admin)
     with stage.service("controller", "--control-namespace", namespace, "--take-over"):
         stage.wait_for_phase("fit", "Running")
         suspend(stage, suspended=True)
@@ -202,7 +203,7 @@ def test_webhooks_of_a_trainer_that_is_off_refuse_new_jobs_and_no_status(stage: 
         assert "failed calling webhook" in refused.message
         stage.goes_on(steps, 1)
         stage.wait_for_condition("fit", "Complete")
-        remove_webhooks(stage)
+        remove_webhooks(stage.admin)
         stage.wait_until_admitted(trainjob("later", runtime="torch"))
         submit(stage, "later", later)
         stage.has_begun(later, 1)

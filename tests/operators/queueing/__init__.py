@@ -1,0 +1,1 @@
+"""Stories under the real Kueue."""
