@@ -1,4 +1,4 @@
-"""Everything that touches the world, one folder per technology.
+"""Adapters: everything that performs I/O, one folder per technology.
 
 Adapters implement the ports of `core.ports` and do not know each other; `adapters.wiring` is the
 only place that

@@ -1,4 +1,4 @@
-"""The composition root of the admission webhooks: a server of their own, without a ledger."""
+"""Composition root of the admission webhooks: a server of its own, without a ledger."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

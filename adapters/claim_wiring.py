@@ -1,4 +1,4 @@
-"""The composition root of claims: what joins the ledger and the cluster it controls."""
+"""Composition root of claims: connects the ledger with the cluster that it controls."""
 
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The composition root of clocks: what joins ours with the database's and the API server's."""
+"""Composition root of the clocks: this machine's, the database's and the API server's."""
 
 from collections.abc import Callable
 from datetime import timedelta

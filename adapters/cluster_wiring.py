@@ -1,4 +1,4 @@
-"""How the service and the commands reach the API server."""
+"""Composition root of the connection to the API server."""
 
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect

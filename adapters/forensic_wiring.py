@@ -1,4 +1,4 @@
-"""The composition root of forensics: what joins the ledger, keys, files and settings."""
+"""Composition root of forensics: connects the ledger with keys, files and settings."""
 
 import importlib.metadata
 import time

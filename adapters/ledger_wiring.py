@@ -1,4 +1,4 @@
-"""The composition root of the ledger: Postgres, and everything that reads and writes it.
+"""Composition root of the ledger: Postgres, and everything that reads and writes it.
 
 Apart from the rest, so that a command that only reads the ledger loads nothing else.
 """

@@ -1,4 +1,4 @@
-"""The composition root of the trainer-status server: a process of its own, without a ledger."""
+"""Composition root of the trainer-status server: a process of its own, without a ledger."""
 
 import threading
 import time

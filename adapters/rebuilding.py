@@ -1,4 +1,4 @@
-"""Folding the log anew, job by job, and holding the tables against it."""
+"""Recomputes the projections job by job and compares them with the stored tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict

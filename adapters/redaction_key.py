@@ -1,4 +1,4 @@
-"""The key of the digests that stand in place of secrets.
+"""The key of the digests that replace secrets.
 
 It comes from the settings, or from a file that is made once.
 """

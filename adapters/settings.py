@@ -1,4 +1,4 @@
-"""Every setting, with its unit, default and reason.
+"""All settings, each with unit, default and reason.
 
 Read from the environment (`JOBLEDGER_…`) and from flags.
 """

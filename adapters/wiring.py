@@ -1,4 +1,4 @@
-"""The composition root.
+"""The composition root of the service.
 
 The only file that knows all adapters. Functions that build a graph and return it.
 

@@ -1,4 +1,4 @@
-"""Every type of event that was ever released, by its stored name: the only place with type strings.
+"""The registry of event types: maps each stored type name to its class, for every release.
 
 A name is part of the storage format: a class may be renamed, its name here stays. A change of
 shape that a default

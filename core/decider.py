@@ -1,4 +1,4 @@
-"""The one shape of every rule.
+"""The interface that the decider of every kind of job implements.
 
 `decide(state, observation) -> events`, `evolve(state, event) -> state`.
 

@@ -1,4 +1,4 @@
-"""Every error the core and its ports raise.
+"""The errors that the core and its ports raise.
 
     JobledgerError
     ├── InvalidManifest           the object cannot be read: field, value, rule

@@ -1,4 +1,4 @@
-"""The kinds of job: one small description of each, so that nothing else has to ask which it is.
+"""The kinds of job: one description of each, so that other code need not ask for the kind.
 
 What handles jobs of any kind (turns, slots, projections, publishing) looks up the description of a
 state and calls what it names. The casts stand here and nowhere else: a state of one kind never

@@ -1,4 +1,4 @@
-"""How replicas share the shards: a rule that each of them applies by itself.
+"""How replicas divide the shards: a rule that each replica applies by itself.
 
 Everybody reads the same list and comes to the same quotas, so nobody has to lead. A replica takes
 free shards up to its quota and gives up what it holds beyond it. Quotas add up to all shards, and

@@ -1,1 +1,1 @@
-"""Admission webhooks: AdmissionReviews answered, over TLS with a certificate that is renewed."""
+"""Admission webhooks: answers AdmissionReviews over TLS, with a certificate that is renewed."""

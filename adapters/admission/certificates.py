@@ -1,4 +1,4 @@
-"""The certificate that webhooks are served with, where no cert-manager makes one.
+"""Makes the certificate of the webhooks where no cert-manager provides one.
 
 Each renewal makes an authority of its own that signs one certificate and is forgotten: its key is
 kept nowhere, so nothing else can ever be signed by it. What the API server trusts is the new

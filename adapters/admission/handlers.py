@@ -1,4 +1,4 @@
-"""The admission handlers: which path each answers at, and what it looks up in the cluster."""
+"""The admission handlers: their paths, and what each looks up in the cluster."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Our own certificate in a Secret that all replicas share, and its authority where it is trusted.
+"""Keeps the webhooks' certificate in a Secret of all replicas, and publishes its authority.
 
 Whoever finds it missing or near its end makes a new one; of two that do so at once one wins, and
 the other takes that. Then the authority is written into the webhook configurations.

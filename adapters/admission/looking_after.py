@@ -1,4 +1,4 @@
-"""Looking after the certificate of a server while it serves."""
+"""Renews the certificate of a server while it serves."""
 
 from collections.abc import Callable
 from threading import Event

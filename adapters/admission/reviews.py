@@ -1,4 +1,4 @@
-"""AdmissionReviews over HTTP: what comes in is read, judged, and answered.
+"""Serves AdmissionReviews over HTTP: parses the request, judges the object, answers.
 
 A review that cannot be read gets a 400 that says why; one that cannot be judged now (the API server
 does not answer) a 503. In both cases the webhook's failurePolicy decides about the object.

@@ -1,4 +1,4 @@
-"""A TLS context whose certificate can be changed while it serves."""
+"""A TLS context whose certificate can be replaced while it serves."""
 
 import ssl
 import tempfile

@@ -1,4 +1,4 @@
-"""Which job a user means by JOB: a name, `namespace/name`, or a UID."""
+"""Resolves the argument JOB: a name, `namespace/name`, or a UID."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Jobs that are held because the ledger is older than the cluster, as the log tells of them."""
+"""Lists the jobs that are held because the ledger is older than the cluster, from the log."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which commands `jobledger` has: each is loaded when it is asked for, not when another is."""
+"""The table of commands. Each command's module is loaded only when it is called."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The command `jobledger`: which commands there are, and how errors of ours are told."""
+"""The command `jobledger`: its subcommands, and the output of errors."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Options that several commands have, and the settings they make up.
+"""Options that several commands share, and the settings that follow from them.
 
 What is not given comes from the environment, then from the defaults.
 """

@@ -1,4 +1,4 @@
-"""How results are shown: a table for people, JSON and YAML for machines. Errors are one line."""
+"""Prints results: tables for people, JSON and YAML for programs, errors in one line."""
 
 import errno
 import json

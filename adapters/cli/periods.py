@@ -1,4 +1,4 @@
-"""Instants and periods as people write them: 2026-11-21, 2026-11-21T03:00:00Z, 36h, 14d."""
+"""Parses instants and periods as people write them: 2026-11-21T03:00:00Z, 36h, 14d."""
 
 import re
 from datetime import UTC, datetime, timedelta, tzinfo

@@ -1,4 +1,4 @@
-"""How far a long command is: on standard error, and in a terminal only."""
+"""Shows the progress of a long command, on standard error and in a terminal only."""
 
 from rich.progress import Progress
 

@@ -1,4 +1,4 @@
-"""Rows of cells as tables: whole where a program reads them, fitted where a person does."""
+"""Formats rows as tables: complete for programs, fitted to the terminal for people."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -1,1 +1,1 @@
-"""The demonstration: the main job on real processes, with the controller killed in the middle."""
+"""The demonstration: real processes, and a controller that is killed in the middle."""

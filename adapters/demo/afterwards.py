@@ -1,4 +1,4 @@
-"""What the log says afterwards.
+"""Prints what the log says after the demonstration.
 
 One job's story, the same from one query, and the proof that nothing was changed.
 """

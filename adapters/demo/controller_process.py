@@ -1,4 +1,4 @@
-"""The controller of the demonstration: a process of its own, so that it can be killed."""
+"""Runs the demonstration's controller as a process of its own, so that it can be killed."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The play: five RayJobs, four TrainJobs, and a controller that is killed with SIGKILL."""
+"""The course of the demonstration: five RayJobs, four TrainJobs, and one SIGKILL."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Four TrainJobs beside the RayJobs.
+"""The four TrainJobs of the demonstration.
 
 One trains, one waits for its runtime, one cannot be built, and one has a JobSet that restarts.
 """

@@ -1,4 +1,4 @@
-"""The live table of the demonstration: what `kubectl get rayjobs -w` would print, with a clock."""
+"""The live table of the demonstration, like `kubectl get rayjobs -w` with a clock."""
 
 import threading
 import time

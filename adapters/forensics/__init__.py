@@ -1,1 +1,1 @@
-"""What forensics needs of the world: keys, files of seals, bundles."""
+"""I/O of forensics: keys, seals in files, bundles, archives."""

@@ -1,4 +1,4 @@
-"""Archives in files: bundles of many jobs and their seals, compressed; beside it the record.
+"""Reads and writes archive files: bundles of many jobs, their seals, and the archive's record.
 
 A file is finished or not there: it is written beside its place, flushed, read again, and only then
 linked into place under a name that holds its digest. So no archive is ever written over.

@@ -1,4 +1,4 @@
-"""The log with what was archived put back, so that seals hold of it as they did when all was there.
+"""Presents the log with archived jobs put back, so that older seals still match it.
 
 Every file is held against its record first. Of each event the sixty bytes that seals cover are kept
 in a temporary file, nothing else, and of the files one job at a time is in memory.

@@ -1,4 +1,4 @@
-"""What seals cover of archived events, on the disk of this machine and not in its memory."""
+"""Stores the archived rows that seals cover on disk, to keep memory bounded."""
 
 import sqlite3
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Jobs out of the log and into files, so that no kill at any point loses or doubles one.
+"""Moves jobs from the log into files. A kill at any point neither loses nor doubles one.
 
 In this order: the log is sealed; a file is written, flushed and read again from the disk; it is put
 into its place; the record is kept in the database, which refuses it unless every job still ends

@@ -1,4 +1,4 @@
-"""Bundles in files, as they are or compressed with gzip, and on standard output."""
+"""Reads and writes bundles: plain, gzip-compressed, or on standard output."""
 
 import gzip
 import zlib

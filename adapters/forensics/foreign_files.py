@@ -1,4 +1,4 @@
-"""Files of others, read within limits: no pipe is waited for, no device is read without end."""
+"""Reads files that others wrote, within limits: no pipe is awaited, no device read without end."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Seals in a directory: one file each, written once, kept where the database's owner is not."""
+"""Stores seals in a directory, one file each, out of reach of the database's owner."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sealing what is new, and holding the log against the seals, wherever they are kept."""
+"""Seals new events, and checks the log against seals from wherever they are kept."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Signatures of seals: Ed25519, with keys in PEM files that OpenSSL reads and writes too."""
+"""Signs seals with Ed25519; keys are PEM files that OpenSSL reads and writes too."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Files that are complete or not there, and are never written over.
+"""Writes files atomically and never overwrites one.
 
 A file is written beside its place, flushed, and linked into place; then its directory is flushed.
 """

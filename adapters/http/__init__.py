@@ -1,1 +1,1 @@
-"""What Jobledger serves over HTTP."""
+"""HTTP servers: health, metrics and the read API."""

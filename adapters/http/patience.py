@@ -1,4 +1,4 @@
-"""How long the HTTP server waits for a request, and for how many at once.
+"""Limits of the HTTP server: how long it waits for a request, and for how many at once.
 
 Whoever can reach the port can open connections and send nothing, or half a request, before any
 token is asked for. Such a connection is closed after `HEAD_SECONDS`; beyond `WAITING_MAX` of them

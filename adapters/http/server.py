@@ -1,4 +1,4 @@
-"""Serves an application from a thread of its own."""
+"""Serves an ASGI application from a thread of its own."""
 
 import socket
 import ssl

@@ -1,4 +1,4 @@
-"""What time it is by the API server's clock."""
+"""Reads the time of the API server's clock."""
 
 from email.utils import parsedate_to_datetime
 

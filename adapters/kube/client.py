@@ -1,4 +1,4 @@
-"""The API server as an ordinary client sees it: reads and writes of any kind of object."""
+"""Reads and writes objects of any kind through the API server."""
 
 from jobledger.adapters.kube import paths
 from jobledger.adapters.kube.decoding import read_object, read_page, with_kind

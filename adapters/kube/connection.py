@@ -1,4 +1,4 @@
-"""Which API server is talked to, and as whom: an address, a kubeconfig, or the pod's own account.
+"""Chooses the API server and the account: an address, a kubeconfig, or the Pod's own.
 
 In this order, as controller-runtime looks for it: an address given outright, a kubeconfig given
 outright, `$KUBECONFIG`, the service account of the pod we run in, `~/.kube/config`. Bearer tokens,

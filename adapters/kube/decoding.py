@@ -1,4 +1,4 @@
-"""How the bytes of an answer become manifests, at what a decoder in C costs.
+"""Decodes answers into manifests with a JSON decoder written in C.
 
 A whole watch line is decoded in one pass: cutting the object out first, or skipping its
 `managedFields`, costs more than building and dropping them (31 µs against 38 for a RayJob of

@@ -1,4 +1,4 @@
-"""Which of our errors an answer of the API server, or the lack of one, stands for.
+"""Maps answers of the API server, or their absence, to the core's errors.
 
 Only a body of `kind: Status` is quoted, and cut: what a proxy or a login page writes may hold
 anything, secrets included, so it is dropped. Of a failed connection the operating system's word

@@ -1,4 +1,4 @@
-"""Where the API serves an object, a collection, and what hangs below them."""
+"""The URL paths of objects, collections and subresources."""
 
 from urllib.parse import quote
 

@@ -1,4 +1,4 @@
-"""A cluster that is only read: whoever would write to it is refused before anything is sent."""
+"""A client that refuses every write before it is sent."""
 
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.core.errors import RequestForbidden

@@ -1,4 +1,4 @@
-"""How one request is sent and its answer read: once, within a time, or an error of ours.
+"""Sends one request and reads its answer, within a time limit and without retries.
 
 The official client keeps the connections, the TLS and the credentials; this adds what it lacks: a
 timeout on every request, answers as bytes, and one way of failing. Nothing is sent twice here.

@@ -1,1 +1,1 @@
-"""Ports once more, in memory: for tests, the simulator and the sandbox."""
+"""In-memory implementations of the ports, for tests, the simulator and the sandbox."""

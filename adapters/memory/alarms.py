@@ -1,4 +1,4 @@
-"""Alarms without an engine of time: the port `core.ports.alarms`, rung by hand.
+"""In-memory alarms, fired by hand: the port `core.ports.alarms`.
 
 Whoever drives the service calls `fire_due`; nothing happens by itself, so a test or a simulation
 says when time is looked at, and how late.

@@ -1,4 +1,4 @@
-"""A clock that stands still until somebody moves it."""
+"""A clock that moves only when it is told to."""
 
 import threading
 from datetime import timedelta

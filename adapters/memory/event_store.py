@@ -1,4 +1,4 @@
-"""The event log in memory, with the duties of the one in Postgres: for tests and the simulator.
+"""In-memory event log with the guarantees of the Postgres one, for tests and the simulator.
 
 It judges each part as `append_v1` does, checks hashes and links, gives dense positions, keeps the
 rows of the projections, and hands out what went through JSON, as Postgres would.

@@ -1,4 +1,4 @@
-"""What people and commands ask, in memory: the port `core.ports.history`."""
+"""In-memory queries: the port `core.ports.history`."""
 
 from collections.abc import Collection, Sequence
 

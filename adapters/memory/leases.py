@@ -1,4 +1,4 @@
-"""Leases on shards in memory: the port `core.ports.leases`, with the same fencing."""
+"""In-memory leases on shards with the same fencing: the port `core.ports.leases`."""
 
 import threading
 from collections.abc import Callable, Collection, Mapping

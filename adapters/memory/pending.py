@@ -1,4 +1,4 @@
-"""Which decisions are due, in memory: the port `core.ports.pending`."""
+"""In-memory due decisions: the port `core.ports.pending`."""
 
 from collections.abc import Collection, Sequence
 

@@ -1,4 +1,4 @@
-"""Ray heads in memory: the port `core.ports.ray_jobs`, and what happens inside of a head.
+"""In-memory Ray heads: the port `core.ports.ray_jobs`, and the jobs inside a head.
 
 A job runs as soon as the head has the CPUs it asks for; it ends when `end` says so.
 """

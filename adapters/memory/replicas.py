@@ -1,4 +1,4 @@
-"""The list of replicas in memory: the port `core.ports.replicas`."""
+"""In-memory list of replicas: the port `core.ports.replicas`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,1 +1,1 @@
-"""The event log in Postgres, and a private server for machines that have none."""
+"""Postgres: the event log, its tables, reports, and a private server for trying out."""

@@ -1,1 +1,1 @@
-"""Where Pods of TrainJobs post how far they are: who may speak, what is taken, what is written."""
+"""The trainer-status server: TrainJob Pods report their progress to it."""

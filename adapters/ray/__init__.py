@@ -1,1 +1,1 @@
-"""The Ray job API over HTTP, without Ray."""
+"""The Ray job API over HTTP; needs no Ray installation."""

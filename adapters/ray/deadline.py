@@ -1,4 +1,4 @@
-"""How does a call end in time, whatever the other side does?
+"""Ends a call in time, whatever the other side does.
 
 urllib3's timeouts bound each wait for a byte; a head that sends one byte a second could hold a
 thread for ever. Here each wait gets what is left of the time of the whole call. The lookup of the

@@ -1,4 +1,4 @@
-"""What does an answer of the Ray job API mean, if it is not the one we hoped for?
+"""Maps unexpected answers of the Ray job API to the core's errors.
 
 Texts of a head are foreign: they are cut, and the token is struck out should they repeat it.
 """

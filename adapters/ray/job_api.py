@@ -1,4 +1,4 @@
-"""How does Jobledger talk to the job API of a Ray head, over plain HTTP and without Ray?
+"""Client of the job API of a Ray head, over plain HTTP.
 
 A head is not trusted: it may hang, trickle, answer with somebody else's page or with a server
 error that holds JSON. Only an answer that makes sense is one; all else is `RayApiUnreachable`.

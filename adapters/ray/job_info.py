@@ -1,4 +1,4 @@
-"""What does a head say of a job? Its JSON, read with suspicion.
+"""Parses a head's JSON about a job, trusting nothing.
 
 Source: fields of Ray's `JobDetails` (GET /api/jobs/<id>), times in Unix milliseconds.
 """

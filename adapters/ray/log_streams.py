@@ -1,4 +1,4 @@
-"""Noticing that a Ray job has ended by the end of its log stream.
+"""Detects the end of a Ray job by the end of its log stream.
 
 A head keeps `GET /api/jobs/<id>/logs/tail` open as long as the job runs. What comes is read and
 dropped, for all jobs by one thread; the end is the hint. Everything that goes wrong only means

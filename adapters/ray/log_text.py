@@ -1,4 +1,4 @@
-"""What is the end of a driver's log?
+"""Extracts the end of a driver's log.
 
 A head sends the whole log as one JSON string, however long. Of a long one only the end of the
 answer is kept, and that end is read here.

@@ -1,4 +1,4 @@
-"""Through which proxy is a Ray head reached?
+"""Chooses the proxy through which a Ray head is reached.
 
 The standard variables decide: HTTP_PROXY, ALL_PROXY and NO_PROXY in both cases, lower case first.
 The sandbox resolves the names of Services this way.

@@ -1,4 +1,4 @@
-"""Which characters of a head's texts can be kept?
+"""Replaces characters in a head's texts that cannot be stored.
 
 JSON may carry what neither Postgres nor UTF-8 can hold: NUL, and halves of surrogate pairs.
 """

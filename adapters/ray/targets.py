@@ -1,4 +1,4 @@
-"""Which addresses are no Ray head's, whatever a name says?
+"""Refuses addresses that cannot be a Ray head, whatever name resolves to them.
 
 The Service of a head is its tenant's: made as an ExternalName, or with endpoints of its own, its
 name leads anywhere that this process reaches and the tenant may not: to the metadata service of a

@@ -1,4 +1,4 @@
-"""How does one request reach a Ray head and come back, within its limits?
+"""Sends one request to a Ray head and reads the answer, within its limits.
 
 No retries (they are the caller's decision), no redirects (a head sends none), no compression.
 """

@@ -1,4 +1,4 @@
-"""What of the WebSocket protocol is needed to notice that a stream has ended.
+"""The part of the WebSocket protocol needed to notice that a stream has ended.
 
 Payloads are passed over, and no more is kept than a control frame that has begun: 138 bytes.
 Source: RFC 6455, section 5.

@@ -1,1 +1,1 @@
-"""APScheduler as the engine of time, over the table of pending decisions."""
+"""APScheduler as the timer, over the table of pending decisions."""

@@ -1,4 +1,4 @@
-"""The alarms of the service.
+"""The alarms of the service: the port `core.ports.alarms` over APScheduler.
 
 APScheduler wakes it when decisions fall due, and for its periodic duties.
 """

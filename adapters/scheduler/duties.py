@@ -1,4 +1,4 @@
-"""The periodic duties of the service in APScheduler: when they are due, and in which threads.
+"""Periodic duties of the service in APScheduler: their intervals and threads.
 
 Duties are planned by the machine's clock, which may be set back, and may take longer than a stop
 of the process can wait.

@@ -1,4 +1,4 @@
-"""Which decisions were handed out, and when one that was not dealt with is handed out again.
+"""Tracks decisions that were handed out, and hands out again those not dealt with in time.
 
 A decision that nobody can deal with (its stream cannot be read, say) must not keep others from
 being handed out: each time in vain it waits twice as long, and takes no room while it waits.

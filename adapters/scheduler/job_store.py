@@ -1,4 +1,4 @@
-"""A job store of APScheduler that reads pending decisions and owns nothing.
+"""An APScheduler job store that reads pending decisions and owns no data.
 
 APScheduler as shipped drops what is overdue, removes a job when it is handed out rather than when
 it is done, and

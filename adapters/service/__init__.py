@@ -1,4 +1,4 @@
-"""The one road: observe, decide, append, hand over.
+"""The controller: observe, decide, append, carry out.
 
 Watches, polls, alarms and the outcomes of effects all end in `inbox`; one thread (`turn`) decides
 and appends, many

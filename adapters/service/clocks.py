@@ -1,4 +1,4 @@
-"""Whether the clocks agree by which jobs are judged: ours, the database's and the API server's.
+"""Compares the clocks by which jobs are judged: ours, the database's and the API server's.
 
 Instants of all three meet in a deadline. While they are apart by more than `APART_MAX` nothing is
 carried out that would end a job or delete what it has; what is due then waits, and is told once

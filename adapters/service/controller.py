@@ -1,4 +1,4 @@
-"""The service as a whole: start, take turns, resume after a crash, stop.
+"""The service as a whole: starts, takes turns, resumes after a crash, stops.
 
 A start loads the open jobs from the log, lists everything from the cluster, and only then opens
 the gates: effects are carried out, heads are asked and decisions fire on what is true now. So it is

@@ -1,1 +1,1 @@
-"""What every adapter may use to tell about itself: time, log lines, metrics."""
+"""Clock, logging and metrics for all adapters."""

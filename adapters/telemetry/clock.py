@@ -1,4 +1,4 @@
-"""The machine's own clock."""
+"""The machine's clock."""
 
 import time
 from datetime import UTC, datetime

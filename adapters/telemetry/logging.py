@@ -1,4 +1,4 @@
-"""Log lines: one line, one fact. A constant event name in snake_case, everything else as fields."""
+"""Log lines: one fact each, with a constant event name in snake_case and fields."""
 
 import logging
 import sys

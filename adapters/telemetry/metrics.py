@@ -1,4 +1,4 @@
-"""Every metric, declared once.
+"""The catalogue of metrics, each declared once.
 
 Names as Prometheus has them, units in the names, help texts that say what is counted.
 """

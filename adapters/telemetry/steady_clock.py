@@ -1,4 +1,4 @@
-"""A clock that is not set: what happens to the machine's own, time goes on as it did.
+"""A clock that cannot be set back: it continues when the machine's clock jumps.
 
 A deadline is an instant. Were the machine's clock set forward by an hour, every deadline of the
 next hour would have passed at once.

@@ -1,1 +1,1 @@
-"""Claims: what runs of the service say to each other across ledgers, in the cluster itself."""
+"""Claims: Leases by which installations with different ledgers notice each other in a cluster."""

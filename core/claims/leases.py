@@ -1,4 +1,4 @@
-"""A claim in the cluster, as a Lease."""
+"""Reads a claim from a Lease, and writes it as one."""
 
 from collections.abc import Iterator
 from datetime import timedelta

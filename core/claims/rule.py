@@ -1,4 +1,4 @@
-"""Who of several ledgers controls the jobs of a cluster: one rule that each applies by itself.
+"""The rule by which several ledgers agree, each by itself, which one controls a cluster's jobs.
 
 Each run of the service keeps a claim in the cluster: to which ledger it writes, and whose jobs it
 controls. It acts only if it had written that it claims, and saw no rival that claims or acts

@@ -1,1 +1,1 @@
-"""What can be told from a stream of events: the timeline (and more to come)."""
+"""Reads event streams after the fact: story, failure classes, replay, bundles, seals."""

@@ -1,4 +1,4 @@
-"""Findings: what a check of an installation found, how bad it is, and what to do about it."""
+"""The findings of `jobledger doctor`: what is wrong, how bad it is, and what to do."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

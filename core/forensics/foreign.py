@@ -1,4 +1,4 @@
-"""What reading a foreign document may come to, and how it is said in one line."""
+"""Errors of reading a file that somebody else wrote, each worded in one line."""
 
 import binascii
 

@@ -1,4 +1,4 @@
-"""Values without which a document of a file is of no use; whoever reads it words the error."""
+"""Reads required values from a foreign document. The caller words the error."""
 
 from jobledger.core.values.documents import Manifest, number, text
 from jobledger.core.values.instants import Instant, parse_rfc3339

@@ -1,1 +1,1 @@
-"""What all kinds of job share, each rule once: effects, decisions, attempts, retry, rows."""
+"""Rules that all kinds of job share: effects, decisions, attempts, retries, rows."""

@@ -1,4 +1,4 @@
-"""What an admission webhook answers about a job, before the API server takes it in."""
+"""The answer of an admission webhook: allowed or refused, with warnings and defaults."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

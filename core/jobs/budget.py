@@ -1,4 +1,4 @@
-"""How many events a job may have: a budget per hour, beyond which it is slowed and never cut off.
+"""The budget of events per job and hour. A job beyond it is slowed, never stopped.
 
 Half of it may be used at once, the other half comes back over the hour. A job that has used more
 than there is waits until it is made good; so in any hour it has no more events than the budget, and

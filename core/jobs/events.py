@@ -1,4 +1,4 @@
-"""Events that every kind of job has: effects, decisions, publication, gaps in what was seen.
+"""Events of every kind of job: effects, decisions, status writes, gaps in what was seen.
 
 `at` is the instant the event was true; it is stored in the envelope as `occurred_at`.
 """

@@ -1,4 +1,4 @@
-"""Which object it is: a job, or one of its objects. The same for every kind of job."""
+"""Decides whether two sightings show the same object (by UID) or two objects of one name."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Facts from outside that every kind of job takes in. All enter by the same road."""
+"""Observations that every kind of job can receive. Nothing else enters a decider."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""What is open of a job, of any kind: decisions, effects and refusals, as events change them."""
+"""The open decisions, effects and refusals of a job, and how events change them."""
 
 from dataclasses import replace
 from typing import TypeVar

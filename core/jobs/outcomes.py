@@ -1,4 +1,4 @@
-"""What the controller's own doing brings back, as events: the same for every kind of job."""
+"""Turns the outcomes of the controller's own effects into events, for every kind of job."""
 
 from typing import TypeAlias, assert_never
 

@@ -1,4 +1,4 @@
-"""The waiting times and limits that this installation judges by.
+"""The waiting times and limits of this installation.
 
 They come with the manifest observation and are recorded with it, so that a replay judges by the
 same numbers.

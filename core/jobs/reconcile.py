@@ -1,4 +1,4 @@
-"""How a state comes to rest: rules are asked until none speaks; then effects and decisions.
+"""Applies rules to a state until none has anything to add; then derives effects and decisions.
 
 Effects and decisions are compared with what the state calls for, so nothing has to remember to
 start or to cancel them. The same for every kind of job; what differs is told by its rules.

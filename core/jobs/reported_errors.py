@@ -1,4 +1,4 @@
-"""When a trouble is told again: each kind of it once, and no more kinds than a reader can use."""
+"""Reports each kind of error once per job, and limits how many kinds are reported."""
 
 import re
 

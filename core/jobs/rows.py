@@ -1,4 +1,4 @@
-"""The rows of the inline projections: what the controller and its users read instead of the log.
+"""Rows of the inline projections, which the controller and its users read instead of the log.
 
 Every column follows from events. `core.projections` computes them, the append call writes them in
 the same

@@ -1,1 +1,1 @@
-"""What an event is, whatever the job: envelope, chain, upcasting, redaction."""
+"""Events as they are stored: envelope, hash chain, upcasting, redaction."""

@@ -1,4 +1,4 @@
-"""The hash chain of a stream: the next link, and the check of a run of links.
+"""The hash chain of a stream: computes the next link, and checks a sequence of links.
 
 `chain` = SHA-256(previous link, stream, version, event id, type, schema version, occurred_at,
 recorded_at,

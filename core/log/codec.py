@@ -1,4 +1,4 @@
-"""Events to JSON payloads and back, by the fields of their classes.
+"""Encodes events as JSON payloads and decodes them, by the fields of their classes.
 
 An event's own `at` is left out (it is the envelope's `occurred_at`), and so is every field that
 has its default

@@ -1,4 +1,4 @@
-"""An event as it is stored: who, when, why and what, whatever the kind of job."""
+"""The envelope of a stored event: actor, times, cause, type and payload."""
 
 from dataclasses import dataclass, field
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Events to records: ids, hashes and links, for the events that one observation brought."""
+"""Builds the records of new events: ids, hashes and links."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

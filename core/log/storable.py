@@ -1,4 +1,4 @@
-"""What jsonb can hold and gives back as it was: texts, numbers and documents at the door."""
+"""Makes texts, numbers and documents storable in jsonb, so that they are read back unchanged."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Old shapes of events to new ones.
+"""Upcasters: convert old versions of events to the current one.
 
 Pure steps from one schema version to the next, never a rewritten log.
 

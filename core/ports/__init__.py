@@ -1,1 +1,1 @@
-"""What the core asks of the world, one Protocol per file, in the core's own words."""
+"""Ports: the interfaces through which the core uses the outside world, one Protocol per file."""

@@ -1,4 +1,4 @@
-"""Being woken when decisions fall due."""
+"""Port: be woken when a decision falls due."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeAlias

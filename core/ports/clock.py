@@ -1,4 +1,4 @@
-"""What time it is.
+"""Port: the current time.
 
 The core itself never asks; whoever makes observations, waits or measures does.
 """

@@ -1,4 +1,4 @@
-"""One Kubernetes API server: read, create, change and delete objects; be told of changes.
+"""Port: one Kubernetes API server (read, create, change, delete and watch objects).
 
 Every call may raise any `core.errors.ClusterError`; which of them a caller treats differently is
 said per method.

@@ -1,4 +1,4 @@
-"""The event log: append, read one stream, read everything in order.
+"""Port: the event log (append, read one stream, read all streams in order).
 
 Every call may raise `LedgerUnavailable` (try again later) or `LedgerMisconfigured` (somebody must
 act).

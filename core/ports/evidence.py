@@ -1,4 +1,4 @@
-"""Where evidence comes from and is kept: each piece named by the SHA-256 of its content."""
+"""Port: where evidence is captured and kept, addressed by the SHA-256 of its content."""
 
 from collections.abc import Sequence
 from typing import Protocol

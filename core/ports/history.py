@@ -1,4 +1,4 @@
-"""What people and commands ask of the ledger: jobs, their attempts, decisions and effects."""
+"""Port: queries of people and commands about jobs, attempts, decisions and effects."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

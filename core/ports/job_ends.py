@@ -1,4 +1,4 @@
-"""Hints that a Ray job has ended, before the next question would tell."""
+"""Port: early hints that a Ray job has ended, before the next poll."""
 
 from collections.abc import Callable
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Who may write for which shard: leases with epochs (fencing)."""
+"""Port: leases on shards, with epochs that fence former holders off."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Decisions that have not ended yet, read by the scheduler. Reading claims and changes nothing."""
+"""Port: open decisions that are due, read by the scheduler without claiming them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

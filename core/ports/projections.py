@@ -1,4 +1,4 @@
-"""The inline projections, to be computed anew from the log while the controller runs."""
+"""Port: recompute the inline projections from the log while the controller runs."""
 
 from typing import Protocol
 

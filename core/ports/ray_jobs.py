@@ -1,4 +1,4 @@
-"""The Ray job API of one head: submit an entrypoint, ask for its status, stop it, read its log.
+"""Port: the Ray job API of one head (submit, status, stop, log).
 
 Source: Ray's job submission REST API (`/api/jobs/`), as KubeRay's dashboard client uses it.
 """

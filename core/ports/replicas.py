@@ -1,4 +1,4 @@
-"""Who shares the work: the list of replicas, kept by their heartbeats."""
+"""Port: the live replicas of the service, known by their heartbeats."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

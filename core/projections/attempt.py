@@ -1,4 +1,4 @@
-"""The rows of a RayJob's executions in the table `attempt`: `(row, event) -> row`."""
+"""Projection `attempt` for RayJobs: `(row, event) -> row`."""
 
 from dataclasses import replace
 

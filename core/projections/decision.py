@@ -1,4 +1,4 @@
-"""The rows of the table `decision`: `(row, event) -> row`."""
+"""Projection `decision`: `(row, event) -> row`."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Where rows that are kept differ from the rows that follow from the log."""
+"""Compares stored projection rows with the rows computed from the log."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The rows of the table `effect`: `(row, event) -> row`."""
+"""Projection `effect`: `(row, event) -> row`."""
 
 from dataclasses import replace
 

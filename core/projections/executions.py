@@ -1,4 +1,4 @@
-"""The row of a job's current attempt, whatever the kind of job."""
+"""The projection row of a job's current attempt, for every kind of job."""
 
 from dataclasses import replace
 from typing import cast

@@ -1,4 +1,4 @@
-"""The row of a job in the table `job`."""
+"""Projection `job`: one row per job."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The rows of a TrainJob's executions in the table `attempt`: `(row, event) -> row`."""
+"""Projection `attempt` for TrainJobs: `(row, event) -> row`."""
 
 from dataclasses import replace
 

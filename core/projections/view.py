@@ -1,4 +1,4 @@
-"""All that a writer holds of one job.
+"""The view of one job that a writer keeps in memory: its state and projection rows.
 
 Its state, the rows that may still change, and how both go on.
 

@@ -1,1 +1,1 @@
-"""The life of a RayJob: specification, phases, state, events, decider, manifests, status."""
+"""RayJob: specification, phases, state, events, decider, manifests, status."""

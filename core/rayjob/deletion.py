@@ -1,4 +1,4 @@
-"""What becomes of a RayCluster, and of the RayJob, once the job has ended.
+"""What is deleted once a RayJob has ended: RayCluster, workers, or the RayJob itself.
 
 `clusterSelector` goes before everything (nothing is ever deleted), `deletionStrategy` before
 `shutdownAfterJobFinishes`. Of several rules that are due only the one that goes furthest is

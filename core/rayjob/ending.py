@@ -1,4 +1,4 @@
-"""Until when a job may go on, and what is left to do once it has ended."""
+"""The deadline of a RayJob, and the work that is left after its end."""
 
 from jobledger.core.jobs.retries.job_deadline import due_at
 from jobledger.core.rayjob.state import RayJobState, is_final, is_leaving

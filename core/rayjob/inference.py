@@ -1,4 +1,4 @@
-"""What another controller decided about a RayJob, inferred from the status that it wrote.
+"""Infers from a RayJob's status what the other controller has decided.
 
 Asked step by step, as the rules of `core.rayjob.rules.rules` are: each step is one that KubeRay's
 controller takes, told by the event of that step and marked as inferred, until what is known agrees

@@ -1,4 +1,4 @@
-"""Names of everything that belongs to a RayJob.
+"""Names of the objects of a RayJob.
 
 Upstream's shape, with the drawn characters derived.
 

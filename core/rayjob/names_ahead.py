@@ -1,4 +1,4 @@
-"""For which attempt a RayCluster was made: its name follows from the job and the number."""
+"""Computes for which attempt a RayCluster was made, from its name."""
 
 from jobledger.core.rayjob.names import cluster_name
 from jobledger.core.rayjob.state import RayJobState

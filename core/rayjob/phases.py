@@ -1,4 +1,4 @@
-"""The phases of a RayJob, and which may follow which.
+"""The phases of a RayJob and the transitions between them.
 
 Theory of operation. A RayJob is one machine with three facts beside it that move on their own: the
 RayCluster, the

@@ -1,4 +1,4 @@
-"""What is known of one RayJob: the fold of its stream, and the questions the rules ask of it."""
+"""The state of one RayJob: the fold of its stream, and the questions that rules ask of it."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -1,1 +1,1 @@
-"""TrainJob: its phases, events, rules, and how its objects are built from a runtime."""
+"""TrainJob: phases, events, rules, and the building of its objects from a runtime."""

@@ -1,4 +1,4 @@
-"""Whether a TrainJob or a training runtime is let in, and what a TrainJob is given on its way.
+"""The admission of TrainJobs and training runtimes, with the defaults of a TrainJob.
 
 Refused is what could not be built, with the words that its condition would have otherwise.
 Source: Trainer v2.3, pkg/webhooks (TrainJobDefaulter, TrainJobValidator, the runtimes' validators).

@@ -1,4 +1,4 @@
-"""The list of conditions: how one is set, how those of plugins are merged, in which order."""
+"""The conditions of a TrainJob: setting, merging and ordering them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

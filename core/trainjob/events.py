@@ -1,4 +1,4 @@
-"""Everything that can have happened to a TrainJob.
+"""Events of TrainJobs.
 
 These names are the storage format: `core.catalogue` gives each its stored type. `at` is the
 instant the event was true; it is stored in the envelope as `occurred_at`.

@@ -1,4 +1,4 @@
-"""Names of everything that belongs to a TrainJob, and the labels its runtime carries."""
+"""Names of the objects of a TrainJob, and the labels of its runtime."""
 
 from jobledger.core.values.documents import Manifest
 

@@ -1,4 +1,4 @@
-"""Facts from outside: the TrainJob, its runtime, its JobSet, and what else belongs to it."""
+"""The types of observations of a TrainJob: the job, its runtime, its JobSet, its other objects."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""The phases of a TrainJob, its conditions, and which phase may follow which.
+"""The phases and conditions of a TrainJob, and the transitions between phases.
 
 Theory of operation. A TrainJob is one machine with facts beside it: its JobSet, its runtime and
 what became of the latest build and apply of its objects. The conditions of `.status` are changed by

@@ -1,4 +1,4 @@
-"""What this installation judges TrainJobs by; recorded with the manifest, as a replay needs it."""
+"""The waiting times and settings for TrainJobs; recorded with the manifest for replay."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""How far a running TrainJob says it is, and how often that is written down.
+"""The reported progress of a TrainJob, and how often it is recorded.
 
 Its Pods post it, and it stands in `status.trainerStatus`. Whoever may write there may do so a
 thousand times a second: the log takes the first report, then at most one a minute that sums up

@@ -1,4 +1,4 @@
-"""What a Pod posts of its progress: read, and held to what the API server takes.
+"""Parses and validates the progress report that a Pod posts.
 
 Source: Trainer v2.3, `UpdateTrainJobStatusRequest` and the markers of `TrainerStatus`.
 """

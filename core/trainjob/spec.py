@@ -1,4 +1,4 @@
-"""The part of a TrainJob's specification that the controller's rules act on.
+"""The fields of a TrainJob's specification that the rules use.
 
 Everything else (the trainer, the initializers, the patches) is read from the live object when its
 objects are built. Source: Trainer v2.3, trainjob_types.go; the defaults are those of the CRD.

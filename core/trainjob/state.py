@@ -1,4 +1,4 @@
-"""What is known of one TrainJob: the fold of its stream, and the questions the rules ask of it."""
+"""The state of one TrainJob: the fold of its stream, and the questions that rules ask of it."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,1 +1,1 @@
-"""Words that mean the same everywhere: identifiers, instants, documents, quantities."""
+"""Value types used everywhere: identifiers, instants, documents, quantities."""

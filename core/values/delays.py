@@ -1,4 +1,4 @@
-"""Seconds that a manifest asks for, within what an instant can be put off by."""
+"""Delays in seconds as manifests give them, bounded to what can be added to an instant."""
 
 from jobledger.core.values.documents import Json, number
 

@@ -1,4 +1,4 @@
-"""JSON documents as the core reads them: read-only, recursive, without `Any`."""
+"""JSON documents as the core reads them: read-only, recursive, typed without `Any`."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""Durations as users write them: whole seconds, or Go's hours, minutes and seconds."""
+"""Parses durations as users write them: whole seconds, or Go's notation (`1h30m`)."""
 
 import re
 

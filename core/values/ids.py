@@ -1,4 +1,4 @@
-"""Identifiers, and how each follows from its cause.
+"""Identifiers, derived deterministically from their causes.
 
 Nothing is minted: an id is the UUIDv5 of what it names, so a controller without memory finds the
 same one,

@@ -1,4 +1,4 @@
-"""Instants: aware datetimes in UTC, in the forms that Kubernetes, Ray and Go write them.
+"""Parses and formats instants (UTC) as Kubernetes, Ray and Go write them.
 
 The core never asks for the time; every instant comes with an observation.
 """

@@ -1,4 +1,4 @@
-"""Kubernetes quantities: read, added, multiplied, written in the canonical form.
+"""Kubernetes quantities: parsing, arithmetic, canonical form.
 
 Source: k8s.io/apimachinery/pkg/api/resource. The sum keeps the form of its first term.
 """

@@ -1,4 +1,4 @@
-"""How a text from outside is shown: what a terminal would obey is written out.
+"""Escapes terminal control characters in foreign text, so that they are shown and not obeyed.
 
 A log, a name or a message may hold sequences that colour, move the cursor, set the title, fill the
 clipboard, or turn the order of characters around. Whoever reads it shall see them.

@@ -1,4 +1,4 @@
-"""Which job a user means by JOB, and everything there is about it: in a bundle or in the ledger."""
+"""Resolves the argument JOB to a dossier, from a bundle or from the ledger."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

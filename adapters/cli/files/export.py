@@ -1,4 +1,4 @@
-"""`jobledger export JOB > FILE`: a job in a file that can be read and checked anywhere."""
+"""`jobledger export JOB > FILE`: writes a job to a bundle that can be checked anywhere."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""`jobledger import FILE`: check a bundle, and keep it beside the ledger's own jobs."""
+"""`jobledger import FILE`: checks a bundle and stores it beside the ledger's own jobs."""
 
 from pathlib import Path
 from typing import Annotated

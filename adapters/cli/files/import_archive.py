@@ -1,4 +1,4 @@
-"""`jobledger import ARCHIVE`: jobs that have left the log, back to be read."""
+"""`jobledger import ARCHIVE`: brings archived jobs back for reading."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`jobledger decisions`: what the controller has resolved to do later, when and why."""
+"""`jobledger decisions`: lists the pending decisions, with their instants and reasons."""
 
 from dataclasses import asdict
 from typing import Annotated

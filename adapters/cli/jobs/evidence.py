@@ -1,4 +1,4 @@
-"""`jobledger evidence JOB`: what was kept of a job before it disappeared."""
+"""`jobledger evidence JOB`: lists and shows the evidence of a job."""
 
 import sys
 from typing import Annotated

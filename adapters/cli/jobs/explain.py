@@ -1,4 +1,4 @@
-"""`jobledger explain JOB`: why it ended as it did, in a few sentences, each with its events."""
+"""`jobledger explain JOB`: explains in a few sentences why a job ended, citing its events."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""`jobledger get`: the jobs in the ledger, also those that are gone from the cluster."""
+"""`jobledger get`: lists the jobs in the ledger, including those deleted from the cluster."""
 
 from dataclasses import asdict
 from typing import Annotated

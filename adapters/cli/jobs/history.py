@@ -1,4 +1,4 @@
-"""`jobledger history JOB`: what happened to a job, in order; or how it stood at an instant."""
+"""`jobledger history JOB`: prints the timeline of a job, or its state at an instant."""
 
 import time
 from collections.abc import Iterable

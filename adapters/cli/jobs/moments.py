@@ -1,4 +1,4 @@
-"""How a job at an instant is shown to people: what was true beside what was known."""
+"""Prints the state of a job at an instant: what was true beside what was known."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""`jobledger recover`: jobs that are held because the ledger is older than the cluster.
+"""`jobledger recover`: releases jobs that are held because the ledger is older than the cluster.
 
 Most are taken over by themselves. What is in doubt waits for somebody who has looked: this command
 puts the annotation on the job by which the running service knows it is asked.

@@ -1,4 +1,4 @@
-"""`jobledger replay`: would today's code decide as was decided then?"""
+"""`jobledger replay`: compares recorded decisions with those of today's code."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`jobledger what-if`: what another policy would have done with what was observed."""
+"""`jobledger what-if`: computes what another policy would have done with the same observations."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict

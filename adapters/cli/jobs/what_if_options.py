@@ -1,4 +1,4 @@
-"""The options of `jobledger what-if`: what is to be different."""
+"""The options of `jobledger what-if`: the policy values to change."""
 
 from typing import Annotated
 

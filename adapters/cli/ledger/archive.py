@@ -1,4 +1,4 @@
-"""`jobledger archive`: jobs that are long over out of the log and into files, and what is there."""
+"""`jobledger archive`: moves old jobs from the log into files, and lists the archives."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""How the condition of the database is shown by `jobledger db status`."""
+"""Prints the condition of the database for `jobledger db status`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict

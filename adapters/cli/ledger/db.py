@@ -1,4 +1,4 @@
-"""`jobledger db`: the schema of the database, and the condition it is in."""
+"""`jobledger db`: creates, upgrades and inspects the schema of the database."""
 
 from dataclasses import asdict
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`jobledger doctor`: is this installation well, and what is to be done where it is not?"""
+"""`jobledger doctor`: checks an installation, and says what to do about each finding."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator

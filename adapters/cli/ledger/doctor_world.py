@@ -1,4 +1,4 @@
-"""What `jobledger doctor` looks at: a ledger, a cluster, or both; what is out of reach is told."""
+"""Connects `jobledger doctor` to a ledger, a cluster or both; reports what is out of reach."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What `jobledger doctor` says of jobs for which nothing is done, or not at once."""
+"""Checks of `jobledger doctor` for jobs that are held or slowed."""
 
 from collections.abc import Iterator
 from datetime import timedelta

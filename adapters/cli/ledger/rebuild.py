@@ -1,4 +1,4 @@
-"""`jobledger rebuild`: fold the log anew, and compare the tables with it or replace their rows."""
+"""`jobledger rebuild`: recomputes the projections, to compare them or to replace their rows."""
 
 import os
 from collections.abc import Iterable, Sequence

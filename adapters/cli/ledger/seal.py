@@ -1,4 +1,4 @@
-"""`jobledger seal`: seal what is new in the log, list the seals, make a key to sign with."""
+"""`jobledger seal`: seals new events of the log, lists seals, makes a signing key."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`jobledger verify`: is the log as it was written? Names the first row that is not."""
+"""`jobledger verify`: checks that the log is unchanged, and names the first row that is not."""
 
 import contextlib
 import os

@@ -1,1 +1,1 @@
-"""How the answers of `jobledger report` are shown: tables, charts, pictures, machine forms."""
+"""Prints the answers of `jobledger report`: tables, charts, pictures, machine formats."""

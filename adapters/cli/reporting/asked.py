@@ -1,4 +1,4 @@
-"""The question that the options make up. What makes no sense ends with one line that helps."""
+"""Builds a report's question from the options; a wrong option ends with one line that helps."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

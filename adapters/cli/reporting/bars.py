@@ -1,4 +1,4 @@
-"""The chart of an answer in the terminal: a bar for each row, drawn to the terminal's width."""
+"""Draws an answer as a bar chart in the terminal."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Which reports there are, and what each counts: told without asking the ledger."""
+"""Describes the reports and what each counts, without reading the ledger."""
 
 import json
 import sys

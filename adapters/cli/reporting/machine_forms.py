@@ -1,4 +1,4 @@
-"""An answer for machines: JSON, CSV, Parquet. Names, units and order of columns stay as they are.
+"""Writes an answer as JSON, CSV or Parquet, with stable names, units and column order.
 
 Amounts stand in their unit (seconds, parts of one), instants with their offset from UTC in the time
 zone that was asked for.

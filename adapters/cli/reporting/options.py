@@ -1,4 +1,4 @@
-"""The options of `jobledger report`: what is asked, of which facts, and in which form."""
+"""The options of `jobledger report`: question, filters, output format."""
 
 from enum import StrEnum
 from pathlib import Path

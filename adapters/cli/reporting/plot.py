@@ -1,4 +1,4 @@
-"""The picture of an answer: a file that matplotlib draws, without a screen.
+"""Draws an answer into an image file with matplotlib, without a screen.
 
 By time there are columns that stand on each other (or lines, where adding up says nothing), else
 bars. The same answer gives the same file.

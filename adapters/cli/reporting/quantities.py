@@ -1,4 +1,4 @@
-"""How the values of a report are written for people, by their unit; machines get them as they are.
+"""Formats the values of a report for people, by their unit; machine formats keep them as is.
 
 Names are what somebody's job says: they may hold anything and be of any length.
 """

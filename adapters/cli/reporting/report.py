@@ -1,4 +1,4 @@
-"""`jobledger report`: questions to the ledger by name, as tables, charts, files and pictures."""
+"""`jobledger report`: answers named questions from the ledger."""
 
 from jobledger.adapters.cli.options import DatabaseUrl, DataDir, settings_from
 from jobledger.adapters.cli.reporting import asked, options

@@ -1,4 +1,4 @@
-"""An answer as a table that fits the terminal: columns that matter less are left out."""
+"""Formats an answer as a table that fits the terminal, leaving out less important columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Where an answer goes and in which form: the terminal, standard output, a file."""
+"""Chooses where an answer goes and in which format: terminal, standard output, file."""
 
 import sys
 from collections.abc import Iterator

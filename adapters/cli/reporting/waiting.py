@@ -1,4 +1,4 @@
-"""What is shown while Postgres works on a question: on standard error, and in a terminal only."""
+"""Shows that Postgres is working on a question, on standard error and in a terminal only."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

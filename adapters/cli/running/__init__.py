@@ -1,1 +1,1 @@
-"""Commands that run something: the service, a sandbox, a demo."""
+"""Commands that run a process: the service, a sandbox, a demonstration."""

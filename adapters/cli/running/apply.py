@@ -1,4 +1,4 @@
-"""`jobledger apply`: create or change the objects of a manifest file, as `kubectl apply` does."""
+"""`jobledger apply`: creates or changes the objects of a manifest file, like `kubectl apply`."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Options of `jobledger run` that say which jobs are controlled, and which only recorded."""
+"""Options of `jobledger run` that choose which jobs are controlled and which only recorded."""
 
 from typing import Annotated
 

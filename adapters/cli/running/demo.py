@@ -1,4 +1,4 @@
-"""`jobledger demo`: the main job, from nothing, in about a minute."""
+"""`jobledger demo`: shows the main job, from nothing, in about a minute."""
 
 from pydantic import SecretStr
 

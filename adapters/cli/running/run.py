@@ -1,4 +1,4 @@
-"""`jobledger run`: the long-running service."""
+"""`jobledger run`: runs the controller."""
 
 import gc
 import sys

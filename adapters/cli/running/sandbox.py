@@ -1,4 +1,4 @@
-"""`jobledger sandbox`: a local Kubernetes-style API on which RayJobs really run, as processes."""
+"""`jobledger sandbox`: runs a local Kubernetes-style API whose Pods are real processes."""
 
 import shlex
 import tempfile

@@ -1,4 +1,4 @@
-"""`jobledger serve`: the read-only JSON API, without a controller."""
+"""`jobledger serve`: serves the read-only JSON API without a controller."""
 
 from pathlib import Path
 from typing import Annotated

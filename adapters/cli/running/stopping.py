@@ -1,4 +1,4 @@
-"""How a long-running command hears that it is to stop: SIGTERM or SIGINT, whenever they come.
+"""Turns SIGTERM and SIGINT into an orderly stop of a long-running command.
 
 An Event that a handler sets is not enough. Python runs handlers in the main thread only, and one
 that is just falling asleep, or whose signal another thread was given, sleeps on.

@@ -1,4 +1,4 @@
-"""`jobledger trainer-status`: where Pods of TrainJobs report how far they are."""
+"""`jobledger trainer-status`: serves the endpoint to which TrainJob Pods report progress."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`jobledger webhooks`: admission webhooks for RayJobs, TrainJobs and training runtimes."""
+"""`jobledger webhooks`: serves admission webhooks for RayJobs, TrainJobs and runtimes."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The shapes of the API's answers: OpenAPI is made of them, and tests read answers by them."""
+"""The types of the API's answers, from which OpenAPI is made."""
 
 from dataclasses import dataclass
 

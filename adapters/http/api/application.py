@@ -1,4 +1,4 @@
-"""The routes of the API, each with what it answers: serving and OpenAPI share this table."""
+"""The routes of the API and what each answers; serving and OpenAPI share this table."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Who may read the API: everybody on loopback, else who has a token that is known or reviewed.
+"""Decides who may read the API: anybody on loopback, otherwise holders of an accepted token.
 
 On loopback without a token a request must also be addressed to loopback: a web page in somebody's
 browser cannot make it answer under another name (DNS rebinding).

@@ -1,4 +1,4 @@
-"""The description of the API, OpenAPI 3.1, made of the table of its endpoints and their answers."""
+"""Builds the OpenAPI 3.1 description from the table of routes."""
 
 import re
 from collections.abc import Iterator, Mapping

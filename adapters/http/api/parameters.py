@@ -1,4 +1,4 @@
-"""Reading what a request asks for. Whatever it holds, the answer is a value or a `BadRequest`."""
+"""Parses the parameters of a request. Any input gives a value or a `BadRequest`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

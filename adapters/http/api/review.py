@@ -1,4 +1,4 @@
-"""Judging tokens by Kubernetes: TokenReview says whose it is, SubjectAccessReview what they may."""
+"""Checks tokens with Kubernetes: TokenReview for identity, SubjectAccessReview for rights."""
 
 import hmac
 import secrets

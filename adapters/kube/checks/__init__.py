@@ -1,1 +1,1 @@
-"""What `jobledger doctor` asks of the API server; each question is one function with a name."""
+"""Checks of `jobledger doctor` against the API server, one function per question."""

@@ -1,4 +1,4 @@
-"""Whether the API server serves, allows and keeps what the controller needs."""
+"""Checks that the API server serves, allows and keeps what the controller needs."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Objects that outlive their jobs, and jobs with more of them than they may have. Lists only."""
+"""Finds objects that outlived their jobs, and jobs with too many objects. Only lists."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping

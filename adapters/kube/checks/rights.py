@@ -1,4 +1,4 @@
-"""Which rights the controller needs: those of `ops/rbac.yaml`, as far as the settings need them.
+"""Checks the rights of `ops/rbac.yaml`, as far as the settings need them.
 
 The file comes in parts: a ClusterRole each, with a label that names the part.
 """

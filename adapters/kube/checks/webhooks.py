@@ -1,4 +1,4 @@
-"""Whether somebody answers for the admission webhooks that our kinds of objects pass."""
+"""Checks that the admission webhooks for our kinds of objects have a server."""
 
 from collections.abc import Iterator
 

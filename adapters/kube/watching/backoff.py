@@ -1,4 +1,4 @@
-"""How long to wait before the next try of a watch."""
+"""The pause before a watch is tried again."""
 
 from collections.abc import Callable
 

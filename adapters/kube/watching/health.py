@@ -1,4 +1,4 @@
-"""What a watch says of itself: figures for health checks and metrics."""
+"""The figures that a watch reports for health checks and metrics."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Which objects a watch has told of, so that a new list shows which of them are gone."""
+"""Remembers the objects of a watch, so that a new list shows which of them are gone."""
 
 from collections.abc import Container, Iterator
 

@@ -1,4 +1,4 @@
-"""How all objects of a kind are listed: in pages of one consistent state."""
+"""Lists all objects of a kind, in pages of one consistent snapshot."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

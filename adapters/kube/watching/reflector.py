@@ -1,4 +1,4 @@
-"""How a listener is kept told of every object of a kind: list, watch, resume, list anew, for ever.
+"""Keeps a listener informed of every object of a kind: list, watch, resume, list again.
 
 Two states. *Listing*: everything is read in pages and told, then what has vanished, then `synced`.
 *Watching*: changes are told from the list's resourceVersion on; when a watch ends, for whatever

@@ -1,4 +1,4 @@
-"""One watch request: opened, read line by line, and broken off from another thread."""
+"""One watch request: read line by line, and cancellable from another thread."""
 
 import contextlib
 from collections.abc import Iterator

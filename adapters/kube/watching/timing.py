@@ -1,4 +1,4 @@
-"""How long a watch lasts and how long it waits, and by which clock and dice."""
+"""The durations and pauses of watches, with the clock and random source they use."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The watching half of an API server, for whoever wants to be told of changes."""
+"""The watching half of the cluster port."""
 
 import random
 from collections.abc import Callable, Mapping

@@ -1,1 +1,1 @@
-"""Jobs that have left the log, and bundles of other ledgers."""
+"""Database side of archives and imported bundles."""

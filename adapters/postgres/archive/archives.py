@@ -1,4 +1,4 @@
-"""Archive records in the database: which jobs may leave the log, which have, and their removal."""
+"""Archive records in the database: eligible jobs, archived jobs, and their removal."""
 
 import json
 from collections.abc import Iterator, Sequence

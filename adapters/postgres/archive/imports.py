@@ -1,4 +1,4 @@
-"""Bundles of other ledgers, kept beside this one's log to be read like its own jobs."""
+"""Imported bundles in the database, kept apart from the log and read like its own jobs."""
 
 import hashlib
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""What `jobledger doctor` asks of the database; each question is one function with a name."""
+"""Checks of `jobledger doctor` against the database, one function per question."""

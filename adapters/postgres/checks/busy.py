@@ -1,4 +1,4 @@
-"""Which jobs have had how many events lately."""
+"""Finds the jobs that have had the most events lately."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Whether what guards the log is as the migrations made it, and nobody has more rights."""
+"""Checks that functions, triggers and grants are those that the migrations made."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""Whether the database is kept in order: partitions, vacuum, roles, seals, archives, reports."""
+"""Checks the upkeep of the database: partitions, vacuum, roles, seals, archives, reports."""
 
 from collections.abc import Iterator
 from datetime import timedelta

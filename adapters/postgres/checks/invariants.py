@@ -1,4 +1,4 @@
-"""Whether the rows of the ledger keep the rules of the design: what is final, open, due, held."""
+"""Checks the invariants of the projections: final states, open work, due decisions, held jobs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

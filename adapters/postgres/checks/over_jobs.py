@@ -1,4 +1,4 @@
-"""Which jobs are over and have had their RayCluster deleted, by the ledger."""
+"""Lists jobs that have ended and whose RayCluster was deleted, by the ledger."""
 
 from sqlalchemy import Engine, text
 

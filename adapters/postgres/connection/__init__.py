@@ -1,1 +1,1 @@
-"""How the service and the commands reach Postgres, and what its errors mean."""
+"""Connections to Postgres, and the meaning of its errors."""

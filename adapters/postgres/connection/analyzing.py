@@ -1,4 +1,4 @@
-"""Letting the planner look anew at what has grown; autovacuum never does at a partitioned table."""
+"""Runs ANALYZE on grown tables; autovacuum never does so for a partitioned table."""
 
 from sqlalchemy import Engine, text
 

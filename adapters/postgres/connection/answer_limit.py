@@ -1,4 +1,4 @@
-"""How long an answer of Postgres is waited for: hardly longer than the server may take for it.
+"""Limits the wait for an answer of Postgres to slightly more than the statement time-out.
 
 A server ends each statement at its time limit. If nothing has come a while after that, nobody is
 there any more, whatever the connection looks like: a proxy or a balancer acknowledges what it gets

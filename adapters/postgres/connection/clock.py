@@ -1,4 +1,4 @@
-"""What time it is by the database's clock."""
+"""Reads the time of the database's clock."""
 
 from sqlalchemy import Engine, text
 

@@ -1,4 +1,4 @@
-"""How events and rows cross the wire to `append_v1`, and how stored ones come back.
+"""Encodes events and rows for `append_v1`, and decodes stored ones.
 
 Events go as one array per column in Postgres' binary form, made here: that is several times cheaper
 than the driver's own arrays of Python objects, for both sides. Rows of projections go as JSON.

@@ -1,4 +1,4 @@
-"""How the service and the commands connect: URL, session settings, time limits, role."""
+"""Creates connections: URL, session settings, time limits, role."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an error of Postgres, its driver or the network means for the ledger.
+"""Maps errors of Postgres, its driver and the network to the core's errors.
 
 The SQLSTATE decides. Where a connection never came about there is none, and the driver's text must
 do. Nothing of a URL but host, port and database name enters a message.

@@ -1,4 +1,4 @@
-"""Which database this is: a copy, a restored or a promoted one is another."""
+"""Identifies the database: a copied, restored or promoted one has another identity."""
 
 from sqlalchemy import Engine, text
 

@@ -1,4 +1,4 @@
-"""Who holds an advisory lock of the ledger: any login of the database may take one.
+"""Finds the sessions that hold the ledger's advisory locks.
 
 What only the owner or a table guards needs no such lock (decision 0018). Where one is left, it is
 waited for within bounds, and whoever holds it is named: an administrator can end that session.

@@ -1,4 +1,4 @@
-"""Whether the user may change rows past the functions, as the owner of the tables may."""
+"""Checks whether the user owns the tables and can change rows without the functions."""
 
 from collections.abc import Collection
 

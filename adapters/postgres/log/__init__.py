@@ -1,1 +1,1 @@
-"""The ports of the log over Postgres."""
+"""The ports of the log, implemented over Postgres."""

@@ -1,4 +1,4 @@
-"""The log in Postgres: the port `core.ports.event_store` over `append_v1` and the table `event`."""
+"""The port `core.ports.event_store` over `append_v1` and the table `event`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

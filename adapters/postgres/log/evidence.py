@@ -1,4 +1,4 @@
-"""Evidence in the database, by the SHA-256 of its content, compressed."""
+"""Stores evidence compressed, addressed by the SHA-256 of its content."""
 
 import hashlib
 import zlib

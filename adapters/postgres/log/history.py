@@ -1,4 +1,4 @@
-"""What people and commands ask: the port `core.ports.history` over the inline projections."""
+"""The port `core.ports.history` over the inline projections."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who may write for which shard: the port `core.ports.leases` over the table `shard_lease`.
+"""The port `core.ports.leases` over the table `shard_lease`.
 
 Every cluster on a ledger has shards of its own. In the table the shards of a cluster follow those
 of the cluster before (`slot_of_v1`); here they are numbered from 0, whichever cluster it is.

@@ -1,4 +1,4 @@
-"""Which partitions of `event` must be there before an append, and who makes them."""
+"""Creates the partitions of `event` that an append needs."""
 
 import threading
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Which decisions are due: the port `core.ports.pending` over the table `decision`."""
+"""The port `core.ports.pending` over the table `decision`."""
 
 from collections.abc import Collection, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""How the rows of one stream are computed anew: the port `core.ports.projections`."""
+"""The port `core.ports.projections`: recomputes the rows of one stream."""
 
 from sqlalchemy import Engine, text
 

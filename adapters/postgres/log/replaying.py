@@ -1,4 +1,4 @@
-"""Every job of a ledger decided again, by several processes where there are many jobs.
+"""Replays every job of a ledger, in several processes where there are many.
 
 Deciding is Python and nothing else, so a process keeps one core busy and more cores need more
 processes. A job stands for itself: how the work is shared shows in no answer.

@@ -1,4 +1,4 @@
-"""Who shares the work: the port `core.ports.replicas` over the table `replica`."""
+"""The port `core.ports.replicas` over the table `replica`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The reporting views of version 1: what they hold, and the statements that make them.
+"""The reporting views, version 1: their columns, and the SQL that creates them.
 
 Released: a change that a query could notice goes into a `report_v2` beside this one.
 """

@@ -1,4 +1,4 @@
-"""What a reporting view is: its columns with type, unit and meaning, and where they come from."""
+"""Describes a reporting view: columns with type, unit, meaning and source."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Views of the controller's own work: decisions, gaps, hours, health."""
+"""Reporting views of the controller's work: decisions, gaps, hours, health."""
 
 from jobledger.adapters.postgres.report_v1.model import (
     BIGINT,

@@ -1,4 +1,4 @@
-"""Views of what went wrong and what that cost: failures, retries."""
+"""Reporting views of failures and retries."""
 
 from jobledger.adapters.postgres.report_v1.model import (
     BOOLEAN,

@@ -1,4 +1,4 @@
-"""Views of what became of jobs: jobs, attempts, phases."""
+"""Reporting views of jobs, attempts and phases."""
 
 from jobledger.adapters.postgres.report_v1.model import (
     BIGINT,

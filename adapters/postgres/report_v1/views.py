@@ -1,4 +1,4 @@
-"""All reporting views of version 1, and the statements that make and remove them."""
+"""The list of reporting views, and the SQL that creates and drops them."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""As whom reports are asked: with no more rights than reading takes."""
+"""The role that runs reports, with read rights only."""
 
 from sqlalchemy import Engine, text
 

@@ -1,4 +1,4 @@
-"""Puts a question to the reporting views and returns the answer.
+"""Runs a report's question and returns the answer.
 
 In a report's SQL stand for what was asked: `{keys}`, what the rows are grouped by, as columns
 `key_…`, with a comma behind; `{filters}`, the conditions that narrow the facts; `{names}`, those

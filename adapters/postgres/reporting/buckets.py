@@ -1,4 +1,4 @@
-"""When hours, days and weeks begin; those in which nothing happened are rows too.
+"""Time buckets (hours, days, weeks); empty ones are rows too.
 
 A gap in time must show. Postgres is handed the beginnings: its rules of time zones may be others.
 """

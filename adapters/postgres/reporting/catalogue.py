@@ -1,4 +1,4 @@
-"""Which reports there are, by name, in the order in which they are listed."""
+"""The catalogue of reports, in the order in which they are listed."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What reports are grouped and narrowed by: the same words for all of them."""
+"""The dimensions by which every report can be grouped and filtered."""
 
 from collections.abc import Mapping
 

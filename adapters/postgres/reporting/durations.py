@@ -1,4 +1,4 @@
-"""The report `durations`: how long jobs take from their creation to their end."""
+"""Report `durations`: the time from a job's creation to its end."""
 
 from jobledger.adapters.postgres.reporting.dimensions import FAMILY, JOB, REASON, STANDARD
 from jobledger.adapters.postgres.reporting.report import Chart, Column, Dimension, Report, Unit

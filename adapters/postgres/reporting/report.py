@@ -1,4 +1,4 @@
-"""What a report is: its meaning, its columns with their units, its SQL; question and answer."""
+"""The definition of a report: meaning, columns, units, SQL, question and answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,1 +1,1 @@
-"""The projection behind the reporting views."""
+"""The asynchronous projection behind the reporting views."""

@@ -1,4 +1,4 @@
-"""The rows of `report_dimension`: one that does not have its own hash was changed.
+"""Rows of `report_dimension`, each with a hash that shows whether it was changed.
 
 A rebuild of the reports adds dimensions that are missing and leaves those that are there, because
 readers go on meanwhile. What a changed row should say follows from a job that has its facts there.

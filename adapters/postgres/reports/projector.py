@@ -1,4 +1,4 @@
-"""The projector of reports: reads the log behind its checkpoint and writes what its events change.
+"""The report projector: reads the log from its checkpoint on and updates the reporting tables.
 
 Rows and checkpoint go into one transaction, so a kill loses and repeats nothing. Any number of
 replicas may run one: the checkpoint refuses whoever is behind. A lock saves the work of the others;

@@ -1,4 +1,4 @@
-"""The reporting tables computed anew from the log: compared with what is there, or put in place.
+"""Recomputes the reporting tables from the log, to compare or to replace them.
 
 Readers see the old rows until the new ones are complete: these go into twins of the tables, and one
 transaction swaps them. The projector goes on meanwhile; after the swap it goes on from there.

@@ -1,4 +1,4 @@
-"""Reading and writing the tables behind the reporting views: rows, checkpoint, lag."""
+"""Reads and writes the reporting tables, their checkpoint and their lag."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

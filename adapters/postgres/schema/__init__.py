@@ -1,1 +1,1 @@
-"""Tables, functions, guards and versions of the schema."""
+"""The schema: tables, functions, guards and versions."""

@@ -1,4 +1,4 @@
-"""Where the SQL functions stand, and how a migration installs one."""
+"""Locates the SQL functions, and installs one from a migration."""
 
 from importlib.resources import files
 

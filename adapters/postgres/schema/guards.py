@@ -1,4 +1,4 @@
-"""What guards the log inside the database: functions, triggers and rights, as they are.
+"""Reads the functions, triggers and grants that guard the log inside the database.
 
 `as_migrated.json` beside this file holds what the migrations make. It is made from them, by
 `python -m tests.adapters.postgres.make_as_migrated`, and held against them by the tests.

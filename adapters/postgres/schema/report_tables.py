@@ -1,4 +1,4 @@
-"""The tables that the reporting views read: facts of jobs, the dimensions, the checkpoint.
+"""The tables behind the reporting views: facts, dimensions, checkpoint.
 
 They follow from the log and are written by the projector alone, some time after the events. They
 are no interface: what may be relied upon are the views of `adapters.postgres.report_v1`.

@@ -1,4 +1,4 @@
-"""Which tables there are: the metadata that `alembic check` compares and that queries go through.
+"""The table metadata that `alembic check` compares and queries use.
 
 `event` is the log; `stream` and `log_head` say where it ends. The other tables are inline
 projections: they follow from the log and are written by the same call. `shard_lease` says who may

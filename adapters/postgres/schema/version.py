@@ -1,4 +1,4 @@
-"""Which schema a database has, which one this program needs, and how to get from one to the other.
+"""Compares the database's schema version with the program's, and says how to migrate.
 
 Works from a checkout (migrations at its top) and from an installed wheel (migrations beside this
 file).

@@ -1,4 +1,4 @@
-"""Which Postgres is on this machine: the wheel's binaries, or the system's own?
+"""Finds Postgres binaries: the wheel's or the system's.
 
 Of the wheel only `pginstall*/bin` is used. Its Python API is never imported: it edits users and
 permissions of the machine and leaves servers behind.

@@ -1,4 +1,4 @@
-"""How does root's server get at a Postgres in a folder that its user cannot enter?
+"""Copies Postgres binaries to where the server's user can read them, if it must.
 
 By a copy outside of it: the installation, and the folder of libraries that a wheel has beside its
 package, in the layout they have there (the programs look for the libraries by a relative path).

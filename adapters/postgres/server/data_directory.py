@@ -1,4 +1,4 @@
-"""What lies on disk for the private server, and is it safe to start on?
+"""Checks the data directory of the private server before it is started.
 
 postgres/                the data directory (0700, of the server's user)
 postgres.password        the password of the role `postgres` (0600)

@@ -1,4 +1,4 @@
-"""How does Jobledger get a Postgres on a machine that offers none?
+"""Starts and stops the private Postgres of a machine that offers none.
 
 A private server on loopback, with a password, in a stated data directory that is kept between
 runs. The process that started it stops it, or takes it along when it dies; others attach.

@@ -1,4 +1,4 @@
-"""How does a server run as another user and end when its parent does?
+"""Runs a server as another user, and ends it when its parent ends.
 
 A script, run in the new process before the command it becomes; `prctl` and `setuid` are done here
 and not in a `preexec_fn`, which is unsafe beside threads.

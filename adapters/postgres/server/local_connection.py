@@ -1,4 +1,4 @@
-"""Does the private server answer, and is the database there?"""
+"""Waits until the private server answers, and creates the database."""
 
 import psycopg
 from psycopg import sql

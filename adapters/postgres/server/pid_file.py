@@ -1,4 +1,4 @@
-"""What does the server say of itself in `postmaster.pid`?
+"""Parses the server's `postmaster.pid`.
 
 Source: PostgreSQL, src/include/utils/pidfile.h (lines of the file; since version 10).
 """

@@ -1,4 +1,4 @@
-"""How is a small file written so that only its owner reads it, and whole or not at all?"""
+"""Writes a small file atomically and readable by its owner only."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How does one server process start, end, and get out of the way of the next?"""
+"""The life of one server process: start, stop, and clearing the way for the next."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Who runs the server of a data directory, and where does it listen?
+"""Records which process runs the server of a data directory, and its address.
 
 The lock is held by the process that runs the server, for as long as it does; the kernel gives it
 back when that process ends, however it ends. So whoever gets the lock may start a server, and

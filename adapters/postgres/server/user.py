@@ -1,4 +1,4 @@
-"""As whom does the private server run, and can that user get to a file?
+"""Chooses the user of the private server, and checks that user's access to files.
 
 Postgres refuses to run as root. Root's server runs as `nobody`, which has a passwd entry on every
 machine (initdb needs one); nothing on the machine is changed to make that work.

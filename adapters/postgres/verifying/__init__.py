@@ -1,1 +1,1 @@
-"""Whether the database holds what was written."""
+"""Verification: checks that the database holds what was written."""

@@ -1,4 +1,4 @@
-"""In which condition the database is: sizes, dead rows, partitions, roles, what lags behind.
+"""Measures the database: sizes, dead rows, partitions, roles, lag.
 
 One reading, for `jobledger db status` and for the checks of `jobledger doctor`. Rows of tables are
 Postgres' own estimates; nothing here counts a large table.

@@ -1,4 +1,4 @@
-"""Rows of no job of the log: in tables that follow from it, and of a stream that it has not.
+"""Finds rows that belong to no stream of the log.
 
 Archived jobs have none: their rows leave with their events, in one transaction.
 """

@@ -1,4 +1,4 @@
-"""Checking many rows quickly: payload, link, version and order of each, in the form they are sent.
+"""Checks many event rows quickly: payload, link, version and order.
 
 The hashes are taken over the very bytes that Postgres sends in binary form, which for most columns
 are the bytes that the chain covers. Only what is not right here is looked at more closely.

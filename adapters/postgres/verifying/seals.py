@@ -1,4 +1,4 @@
-"""Seals in the database.
+"""Reads and stores the seals kept in the database.
 
 The port `core.forensics.seals.sealing.SealedLog` over `event` and `seal`.
 """

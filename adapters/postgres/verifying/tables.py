@@ -1,4 +1,4 @@
-"""Is what stands beside the log what it was: imported bundles, and the numbers of clusters?"""
+"""Verifies the tables beside the log: imported bundles and cluster numbers."""
 
 from collections.abc import Iterator
 

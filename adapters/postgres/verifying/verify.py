@@ -1,4 +1,4 @@
-"""Is the log what it was when it was written? Walks every chain, every head and every position.
+"""Verifies the log: every chain, every stream head, every position.
 
 Faults that this finds: a changed payload or envelope, a missing, inserted or swapped row, a stream
 cut off at its end, a stream that is gone, positions that are not 1, 2, 3 …. What it cannot find

@@ -1,1 +1,1 @@
-"""Which jobs this installation controls, and what they are judged by."""
+"""Which jobs this installation controls, and the policy applied to them."""

@@ -1,4 +1,4 @@
-"""In whose hands the jobs are: what the setting says, and where another controller was met.
+"""Applies the control policy: the settings, and where another controller was found at work.
 
 Asked at every sighting of a job, from the threads of the watches. A write of another controller to
 the status of a job that is to be controlled here ends that for all jobs of its kind in its

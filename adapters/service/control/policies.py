@@ -1,4 +1,4 @@
-"""From settings to what jobs are judged by; it is recorded with every manifest."""
+"""Builds the policies of jobs from settings; they are recorded with every manifest."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The look before the start: is another controller at work on jobs that are to be controlled here?
+"""Checks before the start whether another controller drives the jobs to be controlled here.
 
 One list per kind of job, before anything is decided: so a namespace in which another controller is
 met is only recorded from the first job on. Afterwards the same is watched for while the service

@@ -1,1 +1,1 @@
-"""How each effect is done outside, and what came of it."""
+"""Carries out effects and returns their outcomes."""

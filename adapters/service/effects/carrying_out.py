@@ -1,4 +1,4 @@
-"""From an effect that was asked for to its outcome: skip, act, judge what came back, tell it.
+"""Carries one effect from request to outcome: skip or act, judge the answer, report it.
 
 Intent, act, outcome: the intent is in the log before anything is sent, the outcome comes back as
 an observation.

@@ -1,4 +1,4 @@
-"""What every act has to do with: the world it acts on, what it brings about, what keeps it off."""
+"""The dependencies that every effect is carried out with."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Deleting an object of a job: the very one, and never one that is not the job's own."""
+"""Deletes an object of a job, by UID, and never one that is not the job's own."""
 
 from jobledger.adapters.service.effects.context import Done, World
 from jobledger.adapters.service.objects.object_cache import CachedJob

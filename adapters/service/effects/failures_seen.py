@@ -1,4 +1,4 @@
-"""Which failures have evidence captured at once: those after which nothing is about to be deleted.
+"""Selects failures whose evidence is captured at once, since no deletion will trigger it.
 
 Where a deletion follows, evidence is captured right before it.
 """

@@ -1,4 +1,4 @@
-"""The Service of a job's head: made once, led on to the RayCluster of every further attempt."""
+"""The Service of a job's head: created once, switched to the RayCluster of each attempt."""
 
 from contextlib import suppress
 

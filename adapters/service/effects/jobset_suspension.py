@@ -1,4 +1,4 @@
-"""Suspending or resuming a JobSet that is there, by spec.suspend alone: nothing is built for it.
+"""Suspends or resumes an existing JobSet by `spec.suspend` alone, without building.
 
 For a job that is being deleted and held by somebody's finalizer, of which nothing is to be made
 anew; and for a job whose objects cannot be built or applied: what runs can always be stopped.

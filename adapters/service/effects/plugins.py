@@ -1,4 +1,4 @@
-"""The plugins that build the objects of TrainJobs: ours, and those of installed distributions.
+"""Loads the plugins for TrainJobs: built-in ones and those of installed distributions.
 
 A third party adds one by an entry point of the group `jobledger.trainjob_plugins` that names a
 subclass of `core.trainjob.building.framework.Plugin`. One that cannot be loaded stops the start: a

@@ -1,4 +1,4 @@
-"""Looking at the Pods of an attempt, where a job's retries wait for what they say.
+"""Reads the Pods of an attempt, for retries that depend on them.
 
 A look is a read, not an effect: it needs no intent, and a restart looks anew. What is told goes the
 way of every observation.

@@ -1,4 +1,4 @@
-"""How each effect is done outside, idempotently, from the live specification.
+"""Carries out the effects of RayJobs, idempotently, from the live specification.
 
 An act returns what it found or brought about; it raises the errors of the ports, which
 `carrying_out` judges.

@@ -1,4 +1,4 @@
-"""A pair of SSH keys for an MPI job, made when the Secret is applied and kept nowhere else.
+"""Generates the SSH key pair of an MPI job when its Secret is applied; keeps no copy.
 
 ECDSA on the curve P-521, in the encodings of upstream's controller, byte for byte.
 Source: pkg/runtime/framework/plugins/mpi/mpi.go of Trainer 2.3.0, `buildSSHAuthSecret`.

@@ -1,4 +1,4 @@
-"""One build and apply of a TrainJob's objects on its way: what is asked for, and what is put.
+"""Builds and applies a TrainJob's objects once, and never over an object of somebody else.
 
 An object is put only where nothing has its name, or where the job's own has (`core.jobs.
 ownership`). That it is so when the request arrives, and not only when somebody looked, is said in

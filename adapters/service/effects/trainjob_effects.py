@@ -1,4 +1,4 @@
-"""How the effects of TrainJobs are done: building and applying the objects, deleting the JobSet.
+"""Carries out the effects of TrainJobs: build and apply objects, delete the JobSet.
 
 Building and creating are told apart by where something goes wrong: finding the runtime, writing its
 snapshot and every plugin belong to building; the objects that are built belong to creating.

@@ -1,1 +1,1 @@
-"""Capturing evidence before it disappears."""
+"""Captures evidence before it disappears."""

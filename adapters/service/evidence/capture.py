@@ -1,4 +1,4 @@
-"""Capturing evidence before it disappears: before every deletion, and when an attempt has failed.
+"""Captures evidence before every deletion and when an attempt has failed.
 
 Bounded in time: everything is asked for at once, and what has not come by the deadline is recorded
 as missing. A silent Pod holds up nobody for longer than that; its thread ends by the transport's

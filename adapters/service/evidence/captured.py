@@ -1,4 +1,4 @@
-"""What has come of a capture so far, and its redaction once the time is over."""
+"""The partial result of a capture, and its redaction when the time limit is reached."""
 
 import threading
 from collections.abc import Iterator

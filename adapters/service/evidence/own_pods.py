@@ -1,4 +1,4 @@
-"""Whose Pods are looked at: those of the job's own objects, by the chain of controllers.
+"""Finds the Pods of a job's own objects, by the chain of controller ownerReferences.
 
 Pods are found by labels, which anybody who may create a Pod may write. What is kept of one, and
 whether its log is read, is decided by its controller (`core.jobs.control.ownership`): the

@@ -1,1 +1,1 @@
-"""Asking Ray heads."""
+"""Polls Ray heads."""

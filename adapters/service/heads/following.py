@@ -1,4 +1,4 @@
-"""Following the log of a job that runs, so that its end is noticed at once.
+"""Follows the log stream of a running job, to notice its end at once.
 
 Begun after an answer that says RUNNING; given up for a while where it does not work.
 """

@@ -1,4 +1,4 @@
-"""When is a head asked again? Upstream asks every 3 s; nobody is asked more often over a minute.
+"""The pace of polls of a head: quick at first, in a minute never more than upstream's (every 3 s).
 
 A job without a submitter ends with nobody to tell. Where its log can be followed, the end of the
 log is the hint, and questions are rare. Where not, the first questions come quickly, for jobs that

@@ -1,4 +1,4 @@
-"""Asking the heads: a schedule in memory for every running attempt, and looks on demand.
+"""The schedule of polls for running attempts, in memory, and polls on demand.
 
 A poll is no decision: it needs no memory, a restart begins anew. What answers as before is only
 counted, and so is silence that goes on: while the ledger is away the inbox does not fill with it.

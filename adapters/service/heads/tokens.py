@@ -1,4 +1,4 @@
-"""The token that a head asks for: read from the Secret that the RayCluster names.
+"""Reads the token for a head from the Secret that the RayCluster names.
 
 A token is never logged and never kept for long: Secrets are rotated.
 """

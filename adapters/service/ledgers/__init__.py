@@ -1,1 +1,1 @@
-"""Other ledgers at the same jobs, and a ledger that was set back."""
+"""Detects other ledgers that control the same jobs, and a ledger that was set back."""

@@ -1,4 +1,4 @@
-"""Noticing another ledger that controls the same jobs, and doing nothing beside it.
+"""Claims namespaces, detects another ledger's claim, and stops acting beside it.
 
 Each run keeps a claim in one namespace of the cluster and reads those of others. Whoever is no
 replica of the own ledger, is alive and would control the same jobs is a rival; what follows is the

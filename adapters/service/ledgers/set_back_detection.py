@@ -1,4 +1,4 @@
-"""A ledger that is set back under a process that goes on: its replica was promoted, for one."""
+"""Detects that the ledger was set back while this process ran (a promoted replica)."""
 
 import threading
 

@@ -1,1 +1,1 @@
-"""One turn: observe, decide, append, hand over."""
+"""One turn of the controller: observe, decide, append, hand over."""

@@ -1,4 +1,4 @@
-"""Passing due decisions on. One that would end an attempt is told only after a look."""
+"""Delivers due decisions. One that would end an attempt first takes a fresh look."""
 
 from dataclasses import dataclass
 

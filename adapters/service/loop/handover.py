@@ -1,4 +1,4 @@
-"""What follows once events are in the log: effects, statuses, polls, alarms, Kubernetes Events.
+"""What follows an append: effects, statuses, polls, alarms, Kubernetes Events.
 
 Called by the turn for every job whose events were appended, and for every open job at start.
 Everything here only

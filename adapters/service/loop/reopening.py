@@ -1,4 +1,4 @@
-"""Which observations can mean something to a job in which nothing was left to do."""
+"""Selects the observations that can matter to a job with nothing left to do."""
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.work.slots import Finished

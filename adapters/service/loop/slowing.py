@@ -1,4 +1,4 @@
-"""Jobs that have too many events are slowed: what is seen of them waits, the latest look wins.
+"""Slows jobs with too many events: their observations wait, and the newest replaces older ones.
 
 A job that is edited all the time, or whose children somebody rewrites, would fill the log and keep
 the others waiting. Nothing of it is dropped but looks at things that were looked at again since.

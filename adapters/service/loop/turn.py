@@ -1,4 +1,4 @@
-"""The one road: take observations, decide, append, and only then hand over what follows.
+"""One turn: takes observations, decides, appends, and only then hands over what follows.
 
 One thread takes turns. A turn takes what has come in, decides for every job concerned, and appends
 it all in one call;

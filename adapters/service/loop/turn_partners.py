@@ -1,4 +1,4 @@
-"""Whom a turn works with: who says what may be written, and who passes on what follows."""
+"""The collaborators of a turn: who may write, and who receives what follows."""
 
 from typing import Protocol
 

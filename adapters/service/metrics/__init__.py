@@ -1,1 +1,1 @@
-"""Metrics under the names of KubeRay's operator, and what stays standing."""
+"""Metrics under the names of KubeRay's operator, and RayClusters that remain."""

@@ -1,4 +1,4 @@
-"""How many RayClusters stay because nothing covers them: somebody pays for each."""
+"""Counts RayClusters that no rule will delete: somebody pays for each."""
 
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.telemetry.logging import get_logger

@@ -1,4 +1,4 @@
-"""The metrics of KubeRay's operator about RayJobs, under its names, so that dashboards go on.
+"""Metrics about RayJobs under KubeRay's names, so that existing dashboards keep working.
 
 Source: KubeRay's rayjob metrics collector; names, labels and help texts are upstream's.
 """

@@ -1,1 +1,1 @@
-"""The watched objects as they are now, and what is read from them."""
+"""The cache of watched objects, and values read from them."""

@@ -1,4 +1,4 @@
-"""Which secrets the parts of a job declare: the one place that says what its redactor knows.
+"""Collects the secrets that the parts of a job declare, for its redactor.
 
 A job prints what its program was given, and that comes from more than its own object: a RayJob
 may run on a RayCluster that somebody else made, a TrainJob is built from a runtime, from the

@@ -1,4 +1,4 @@
-"""What a scalar of YAML means to Go: runtime environments are read as upstream reads them.
+"""Resolves YAML scalars as Go does, so that runtime environments equal upstream's.
 
 `16:9` and `0o9` are texts, `1e3` and `08` are numbers, `010` is eight, `y` is true.
 

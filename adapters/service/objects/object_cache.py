@@ -1,4 +1,4 @@
-"""The watched objects as they are now: what acting needs and the log must not hold.
+"""The latest watched objects: needed for acting, never written to the log.
 
 RayJobs are kept packed, because a parsed one takes ten times the memory; of RayClusters and
 submitters only what is

@@ -1,4 +1,4 @@
-"""`spec.runtimeEnvYAML`, parsed at the door: YAML to the JSON object it stands for.
+"""Parses `spec.runtimeEnvYAML` into the JSON object it stands for.
 
 As upstream reads it (`adapters/service/objects/go_yaml.py`), within limits, and never repeating the
 content in a problem. Only the first document of a text counts.

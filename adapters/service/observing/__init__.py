@@ -1,1 +1,1 @@
-"""From watched objects and answers to observations."""
+"""Maps watched objects and answers to observations."""

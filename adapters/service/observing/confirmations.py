@@ -1,4 +1,4 @@
-"""What was seen unchanged: counted per job and source, told to the log as a sum.
+"""Counts unchanged observations per job and source; they enter the log as a sum.
 
 So "last confirmed at" can be answered for every part of a job without an event for every poll.
 """

@@ -1,4 +1,4 @@
-"""Which jobs has the program's log named for annotations that are left out?"""
+"""Remembers for which jobs the program's log has named ignored annotations."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the Pods of TrainJobs report of their progress, on its way from their status to the log.
+"""Takes the progress of TrainJobs from their status to the log.
 
 How often that is passed on says `core.trainjob.progress.is_due`; what comes in between is counted,
 and the newest of it goes out with the next.

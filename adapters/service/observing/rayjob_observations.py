@@ -1,4 +1,4 @@
-"""From watched objects and answers to observations.
+"""Maps objects and answers about RayJobs to observations.
 
 Decoded, validated, redacted. The door of the log.
 

@@ -1,4 +1,4 @@
-"""From watched TrainJobs, runtimes and JobSets to observations: decoded and redacted.
+"""Maps TrainJobs, runtimes and JobSets to observations: decoded and redacted.
 
 Nothing gets past here unredacted, as in `adapters.service.observing.rayjob_observations`.
 """

@@ -1,1 +1,1 @@
-"""Looking at jobs anew: those that are held, given up, or gone unseen."""
+"""Looks again at jobs that are held, released or unseen."""

@@ -1,4 +1,4 @@
-"""What the log knows and the watches do not show: asked for by name before it is told as gone.
+"""Asks by name for objects that the log knows and the watches do not show.
 
 Objects go while nobody is watching. But a watch may also lag behind the log (another replica
 created a RayCluster a moment ago), and a job must not fail because of that.

@@ -1,4 +1,4 @@
-"""Where another controller was met: the jobs are let go, looked at anew and only recorded.
+"""Releases jobs where another controller was found; they are only recorded from then on.
 
 What is kept of a job that is controlled says nothing of its status, which was this controller's
 own; so each is asked for once more.

@@ -1,4 +1,4 @@
-"""Jobs that are held because the ledger is older than the cluster: looked at until it is clear.
+"""Looks again at jobs that are held because the ledger is older than the cluster.
 
 A look tells a job what its object shows now and what of it is there; the rules say whether that is
 enough to take it over (`core.rayjob.decide.on_lost_history`,

@@ -1,4 +1,4 @@
-"""Telling a job and what belongs to it once more, as they were last seen."""
+"""Delivers the last seen objects of a job once more."""
 
 from collections.abc import Collection
 

@@ -1,1 +1,1 @@
-"""Which shards this replica holds, and how far it trusts its leases."""
+"""The shards that this replica holds, and how long it trusts its leases."""

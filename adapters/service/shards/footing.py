@@ -1,4 +1,4 @@
-"""Whether what a process goes by is still in the log: it may have been set back under it."""
+"""Checks that the events a process relies on are still in the log."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""The leases this process holds, and how far it trusts them: less than the database says.
+"""The leases that this process holds, trusted for less time than the database grants.
 
 It stops acting by its own clock a second before a lease could have passed to another, whatever it
 hears meanwhile. What it holds beyond its share it gives up: first it stops acting for a shard, then

@@ -1,4 +1,4 @@
-"""A stream that ends before what this process had appended: the ledger was set back in time."""
+"""Detects a stream that ends before this process's last append: the ledger was set back."""
 
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.jobs.observations import LedgerSetBack

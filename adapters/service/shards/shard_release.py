@@ -1,4 +1,4 @@
-"""Giving up shards beyond this replica's share, so that no job is without anybody for long.
+"""Releases shards beyond this replica's share, one after the other.
 
 For a shard that leaves nothing new is done from the moment on (`LeaseKeeper.may_act`). What is in
 flight may end, for a moment: its outcome is written down by who asked for it. Then the shard is

@@ -1,4 +1,4 @@
-"""How many shards this replica aims at, and when it looks again.
+"""The number of shards that this replica aims at, and when it checks again.
 
 It says that it is there at every look, and reads who else is; the rule is in `core.sharing`. Looks
 are far apart while nothing changes: a replica that only watches makes one every three seconds, of

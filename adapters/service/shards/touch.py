@@ -1,4 +1,4 @@
-"""Asking the API server for a word, so that a replica knows whether it still hears it.
+"""Sends the API server a cheap request, to learn whether it is still reachable.
 
 Watches may be silent for a minute and be well. Asked is for one object that is not there, by name:
 the cheapest question there is. Nobody asks while there is no other replica that could do better.

@@ -1,1 +1,1 @@
-"""Writing `.status` and Kubernetes Events."""
+"""Writes `.status` and Kubernetes Events."""

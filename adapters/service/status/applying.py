@@ -1,4 +1,4 @@
-"""One write of a `.status`: applied to one version of the object, whatever others left in it.
+"""Writes a `.status` once, applied to one version of the object.
 
 An apply takes away what we applied before. Of an entry of a list that another controller has
 written too it takes away our half, and is refused for the rest: a condition with a type and without

@@ -1,4 +1,4 @@
-"""Whether a status still is as it was left: what somebody else writes over it is written anew.
+"""Detects that somebody else has changed a status, so that it is written again.
 
 At once the first time, then ever more rarely: with another controller there is no write fight.
 """

@@ -1,4 +1,4 @@
-"""Sending Kubernetes Events: what happened, for whoever reads `kubectl describe`.
+"""Sends Kubernetes Events for `kubectl describe`.
 
 They are a courtesy: not logged, sent once, dropped when the queue is full or the API server
 refuses.

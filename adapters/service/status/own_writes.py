@@ -1,4 +1,4 @@
-"""Whether the status that a job shows is one that was written here.
+"""Recognises whether a status was written by this controller.
 
 What the object says of its writers (`managedFields`) its author can forge, the status itself not.
 """

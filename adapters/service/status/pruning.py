@@ -1,4 +1,4 @@
-"""Which patch takes away what a server-side apply leaves of a status that others have written.
+"""Computes the patch that removes status fields which a server-side apply leaves behind.
 
 An apply removes only fields that we applied before. What another controller once put stays, also
 inside of objects and lists of which we apply a part.

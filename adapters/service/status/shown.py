@@ -1,4 +1,4 @@
-"""Whether a job's object already shows a status, so that it need not be written."""
+"""Checks whether an object already shows a status, so that the write can be skipped."""
 
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.status.writer_by_kind import StatusFormat

@@ -1,4 +1,4 @@
-"""Writing `.status`: level-triggered, newest state first, no phase that users wait for left out.
+"""Writes `.status` level-triggered: the newest state first, without skipping awaited phases.
 
 States that follow each other go out as one write if they are of the same phase. A write is made
 only if the status differs from the last one written; what an older CRD prunes is noticed in the

@@ -1,4 +1,4 @@
-"""How the `.status` of each kind of job is written, and what of it users must not miss."""
+"""How the `.status` of each kind of job is written, and which phases must not be skipped."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""What the watches report, turned into observations of the jobs concerned."""
+"""Handlers of watch events: map them to observations of the jobs concerned."""

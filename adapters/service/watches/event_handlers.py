@@ -1,4 +1,4 @@
-"""What the listeners of all kinds share: where they put what they saw, and whom they tell."""
+"""The part of the event handlers that all kinds share: where observations go, who is notified."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A fresh look at a TrainJob's JobSet before its deadline is judged.
+"""Reads a TrainJob's JobSet afresh before its deadline is judged.
 
 After a pause of the controller the world has moved on, and a watch may lag: a job whose JobSet has
 completed has completed.

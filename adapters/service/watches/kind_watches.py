@@ -1,4 +1,4 @@
-"""Which watches run: those of every kind of job that is served, and of what plugins look at."""
+"""Starts the watches of every served kind, and of the objects that plugins watch."""
 
 import threading
 from collections.abc import Iterable

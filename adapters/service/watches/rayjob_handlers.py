@@ -1,4 +1,4 @@
-"""What the watches tell, turned into observations of the jobs concerned.
+"""Handles watch events of RayJobs and their objects.
 
 A listener does no more than decode, redact and put into the inbox; it decides nothing.
 """

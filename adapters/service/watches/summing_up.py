@@ -1,4 +1,4 @@
-"""What is told to the log as a sum, every few seconds: looks without news, and reports."""
+"""Writes sums of unchanged observations and reports to the log every few seconds."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What the watches of TrainJobs and runtimes tell, turned into observations of the jobs concerned.
+"""Handles watch events of TrainJobs, runtimes and their objects.
 
 JobSets and the other objects that a TrainJob owns come in by `watching.ChildListener`.
 """

@@ -1,4 +1,4 @@
-"""Which kinds of objects are watched for which kind of job, and who takes them in."""
+"""The kinds of objects watched for each kind of job, and their handlers."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""What waits for its turn, and the threads that take it."""
+"""Work queues and the threads that take from them."""

@@ -1,4 +1,4 @@
-"""Where every observation waits for its turn."""
+"""The inbox: observations that wait for their turn, by job."""
 
 import threading
 from collections import deque

@@ -1,4 +1,4 @@
-"""What the observations of one job brought in a turn, from deciding to passing on."""
+"""The result of deciding for one job in a turn, until it is appended and handed over."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Questions to the API server that have to be answered: about one thing one at a time.
+"""Required reads from the API server, one at a time per subject.
 
 While it does not answer, or may not be asked, they must not pile up.
 """

@@ -1,4 +1,4 @@
-"""What the service holds of the jobs it works on: their views and where their streams end.
+"""The jobs in memory: their views, and where their streams end.
 
 Only jobs in which something is left to do are held; of the others a glance is kept, so that a
 relist of many

@@ -1,4 +1,4 @@
-"""Of many threads that wait for work, one looks at the clock; the others sleep until they are told.
+"""One of many waiting threads watches the clock; the others sleep until notified.
 
 If all of them waited for the same instant, all would wake at it, and all but one for nothing.
 """

@@ -1,4 +1,4 @@
-"""Who carries out: a pool of threads over two queues per job, one for its own object.
+"""The pool of threads that carry out effects, with two queues per job.
 
 Of each queue at most one task runs at a time, in the order of asking; a task that is to be tried
 again waits aside and lets the others pass. So a poisoned job holds up nobody, and no two tasks of a

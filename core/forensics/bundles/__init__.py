@@ -1,1 +1,1 @@
-"""A job in a file, and all there is about one job."""
+"""Bundles (one job in a file) and dossiers (everything known about one job)."""

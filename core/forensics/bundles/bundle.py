@@ -1,4 +1,4 @@
-"""A job in a file: its events, its evidence and the proof of both, to be read anywhere.
+"""A bundle: the events and the evidence of one job in a file, with what proves both.
 
 Lines of JSON: a head that says whose job it is, one line per event, one per piece of evidence, the
 seal that vouches for it if there is one, and an end that holds the SHA-256 of all lines before. A

@@ -1,4 +1,4 @@
-"""Everything there is about one job, wherever it comes from: a ledger or a bundle."""
+"""A dossier: everything known about one job, read from a ledger or from a bundle."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

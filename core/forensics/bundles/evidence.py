@@ -1,4 +1,4 @@
-"""Where events name evidence."""
+"""Finds the fields of events that refer to evidence."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

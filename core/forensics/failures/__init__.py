@@ -1,1 +1,1 @@
-"""Why jobs fail, as rules over what their streams say."""
+"""Failure classes, and the rules that recognise them in a stream of events."""

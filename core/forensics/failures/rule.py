@@ -1,4 +1,4 @@
-"""The shape of a rule that says why a job failed: data, to be read by people and by `explain`."""
+"""The data type of a failure rule: a class, its signs, and the words that explain it."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Why jobs fail, as data: each class of failure with what it is known by, the surest first.
+"""The list of failure rules, most certain first.
 
 A rule holds for an attempt if each of its clues finds a sign; the first that holds names the class.
 Patterns are regular expressions without regard to case. To add a class: a rule in one of the three

@@ -1,4 +1,4 @@
-"""Failures that only the course of the job explains: losses, silence, deadlines."""
+"""Failure rules for the course of the job itself: lost objects, unreachable heads, deadlines."""
 
 from jobledger.core.forensics.failures.rule import FailureRule, clue
 from jobledger.core.forensics.failures.signs import Source

@@ -1,4 +1,4 @@
-"""Failures that Kubernetes explains: what it refused, took away, or could not start."""
+"""Failure rules for what Kubernetes reports of Pods: refused, evicted, not started."""
 
 from jobledger.core.forensics.failures.rule import FailureRule, clue
 from jobledger.core.forensics.failures.signs import Source

@@ -1,4 +1,4 @@
-"""Failures that the program or Ray explains, in messages and logs."""
+"""Failure rules for what the program or Ray writes in messages and logs."""
 
 from jobledger.core.forensics.failures.rule import FailureRule, clue
 from jobledger.core.forensics.failures.signs import Source

@@ -1,4 +1,4 @@
-"""What a stream says about why something failed: every clue with its source and its event.
+"""Collects the signs of a failure from a stream, each with its source and its event.
 
 Rules about failures look at signs and at nothing else, so they need not know which event, or which
 kind of job, a clue came from.

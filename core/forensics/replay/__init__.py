@@ -1,1 +1,1 @@
-"""Deciding the past again, with the same policy or another."""
+"""Replays recorded decisions, with the same policy or with another one."""

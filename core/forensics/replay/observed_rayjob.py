@@ -1,4 +1,4 @@
-"""What must have been observed of a RayJob, by the facts that its events begin with.
+"""Reconstructs the observations of a RayJob from the events that they led to.
 
 The log keeps what was decided, not the observation itself; but its facts are copies of it. Where
 they leave something open that could decide, every possibility is returned.

@@ -1,4 +1,4 @@
-"""What must have been observed, where events of any kind of job tell it."""
+"""Reconstructs observations from events that every kind of job has."""
 
 from collections.abc import Sequence
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""What must have been observed of a TrainJob, by the facts that its events begin with."""
+"""Reconstructs the observations of a TrainJob from the events that they led to."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Deciding the past again: does today's code decide as was decided then?
+"""Compares what today's code decides with what was decided when the events were written.
 
 A stream is cut into turns: the events that one observation brought. Before each turn the state is
 folded from what is recorded; the observation is made anew from the facts the turn begins with; and

@@ -1,4 +1,4 @@
-"""What another policy would have done with what was observed. Nothing is changed by asking.
+"""Computes what another policy would have done with the same observations. Changes nothing.
 
 What was observed is kept: an attempt that ran would have run the same, only later or not at all.
 Where another policy needs an attempt that never ran, or a longer look at one that was ended, its

@@ -1,4 +1,4 @@
-"""What another deadline of the whole job would have done: over all attempts, with their pauses."""
+"""Computes what another deadline of the whole job would have done, over all attempts and pauses."""
 
 from datetime import timedelta
 

@@ -1,1 +1,1 @@
-"""Seals over the log, archives of jobs that have left it, and how both are checked."""
+"""Seals of the log, archives of jobs that have left it, and the checks of both."""

@@ -1,4 +1,4 @@
-"""Holding archive records against each other, against the seals, and against a signature."""
+"""Checks archive records against each other, against the seals, and against a signature."""
 
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""Archive records: which jobs have left the log, for which file, and where their streams ended.
+"""Archive records: which jobs left the log, into which file, and where their streams ended.
 
 A record is a document like a seal: it has a number, holds the digest of the record before, may be
 signed by the same key, and every later seal holds the digest of the newest. It is the manifest of

@@ -1,4 +1,4 @@
-"""Whether the seals that are kept in the ledger are all there and as they were kept.
+"""Checks that the seals stored in the ledger are complete and unchanged.
 
 A seal in the ledger has its number and positions beside it, and the ledger says which one was kept
 last. Removing a seal, moving one or putting one in leaves these at odds with each other, unless

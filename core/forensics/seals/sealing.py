@@ -1,4 +1,4 @@
-"""How seals are made, and how the log is held against them; what is needed of the world for it."""
+"""Makes seals and checks the log against them; defines the ports that this needs."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Seals: what the whole log looked like at an instant, in a document that can be kept elsewhere.
+"""A seal: a digest of the whole log at one instant, in a document that can be kept elsewhere.
 
 A seal covers the events of a range of positions. It holds a digest of all of them, a fingerprint of
 each (so that the first one that differs can be named), where each stream stood that they belong to,

@@ -1,1 +1,1 @@
-"""A job told in words: attempts, timeline, explanation, and how it stood at an instant."""
+"""Describes a job in words: attempts, timeline, explanation, state at an instant."""

@@ -1,4 +1,4 @@
-"""The attempts of a job as they were observed: when, for how long, on what, and how each ended.
+"""The attempts of a job as observed: start, duration, RayCluster or JobSet, and outcome.
 
 The same for RayJobs and TrainJobs: whoever asks here does not ask which it is.
 """

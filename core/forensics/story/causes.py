@@ -1,4 +1,4 @@
-"""The classes of `explain` for reports: from the events alone, without the content of evidence."""
+"""Classifies failures for reports from the events alone, without reading evidence."""
 
 from collections.abc import Sequence
 from typing import cast

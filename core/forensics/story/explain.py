@@ -1,4 +1,4 @@
-"""Why a job ended as it did, or what it waits for: sentences, each with the events it rests on.
+"""Explains why a job ended, or what it waits for. Every sentence cites its events.
 
 Nothing is said that no event says. Which class a failure is of is told by rules that are data
 (`core.forensics.failures.rules`); where none fits, that is said as well.

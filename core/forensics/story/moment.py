@@ -1,4 +1,4 @@
-"""A job at an instant, in both senses: what was true then, and what the controller knew then.
+"""The state of a job at an instant: what was true then, and what the controller knew then.
 
 What was true is what the events say that occurred by then, whenever they were written down. What
 was known is what was written down by then. Beside both stands when each part of what was known had

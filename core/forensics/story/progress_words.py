@@ -1,4 +1,4 @@
-"""What an account says of the progress that a TrainJob's Pods have reported."""
+"""Words for the progress that the Pods of a TrainJob have reported."""
 
 from collections.abc import Iterator, Sequence
 

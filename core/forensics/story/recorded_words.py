@@ -1,4 +1,4 @@
-"""What is told of a job that rests on another controller: what it did unseen, what was inferred."""
+"""Words for a job that another controller drives: what was seen of it, and what was inferred."""
 
 from collections.abc import Iterable, Iterator
 

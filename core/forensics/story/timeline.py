@@ -1,4 +1,4 @@
-"""The story of a job: one line per event, in plain words, with the attempt it belongs to."""
+"""The timeline of a job: one line per event in plain words, with the number of its attempt."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

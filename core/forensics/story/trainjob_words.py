@@ -1,4 +1,4 @@
-"""What the events of a TrainJob say, in a sentence or less."""
+"""Words for the events of a TrainJob."""
 
 from typing import assert_never
 

@@ -1,1 +1,1 @@
-"""Which jobs are controlled, whose an object is, and what holds a job."""
+"""Which jobs this installation controls, who owns an object, and why a job is held."""

@@ -1,4 +1,4 @@
-"""Who decides about a job changes: this controller, or another whose doing is only recorded."""
+"""A job changes hands: between this controller and one whose actions are only recorded."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""Whose jobs: which an installation controls, which it only records, and when it must not.
+"""The control policy: which jobs are controlled, which are recorded, when nothing may be done.
 
 Two controllers must never work on one job. So a job is controlled here only if the installation is
 to control it and nobody else drives it. That somebody else does is told by what the API server

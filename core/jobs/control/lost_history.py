@@ -1,4 +1,4 @@
-"""What holds a job whose log is older than the cluster, in words and marks; of any kind of job.
+"""Describes why a job of any kind is held when its log is older than the cluster.
 
 A database that was restored, or a replica that was promoted without the last transactions, has lost
 events whose effects are in the cluster. Everything that is done or shown outside is in the log

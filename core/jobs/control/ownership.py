@@ -1,4 +1,4 @@
-"""Whose an object is, and what is said of one whose name is in the way.
+"""Decides whether an object belongs to a job, and words the refusal when it does not.
 
 The one rule: an object is a job's own only if its controller, the owner reference with
 `controller: true`, has the job's UID; what such an object controls belongs to the job as well.

@@ -1,4 +1,4 @@
-"""Who writes an object's status: what the API server records about its writers.
+"""Reads from `managedFields` which clients have written an object's status.
 
 Source: `metadata.managedFields`, API server field management. Each entry names a manager, an
 operation (Apply or Update), a subresource, when it last changed something, and which fields.

@@ -1,1 +1,1 @@
-"""What is kept of an attempt before it disappears."""
+"""Evidence: what is kept of an attempt before its objects disappear."""

@@ -1,4 +1,4 @@
-"""What is captured before it disappears: logs, exit codes, Pods, Kubernetes Events, Ray's account.
+"""Evidence of an attempt: logs, exit codes, Pods, Kubernetes Events, Ray's job record.
 
 Bounded twice: what one capture may hold, and how long it may take. Texts are redacted before they
 get here. Logs are kept beside the log of events under the SHA-256 of their content; everything else

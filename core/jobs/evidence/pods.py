@@ -1,4 +1,4 @@
-"""From Pods, logs and Kubernetes Events to what is kept of them: bounded, the worst first.
+"""Selects what is kept of Pods, logs and Kubernetes Events: bounded, most telling first.
 
 Source: Kubernetes, core/v1 PodStatus, ContainerStatus and Event.
 """

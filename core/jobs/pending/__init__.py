@@ -1,1 +1,1 @@
-"""What is open of a job: effects, and decisions for later instants."""
+"""Open work of a job: effects to carry out, and decisions for later instants."""

@@ -1,4 +1,4 @@
-"""What has been resolved to be done at a later instant.
+"""Decisions that fall due at a later instant: retries, deadlines, time-outs, shutdowns.
 
 A decision is scheduled once and ends in exactly one event: fired or cancelled. Which decisions a
 job has pending

@@ -1,4 +1,4 @@
-"""What is done outside: the closed set of effects, and how far each has come.
+"""The closed set of effects on the outside world, and the progress of each.
 
 An effect is asked for by an event that carries no manifest (the log is redacted): it names the
 target and the

@@ -1,4 +1,4 @@
-"""When a piece of work may be asked for again: later each time, whatever kept it from lasting.
+"""When a failed piece of work may be tried again: after a longer pause each time.
 
 There is one rule for every kind of job. What was refused waits before it is tried again. What was
 done and is called for again at once may be done again a few times; then it waits as well, and so

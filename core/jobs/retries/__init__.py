@@ -1,1 +1,1 @@
-"""Whether and when a failed attempt is followed by another."""
+"""Whether a failed attempt is retried, and when."""

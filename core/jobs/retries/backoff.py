@@ -1,4 +1,4 @@
-"""The pause before the next try: constant or doubling, capped, and spread without dice."""
+"""The pause before the next try: constant or exponential, capped, with deterministic jitter."""
 
 import hashlib
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Why attempts fail, sorted by who or what is to blame: what a retry policy speaks of."""
+"""Failure classes for retry policies: who or what caused an attempt to fail."""
 
 from enum import StrEnum
 

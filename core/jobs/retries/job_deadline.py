@@ -1,4 +1,4 @@
-"""The deadline of a whole job, over all its attempts: what is asked for, and from when it counts.
+"""The deadline of a whole job over all its attempts: how it is requested, and when it starts.
 
 Asked for by an annotation, of any kind of job. It counts from the start of the job's first attempt,
 through failures and pauses; a suspension ends the count, and the first attempt after a resumption

@@ -1,4 +1,4 @@
-"""What a job asks for beyond `backoffLimit`. Without any of it the job is treated as upstream does.
+"""Retry options beyond `backoffLimit`. A job without them is treated exactly as upstream does.
 
 Users ask by annotations, because the definition of the job is not ours to extend; reading them is
 the business of each kind of job.

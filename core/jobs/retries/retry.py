@@ -1,4 +1,4 @@
-"""The retry rule: whether a failed attempt is followed by another. It stands here and nowhere else.
+"""The retry rule: the only place that decides whether a failed attempt is retried.
 
 A job has `backoffLimit` + 1 attempts that may fail. A deadline is a limit on the job and not a
 fault of the attempt, and unexplained silence of the head may hide a job that is still at work:

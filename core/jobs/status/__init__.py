@@ -1,1 +1,1 @@
-"""What users see of any job: Kubernetes Events."""
+"""Kubernetes Events that every kind of job can have."""

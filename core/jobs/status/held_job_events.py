@@ -1,4 +1,4 @@
-"""Which Kubernetes Events tell users that a job is held, and that it is taken over."""
+"""Kubernetes Events for a job that is held, and for its release."""
 
 from jobledger.core.jobs.events import LedgerBehindFound, RecoveredFromCluster
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent

@@ -1,4 +1,4 @@
-"""What a Kubernetes Event about a job says, whatever the kind of job."""
+"""The text of a Kubernetes Event about a job, whatever its kind."""
 
 from dataclasses import dataclass
 from typing import Literal

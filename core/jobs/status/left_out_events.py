@@ -1,4 +1,4 @@
-"""Which Kubernetes Event tells users that annotations of their job are left out."""
+"""The Kubernetes Event that tells users which annotations of their job were ignored."""
 
 from jobledger.core.jobs.events import AnnotationsRejected
 from jobledger.core.jobs.identity import JobIdentity

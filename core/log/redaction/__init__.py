@@ -1,1 +1,1 @@
-"""What is secret in documents and texts, and what stands in its place."""
+"""Redaction: finds secrets in documents and texts, and replaces them."""

@@ -1,4 +1,4 @@
-"""Which parts of a text are the values of names that promise a secret.
+"""Finds values assigned to secret-sounding names in running text.
 
 `password=x`, `"api_key": "x"`, `--token x`, `<password>x</password>`, `name: DB_PASSWORD` with its
 `value: x` beside it, a value on the line after its name. Which names promise one is said in

@@ -1,4 +1,4 @@
-"""Whether a value looks like a credential though no name says so.
+"""Recognises values that look like credentials although their name says nothing.
 
 Whoever makes a credential draws its characters; whoever names a model, a host or a layer uses
 words. What is drawn changes between letters and digits, and between small and capital letters, far

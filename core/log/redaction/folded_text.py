@@ -1,4 +1,4 @@
-"""A text without what a terminal or a narrow column put in between, and where each part stood.
+"""Removes terminal escapes and line wraps from a text, and maps positions back to the original.
 
 A colour may be switched on in the middle of a secret, and a long one may be broken over lines:
 what is looked for is then found in the folded text, and replaced in the text itself.

@@ -1,4 +1,4 @@
-"""Tokens that their issuers made recognisable: a literal that each needs, and its whole shape.
+"""Recognises tokens by the prefixes and shapes that their issuers publish.
 
 Source: the documentation of token formats of Alibaba, Anthropic, AWS, Databricks, DigitalOcean,
 Discord, Docker Hub, Figma, Fireworks, GitHub, GitLab, Google, Grafana, Groq, HashiCorp, Hugging

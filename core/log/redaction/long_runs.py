@@ -1,4 +1,4 @@
-"""The long words of a text: all that a token, a digest or an encoded value can be part of.
+"""Splits a text into the long words that a token, a digest or an encoded value can be part of.
 
 Most of a log are short words. Whoever looks for many things that are long and without blanks looks
 through these, a tenth of the text, and not through all of it.

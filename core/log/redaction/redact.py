@@ -1,4 +1,4 @@
-"""What is never written down, and what stands in its place.
+"""The redactor: replaces secrets in documents and texts by keyed digests.
 
 Everything that enters the event log, its projections and `.status` passes a `Redactor` first. A
 secret is replaced by `redacted:` and twelve hex digits of its HMAC-SHA256 under the installation's

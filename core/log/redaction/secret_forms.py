@@ -1,4 +1,4 @@
-"""In which forms a secret may stand in a text.
+"""The encodings in which a secret may appear in a text: plain, Base64, URL-encoded and others.
 
 Whoever prints a secret may have encoded or quoted it first: URL, JSON (as Python and as Go write
 it), base64 within other bytes, a shell's quotes, HTML, YAML, one line of several.

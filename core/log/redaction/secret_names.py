@@ -1,4 +1,4 @@
-"""Which names promise a secret: one list, for documents and for running text.
+"""The names that indicate a secret: one list for documents and running text.
 
 A name is what stands before a value: an environment variable, a key of a document, an option of a
 command, a header, an element of XML. Names are cut into words at `_`, `-`, `.`, `/` and where

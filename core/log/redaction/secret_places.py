@@ -1,4 +1,4 @@
-"""Where in a document secrets stand, whatever they look like.
+"""The fields of documents that always hold secrets, whatever their value looks like.
 
 One walk serves both questions: which values are secret (`core.log.redaction.secret_values`), and
 what the document looks like without them (`core.log.redaction.redact`).

@@ -1,4 +1,4 @@
-"""Which parts of a text are secrets by their shape or by the name before them.
+"""Finds the parts of a text that are secret by their shape or by the name before them.
 
 `https://user:password@host`, `Bearer …`, `--token x`, `"api_key": "x"`, and the tokens that their
 issuers made recognisable. Every expression runs only where a literal that it needs occurs, and

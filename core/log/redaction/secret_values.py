@@ -1,4 +1,4 @@
-"""Which secret values an object holds, to be searched for wherever they reappear."""
+"""Collects the secret values of an object, so that they can be redacted wherever they reappear."""
 
 import json
 import re

@@ -1,1 +1,1 @@
-"""What reports are made of: the facts of one job, folded from its events, a table each."""
+"""Reporting facts of one job, computed from its events, one table per file."""

@@ -1,4 +1,4 @@
-"""The executions of a job with their RayCluster's life, what they waited for, and what they cost.
+"""Reporting facts of attempts: waiting times, RayCluster lifetime, cost.
 
 Start, end and outcome are those of the inline projection; here is what it does not carry.
 """

@@ -1,4 +1,4 @@
-"""How the facts of a job can be grouped: read from what its manifest says."""
+"""Dimensions for grouping reports, read from a job's manifest."""
 
 import hashlib
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The rows behind the reporting views, without the columns that all facts of a job share.
+"""The row types of the reporting tables, without the columns that all facts share.
 
 The fields are the columns, in their order; units are in the names, or seconds.
 """

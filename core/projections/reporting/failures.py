@@ -1,4 +1,4 @@
-"""The failures of a job: of its attempts, and its own where it had none."""
+"""Reporting facts of failures: of attempts, and of jobs that failed without an attempt."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol

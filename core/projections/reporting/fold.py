@@ -1,4 +1,4 @@
-"""The facts of one job, folded from its events one by one, and the rows that changed by some.
+"""Folds the events of one job into reporting facts, and returns the rows that changed.
 
 What is folded does not depend on where a batch begins or ends: every fact follows from the events
 up to a version and from nothing else.

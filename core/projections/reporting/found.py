@@ -1,4 +1,4 @@
-"""A job that was found with a status: what of its attempts nobody saw is left unknown."""
+"""Reporting facts of a job first seen with a status: what nobody observed stays unknown."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

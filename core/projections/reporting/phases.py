@@ -1,4 +1,4 @@
-"""The stays of a job in its states: half-open intervals without a hole between them."""
+"""Reporting facts of phases: half-open intervals without gaps."""
 
 from collections.abc import Iterable
 

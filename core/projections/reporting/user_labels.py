@@ -1,4 +1,4 @@
-"""Where a job says whose it is."""
+"""The labels that name the team, user or queue of a job."""
 
 USER_LABELS = (
     "jobledger.dev/user",

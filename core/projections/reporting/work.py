@@ -1,4 +1,4 @@
-"""The controller's own work for a job: decisions, gaps, and counts by the hour."""
+"""Reporting facts of the controller's own work: decisions, gaps, events per hour."""
 
 from datetime import UTC
 

@@ -1,1 +1,1 @@
-"""What happens because of an observation: one file per source of observations."""
+"""Decides which events follow from an observation of a RayJob, one file per source."""

@@ -1,4 +1,4 @@
-"""What happens because of an observation.
+"""Dispatches an observation of a RayJob to the rule for its source.
 
 One function per observation, then whatever follows by itself.
 

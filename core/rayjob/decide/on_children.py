@@ -1,4 +1,4 @@
-"""What a look at the job's RayCluster or submitter brings.
+"""Events that follow from an observation of the RayCluster or the submitter.
 
 News of a child that is known to be gone is late news and ignored. A RayCluster that carries the
 job's UID but belongs

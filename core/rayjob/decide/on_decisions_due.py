@@ -1,4 +1,4 @@
-"""What a decision brings about when its instant comes, or why it is found obsolete."""
+"""Events that follow when a decision falls due, or when it has become obsolete."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What a look at the Pod of the head brings.
+"""Events that follow from an observation of the head Pod.
 
 KubeRay puts another Pod in place of one that went, and what ran on the head has gone with the old
 one. A Pod of another UID therefore also tells that the one before is gone.

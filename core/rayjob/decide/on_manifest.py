@@ -1,4 +1,4 @@
-"""What a look at the RayJob object itself brings."""
+"""Events that follow from an observation of the RayJob object."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the controller's own doing brings back: outcomes, due decisions, writes, gaps."""
+"""Events that follow from the controller's own effects, due decisions, status writes and gaps."""
 
 from jobledger.core.jobs.observations import (
     DecisionDue,

@@ -1,4 +1,4 @@
-"""What a look at the Pods of an attempt brings: evidence, or news of what is left."""
+"""Events that follow from an observation of an attempt's Pods."""
 
 from jobledger.core.rayjob.events.lifecycle import PodsObserved, RayJobEvent
 from jobledger.core.rayjob.observations.observations import PodsSeen

@@ -1,4 +1,4 @@
-"""What an answer of the head, or its silence, brings.
+"""Events that follow from an answer of the Ray head, or from its silence.
 
 An answer that the job is not known is an answer: it ends the silence. Only where it means
 something (the job had been seen or handed in before, or the submitter has ended) is it written

@@ -1,4 +1,4 @@
-"""What is seen of a RayJob that another controller drives, and why its children went.
+"""Events of a RayJob that another controller drives, with the reasons why its children went.
 
 Nothing is decided here and nothing done: no effect is asked for, no decision is pending. Facts are
 written down as of any job; what the other controller decided is inferred (`core.rayjob.inference`).

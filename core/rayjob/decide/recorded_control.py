@@ -1,4 +1,4 @@
-"""Who decides about a RayJob: this controller, or another, whose doing is recorded."""
+"""Starts and ends the control of a RayJob: by this controller, or by one that is recorded."""
 
 from jobledger.core.jobs.control.control_change import control_change
 from jobledger.core.jobs.events import ControlReleased

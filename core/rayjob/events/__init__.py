@@ -1,1 +1,1 @@
-"""What can have happened to a RayJob: lifecycle, facts, Pods, and what another controller did."""
+"""Events of RayJobs: lifecycle, facts, Pods, and actions of another controller."""

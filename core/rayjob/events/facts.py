@@ -1,4 +1,4 @@
-"""What can have been seen of a RayJob's RayCluster, head, submitter and Ray job.
+"""Events: facts observed of the RayCluster, head, submitter and Ray job.
 
 The other events, and what holds for all: `core.rayjob.events.lifecycle`.
 """

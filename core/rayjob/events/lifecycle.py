@@ -1,4 +1,4 @@
-"""Everything that can have happened to a RayJob.
+"""Events: the lifecycle of a RayJob.
 
 These names are the storage format: `core.catalogue` gives each its stored type. `at` is the
 instant the event was

@@ -1,4 +1,4 @@
-"""What can have been found out about a RayJob's Pods and its failures.
+"""Events: facts about a RayJob's Pods and failures.
 
 The other events, and what holds for all: `core.rayjob.events.lifecycle`.
 """

@@ -1,4 +1,4 @@
-"""What can have been seen of a RayJob that another controller drives.
+"""Events: observations of a RayJob that another controller drives.
 
 The other events, and what holds for all: `core.rayjob.events.lifecycle`.
 """

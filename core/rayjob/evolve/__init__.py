@@ -1,1 +1,1 @@
-"""How each event changes the state of a RayJob."""
+"""Applies events to the state of a RayJob."""

@@ -1,4 +1,4 @@
-"""How a RayJob's life goes on from a status that it had when it was first seen."""
+"""Applies the adoption of a RayJob that already had a status when it was first seen."""
 
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.observations.ray_job import Entrypoint

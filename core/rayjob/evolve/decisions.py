@@ -1,4 +1,4 @@
-"""How the events of decisions change what is known of a RayJob."""
+"""Applies events of decisions to the state of a RayJob."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""How the events of effects change what is known of a RayJob."""
+"""Applies events of effects to the state of a RayJob."""
 
 from dataclasses import replace
 from typing import assert_never

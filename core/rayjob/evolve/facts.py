@@ -1,4 +1,4 @@
-"""How what was seen of the children and of Ray changes what is known of a RayJob."""
+"""Applies facts about children and the Ray job to the state of a RayJob."""
 
 from dataclasses import replace
 from typing import assert_never

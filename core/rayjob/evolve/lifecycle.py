@@ -1,4 +1,4 @@
-"""How each event changes what is known of a RayJob. Total: what was once written is never refused.
+"""Applies lifecycle events to the state of a RayJob. Total: no event once written is refused.
 
 Facts, effects and decisions have files of their own beside this one.
 """

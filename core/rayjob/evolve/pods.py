@@ -1,4 +1,4 @@
-"""How failures, and what is found out about Pods, change what is known of a RayJob."""
+"""Applies events about failures and Pods to the state of a RayJob."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""How it changes what is known of a RayJob that another controller decides about it, or did."""
+"""Applies events of a RayJob that another controller drives."""
 
 from dataclasses import replace
 

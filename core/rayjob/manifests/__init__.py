@@ -1,1 +1,1 @@
-"""The objects that are made for a RayJob."""
+"""Builds the objects of a RayJob: RayCluster, submitter Job, Services."""

@@ -1,4 +1,4 @@
-"""The number of the attempt as a label on everything that is made for it, where the job asks.
+"""Labels every object of an attempt with its number, where the job asks for it.
 
 Pods find it in their metadata (and, by the downward API, in their environment), so what they write
 can be told apart by attempt. Asked for in kuberay#5211.

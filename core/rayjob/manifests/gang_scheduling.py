@@ -1,4 +1,4 @@
-"""What a batch scheduler needs to know, so that a job's Pods are placed together or not at all.
+"""Adds what batch schedulers need to place a job's Pods together or not at all.
 
 Volcano has a PodGroup per job, which must be there before the RayCluster: KubeRay makes none for
 RayClusters of RayJobs. The submitter does not count among its members: it waits for the RayCluster,

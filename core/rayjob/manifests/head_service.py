@@ -1,4 +1,4 @@
-"""The Service that leads to the head of a job's present RayCluster, under one name for ever.
+"""Builds the Service that always points to the head of the job's current RayCluster.
 
 A template of it (`headService`) says what it is but for its name, labels and selector. Where the
 head and the template name the same port, upstream's object would be refused; here the template has

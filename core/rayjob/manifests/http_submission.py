@@ -1,4 +1,4 @@
-"""The request by which the controller itself hands in an entrypoint (HTTPMode).
+"""Builds the HTTP request that submits an entrypoint in HTTPMode.
 
 Source: KubeRay's ConvertRayJobToReq: numbers pass through 32-bit floats, the entrypoint is not
 trimmed.

@@ -1,4 +1,4 @@
-"""The objects that are made for an attempt: its RayCluster and its submitter (a batch Job).
+"""Builds the objects of an attempt: its RayCluster and its submitter (a batch Job).
 
 They are upstream's, field by field, and one annotation of ours: `jobledger.dev/attempt`. What is
 taken from the RayJob is passed on as it is (documents are read-only, so nothing is copied).

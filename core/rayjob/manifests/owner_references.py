@@ -1,4 +1,4 @@
-"""Who owns what is made for a job: the RayJob, so that everything goes with it."""
+"""Builds the ownerReferences that make the RayJob the owner of its objects."""
 
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.values.documents import Manifest, text

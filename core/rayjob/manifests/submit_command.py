@@ -1,4 +1,4 @@
-"""The shell command that hands in a job's entrypoint, byte for byte as upstream builds it.
+"""Builds the shell command that submits the entrypoint, byte for byte as upstream does.
 
 It first waits until the head answers. In K8sJobMode the submitter may be started again, so the
 command submits only what the head does not know yet, and then follows the log; in SidecarMode

@@ -1,4 +1,4 @@
-"""The container that runs `ray job submit`: in the submitter's Pod, or beside the head.
+"""Builds the container that runs `ray job submit`, in the submitter's Pod or beside the head.
 
 Source: KubeRay's GetDefaultSubmitterContainer, configureSubmitterContainer and
 SetContainerTokenAuthEnvVars. The default resources are part of the contract: Kueue counts them.

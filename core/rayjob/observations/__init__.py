@@ -1,1 +1,1 @@
-"""What is observed of a RayJob and its children, read from Kubernetes objects and Ray's answers."""
+"""Observations of a RayJob and its children, read from Kubernetes objects and Ray's answers."""

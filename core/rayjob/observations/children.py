@@ -1,4 +1,4 @@
-"""What a RayCluster or a submitter, read from the API server, says about the job.
+"""Reads observations from a RayCluster or a submitter Job.
 
 What is absent or of a wrong type counts as not said.
 """

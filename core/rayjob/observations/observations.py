@@ -1,4 +1,4 @@
-"""Facts from outside: the RayJob, its RayCluster, its submitter, its entrypoint."""
+"""The types of observations of a RayJob."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias

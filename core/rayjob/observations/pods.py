@@ -1,4 +1,4 @@
-"""What Pods say about why an attempt failed, and whether any of it is left.
+"""Reads from Pods why an attempt failed, and whether any of them are left.
 
 Read from lists of Pods, by label. Only what explains a failure is kept, and only so much of it: a
 RayCluster may have thousands of Pods, and the log keeps what it is told for ever.

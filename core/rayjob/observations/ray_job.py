@@ -1,4 +1,4 @@
-"""The Ray job of an attempt, as the head tells it."""
+"""Reads an observation from the head's answer about a Ray job."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""How an attempt ends.
+"""The end of an attempt: its events and its outcome.
 
 What the retry rule makes of it. The reasons and messages are upstream's, literally.
 

@@ -1,4 +1,4 @@
-"""Which decisions a RayJob's state calls for. What is pending and not called for is cancelled."""
+"""The decisions that a RayJob's state calls for. Others that are pending are cancelled."""
 
 from collections.abc import Iterator
 from datetime import timedelta

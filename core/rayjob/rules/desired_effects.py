@@ -1,4 +1,4 @@
-"""Which effects a RayJob's state calls for, in the order in which they are to be done."""
+"""The effects that a RayJob's state calls for, in the order in which they are carried out."""
 
 from collections.abc import Iterator
 

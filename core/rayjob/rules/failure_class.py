@@ -1,4 +1,4 @@
-"""Of which class a failure is: by its reason and message's origin first, then by what Pods say."""
+"""Classifies a failure: by its reason and the origin of its message, then by its Pods."""
 
 from collections.abc import Sequence
 

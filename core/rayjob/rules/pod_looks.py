@@ -1,4 +1,4 @@
-"""When the Pods of an attempt are to be looked at, and for what.
+"""When the Pods of an attempt are read, and for what purpose.
 
 Nobody looks unless the job asks for it: by a retry policy, whose classes need evidence, or by the
 wish that the next attempt waits until no Pod of the last is left.

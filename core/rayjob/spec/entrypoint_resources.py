@@ -1,4 +1,4 @@
-"""Which custom resources `spec.entrypointResources` asks for: JSON text, name to amount."""
+"""Parses `spec.entrypointResources`: JSON text with custom resources and amounts."""
 
 import json
 from collections.abc import Mapping

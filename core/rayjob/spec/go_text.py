@@ -1,4 +1,4 @@
-"""How Go writes texts, JSON and 32-bit numbers: the submitter's command is compared byte for byte.
+"""Formats texts, JSON and 32-bit numbers as Go does, so that commands equal upstream's.
 
 Source: Go's strconv.Quote, encoding/json (Go 1.22 and later) and fmt's `%f`.
 """

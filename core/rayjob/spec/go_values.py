@@ -1,4 +1,4 @@
-"""How upstream's rules read a document: Go's zero values where a field is absent or of odd type."""
+"""Reads documents as Go does: zero values for fields that are absent or of another type."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""How this installation builds objects: what upstream's operator reads from its environment."""
+"""Settings for building objects that upstream's operator reads from its environment."""
 
 from dataclasses import dataclass
 

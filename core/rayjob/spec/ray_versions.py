@@ -1,4 +1,4 @@
-"""Whether a Ray version, as a RayCluster's specification names it, is new enough.
+"""Compares the Ray version of a RayCluster with the version a feature needs.
 
 Upstream reads versions in two ways. Rules about the RayCluster take anything that begins with two
 numbers (`2.53.0.dev0`); the rule about `spec.metadata` takes semantic versions only. Both are kept,

@@ -1,4 +1,4 @@
-"""What a RayJob asks for about its retries, by annotations under our prefix.
+"""Parses the retry annotations of a RayJob.
 
 Each annotation stands for itself: one that cannot be understood is left out, as if it were not
 there, and named; it never makes the job invalid. A policy, or a deadline over all attempts, that

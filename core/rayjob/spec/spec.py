@@ -1,4 +1,4 @@
-"""The part of a RayJob's specification that the controller acts on, with upstream's defaults.
+"""The fields of a RayJob's specification that the controller acts on, with upstream's defaults.
 
 Everything else (the RayCluster's specification, pod templates, the entrypoint) is read from the
 live object when

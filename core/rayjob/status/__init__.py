@@ -1,1 +1,1 @@
-"""What users see of a RayJob: its `.status` and its Kubernetes Events."""
+"""The `.status` of a RayJob and its Kubernetes Events."""

@@ -1,4 +1,4 @@
-"""Which KubernetesEvents tell users what happened to a job (`kubectl describe rayjob`).
+"""Selects the Kubernetes Events of a RayJob (`kubectl describe rayjob`).
 
 Reasons, actions and notes of the first group are upstream's, literally. Upstream says nothing of a
 job's transitions; the second group adds the few that somebody who describes a job asks for.

@@ -1,4 +1,4 @@
-"""The `.status` of a RayJob, projected from what is known: field by field as upstream writes it.
+"""Computes the `.status` of a RayJob from its state, field by field as upstream writes it.
 
 Differences from upstream: message, reason and counters are always those of now (upstream writes
 some only together

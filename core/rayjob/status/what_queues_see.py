@@ -1,4 +1,4 @@
-"""Whether a queue takes a RayJob for one that holds nothing, by the status that it shows.
+"""Predicts whether a queue (Kueue) counts a RayJob as holding no resources, from its status.
 
 Kueue frees the quota of a job that it has suspended as soon as that is so. Source: kueue's
 rayjob_controller.go, IsActive.

@@ -1,1 +1,1 @@
-"""Whether a RayJob is valid: upstream's rules and ours."""
+"""Validates RayJobs: upstream's rules and Jobledger's."""

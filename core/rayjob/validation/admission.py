@@ -1,4 +1,4 @@
-"""Whether a RayJob is let in, and what its author is warned of.
+"""The admission of a RayJob: allowed or refused, and warnings to its author.
 
 Upstream's webhook refuses a wrong name only; what else is wrong its controller writes into the
 status. So here: the rest is a warning, unless the operator wants it refused.

@@ -1,4 +1,4 @@
-"""Upstream's rules about the RayCluster that a RayJob asks for: its head and worker groups.
+"""Upstream's validation of the RayCluster specification: head and worker groups.
 
 Messages come without the prefix `The RayJob spec is invalid: `. Where upstream walks a map in
 random order, keys are taken sorted.

@@ -1,4 +1,4 @@
-"""Upstream's rules about a RayCluster's options: fault tolerance, autoscaler, authentication.
+"""Upstream's validation of RayCluster options: fault tolerance, autoscaler, authentication.
 
 Source: KubeRay's ValidateRayClusterSpec; the feature gates GCSFaultToleranceEmbeddedStorage,
 RayClusterHistoryServer, RayClusterNetworkPolicy and RayClusterMTLS are off.

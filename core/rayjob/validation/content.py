@@ -1,4 +1,4 @@
-"""Rules of ours about what fields hold: what would otherwise fail later, again and again.
+"""Jobledger's validation of field contents that would otherwise fail later, on every attempt.
 
 Upstream meets these as errors without end (no status, no Kubernetes Event), or as a crash.
 """

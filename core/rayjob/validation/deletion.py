@@ -1,4 +1,4 @@
-"""Upstream's rules about what is deleted after the end: TTL, deletionStrategy and its rules."""
+"""Upstream's validation of TTL, deletionStrategy and deletion rules."""
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Which texts Kubernetes takes as names and labels, and what it says of the others.
+"""Kubernetes' validation of names and labels, with its messages.
 
 Source: k8s.io/apimachinery v0.36 (pkg/util/validation, pkg/api/validate/content), literally.
 """

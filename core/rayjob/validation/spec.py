@@ -1,4 +1,4 @@
-"""Upstream's rules about a RayJob's own specification, in upstream's order.
+"""Upstream's validation of a RayJob's specification, in upstream's order.
 
 Each rule yields the whole message; whoever asks takes the first.
 """

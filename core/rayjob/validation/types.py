@@ -1,4 +1,4 @@
-"""Rules of ours: every field that is acted on has the type that upstream's CRD gives it.
+"""Jobledger's validation of types: every field that is acted on has the type of upstream's CRD.
 
 An API server with the CRD refuses what these rules name; a lenient one lets it through.
 """

@@ -1,4 +1,4 @@
-"""Whether a RayJob is valid, and if not, the first thing that is wrong with it.
+"""Validates a RayJob and returns the first problem.
 
 Upstream's rules come first, in its order of evaluation and with its texts byte for byte: clients
 and runbooks match on them. Ours come after: what upstream meets as an error without end (or as a

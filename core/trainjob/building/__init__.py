@@ -1,1 +1,1 @@
-"""How the objects of a TrainJob are built from its runtime."""
+"""Builds the objects of a TrainJob from its runtime."""

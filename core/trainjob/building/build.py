@@ -1,4 +1,4 @@
-"""From a TrainJob and its runtime to the objects that are applied. Pure.
+"""Builds the objects to be applied from a TrainJob and its runtime. Pure.
 
 Source: Trainer v2.3, pkg/runtime/core (trainingruntime.go, newRuntimeInfo) and the JobSet builder.
 """

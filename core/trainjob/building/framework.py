@@ -1,4 +1,4 @@
-"""How the objects of a TrainJob are built: plugins at extension points, in a fixed order.
+"""The plugin framework: calls plugins at extension points in a fixed order.
 
 The order of the extension points is that of Trainer's runtime framework:
 

@@ -1,4 +1,4 @@
-"""A built specification in the order of the one that is there, where it has the same entries.
+"""Keeps the list order of the existing object where a built one has the same entries.
 
 The order of named entries (environment variables, ports, volumes) is not what anybody asked for:
 Trainer's plugins are asked in another order by every process of it. But a JobSet that runs takes no

@@ -1,4 +1,4 @@
-"""What came of building and applying, as it travels from the act to the rules."""
+"""The outcomes of building and applying objects, as the effect returns them to the decider."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The Pods of a TrainJob as plugins see them: one set for each replicatedJob, with its changes."""
+"""Pod sets: the Pods of each replicatedJob as plugins see and change them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

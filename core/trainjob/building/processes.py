@@ -1,4 +1,4 @@
-"""How many processes run on a node: as asked, or as many as its resources are made for.
+"""The number of processes per node: as requested, or derived from its resources.
 
 Source: Trainer v2.3, pkg/runtime/framework/plugins/torch (getNumProcPerNode) and pkg/util/trainjob.
 """

@@ -1,4 +1,4 @@
-"""A JobSet's replicatedJobs with another Pod specification, or another number of Pods."""
+"""Changes the Pod specification or the number of Pods of a JobSet's replicatedJobs."""
 
 from jobledger.core.values.documents import Json, Manifest, child
 

@@ -1,4 +1,4 @@
-"""Whether a training runtime can be built from, by the rules of upstream's webhook for runtimes.
+"""Validates a training runtime by the rules of upstream's webhook.
 
 Where Trainer's webhooks are installed they refuse such a runtime; where they are not, jobs that
 name it say what is wrong as a failed build. Source: Trainer v2.3, trainingruntime_webhook.go.

@@ -1,4 +1,4 @@
-"""The runtime of a TrainJob and its snapshot: which counts, and whether the snapshot is sound.
+"""Selects the runtime of a TrainJob: the live one or the recorded snapshot.
 
 Source: Trainer v2.3, pkg/runtime/core (KEP-2599).
 """

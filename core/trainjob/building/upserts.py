@@ -1,4 +1,4 @@
-"""Putting items into the lists of a container or a Pod: in the place of their like, or at the end.
+"""Inserts or replaces items in the lists of a container or a Pod.
 
 Source: Trainer's apply package (UpsertEnvVars, UpsertVolumes, UpsertVolumeMounts, UpsertPort).
 """

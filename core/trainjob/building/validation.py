@@ -1,4 +1,4 @@
-"""Whether a TrainJob can be built, by upstream's rules and with its messages.
+"""Validates a TrainJob by upstream's rules, with upstream's messages.
 
 Where the webhooks of Trainer are installed they refuse such objects; where they are not, the job
 says what is wrong as a failed build. Source: Trainer v2.3, pkg/webhooks and the JobSet plugin.

@@ -1,4 +1,4 @@
-"""What happens because of an observation.
+"""Dispatches an observation of a TrainJob to the rule for its source.
 
 One function per observation, then whatever follows by itself. Nothing here knows the time, and
 nothing here acts.

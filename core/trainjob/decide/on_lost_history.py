@@ -1,4 +1,4 @@
-"""Whether the cluster shows more of a TrainJob than the log knows, and what is then taken over.
+"""Detects that the cluster knows more of a TrainJob than the log; takes over what is missing.
 
 Signs are only what no crash of this controller can bring about: an event is appended before what
 follows from it is shown. So no condition that was written here is newer than the log's. The JobSet

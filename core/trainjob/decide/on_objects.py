@@ -1,4 +1,4 @@
-"""What a look at the TrainJob, its runtime, its JobSet or another object of it brings."""
+"""Events that follow from an observation of the TrainJob, its runtime, JobSet or other objects."""
 
 from jobledger.core.jobs.events import ControlReleased
 from jobledger.core.jobs.outcomes import rejected

@@ -1,4 +1,4 @@
-"""The decider of a TrainJob that another controller drives: what is seen, and what follows from it.
+"""The decider of a TrainJob that another controller drives.
 
 Nothing is decided here and nothing done: no effect is asked for, no decision is pending. The
 executions are told by the JobSet, as of any TrainJob; that the job is suspended, resumed or over

@@ -1,1 +1,1 @@
-"""How each event changes the state of a TrainJob."""
+"""Applies events to the state of a TrainJob."""

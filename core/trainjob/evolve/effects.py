@@ -1,4 +1,4 @@
-"""How the events of effects and decisions change what is known of a TrainJob."""
+"""Applies events of effects and decisions to the state of a TrainJob."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""How each event changes what is known of a TrainJob. Total: what was written is never refused."""
+"""Dispatches events to the functions that apply them. Total: no event once written is refused."""
 
 from typing import assert_never
 

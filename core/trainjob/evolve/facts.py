@@ -1,4 +1,4 @@
-"""How what was seen of the runtime, the JobSet and the other objects changes what is known."""
+"""Applies facts about the runtime, the JobSet and other objects to the state of a TrainJob."""
 
 from typing import assert_never
 

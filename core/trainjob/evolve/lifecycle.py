@@ -1,4 +1,4 @@
-"""How what became of the job itself changes what is known of it."""
+"""Applies lifecycle events to the state of a TrainJob."""
 
 from dataclasses import replace
 from typing import assert_never

@@ -1,4 +1,4 @@
-"""How it changes what is known of a TrainJob that another controller decides about it."""
+"""Applies events of a TrainJob that another controller drives."""
 
 from dataclasses import replace
 

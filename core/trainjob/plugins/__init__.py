@@ -1,4 +1,4 @@
-"""The plugins that are always on, one module each, and the order in which they are asked."""
+"""The built-in plugins, one module each, and their order."""
 
 from jobledger.core.trainjob.building.framework import Plugin, in_order
 from jobledger.core.trainjob.plugins.coscheduling import Coscheduling

@@ -1,1 +1,1 @@
-"""What follows from the state by itself, and which effects and decisions it calls for."""
+"""Rules that follow from the state of a TrainJob, and the effects and decisions it calls for."""

@@ -1,4 +1,4 @@
-"""Which effects and decisions a TrainJob's state calls for.
+"""The effects and decisions that a TrainJob's state calls for.
 
 Source for when objects are applied: Trainer v2.3, trainjob_controller.go and the JobSet plugin's
 builder. A running JobSet is never touched, so an apply may well find nothing to do.

@@ -1,4 +1,4 @@
-"""What follows from a TrainJob's state by itself: the rules, in their order of priority.
+"""The rules of a TrainJob's state, in order of priority.
 
 After an observation has changed a fact, the rules are asked one after the other; the first that
 has something to say is carried out, and all are asked again, until none has. Effects and decisions

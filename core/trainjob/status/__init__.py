@@ -1,1 +1,1 @@
-"""What users see of a TrainJob: its `.status` and its Kubernetes Events."""
+"""The `.status` of a TrainJob and its Kubernetes Events."""

@@ -1,4 +1,4 @@
-"""Which Kubernetes Events tell users what happened to a TrainJob (`kubectl describe trainjob`).
+"""Selects the Kubernetes Events of a TrainJob (`kubectl describe trainjob`).
 
 Upstream sends exactly one kind: that its resources could not be created. The few others are ours,
 for whoever describes a job. Source: trainjob_controller.go.

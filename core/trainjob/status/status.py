@@ -1,4 +1,4 @@
-"""The `.status` of a TrainJob, projected from what is known.
+"""Computes the `.status` of a TrainJob from its state.
 
 `trainerStatus` is not ours: training code writes it, and it is left alone. A status that would be
 empty is not written, for the API server takes none. Source: Trainer v2.3, trainjob_types.go.

@@ -1,1 +1,1 @@
-"""The reports, one question per file."""
+"""The reports, one file per question."""

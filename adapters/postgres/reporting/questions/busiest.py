@@ -1,4 +1,4 @@
-"""The report `busiest`: who holds the clusters, by cluster-seconds and by jobs."""
+"""Report `busiest`: who uses the most cluster time, in cluster-seconds and jobs."""
 
 from jobledger.adapters.postgres.reporting.dimensions import FAMILY, JOB, STANDARD
 from jobledger.adapters.postgres.reporting.report import Chart, Column, Report, Unit

@@ -1,4 +1,4 @@
-"""The report `failures`: what failed, of which class and for which reason."""
+"""Report `failures`: failed jobs by class and reason."""
 
 from jobledger.adapters.postgres.reporting.dimensions import (
     CAUSE,

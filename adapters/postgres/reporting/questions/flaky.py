@@ -1,4 +1,4 @@
-"""The report `flaky`: what fails and then succeeds when it is simply tried again."""
+"""Report `flaky`: what fails and then succeeds on a plain retry."""
 
 from jobledger.adapters.postgres.reporting.dimensions import FAMILY, JOB, STANDARD
 from jobledger.adapters.postgres.reporting.report import Chart, Column, Report, Unit

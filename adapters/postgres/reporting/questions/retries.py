@@ -1,4 +1,4 @@
-"""The report `retries`: what retries were granted, whether they helped, and what they cost."""
+"""Report `retries`: granted retries, their success, and their cost."""
 
 from jobledger.adapters.postgres.reporting.dimensions import (
     CAUSE,

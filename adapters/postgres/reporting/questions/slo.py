@@ -1,4 +1,4 @@
-"""The report `slo`: which share of jobs started in time and ended well."""
+"""Report `slo`: the share of jobs that started in time and ended well."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The report `start-latency`: how long an attempt waits until it runs, and where the time goes."""
+"""Report `start-latency`: the time until an attempt runs, by stage."""
 
 from jobledger.adapters.postgres.reporting.dimensions import FAMILY, JOB, STANDARD
 from jobledger.adapters.postgres.reporting.report import Chart, Column, Dimension, Report, Unit

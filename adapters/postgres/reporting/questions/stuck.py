@@ -1,4 +1,4 @@
-"""The report `stuck`: open jobs that have been in one state for too long."""
+"""Report `stuck`: open jobs that have stayed in one state too long."""
 
 from datetime import timedelta
 

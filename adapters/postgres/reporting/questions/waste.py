@@ -1,4 +1,4 @@
-"""The report `waste`: cluster-seconds that went into attempts which failed, by class."""
+"""Report `waste`: cluster-seconds spent on failed attempts, by class."""
 
 from jobledger.adapters.postgres.reporting.dimensions import (
     CAUSE,
