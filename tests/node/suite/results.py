@@ -16,7 +16,8 @@ HEAD = (
 Made by `make test-node`: upstream's `test/e2erayjob`, compiled from its Go module, on a real \
 Kubernetes node with real Ray in containers, with upstream's RayCluster controller and \
 `jobledger run` in the place of its RayJob controller. Each case is run by itself; its row is \
-what its last run saw, with the day.
+what its last run saw, with the day. Four cases give a Ray job 45 s to be seen running: a busy \
+machine is too slow for them (`make test-node ARGS='--at-once 1'`).
 
 On another cluster: `KUBECONFIG=… KUBERAY_TEST_RAY_IMAGE=… make test-node`. There Jobledger has to \
 run already, beside an operator that makes RayClusters and no RayJobs ([run in a \
