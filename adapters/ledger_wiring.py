@@ -6,6 +6,7 @@ Apart from the rest, so that a command that only reads the ledger loads nothing 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 from sqlalchemy import Engine
 
@@ -24,7 +25,6 @@ from jobledger.adapters.postgres.log.replicas import PostgresReplicas
 from jobledger.adapters.postgres.reporting.access import reading_role
 from jobledger.adapters.postgres.reports.projector import ReportService
 from jobledger.adapters.postgres.schema.version import require_current, upgrade
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
@@ -64,7 +64,9 @@ def database(settings: Settings) -> Iterator[str]:
     if given:
         yield given
         return
-    with EmbeddedPostgres(settings.data_dir / "postgres") as server:
+    # By name: what controls a cluster has a database, and never loads the sandbox.
+    private = import_module("jobledger.sandbox.postgres.embedded")
+    with private.EmbeddedPostgres(settings.data_dir / "postgres") as server:
         yield server.url
 
 

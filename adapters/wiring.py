@@ -5,21 +5,19 @@ The only file that knows all adapters. Functions that build a graph and return i
 Nothing connects, reads the environment or starts a thread on import.
 """
 
-import os
 import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 
 from jobledger.adapters import claim_wiring, clock_wiring, forensic_wiring
 from jobledger.adapters.cluster_wiring import cluster_connection
 from jobledger.adapters.http.health import health_app
-from jobledger.adapters.http.server import CannotServe, HttpServer
+from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.kube.client import KubernetesCluster
-from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.connection import connect
 from jobledger.adapters.kube.read_only import ReadOnlyCluster
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
 from jobledger.adapters.ledger_wiring import Ledger, of_cluster, report_service
@@ -27,9 +25,6 @@ from jobledger.adapters.postgres.reports.projector import ReportService
 from jobledger.adapters.ray.job_api import RayJobApi
 from jobledger.adapters.ray.log_streams import LogStreams
 from jobledger.adapters.redaction_key import redaction_key
-from jobledger.adapters.sandbox.api_server import SandboxApi
-from jobledger.adapters.sandbox.data_plane import DataPlane
-from jobledger.adapters.sandbox.kubeconfig import write_kubeconfig
 from jobledger.adapters.scheduler.alarms import SchedulerAlarms
 from jobledger.adapters.service.clocks import Clocks
 from jobledger.adapters.service.control.policies import (
@@ -350,42 +345,3 @@ def _reports(basis: _Basis) -> ReportService | None:
     if not basis.settings.reports:
         return None
     return report_service(basis.settings, basis.opened, basis.metrics.tell_report_lag)
-
-
-@dataclass(frozen=True, slots=True)
-class Sandbox:
-    """A local Kubernetes-style API with its data plane."""
-
-    api: SandboxApi
-    data_plane: DataPlane
-    kubeconfig: Path
-
-    def stop(self) -> None:
-        """Stop the data plane, then the API."""
-        self.data_plane.stop()
-        self.api.stop()
-
-
-def start_sandbox(directory: Path, host: str, port: int) -> Sandbox:
-    """Start a sandbox whose Pods have their files under `directory`; return it running.
-
-    Raises:
-        CannotServe: nobody can listen on that host and port.
-        OSError: the directory cannot be made or written to.
-    """
-    directory.mkdir(parents=True, exist_ok=True)
-    api = SandboxApi(host, port)
-    try:
-        api.start()
-    except OSError as error:
-        raise CannotServe(host, port, error, "choose another --port (0: any) or --host") from error
-    kubeconfig = directory / "kubeconfig"
-    write_kubeconfig(kubeconfig, api.url)
-    transport = connect(ConnectionSettings(host=api.url), {"PATH": os.environ.get("PATH", "")})
-    data_plane = DataPlane(
-        KubernetesCluster(transport, field_manager="sandbox"),
-        KubernetesWatches(transport),
-        work_dir=directory / "pods",
-    )
-    data_plane.start()
-    return Sandbox(api, data_plane, kubeconfig)

@@ -25,9 +25,9 @@ from bench.simulated_plane import (
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
-from jobledger.adapters.sandbox.api_server import SandboxApi
-from jobledger.adapters.sandbox.faults import Fault, Faults
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
+from jobledger.sandbox.api_server import SandboxApi
+from jobledger.sandbox.faults import Fault, Faults
 
 READY_SECONDS, RUN_SECONDS = 0.3, 0.5
 """As the figures of upstream's operator were measured with."""

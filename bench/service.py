@@ -25,10 +25,10 @@ from bench.machine import tree_cpu_seconds
 from bench.other_side import READY_SECONDS, RUN_SECONDS
 from bench.throwaway import Server, open_directory, postgres
 from jobledger.adapters.ledger_wiring import ledger
-from jobledger.adapters.sandbox.kubeconfig import write_kubeconfig
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.logging import configure_logging
 from jobledger.adapters.wiring import service
+from jobledger.sandbox.kubeconfig import write_kubeconfig
 
 AT_ONCE, AT_ONCE_FULL = 200, 1_000
 STEADY, STEADY_FULL = 60, 600

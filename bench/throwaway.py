@@ -18,9 +18,9 @@ from bench.machine import cpu_seconds
 from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
 from jobledger.adapters.postgres.log.leases import PostgresLeases
 from jobledger.adapters.postgres.schema.version import upgrade
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
-from jobledger.adapters.postgres.server.user import temporary_directory
 from jobledger.core.values.ids import SHARDS
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.user import temporary_directory
 
 LEASE = timedelta(hours=6)
 ACTOR = "bench/1"

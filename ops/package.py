@@ -1,4 +1,4 @@
-"""How `core` and `adapters` of a checkout become one installed package, `jobledger`.
+"""How `core`, `adapters` and `sandbox` of a checkout become one installed package, `jobledger`.
 
 A wheel has the folders below `jobledger/`, and with them what a checkout keeps elsewhere. For an
 editable install `build/package/jobledger` is made of links, so that a change takes effect at once
@@ -11,17 +11,18 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE = Path("build/package/jobledger")
-PARTS = ("core", "adapters")
+PARTS = ("core", "adapters", "sandbox")
 KEPT_ELSEWHERE = {
     "migrations": "adapters/postgres/migrations",
-    "ops/samples": "adapters/cli/samples",
-    "ops/crds": "adapters/sandbox/crds",
+    "ops/samples": "sandbox/samples",
+    "ops/crds": "sandbox/crds",
     "ops/rbac.yaml": "adapters/kube/checks/rbac.yaml",
 }
 """What the package needs and the checkout has at another place, relative to `jobledger/`."""
 FRONT = '''"""A Kubernetes controller for RayJob and TrainJob whose memory is a log of events.
 
-`jobledger.core` has the rules, `jobledger.adapters` what touches the world.
+`jobledger.core` has the rules, `jobledger.adapters` what touches the world, `jobledger.sandbox` a
+small world to try it in.
 """
 
 __version__ = "{version}"

@@ -10,33 +10,33 @@ import typer
 from typer.core import TyperGroup
 
 COMMANDS = {
-    "run": ("running.run", "run"),
-    "serve": ("running.serve", "serve"),
-    "webhooks": ("running.webhooks", "webhooks"),
-    "trainer-status": ("running.trainer_status", "trainer_status"),
-    "sandbox": ("running.sandbox", "sandbox"),
-    "demo": ("running.demo", "demo"),
-    "apply": ("running.apply", "apply"),
-    "submit": ("running.apply", "apply"),
-    "get": ("jobs.get", "get"),
-    "history": ("jobs.history", "history"),
-    "decisions": ("jobs.decisions", "decisions"),
-    "evidence": ("jobs.evidence", "evidence"),
-    "explain": ("jobs.explain", "explain"),
-    "replay": ("jobs.replay", "replay"),
-    "what-if": ("jobs.what_if", "what_if"),
-    "report": ("reporting.report", "report"),
-    "export": ("files.export", "export"),
-    "import": ("files.import_", "import_"),
-    "verify": ("ledger.verify", "verify"),
-    "rebuild": ("ledger.rebuild", "rebuild"),
-    "recover": ("jobs.recover", "recover"),
-    "seal": ("ledger.seal", "app"),
-    "archive": ("ledger.archive", "app"),
-    "db": ("ledger.db", "app"),
-    "doctor": ("ledger.doctor", "doctor"),
+    "run": ("jobledger.adapters.cli.running.run", "run"),
+    "serve": ("jobledger.adapters.cli.running.serve", "serve"),
+    "webhooks": ("jobledger.adapters.cli.running.webhooks", "webhooks"),
+    "trainer-status": ("jobledger.adapters.cli.running.trainer_status", "trainer_status"),
+    "sandbox": ("jobledger.sandbox.commands.sandbox", "sandbox"),
+    "demo": ("jobledger.sandbox.commands.demo", "demo"),
+    "apply": ("jobledger.adapters.cli.running.apply", "apply"),
+    "submit": ("jobledger.adapters.cli.running.apply", "apply"),
+    "get": ("jobledger.adapters.cli.jobs.get", "get"),
+    "history": ("jobledger.adapters.cli.jobs.history", "history"),
+    "decisions": ("jobledger.adapters.cli.jobs.decisions", "decisions"),
+    "evidence": ("jobledger.adapters.cli.jobs.evidence", "evidence"),
+    "explain": ("jobledger.adapters.cli.jobs.explain", "explain"),
+    "replay": ("jobledger.adapters.cli.jobs.replay", "replay"),
+    "what-if": ("jobledger.adapters.cli.jobs.what_if", "what_if"),
+    "report": ("jobledger.adapters.cli.reporting.report", "report"),
+    "export": ("jobledger.adapters.cli.files.export", "export"),
+    "import": ("jobledger.adapters.cli.files.import_", "import_"),
+    "verify": ("jobledger.adapters.cli.ledger.verify", "verify"),
+    "rebuild": ("jobledger.adapters.cli.ledger.rebuild", "rebuild"),
+    "recover": ("jobledger.adapters.cli.jobs.recover", "recover"),
+    "seal": ("jobledger.adapters.cli.ledger.seal", "app"),
+    "archive": ("jobledger.adapters.cli.ledger.archive", "app"),
+    "db": ("jobledger.adapters.cli.ledger.db", "app"),
+    "doctor": ("jobledger.adapters.cli.ledger.doctor", "doctor"),
 }
-"""By name, in the order of the help: a module of `adapters.cli`, and what in it is the command."""
+"""By name, in the order of the help: a module, and what in it is the command."""
 
 PIPE_CLOSED = 128 + signal.SIGPIPE
 """What a shell reports of a program that wrote to a pipe nobody reads: `jobledger get | head`."""
@@ -77,12 +77,12 @@ class LazyCommands(TyperGroup):
 def load_all() -> None:
     """Load what all commands need, for whoever runs many of them in forks of one process."""
     for module, _ in COMMANDS.values():
-        import_module(f"jobledger.adapters.cli.{module}")
+        import_module(module)
 
 
 def _loaded(name: str) -> Any:  # noqa: ANN401 see above
     module, attribute = COMMANDS[name]
-    found: Any = getattr(import_module(f"jobledger.adapters.cli.{module}"), attribute)
+    found: Any = getattr(import_module(module), attribute)
     if isinstance(found, typer.Typer):
         group = typer.main.get_group(found)
         group.name = name

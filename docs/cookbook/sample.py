@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 from bench.sample import load_sample
 from jobledger.adapters.postgres.connection.engine import REPORT_ROLE, EngineOptions, open_engine
 from jobledger.adapters.postgres.schema.version import upgrade
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
-from jobledger.adapters.postgres.server.user import temporary_directory
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.user import temporary_directory
 
 
 @contextmanager

@@ -24,7 +24,7 @@ def played() -> list[Text]:
 
     recording = Console(record=True, width=WIDTH, force_terminal=True, color_system="truecolor")
     output.console = recording
-    from jobledger.adapters.cli.running.demo import demo  # noqa: PLC0415 see above
+    from jobledger.sandbox.commands.demo import demo  # noqa: PLC0415 see above
 
     demo()
     return list(Text.from_ansi(recording.export_text(styles=True)).split())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobledger.adapters.wiring import Sandbox, start_sandbox
+from jobledger.sandbox.wiring import Sandbox, start_sandbox
 from tests.acceptance.node import Node
 from tests.acceptance.prepared_interpreter import PreparedInterpreter
 from tests.acceptance.site import Site, namespace_of

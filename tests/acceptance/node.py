@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jobledger.adapters.sandbox.agent.agent import NodeAgent
+from jobledger.sandbox.agent.agent import NodeAgent
 from tests.support.api import PODS, Api
 
 HEAD, WORKER, SUBMITTER = "ray.io/node-type=head", "ray.io/node-type=worker", "job-name"

@@ -11,8 +11,8 @@ from pathlib import Path
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
-from jobledger.adapters.sandbox.data_plane import DataPlane
 from jobledger.core.ports.cluster import ObjectListener, Resource, Subscription, Watches
+from jobledger.sandbox.data_plane import DataPlane
 from tests.acceptance.node import Node
 from tests.acceptance.site import Site
 from tests.acceptance.witness import BATCH_JOBS, JOBSETS, RAYCLUSTERS, RAYJOBS, TRAINJOBS

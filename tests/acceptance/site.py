@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from jobledger.adapters.wiring import Sandbox
+from jobledger.sandbox.wiring import Sandbox
 from tests.acceptance.node import Node
 from tests.acceptance.witness import (
     BATCH_JOBS,

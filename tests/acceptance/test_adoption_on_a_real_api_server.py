@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.acceptance.found_in_other_modes import FOUND_IN_OTHER_MODES
 from tests.acceptance.found_rayjobs import FOUND, Found, leave
 from tests.acceptance.found_trainjobs import FOUND_TRAININGS, RUNTIME, FoundTraining, leave_training

@@ -9,7 +9,7 @@ from sqlalchemy import make_url
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.postgres.schema.version import upgrade
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.postgres import fresh_database, plain_url
 from tests.support.processes import Terminal

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.wiring import Sandbox
+from jobledger.sandbox.wiring import Sandbox
 from tests.acceptance.site import Site
 from tests.acceptance.trainjobs import CLUSTER_RUNTIMES, torch_runtime, upstreams_runtime
 from tests.support.api import api_at

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from jobledger.adapters.postgres.schema.version import upgrade
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
-from jobledger.adapters.wiring import Sandbox
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
+from jobledger.sandbox.wiring import Sandbox
 from tests.acceptance.conftest import at_sandbox
 from tests.acceptance.jobs import counting, rayjob, runs, waiting_for
 from tests.acceptance.site import Site, namespace_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobledger.adapters.wiring import Sandbox
+from jobledger.sandbox.wiring import Sandbox
 from tests.acceptance.jobs import counting, rayjob, runs, waiting_for
 from tests.acceptance.queueing import (
     QUEUE_LABEL,

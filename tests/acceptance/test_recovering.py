@@ -12,9 +12,9 @@ from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.ledger.doctor_world import Patient
 from jobledger.adapters.cli.ledger.job_checks import slowed_jobs
 from jobledger.adapters.ledger_wiring import ledger
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
 from jobledger.adapters.settings import Settings
 from jobledger.core.forensics.findings import Severity
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.acceptance.jobs import rayjob, waiting_for
 from tests.acceptance.site import Site
 from tests.acceptance.witness import RAYCLUSTERS, Witness

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.acceptance.prepared_interpreter import PreparedInterpreter
 from tests.acceptance.real_site import leave_nothing, real_site
 from tests.acceptance.samples import ONLY_RAYJOBS, drive

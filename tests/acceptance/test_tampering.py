@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.postgres.server.binaries import find_binaries
+from jobledger.sandbox.postgres.binaries import find_binaries
 from tests.acceptance.jobs import rayjob
 from tests.acceptance.site import Site
 from tests.acceptance.witness import Witness

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from jobledger.adapters.wiring import Sandbox
+from jobledger.sandbox.wiring import Sandbox
 from tests.acceptance.site import Site
 from tests.acceptance.trainjob_stories import STORIES, Story
 from tests.acceptance.trainjobs import Trainings, trainings

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.wiring import Sandbox, start_sandbox
+from jobledger.sandbox.wiring import Sandbox, start_sandbox
 from tests.acceptance.conftest import at_sandbox
 from tests.acceptance.jobs import counting, rayjob, runs, waiting_for
 from tests.acceptance.site import Site, namespace_of

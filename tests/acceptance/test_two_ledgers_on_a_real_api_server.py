@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.acceptance.jobs import rayjob, runs, waiting_for
 from tests.acceptance.real_site import real_site
 from tests.acceptance.site import Site

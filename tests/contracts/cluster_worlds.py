@@ -15,10 +15,10 @@ import yaml
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
-from jobledger.adapters.sandbox.api_server import SandboxApi
 from jobledger.core.errors import ObjectExists
 from jobledger.core.ports.cluster import CRDS, NAMESPACES, RAYJOBS, Cluster, Watches
 from jobledger.core.values.documents import items, text
+from jobledger.sandbox.api_server import SandboxApi
 from tests.contracts.cluster_listener import RecordingListener
 from tests.simulation.kubernetes import SimulatedApi
 from tests.simulation.reflectors import Reflectors

@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from jobledger.adapters.sandbox.ray.jobs import UNAVAILABLE_RESOURCE
 from jobledger.core.errors import RayApiUnreachable, RayJobNotFound, RayJobRefused
 from jobledger.core.ports.ray_jobs import RayJobs, Submission
+from jobledger.sandbox.ray.jobs import UNAVAILABLE_RESOURCE
 from tests.support.waiting import wait_until
 
 CPUS_TOO_MANY = 100_000

@@ -8,8 +8,8 @@ import pytest
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
-from jobledger.adapters.sandbox.api_server import SandboxApi
-from jobledger.adapters.sandbox.data_plane import DataPlane
+from jobledger.sandbox.api_server import SandboxApi
+from jobledger.sandbox.data_plane import DataPlane
 from tests.acceptance.real_site import InNamespace
 from tests.contracts.jobsets import RULES, Rule
 from tests.support.api import Api, api_at, own_namespace

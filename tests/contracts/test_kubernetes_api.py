@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from jobledger.adapters.sandbox.api_server import SandboxApi
+from jobledger.sandbox.api_server import SandboxApi
 from tests.contracts.kubernetes_api import RULES, Rule
 from tests.support.api import Api, api_at, own_namespace
 from tests.support.apiserver import ApiServer

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jobledger.adapters.postgres.schema.version import upgrade
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
-from jobledger.adapters.wiring import Sandbox, start_sandbox
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
+from jobledger.sandbox.wiring import Sandbox, start_sandbox
 from tests.acceptance.conftest import at_sandbox
 from tests.acceptance.prepared_interpreter import PreparedInterpreter
 from tests.acceptance.site import Site, namespace_of

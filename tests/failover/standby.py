@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from jobledger.adapters.postgres.server.binaries import find_binaries
-from jobledger.adapters.postgres.server.binaries_copy import reachable
-from jobledger.adapters.postgres.server.process import ServerProcess
-from jobledger.adapters.postgres.server.user import as_server_user, server_user
+from jobledger.sandbox.postgres.binaries import find_binaries
+from jobledger.sandbox.postgres.binaries_copy import reachable
+from jobledger.sandbox.postgres.process import ServerProcess
+from jobledger.sandbox.postgres.user import as_server_user, server_user
 from tests.support.ports import reserved_ports
 from tests.support.postgres import open_directory, plain_url
 from tests.support.waiting import wait_until

@@ -9,8 +9,8 @@ import pytest
 
 from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
 from jobledger.adapters.postgres.connection.identity import database_identity
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
-from jobledger.adapters.wiring import Sandbox
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
+from jobledger.sandbox.wiring import Sandbox
 from tests.acceptance.jobs import rayjob, runs, waiting_for
 from tests.acceptance.site import Site
 from tests.acceptance.witness import RAYCLUSTERS, RAYJOBS, Witness

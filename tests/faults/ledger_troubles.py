@@ -14,7 +14,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import URL, make_url
 
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.faults.lines import Lines
 from tests.support.ledgers import APPEND_LOCK
 from tests.support.postgres import plain_url

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import make_url
 
-from jobledger.adapters.sandbox.kubeconfig import write_kubeconfig
+from jobledger.sandbox.kubeconfig import write_kubeconfig
 from tests.acceptance.site import Site
 from tests.support.http_fault_proxy import HttpFaultProxy
 from tests.support.postgres_fault_proxy import PostgresFaultProxy

@@ -10,7 +10,7 @@ import urllib3
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
-from jobledger.adapters.sandbox.data_plane import DataPlane
+from jobledger.sandbox.data_plane import DataPlane
 from tests.acceptance.jobs import counting, rayjob, runs
 from tests.acceptance.site import Site
 from tests.acceptance.witness import BATCH_JOBS, LIMIT_SECONDS, RAYCLUSTERS, RAYJOBS

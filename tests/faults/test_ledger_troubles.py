@@ -15,9 +15,9 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from jobledger.adapters.postgres.schema.version import upgrade
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
-from jobledger.adapters.postgres.server.user import server_user
-from jobledger.adapters.wiring import Sandbox
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.user import server_user
+from jobledger.sandbox.wiring import Sandbox
 from tests.acceptance.conftest import at_sandbox
 from tests.acceptance.site import Site, namespace_of
 from tests.faults import ledger_troubles

@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 import pytest
 
-from jobledger.adapters.sandbox.admission.definitions import bundled_definitions
-from jobledger.adapters.sandbox.model.documents import Document
-from jobledger.adapters.wiring import Sandbox, start_sandbox
+from jobledger.sandbox.admission.definitions import bundled_definitions
+from jobledger.sandbox.model.documents import Document
+from jobledger.sandbox.wiring import Sandbox, start_sandbox
 from tests.acceptance.jobs import counting, rayjob, runs
 from tests.acceptance.site import Site
 from tests.acceptance.witness import RAYJOBS, Witness
@@ -42,9 +42,7 @@ def older_definitions() -> list[Document]:
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
     """A sandbox that serves the older CRD."""
-    with patch(
-        "jobledger.adapters.sandbox.http.application.bundled_definitions", older_definitions
-    ):
+    with patch("jobledger.sandbox.http.application.bundled_definitions", older_definitions):
         running = start_sandbox(tmp_path / "sandbox", "127.0.0.1", 0)
     yield running
     running.stop()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from jobledger.adapters.wiring import Sandbox
+from jobledger.sandbox.wiring import Sandbox
 from tests.acceptance.jobs import rayjob, waiting_for
 from tests.acceptance.site import Site, namespace_of
 from tests.acceptance.witness import RAYJOBS, Witness

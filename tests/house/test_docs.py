@@ -159,7 +159,7 @@ def test_a_decision_record_has_all_its_parts_and_is_listed(path: Path) -> None:
 
 
 def test_the_query_in_the_readme_is_the_one_that_the_demonstration_runs() -> None:
-    query = (ROOT / "adapters/demo/afterwards.py").read_text().split('QUERY = """\\\n')[1]
+    query = (ROOT / "sandbox/demo/afterwards.py").read_text().split('QUERY = """\\\n')[1]
     shown_query = query.split('"""')[0]
     assert any(content.strip() == shown_query.strip() for _, content in fences("sql"))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("core", "adapters")
+PACKAGES = ("core", "adapters", "sandbox")
 FUNCTION_LINES_MAX = 60
 FILE_LINES_MAX = 400
 FOLDER_MODULES_MAX = 12

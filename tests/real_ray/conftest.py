@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jobledger.adapters.wiring import Sandbox, start_sandbox
+from jobledger.sandbox.wiring import Sandbox, start_sandbox
 from tests.acceptance.conftest import bytecode, prepared, site, terminal, witness
 from tests.real_ray import real_command
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jobledger.adapters.ray.job_api import RayJobApi
-from jobledger.adapters.wiring import Sandbox
+from jobledger.sandbox.wiring import Sandbox
 from tests.acceptance.broken_parts import ATTEMPTS, blocking
 from tests.acceptance.jobs import rayjob, runs, waiting_for
 from tests.acceptance.node import Fault, head_pod_is_killed, head_process_is_killed

@@ -4,8 +4,8 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jobledger.adapters.sandbox.model.selectors import label_test
 from jobledger.core.values.documents import Json, Manifest, child, items
+from jobledger.sandbox.model.selectors import label_test
 
 Document = dict[str, Any]
 

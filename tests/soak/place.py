@@ -11,7 +11,7 @@ from pathlib import Path
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.postgres.schema.version import upgrade
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.apiserver.build import assets
 from tests.soak.nature import Heads
 from tests.support.apiserver_content import USERS, install_everything

@@ -2,16 +2,16 @@
 
 from typing import Final
 
-from jobledger.adapters.sandbox.admission.admission import admit
-from jobledger.adapters.sandbox.admission.builtin_kinds import BUILTIN_KINDS
-from jobledger.adapters.sandbox.model.documents import copy_of
-from jobledger.adapters.sandbox.model.kinds import Kinds
-from jobledger.adapters.sandbox.model.names import check_name
-from jobledger.adapters.sandbox.model.refusals import invalid
-from jobledger.adapters.sandbox.model.targets import Target
-from jobledger.adapters.sandbox.model.write_options import write_options
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest, text
+from jobledger.sandbox.admission.admission import admit
+from jobledger.sandbox.admission.builtin_kinds import BUILTIN_KINDS
+from jobledger.sandbox.model.documents import copy_of
+from jobledger.sandbox.model.kinds import Kinds
+from jobledger.sandbox.model.names import check_name
+from jobledger.sandbox.model.refusals import invalid
+from jobledger.sandbox.model.targets import Target
+from jobledger.sandbox.model.write_options import write_options
 from tests.support.memory_cluster import refusals
 from tests.support.memory_kinds import custom_kinds
 

@@ -22,7 +22,6 @@ from jobledger.adapters.postgres.log.pending import PostgresPendingDecisions
 from jobledger.adapters.postgres.log.projections import PostgresProjections
 from jobledger.adapters.postgres.log.replicas import PostgresReplicas
 from jobledger.adapters.postgres.schema.version import upgrade
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import History
 from jobledger.core.ports.leases import Leases
@@ -31,6 +30,7 @@ from jobledger.core.ports.projections import Projections
 from jobledger.core.ports.replicas import Replicas
 from jobledger.core.values.ids import SHARDS
 from jobledger.core.values.instants import Instant
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.support.postgres import fresh_database, plain_url
 from tests.support.records import NOON, WRITER
 

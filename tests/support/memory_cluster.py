@@ -18,20 +18,6 @@ import msgspec
 
 from jobledger.adapters.kube.decoding import with_kind
 from jobledger.adapters.kube.errors import Status, status_error
-from jobledger.adapters.sandbox.admission.builtin_kinds import BUILTIN_KINDS, CRDS, NAMESPACES
-from jobledger.adapters.sandbox.model.documents import Document, copy_of
-from jobledger.adapters.sandbox.model.kinds import Kind, Kinds, StorageKey
-from jobledger.adapters.sandbox.model.refusals import Refusal
-from jobledger.adapters.sandbox.model.selectors import Test, selection
-from jobledger.adapters.sandbox.model.storage import Change, Storage, Version, shown_as
-from jobledger.adapters.sandbox.model.targets import Target
-from jobledger.adapters.sandbox.model.write_options import WriteOptions, write_options
-from jobledger.adapters.sandbox.patching.patches import MERGE
-from jobledger.adapters.sandbox.writing.creation import create
-from jobledger.adapters.sandbox.writing.deletion import delete, delete_options
-from jobledger.adapters.sandbox.writing.garbage import GarbageCollector
-from jobledger.adapters.sandbox.writing.patching import apply, patch
-from jobledger.adapters.sandbox.writing.updates import commit, replacement, update
 from jobledger.core.errors import ObjectExists, ObjectNotFound
 from jobledger.core.ports.cluster import (
     Cluster,
@@ -44,6 +30,20 @@ from jobledger.core.ports.cluster import (
 )
 from jobledger.core.values.documents import Json, Manifest, text
 from jobledger.core.values.instants import Instant
+from jobledger.sandbox.admission.builtin_kinds import BUILTIN_KINDS, CRDS, NAMESPACES
+from jobledger.sandbox.model.documents import Document, copy_of
+from jobledger.sandbox.model.kinds import Kind, Kinds, StorageKey
+from jobledger.sandbox.model.refusals import Refusal
+from jobledger.sandbox.model.selectors import Test, selection
+from jobledger.sandbox.model.storage import Change, Storage, Version, shown_as
+from jobledger.sandbox.model.targets import Target
+from jobledger.sandbox.model.write_options import WriteOptions, write_options
+from jobledger.sandbox.patching.patches import MERGE
+from jobledger.sandbox.writing.creation import create
+from jobledger.sandbox.writing.deletion import delete, delete_options
+from jobledger.sandbox.writing.garbage import GarbageCollector
+from jobledger.sandbox.writing.patching import apply, patch
+from jobledger.sandbox.writing.updates import commit, replacement, update
 from tests.support.memory_kinds import custom_kinds, open_kinds, own_definitions
 
 OURS: Final = "jobledger"

@@ -4,10 +4,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from jobledger.adapters.sandbox.admission.definitions import bundled_definitions, complete, kinds_of
-from jobledger.adapters.sandbox.model.documents import Document, copy_of
-from jobledger.adapters.sandbox.model.kinds import Kind
 from jobledger.core.ports.cluster import POD_GROUPS, RAYJOBS, VOLCANO_POD_GROUPS, Resource
+from jobledger.sandbox.admission.definitions import bundled_definitions, complete, kinds_of
+from jobledger.sandbox.model.documents import Document, copy_of
+from jobledger.sandbox.model.kinds import Kind
 
 
 def without_status_fields(kind: Kind, fields: frozenset[str]) -> Kind:

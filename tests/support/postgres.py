@@ -15,8 +15,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
-from jobledger.adapters.postgres.server.user import temporary_directory
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.user import temporary_directory
 
 _NUMBERS = itertools.count(1)
 

@@ -13,7 +13,7 @@ from bench.population.population import Size
 from jobledger.adapters.postgres.reports.projector import Projector
 from jobledger.adapters.postgres.reports.rebuild import check_reports
 from jobledger.adapters.postgres.schema.report_tables import FACTS
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.support.ledgers import app_engine
 from tests.support.postgres import fresh_database, plain_url
 

@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 
 from bench.sample import load_sample
 from jobledger.adapters.postgres.connection.engine import REPORT_ROLE, EngineOptions, open_engine
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.support.postgres import fresh_database
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobledger.adapters.sandbox.agent.toolbox import make_toolbox
+from jobledger.sandbox.agent.toolbox import make_toolbox
 from tests.adapters.sandbox_data_plane.world import fetch
 from tests.support.ports import reserved_ports
 from tests.support.waiting import LIMIT_SECONDS, wait_until

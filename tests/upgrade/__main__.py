@@ -11,7 +11,7 @@ from pathlib import Path
 
 import structlog
 
-from jobledger.adapters.wiring import start_sandbox
+from jobledger.sandbox.wiring import start_sandbox
 from tests.acceptance.conftest import at_sandbox
 from tests.acceptance.site import Site, namespace_of
 from tests.support.postgres import fresh_database, running_server

@@ -23,10 +23,10 @@ from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
 from jobledger.adapters.forensics.sealed import SealOptions, check_seals, seal_new
 from jobledger.adapters.ledger_wiring import Ledger, open_ledger
 from jobledger.adapters.postgres.schema.tables import metadata
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
 from jobledger.adapters.postgres.verifying.tables import beside_the_log
 from jobledger.adapters.postgres.verifying.verify import verify
 from jobledger.core.forensics.bundles.bundle import Bundle
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.house.test_docs import ROOT
 from tests.support.ledgers import app_engine, tampering
 from tests.support.postgres import fresh_database

@@ -9,7 +9,7 @@ from pathlib import Path
 PROGRAM = """
 import json, os, sys
 import psycopg.sql
-from jobledger.adapters.postgres.server import embedded
+from jobledger.sandbox.postgres import embedded
 from pathlib import Path
 server = embedded.EmbeddedPostgres(Path(sys.argv[1]), durable=False)
 url = server.start()

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from jobledger.adapters.postgres.server.binaries import WHEEL_PACKAGE, Binaries, find_binaries
-from jobledger.adapters.postgres.server.binaries_copy import reachable, trial
-from jobledger.adapters.postgres.server.data_directory import DataDirectory
-from jobledger.adapters.postgres.server.user import as_user, server_user, temporary_directory
 from jobledger.core.errors import LedgerMisconfigured
+from jobledger.sandbox.postgres.binaries import WHEEL_PACKAGE, Binaries, find_binaries
+from jobledger.sandbox.postgres.binaries_copy import reachable, trial
+from jobledger.sandbox.postgres.data_directory import DataDirectory
+from jobledger.sandbox.postgres.user import as_user, server_user, temporary_directory
 from tests.support.postgres import open_directory
 
 pytestmark = [
@@ -26,9 +26,9 @@ COPIERS = 4
 COPIER = """
 import sys
 from pathlib import Path
-from jobledger.adapters.postgres.server.binaries import Binaries
-from jobledger.adapters.postgres.server.binaries_copy import reachable
-from jobledger.adapters.postgres.server.user import server_user
+from jobledger.sandbox.postgres.binaries import Binaries
+from jobledger.sandbox.postgres.binaries_copy import reachable
+from jobledger.sandbox.postgres.user import server_user
 original, cache = Binaries(Path(sys.argv[1]), "18.4"), Path(sys.argv[2])
 sys.stdin.readline()
 print(reachable(original, server_user(), cache).directory)

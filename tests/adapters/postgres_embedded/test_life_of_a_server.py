@@ -12,11 +12,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from jobledger.adapters.postgres.server.binaries import find_binaries
-from jobledger.adapters.postgres.server.binaries_copy import trial
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
-from jobledger.adapters.postgres.server.process import servers_of
 from jobledger.core.errors import LedgerUnavailable
+from jobledger.sandbox.postgres.binaries import find_binaries
+from jobledger.sandbox.postgres.binaries_copy import trial
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.process import servers_of
 from tests.adapters.postgres_embedded.owner_process import another_process
 from tests.support.postgres import fresh_database, open_directory, plain_url, running_server
 from tests.support.waiting import wait_until

@@ -10,9 +10,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
-from jobledger.adapters.postgres.server.process import servers_of
 from jobledger.core.errors import LedgerMisconfigured
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.process import servers_of
 from tests.adapters.postgres_embedded.owner_process import another_process
 from tests.support.postgres import open_directory, plain_url
 from tests.support.waiting import wait_until

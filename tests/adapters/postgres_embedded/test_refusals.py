@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from jobledger.adapters.postgres.server.binaries import find_binaries
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
-from jobledger.adapters.postgres.server.user import server_user
 from jobledger.core.errors import LedgerMisconfigured
+from jobledger.sandbox.postgres.binaries import find_binaries
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
+from jobledger.sandbox.postgres.user import server_user
 from tests.support.postgres import open_directory
 
 pytestmark = pytest.mark.postgres
@@ -94,7 +94,7 @@ def test_a_server_that_somebody_else_started_is_not_touched(directory: Path) -> 
 
 def test_the_wheels_python_interface_is_never_imported(directory: Path) -> None:
     program = (
-        "import sys; from jobledger.adapters.postgres.server.binaries import find_binaries;"
+        "import sys; from jobledger.sandbox.postgres.binaries import find_binaries;"
         "find_binaries(None);"
         "print([name for name in sys.modules if name.startswith('pixeltable')])"
     )

@@ -9,10 +9,10 @@ import urllib3
 from jobledger.adapters.admission.certificates import Certificate, new_certificate
 from jobledger.adapters.admission.tls import NoCertificate
 from jobledger.adapters.progress_wiring import StatusOptions, StatusServer, status_server
-from jobledger.adapters.sandbox.api_server import SandboxApi
-from jobledger.adapters.sandbox.kubeconfig import write_kubeconfig
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.sandbox.api_server import SandboxApi
+from jobledger.sandbox.kubeconfig import write_kubeconfig
 from tests.support.api import CONFIGMAPS, Api, api_at
 
 ANSWER_SECONDS = 60.0

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from jobledger.adapters.sandbox.api_server import SandboxApi
+from jobledger.sandbox.api_server import SandboxApi
 from tests.support.api import Api, api_at
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from jobledger.adapters.sandbox.admission.definitions import bundled_definitions
+from jobledger.sandbox.admission.definitions import bundled_definitions
 from tests.support.api import Api, rayjob
 from tests.support.upstream_data import CRDS as CRD_FILES
 from tests.support.upstream_data import SAMPLES

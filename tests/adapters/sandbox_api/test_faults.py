@@ -3,7 +3,7 @@
 import pytest
 import urllib3
 
-from jobledger.adapters.sandbox.api_server import SandboxApi
+from jobledger.sandbox.api_server import SandboxApi
 from tests.support.api import RAYJOBS, Api, rayjob, take
 from tests.support.waiting import wait_until
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from jobledger.adapters.sandbox.api_server import SandboxApi
-from jobledger.adapters.sandbox.kubeconfig import write_kubeconfig
+from jobledger.sandbox.api_server import SandboxApi
+from jobledger.sandbox.kubeconfig import write_kubeconfig
 from tests.support.api import WAIT_SECONDS, own_namespace, rayjob
 from tests.support.apiserver import ApiServer
 from tests.support.kubectl import KUBECTL, needs_kubectl

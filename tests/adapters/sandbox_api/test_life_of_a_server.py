@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from jobledger.adapters.sandbox.admission.builtin_kinds import BUILTIN_KINDS
-from jobledger.adapters.sandbox.api_server import SandboxApi
-from jobledger.adapters.sandbox.model.storage import Storage
+from jobledger.sandbox.admission.builtin_kinds import BUILTIN_KINDS
+from jobledger.sandbox.api_server import SandboxApi
+from jobledger.sandbox.model.storage import Storage
 from tests.support.api import RAYJOBS, Api, api_at, own_namespace, rayjob
 
 

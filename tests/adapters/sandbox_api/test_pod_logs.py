@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from jobledger.adapters.sandbox.http.pod_logs import LOG_URL
+from jobledger.sandbox.http.pod_logs import LOG_URL
 from tests.support.api import PODS, Api
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from kubernetes import client, watch
 
-from jobledger.adapters.sandbox.api_server import SandboxApi
+from jobledger.sandbox.api_server import SandboxApi
 from tests.support.api import rayjob
 
 PLACE: dict[str, Any] = {

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.sandbox.admission.cel_rules import PREDICATES
-from jobledger.adapters.sandbox.admission.definitions import bundled_definitions
+from jobledger.sandbox.admission.cel_rules import PREDICATES
+from jobledger.sandbox.admission.definitions import bundled_definitions
 
 
 def _rules(schema: object) -> Iterator[str]:

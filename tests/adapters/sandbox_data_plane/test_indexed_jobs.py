@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobledger.adapters.sandbox.controllers.batch_job.indexes import from_intervals, intervals
 from jobledger.core.ports.cluster import BATCH_JOBS, PODS
+from jobledger.sandbox.controllers.batch_job.indexes import from_intervals, intervals
 from tests.adapters.sandbox_data_plane.world import World, batch_job, shell
 from tests.support.waiting import wait_until
 

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.sandbox.controllers.jobset.children import (
+from jobledger.core.values.documents import Json
+from jobledger.core.values.instants import EPOCH, rfc3339
+from jobledger.sandbox.controllers.jobset.children import (
     children_of,
     counts_of,
     replicated_jobs_status,
 )
-from jobledger.adapters.sandbox.controllers.jobset.conditions import (
+from jobledger.sandbox.controllers.jobset.conditions import (
     COMPLETED,
     RESUMED,
     STARTED,
@@ -20,16 +22,14 @@ from jobledger.adapters.sandbox.controllers.jobset.conditions import (
     ended_at,
     with_condition,
 )
-from jobledger.adapters.sandbox.controllers.jobset.order import has_started, may_start
-from jobledger.adapters.sandbox.controllers.jobset.policies import (
+from jobledger.sandbox.controllers.jobset.order import has_started, may_start
+from jobledger.sandbox.controllers.jobset.policies import (
     Failed,
     Restarted,
     is_complete,
     outcome_of_failure,
 )
-from jobledger.adapters.sandbox.controllers.jobset.resume import resumption
-from jobledger.core.values.documents import Json
-from jobledger.core.values.instants import EPOCH, rfc3339
+from jobledger.sandbox.controllers.jobset.resume import resumption
 from tests.support.jobsets import Document, group, jobset
 
 GROUP = "jobset.sigs.k8s.io/replicatedjob-name"

@@ -8,10 +8,10 @@ import pytest
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
-from jobledger.adapters.sandbox.api_server import SandboxApi
-from jobledger.adapters.sandbox.data_plane import DataPlane
 from jobledger.core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS
 from jobledger.core.values.documents import Manifest, items, text
+from jobledger.sandbox.api_server import SandboxApi
+from jobledger.sandbox.data_plane import DataPlane
 from tests.adapters.sandbox_data_plane.world import head_address, raycluster, submitter
 from tests.support.waiting import wait_until
 

@@ -2,8 +2,8 @@
 
 import urllib.request
 
-from jobledger.adapters.sandbox.agent.logs import LOG_ANNOTATION
 from jobledger.core.ports.cluster import PODS
+from jobledger.sandbox.agent.logs import LOG_ANNOTATION
 from tests.adapters.sandbox_data_plane.world import World, fetch, pod, shell
 from tests.support.waiting import wait_until
 

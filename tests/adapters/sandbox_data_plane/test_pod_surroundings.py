@@ -3,8 +3,8 @@
 import base64
 import sys
 
-from jobledger.adapters.sandbox.ray.paths import with_places
 from jobledger.core.ports.cluster import CONFIGMAPS, PODS, SECRETS
+from jobledger.sandbox.ray.paths import with_places
 from tests.adapters.sandbox_data_plane.world import World, pod, shell
 from tests.support.waiting import wait_until
 

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from jobledger.adapters.sandbox.controllers.store import GONE_MAX, Store
 from jobledger.core.values.documents import Manifest
+from jobledger.sandbox.controllers.store import GONE_MAX, Store
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

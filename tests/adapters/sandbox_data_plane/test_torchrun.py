@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobledger.adapters.sandbox.torch.run import environments_of, options_of
 from jobledger.core.ports.cluster import PODS
+from jobledger.sandbox.torch.run import environments_of, options_of
 from tests.adapters.sandbox_data_plane.world import World, pod, shell
 
 NODE = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import psutil
 
-from jobledger.adapters.sandbox.agent.logs import LOG_ANNOTATION
-from jobledger.adapters.sandbox.data_plane import DataPlane
 from jobledger.core.ports.cluster import PODS, RAYCLUSTERS, Resource
+from jobledger.sandbox.agent.logs import LOG_ANNOTATION
+from jobledger.sandbox.data_plane import DataPlane
 from tests.support.memory_cluster import MemoryCluster
 from tests.support.waiting import wait_until
 

@@ -1,0 +1,1 @@
+"""The commands `jobledger sandbox` and `jobledger demo`."""
