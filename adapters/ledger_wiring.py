@@ -22,8 +22,8 @@ from jobledger.adapters.postgres.log.partitions import Partitions
 from jobledger.adapters.postgres.log.pending import PostgresPendingDecisions
 from jobledger.adapters.postgres.log.projections import PostgresProjections
 from jobledger.adapters.postgres.log.replicas import PostgresReplicas
-from jobledger.adapters.postgres.reporting.access import reading_role
-from jobledger.adapters.postgres.reports.projector import ReportService
+from jobledger.adapters.postgres.reports.asking.access import reading_role
+from jobledger.adapters.postgres.reports.projecting.projector import ReportService
 from jobledger.adapters.postgres.schema.version import require_current, upgrade
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.adapters.settings import Settings

@@ -21,7 +21,7 @@ from jobledger.adapters.kube.connection import connect
 from jobledger.adapters.kube.read_only import ReadOnlyCluster
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
 from jobledger.adapters.ledger_wiring import Ledger, of_cluster, report_service
-from jobledger.adapters.postgres.reports.projector import ReportService
+from jobledger.adapters.postgres.reports.projecting.projector import ReportService
 from jobledger.adapters.ray.job_api import RayJobApi
 from jobledger.adapters.ray.log_streams import LogStreams
 from jobledger.adapters.redaction_key import redaction_key

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from bench.population.life import MARK, Life
-from jobledger.adapters.postgres.reports.rows import as_columns
+from jobledger.adapters.postgres.reports.projecting.rows import as_columns
 from jobledger.core.log.chain import canonical
 from jobledger.core.projections.reporting.fold import rows_of
 

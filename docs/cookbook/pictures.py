@@ -10,9 +10,9 @@ from sqlalchemy import Engine
 
 from jobledger.adapters.cli.reporting.plot import plot
 from jobledger.adapters.cli.reporting.told import show
-from jobledger.adapters.postgres.reporting.asking import ask
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
-from jobledger.adapters.postgres.reporting.report import Answer, Question
+from jobledger.adapters.postgres.reports.asking.asking import ask
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.report import Answer, Question
 
 PICTURES = {
     "report-waste": ("waste", ("day", "namespace")),

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from docs.cookbook.recipes import RECIPES
-from jobledger.adapters.postgres.reporting.asking import parameters, statement
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
-from jobledger.adapters.postgres.reporting.report import Question
+from jobledger.adapters.postgres.reports.asking.asking import parameters, statement
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.report import Question
 
 
 class Query(NamedTuple):

@@ -17,7 +17,7 @@ from typer.main import get_command
 from docs.cookbook.recipes import RECIPES
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.main import app
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
 from jobledger.adapters.postgres.schema.version import downgrade
 from tests.support.postgres import plain_url
 from tests.support.processes import Terminal, jobledger_command

@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 from bench.population.life import RULES
 from bench.population.loading import load
 from bench.population.population import Size
-from jobledger.adapters.postgres.reports.projector import Projector
-from jobledger.adapters.postgres.reports.rebuild import check_reports
+from jobledger.adapters.postgres.reports.projecting.projector import Projector
+from jobledger.adapters.postgres.reports.projecting.rebuild import check_reports
 from jobledger.adapters.postgres.schema.report_tables import FACTS
 from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.support.ledgers import app_engine

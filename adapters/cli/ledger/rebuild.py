@@ -12,8 +12,8 @@ from jobledger.adapters.cli.options import DatabaseUrl, DataDir, OutputOption, s
 from jobledger.adapters.cli.output import Output, console, errors, marked, show
 from jobledger.adapters.cli.progressing import progressing
 from jobledger.adapters.ledger_wiring import Ledger, ledger, report_rules, user_engine
-from jobledger.adapters.postgres.reports.dimensions import wrong_dimensions
-from jobledger.adapters.postgres.reports.rebuild import check_reports, rebuild_reports
+from jobledger.adapters.postgres.reports.projecting.dimensions import wrong_dimensions
+from jobledger.adapters.postgres.reports.projecting.rebuild import check_reports, rebuild_reports
 from jobledger.adapters.postgres.verifying.orphans import orphans, remove_orphans
 from jobledger.adapters.rebuilding import compare, replace
 from jobledger.adapters.settings import Settings

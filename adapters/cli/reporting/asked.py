@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import fail
 from jobledger.adapters.cli.periods import duration, instant
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
-from jobledger.adapters.postgres.reporting.dimensions import BUCKETS
-from jobledger.adapters.postgres.reporting.report import Question, Report
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS
+from jobledger.adapters.postgres.reports.asking.report import Question, Report
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.values.instants import Instant
 

@@ -6,7 +6,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from jobledger.adapters.cli.reporting.quantities import quantity, written
-from jobledger.adapters.postgres.reporting.report import Answer, Column, Row
+from jobledger.adapters.postgres.reports.asking.report import Answer, Column, Row
 
 ROWS_MAX = 40
 """At most so many bars."""

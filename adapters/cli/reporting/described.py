@@ -9,9 +9,9 @@ from rich.text import Text
 
 from jobledger.adapters.cli.output import console
 from jobledger.adapters.cli.reporting.options import ReportForm
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
-from jobledger.adapters.postgres.reporting.dimensions import BUCKETS
-from jobledger.adapters.postgres.reporting.report import Report
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS
+from jobledger.adapters.postgres.reports.asking.report import Report
 
 
 def list_reports(form: ReportForm) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import fail
-from jobledger.adapters.postgres.reporting.report import Answer, Column, Row, Unit, Value
+from jobledger.adapters.postgres.reports.asking.report import Answer, Column, Row, Unit, Value
 from jobledger.core.values.visible_text import visible, visible_json
 
 CALCULATED = ("=", "+", "-", "@", "\t", "\r", "\N{FULLWIDTH EQUALS SIGN}")

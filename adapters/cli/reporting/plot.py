@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import fail
 from jobledger.adapters.cli.reporting.quantities import quantity, written
-from jobledger.adapters.postgres.reporting.buckets import pieces
-from jobledger.adapters.postgres.reporting.report import Answer, Column, Row, Unit
+from jobledger.adapters.postgres.reports.asking.buckets import pieces
+from jobledger.adapters.postgres.reports.asking.report import Answer, Column, Row, Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ Names are what somebody's job says: they may hold anything and be of any length.
 
 from datetime import datetime, tzinfo
 
-from jobledger.adapters.postgres.reporting.report import Column, Unit, Value
+from jobledger.adapters.postgres.reports.asking.report import Column, Unit, Value
 
 NOTHING = "-"
 """Stands for a value that there is none of."""

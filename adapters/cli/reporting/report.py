@@ -8,8 +8,8 @@ from jobledger.adapters.cli.reporting.plot import plot, refuse_unknown_picture
 from jobledger.adapters.cli.reporting.told import form_for, tell
 from jobledger.adapters.cli.reporting.waiting import waiting
 from jobledger.adapters.ledger_wiring import reading
-from jobledger.adapters.postgres.reporting.asking import ask
-from jobledger.adapters.postgres.reporting.report import Answer, Question, Report
+from jobledger.adapters.postgres.reports.asking.asking import ask
+from jobledger.adapters.postgres.reports.asking.report import Answer, Question, Report
 from jobledger.adapters.settings import Settings
 
 TIME_LIMIT_SECONDS = 300

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from jobledger.adapters.cli.reporting.quantities import written
-from jobledger.adapters.postgres.reporting.report import Answer, Column, Row
+from jobledger.adapters.postgres.reports.asking.report import Answer, Column, Row
 
 _GAP = 2
 """Cells between two columns."""

@@ -14,8 +14,8 @@ from jobledger.adapters.cli.reporting.machine_forms import as_csv, as_json, as_p
 from jobledger.adapters.cli.reporting.options import ReportForm
 from jobledger.adapters.cli.reporting.quantities import quantity
 from jobledger.adapters.cli.reporting.table import fitted
-from jobledger.adapters.postgres.reporting.buckets import lacks_gaps
-from jobledger.adapters.postgres.reporting.report import Answer, Unit
+from jobledger.adapters.postgres.reports.asking.buckets import lacks_gaps
+from jobledger.adapters.postgres.reports.asking.report import Answer, Unit
 
 
 def tell(answer: Answer, form: ReportForm, to: Path | None, *, charted: bool | None) -> None:

@@ -3,7 +3,12 @@
 from collections.abc import Iterator
 
 from jobledger.adapters.postgres.report_v1.model import ReportView
-from jobledger.adapters.postgres.report_v1.of_controller import DECISIONS, GAPS, HEALTH, HOURS
+from jobledger.adapters.postgres.report_v1.of_controller import (
+    DECISIONS,
+    GAPS,
+    HEALTH,
+    HOURS,
+)
 from jobledger.adapters.postgres.report_v1.of_failures import FAILURES, RETRIES, START
 from jobledger.adapters.postgres.report_v1.of_jobs import ATTEMPTS, JOBS, PHASES
 

@@ -1,1 +1,1 @@
-"""The asynchronous projection behind the reporting views."""
+"""Reports: the projection that fills their tables, and the questions asked of their views."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from docs.reference.from_code.attributes import cell
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
-from jobledger.adapters.postgres.reporting.dimensions import BUCKETS, FILTERS
-from jobledger.adapters.postgres.reporting.report import Report
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS, FILTERS
+from jobledger.adapters.postgres.reports.asking.report import Report
 
 HEAD = """# Reports
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
-from jobledger.adapters.postgres.reporting.dimensions import key_column
-from jobledger.adapters.postgres.reporting.report import Answer, Question, Row
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.dimensions import key_column
+from jobledger.adapters.postgres.reports.asking.report import Answer, Question, Row
 
 SINCE = datetime(2026, 11, 2, tzinfo=UTC)
 

@@ -19,8 +19,8 @@ from jobledger.adapters.cli.reporting.machine_forms import as_csv, as_json, as_p
 from jobledger.adapters.cli.reporting.options import ReportForm
 from jobledger.adapters.cli.reporting.plot import plot
 from jobledger.adapters.cli.reporting.told import form_for
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
-from jobledger.adapters.postgres.reporting.report import Answer, Row
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.report import Answer, Row
 from tests.adapters.cli.answers import answer
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -5,7 +5,7 @@ import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.reporting.asked import dimensions
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from jobledger.adapters.cli.reporting.options import ReportForm
 from jobledger.adapters.cli.reporting.quantities import duration, quantity
 from jobledger.adapters.cli.reporting.table import fitted
 from jobledger.adapters.cli.reporting.told import tell
-from jobledger.adapters.postgres.reporting.report import Answer, Row, Unit
+from jobledger.adapters.postgres.reports.asking.report import Answer, Row, Unit
 from tests.adapters.cli.answers import SINCE, answer
 
 IMAGE = "registry.example.com/a-team/with/a-very-long-path/llama-train:2026-11-03"

@@ -14,7 +14,7 @@ from docs.cookbook.queries import documented_queries
 from docs.cookbook.recipe import Recipe
 from docs.cookbook.recipes import RECIPES
 from jobledger.adapters.postgres.report_v1.views import VIEWS
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 QUESTIONS_MIN = 20

@@ -17,10 +17,10 @@ from sqlalchemy import Engine, text
 from bench.sample import END
 from jobledger.adapters.cli.reporting.machine_forms import as_csv, as_json, as_parquet
 from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
-from jobledger.adapters.postgres.reporting.asking import ask
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
-from jobledger.adapters.postgres.reporting.dimensions import BUCKETS, FILTERS
-from jobledger.adapters.postgres.reporting.report import Answer, Question, Report, Row, Unit
+from jobledger.adapters.postgres.reports.asking.asking import ask
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS, FILTERS
+from jobledger.adapters.postgres.reports.asking.report import Answer, Question, Report, Row, Unit
 from jobledger.core.errors import LedgerMisconfigured, LedgerUnavailable
 
 pytestmark = pytest.mark.postgres

@@ -5,9 +5,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from jobledger.adapters.postgres.reporting.buckets import lacks_gaps, without_gaps
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
-from jobledger.adapters.postgres.reporting.report import Question, Row, Value
+from jobledger.adapters.postgres.reports.asking.buckets import lacks_gaps, without_gaps
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.report import Question, Row, Value
 
 BERLIN, KATHMANDU = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kathmandu")
 WASTE = REPORTS["waste"]

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from jobledger.adapters.postgres.reporting.asking import ask
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
-from jobledger.adapters.postgres.reporting.report import Question, Row
+from jobledger.adapters.postgres.reports.asking.asking import ask
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.report import Question, Row
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from tests.rules.rayjob.test_recording import WHY, shown
 from tests.support.ledgers import postgres_ledger

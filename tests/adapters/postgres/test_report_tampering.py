@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 
 from bench.population.life import RULES
 from jobledger.adapters.postgres.connection.engine import open_engine
-from jobledger.adapters.postgres.reports.rebuild import check_reports, rebuild_reports
+from jobledger.adapters.postgres.reports.projecting.rebuild import check_reports, rebuild_reports
 from jobledger.adapters.postgres.schema.report_tables import FACTS
 from jobledger.core.projections.differences import WHOLE_ROW, Difference
 from tests.support.lost_rows import NOBODY, leave_rows

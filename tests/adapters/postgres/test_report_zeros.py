@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import Engine, text
 
 from bench.sample import END
-from jobledger.adapters.postgres.reporting.asking import ask
-from jobledger.adapters.postgres.reporting.catalogue import REPORTS
-from jobledger.adapters.postgres.reporting.report import Question
+from jobledger.adapters.postgres.reports.asking.asking import ask
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.report import Question
 
 pytestmark = pytest.mark.postgres
 

@@ -1,7 +1,7 @@
 """Report `durations`: the time from a job's creation to its end."""
 
-from jobledger.adapters.postgres.reporting.dimensions import FAMILY, JOB, REASON, STANDARD
-from jobledger.adapters.postgres.reporting.report import Chart, Column, Dimension, Report, Unit
+from jobledger.adapters.postgres.reports.asking.dimensions import FAMILY, JOB, REASON, STANDARD
+from jobledger.adapters.postgres.reports.asking.report import Chart, Column, Dimension, Report, Unit
 
 DURATIONS = Report(
     name="durations",

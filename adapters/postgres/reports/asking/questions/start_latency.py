@@ -1,7 +1,7 @@
 """Report `start-latency`: the time until an attempt runs, by stage."""
 
-from jobledger.adapters.postgres.reporting.dimensions import FAMILY, JOB, STANDARD
-from jobledger.adapters.postgres.reporting.report import Chart, Column, Dimension, Report, Unit
+from jobledger.adapters.postgres.reports.asking.dimensions import FAMILY, JOB, STANDARD
+from jobledger.adapters.postgres.reports.asking.report import Chart, Column, Dimension, Report, Unit
 
 START_LATENCY = Report(
     name="start-latency",

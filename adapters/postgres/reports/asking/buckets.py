@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
-from jobledger.adapters.postgres.reporting.dimensions import BUCKETS
-from jobledger.adapters.postgres.reporting.report import Question, Report, Row, Value
+from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS
+from jobledger.adapters.postgres.reports.asking.report import Question, Report, Row, Value
 from jobledger.core.values.instants import Instant
 
 

@@ -1,6 +1,6 @@
 """Report `failures`: failed jobs by class and reason."""
 
-from jobledger.adapters.postgres.reporting.dimensions import (
+from jobledger.adapters.postgres.reports.asking.dimensions import (
     CAUSE,
     CLASS,
     FAMILY,
@@ -8,7 +8,7 @@ from jobledger.adapters.postgres.reporting.dimensions import (
     REASON,
     STANDARD,
 )
-from jobledger.adapters.postgres.reporting.report import Chart, Column, Report, Unit
+from jobledger.adapters.postgres.reports.asking.report import Chart, Column, Report, Unit
 
 FAILURES = Report(
     name="failures",

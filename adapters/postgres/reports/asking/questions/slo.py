@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from jobledger.adapters.postgres.reporting.dimensions import FAMILY, JOB, STANDARD
-from jobledger.adapters.postgres.reporting.report import Chart, Column, Report, Threshold, Unit
+from jobledger.adapters.postgres.reports.asking.dimensions import FAMILY, JOB, STANDARD
+from jobledger.adapters.postgres.reports.asking.report import Chart, Column, Report, Threshold, Unit
 
 SLO = Report(
     name="slo",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from jobledger.adapters.postgres.reporting.report import Column, Dimension, Unit
+from jobledger.adapters.postgres.reports.asking.report import Column, Dimension, Unit
 
 STANDARD: Mapping[str, Dimension] = {
     "cluster": Dimension("v.cluster", "Kubernetes cluster, as the installation calls it"),

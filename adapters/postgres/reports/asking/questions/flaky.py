@@ -1,7 +1,7 @@
 """Report `flaky`: what fails and then succeeds on a plain retry."""
 
-from jobledger.adapters.postgres.reporting.dimensions import FAMILY, JOB, STANDARD
-from jobledger.adapters.postgres.reporting.report import Chart, Column, Report, Unit
+from jobledger.adapters.postgres.reports.asking.dimensions import FAMILY, JOB, STANDARD
+from jobledger.adapters.postgres.reports.asking.report import Chart, Column, Report, Unit
 
 FLAKY = Report(
     name="flaky",

@@ -17,14 +17,14 @@ from sqlalchemy.exc import DBAPIError
 
 from jobledger.adapters.postgres.connection.errors import describe, ledger_errors
 from jobledger.adapters.postgres.report_v1.views import VERSION, quoted, schema_of_views
-from jobledger.adapters.postgres.reporting.buckets import in_time_only, starts, without_gaps
-from jobledger.adapters.postgres.reporting.dimensions import (
+from jobledger.adapters.postgres.reports.asking.buckets import in_time_only, starts, without_gaps
+from jobledger.adapters.postgres.reports.asking.dimensions import (
     BUCKETS,
     STANDARD,
     expression,
     key_column,
 )
-from jobledger.adapters.postgres.reporting.report import (
+from jobledger.adapters.postgres.reports.asking.report import (
     Answer,
     Column,
     Question,

@@ -18,9 +18,12 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
-from jobledger.adapters.postgres.reports.dimensions import mend_dimensions, wrong_dimensions
-from jobledger.adapters.postgres.reports.projector import folded_from
-from jobledger.adapters.postgres.reports.rows import (
+from jobledger.adapters.postgres.reports.projecting.dimensions import (
+    mend_dimensions,
+    wrong_dimensions,
+)
+from jobledger.adapters.postgres.reports.projecting.projector import folded_from
+from jobledger.adapters.postgres.reports.projecting.rows import (
     as_columns,
     events_of,
     fill_twins,

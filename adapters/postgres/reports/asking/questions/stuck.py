@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from jobledger.adapters.postgres.reporting.report import Chart, Column, Report, Threshold, Unit
+from jobledger.adapters.postgres.reports.asking.report import Chart, Column, Report, Threshold, Unit
 
 STUCK = Report(
     name="stuck",

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, select, text
 from jobledger.adapters.postgres.connection.codec import stored_event
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
-from jobledger.adapters.postgres.reports.rows import (
+from jobledger.adapters.postgres.reports.projecting.rows import (
     events_of,
     put_holdable,
     put_rows,

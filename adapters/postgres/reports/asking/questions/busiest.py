@@ -1,7 +1,7 @@
 """Report `busiest`: who uses the most cluster time, in cluster-seconds and jobs."""
 
-from jobledger.adapters.postgres.reporting.dimensions import FAMILY, JOB, STANDARD
-from jobledger.adapters.postgres.reporting.report import Chart, Column, Report, Unit
+from jobledger.adapters.postgres.reports.asking.dimensions import FAMILY, JOB, STANDARD
+from jobledger.adapters.postgres.reports.asking.report import Chart, Column, Report, Unit
 
 BUSIEST = Report(
     name="busiest",

@@ -1,0 +1,1 @@
+"""The asynchronous projection behind the reporting views."""
