@@ -26,6 +26,12 @@ from jobledger.adapters.ray.job_api import RayJobApi
 from jobledger.adapters.ray.log_streams import LogStreams
 from jobledger.adapters.redaction_key import redaction_key
 from jobledger.adapters.scheduler.alarms import SchedulerAlarms
+from jobledger.adapters.service.assembly import (
+    ServiceHooks,
+    ServiceOptions,
+    ServicePorts,
+    assemble,
+)
 from jobledger.adapters.service.clocks import Clocks
 from jobledger.adapters.service.control.policies import (
     control_policy,
@@ -35,31 +41,15 @@ from jobledger.adapters.service.control.policies import (
     train_policy,
 )
 from jobledger.adapters.service.control.preflight import look_for_others
-from jobledger.adapters.service.controller import Controller, ControllerParts
-from jobledger.adapters.service.effects.carrying_out import EffectContext
-from jobledger.adapters.service.effects.context import World
+from jobledger.adapters.service.controller import Controller
 from jobledger.adapters.service.effects.plugins import builder, trainjob_plugins
-from jobledger.adapters.service.heads.polls import PollParts, Polls
-from jobledger.adapters.service.heads.tokens import Tokens
-from jobledger.adapters.service.loop.handover import Handover
-from jobledger.adapters.service.loop.turn import Turn, TurnParts
 from jobledger.adapters.service.metrics.kept_rayclusters import count_kept_clusters
 from jobledger.adapters.service.metrics.kuberay_metrics import KubeRayMetrics, announcing
-from jobledger.adapters.service.objects.object_cache import ObjectCache
-from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.sharing import LOOKS_PER_LEASE, QUICK_LOOKS_PER_LEASE, Share
 from jobledger.adapters.service.shards.touch import Touch
-from jobledger.adapters.service.status.event_recorder import EventRecorder
-from jobledger.adapters.service.status.own_writes import OwnWrites
-from jobledger.adapters.service.status.status_writer import Publisher
-from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.kind_watches import SyncedKinds
 from jobledger.adapters.service.watches.watched_kinds import WATCHED
-from jobledger.adapters.service.work.inbox import Inbox
-from jobledger.adapters.service.work.slots import Slots
-from jobledger.adapters.service.work.workers import Workers
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.adapters.telemetry.steady_clock import SteadyClock
@@ -114,14 +104,8 @@ class _Basis:
     actor: str
     cluster: KubernetesCluster
     watches: KubernetesWatches
-    ray: RayJobApi
-    inbox: Inbox
-    live: ObjectCache
-    confirmations: Confirmations
     leases: LeaseKeeper
-    slots: Slots
     mapper: ObservationMapper
-    stopping: threading.Event
 
 
 def _basis(settings: Settings, opened: Ledger) -> _Basis:
@@ -138,12 +122,7 @@ def _basis(settings: Settings, opened: Ledger) -> _Basis:
         cluster=ReadOnlyCluster(transport) if only_records else KubernetesCluster(transport),
         clocks=clock_wiring.clocks_of(clock, opened.engine, transport),
         watches=KubernetesWatches(transport, clock=clock),
-        ray=RayJobApi(call_seconds=settings.ray_timeout_seconds),
-        inbox=Inbox(),
-        live=ObjectCache(),
-        confirmations=Confirmations(),
         leases=LeaseKeeper(opened.leases, clock, actor, settings.lease_seconds, share),
-        slots=Slots(opened.store),
         mapper=ObservationMapper(
             cluster=settings.cluster,
             policy=policy(settings),
@@ -157,120 +136,46 @@ def _basis(settings: Settings, opened: Ledger) -> _Basis:
                 settings, lambda *where: metrics.control_refused.labels(*where).set(1)
             ),
         ),
-        stopping=threading.Event(),
     )
-
-
-def _polls(basis: _Basis) -> Polls:
-    return Polls(
-        PollParts(
-            ray=basis.ray,
-            live=basis.live,
-            inbox=basis.inbox,
-            confirmations=basis.confirmations,
-            clock=basis.clock,
-            metrics=basis.metrics,
-            interval_seconds=basis.settings.poll_interval_seconds,
-            threads=basis.settings.pollers,
-            token=Tokens(basis.cluster, basis.live, basis.clock).token,
-            ends=LogStreams(streams_max=basis.settings.log_streams_max)
-            if basis.settings.log_streams_max > 0
-            else None,
-        )
-    )
-
-
-def _handover(
-    basis: _Basis, polls: Polls, alarms: SchedulerAlarms, event_recorder: EventRecorder
-) -> Handover:
-    context = EffectContext(
-        world=World(basis.cluster, basis.ray, basis.live, basis.mapper),
-        slots=basis.slots,
-        inbox=basis.inbox,
-        clock=basis.clock,
-        metrics=basis.metrics,
-        may_act=basis.leases.may_act,
-        evidence=forensic_wiring.capturer(
-            basis.settings, basis.opened.evidence, basis.cluster, basis.ray, basis.live, basis.inbox
-        ),
-    )
-    publisher = Publisher(
-        basis.cluster,
-        basis.live,
-        basis.inbox,
-        basis.clock,
-        basis.metrics,
-        basis.leases.may_act,
-        basis.mapper.control_policy.is_refused,
-    )
-    return Handover(
-        context=context,
-        workers=Workers(basis.clock, basis.settings.workers),
-        publisher=publisher,
-        polls=polls,
-        alarms=alarms,
-        event_recorder=announcing(
-            event_recorder.announce, KubeRayMetrics(basis.metrics.registry, basis.live)
-        ),
-    )
-
-
-def _turn(basis: _Basis, handover: Handover) -> Turn:
-    parts = TurnParts(
-        store=basis.opened.store,
-        slots=basis.slots,
-        inbox=basis.inbox,
-        confirmations=basis.confirmations,
-        epochs=basis.leases,
-        clock=basis.clock,
-        metrics=basis.metrics,
-        actor=basis.actor,
-        pause=basis.stopping.wait,
-        job_events_per_hour=basis.settings.job_events_per_hour,
-    )
-    return Turn(parts, handover)
 
 
 def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
-    event_recorder = EventRecorder(basis.cluster, basis.metrics, basis.actor)
-    polls = _polls(basis)
-    handover = _handover(basis, polls, alarms, event_recorder)
-    writes = OwnWrites(basis.settings.cluster, basis.opened.store, handover.publisher.is_own)
-    basis.mapper.control_policy.is_own = writes.recognise
-    synced = SyncedKinds(max(1, len(basis.settings.namespaces)), basis.settings.job_kinds)
-    turn = _turn(basis, handover)
-    return Controller(
-        ControllerParts(
-            turn=turn,
-            slots=basis.slots,
-            inbox=basis.inbox,
-            live=basis.live,
-            confirmations=basis.confirmations,
-            leases=basis.leases,
-            workers=handover.workers,
-            polls=polls,
-            alarms=alarms,
-            event_recorder=event_recorder,
-            handover=handover,
-            history=basis.opened.history,
-            watches=basis.watches,
-            clock=basis.clock,
-            handlers=EventHandlers(
-                basis.mapper,
-                basis.inbox,
-                basis.live,
-                basis.confirmations,
-                synced.note,
-                handover.changed_by_others,
-                turn.is_heard,
-            ),
-            synced=synced,
-            namespaces=basis.settings.namespaces,
-            stopping=basis.stopping,
-            watch_troubles=basis.watches.troubles,
-            job_kinds=basis.settings.job_kinds,
-        )
+    settings, ray = basis.settings, RayJobApi(call_seconds=basis.settings.ray_timeout_seconds)
+    ports = ServicePorts(
+        store=basis.opened.store,
+        history=basis.opened.history,
+        cluster=basis.cluster,
+        watches=basis.watches,
+        ray=ray,
+        clock=basis.clock,
+        leases=basis.leases,
+        alarms=alarms,
+        ends=LogStreams(streams_max=settings.log_streams_max)
+        if settings.log_streams_max > 0
+        else None,
     )
+    options = ServiceOptions(
+        actor=basis.actor,
+        mapper=basis.mapper,
+        metrics=basis.metrics,
+        poll_seconds=settings.poll_interval_seconds,
+        pollers=settings.pollers,
+        workers=settings.workers,
+        job_kinds=settings.job_kinds,
+        namespaces=settings.namespaces,
+        job_events_per_hour=settings.job_events_per_hour,
+    )
+    hooks = ServiceHooks(
+        stopping=threading.Event(),
+        capturer=partial(
+            forensic_wiring.capturer, settings, basis.opened.evidence, basis.cluster, ray
+        ),
+        announce=lambda announce, live: announcing(
+            announce, KubeRayMetrics(basis.metrics.registry, live)
+        ),
+        watch_troubles=basis.watches.troubles,
+    )
+    return assemble(ports, options, hooks).controller
 
 
 def _share_work(basis: _Basis, controller: Controller, alarms: SchedulerAlarms) -> None:

@@ -7,25 +7,19 @@ from dataclasses import dataclass
 from prometheus_client import CollectorRegistry
 
 from jobledger.adapters.memory.alarms import MemoryAlarms
-from jobledger.adapters.service.controller import Controller, ControllerParts
-from jobledger.adapters.service.effects.carrying_out import EffectContext, EffectTask
-from jobledger.adapters.service.effects.context import World
-from jobledger.adapters.service.heads.polls import PollParts, Polls
+from jobledger.adapters.service.assembly import (
+    ServiceHooks,
+    ServiceOptions,
+    ServicePorts,
+    assemble,
+)
+from jobledger.adapters.service.effects.carrying_out import EffectTask
 from jobledger.adapters.service.loop.handover import Handover
-from jobledger.adapters.service.loop.turn import Turn, TurnParts
-from jobledger.adapters.service.objects.object_cache import ObjectCache
-from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
 from jobledger.adapters.service.shards.footing import Footing
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.sharing import Share
-from jobledger.adapters.service.status.event_recorder import EventRecorder
-from jobledger.adapters.service.status.status_writer import Publisher
-from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.kind_watches import SyncedKinds
-from jobledger.adapters.service.work.inbox import Inbox
-from jobledger.adapters.service.work.slots import Slot, Slots
-from jobledger.adapters.service.work.workers import Workers
+from jobledger.adapters.service.work.slots import Slot
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.ports.cluster import Cluster
 from jobledger.core.ports.event_store import EventStore
@@ -119,19 +113,17 @@ class Replica:
         self.actor, self.ports = around.actor, ports
         self.frozen_until = self.deaf_until = 0.0
         self.clock = ports.clock
-        self.inbox, self.live, self.confirmations = Inbox(), ObjectCache(), Confirmations()
-        self.slots = Slots(ports.store)
         self.leases = LeaseKeeper(
             ports.leases, self.clock, self.actor, LEASE_SECONDS, self._share()
         )
         self.alarms = MemoryAlarms(ports.pending, self.clock, self.leases.shards)
-        self.workers = Workers(self.clock, 1)
-        self.event_recorder = EventRecorder(ports.cluster, METRICS, self.actor)
-        self.polls = Polls(self._poll_parts(around))
-        self.handover = self._handover(around)
-        self.turn = Turn(self._turn_parts(around), self.handover)
+        parts = assemble(*self._ports_and_options(around), self._hooks(around))
+        self.inbox, self.live = parts.stores.inbox, parts.stores.live
+        self.confirmations, self.slots = parts.stores.confirmations, parts.stores.slots
+        self.workers, self.polls = parts.handover.workers, parts.handover.polls
+        self.event_recorder, self.handover = parts.event_recorder, parts.handover
+        self.turn, self.controller = parts.turn, parts.controller
         self.turn.footing = _ToldFooting(ports.store, around.looked)
-        self.controller = self._controller(around)
         self.alarms.start(self.controller._on_due)  # noqa: SLF001 as `Controller.start` does
         self.controller.watch()
 
@@ -164,85 +156,40 @@ class Replica:
         waiting = [task for *_, task in self.workers._later]  # noqa: SLF001 nobody else asks
         return sum(isinstance(task, EffectTask) and task.is_dropped for task in waiting)
 
-    def _poll_parts(self, around: Surrounding) -> PollParts:
-        return PollParts(
-            ray=self.ports.ray,
-            live=self.live,
-            inbox=self.inbox,
-            confirmations=self.confirmations,
-            clock=self.clock,
-            metrics=METRICS,
-            interval_seconds=POLL_SECONDS,
-            threads=1,
-            dice=around.dice,
-        )
-
-    def _handover(self, around: Surrounding) -> Handover:
-        context = EffectContext(
-            world=World(self.ports.cluster, self.ports.ray, self.live, around.mapper),
-            slots=self.slots,
-            inbox=self.inbox,
-            clock=self.clock,
-            metrics=METRICS,
-            may_act=self.leases.may_act,
-            dice=around.dice,
-        )
-        publisher = Publisher(
-            self.ports.cluster, self.live, self.inbox, self.clock, METRICS, self.leases.may_act
-        )
-        return _ToldHandover(
-            context=context,
-            workers=self.workers,
-            publisher=publisher,
-            polls=self.polls,
-            alarms=self.alarms,
-            event_recorder=self.event_recorder.announce,
-            resumed=around.resumed,
-        )
-
-    def _turn_parts(self, around: Surrounding) -> TurnParts:
-        return TurnParts(
+    def _ports_and_options(self, around: Surrounding) -> tuple[ServicePorts, ServiceOptions]:
+        ports = ServicePorts(
             store=self.ports.store,
-            slots=self.slots,
-            inbox=self.inbox,
-            confirmations=self.confirmations,
-            epochs=self.leases,
+            history=self.ports.history,
+            cluster=self.ports.cluster,
+            watches=self.ports.watches,
+            ray=self.ports.ray,
             clock=self.clock,
-            metrics=METRICS,
+            leases=self.leases,
+            alarms=self.alarms,
+        )
+        options = ServiceOptions(
             actor=self.actor,
-            pause=around.pause,
+            mapper=around.mapper,
+            metrics=METRICS,
+            poll_seconds=POLL_SECONDS,
+            pollers=1,
+            workers=1,
+            job_kinds=around.job_kinds,
+            dice=around.dice,
         )
+        return ports, options
 
-    def _controller(self, around: Surrounding) -> Controller:
-        synced = SyncedKinds(1, around.job_kinds)
-        return Controller(
-            ControllerParts(
-                turn=self.turn,
-                slots=self.slots,
-                inbox=self.inbox,
-                live=self.live,
-                confirmations=self.confirmations,
-                leases=self.leases,
-                workers=self.workers,
-                polls=self.polls,
-                alarms=self.alarms,
-                event_recorder=self.event_recorder,
-                handover=self.handover,
-                history=self.ports.history,
-                watches=self.ports.watches,
-                clock=self.clock,
-                handlers=EventHandlers(
-                    around.mapper,
-                    self.inbox,
-                    self.live,
-                    self.confirmations,
-                    synced.note,
-                    self.handover.changed_by_others,
-                    self.turn.is_heard,
-                ),
-                synced=synced,
-                namespaces=(),
-                stopping=_Stopping(around.pause),
-                job_kinds=around.job_kinds,
+    @staticmethod
+    def _hooks(around: Surrounding) -> ServiceHooks:
+        def handover(made: Handover) -> Handover:
+            return _ToldHandover(
+                context=made.context,
+                workers=made.workers,
+                publisher=made.publisher,
+                polls=made.polls,
+                alarms=made.alarms,
+                announce=made.announce,
+                resumed=around.resumed,
             )
-        )
+
+        return ServiceHooks(stopping=_Stopping(around.pause), pause=around.pause, handover=handover)

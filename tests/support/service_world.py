@@ -18,25 +18,16 @@ from jobledger.adapters.memory.pending import MemoryPendingDecisions
 from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
 from jobledger.adapters.memory.replicas import MemoryReplicas
 from jobledger.adapters.scheduler.job_store import DecisionJobStore
+from jobledger.adapters.service.assembly import (
+    ServiceHooks,
+    ServiceOptions,
+    ServicePorts,
+    assemble,
+)
 from jobledger.adapters.service.control.control_policy import ControlPolicy
-from jobledger.adapters.service.controller import Controller, ControllerParts
-from jobledger.adapters.service.effects.carrying_out import EffectContext
-from jobledger.adapters.service.effects.context import World
-from jobledger.adapters.service.heads.polls import PollParts, Polls
-from jobledger.adapters.service.loop.handover import Handover
-from jobledger.adapters.service.loop.turn import Turn, TurnParts
-from jobledger.adapters.service.objects.object_cache import ObjectCache
-from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper, identify
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.sharing import Share
-from jobledger.adapters.service.status.event_recorder import EventRecorder
-from jobledger.adapters.service.status.status_writer import Publisher
-from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.kind_watches import SyncedKinds
-from jobledger.adapters.service.work.inbox import Inbox
-from jobledger.adapters.service.work.slots import Slots
-from jobledger.adapters.service.work.workers import Workers
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import ClusterUnreachable, LedgerUnavailable, RayApiUnreachable
 from jobledger.core.jobs.policy import Policy
@@ -143,22 +134,41 @@ class Service:
         job_events_per_hour: int = 6000,
     ) -> None:
         self.job_kinds, self.mapper = job_kinds, own_door(mapper)
-        self.job_events_per_hour = job_events_per_hour
-        self.metrics = Metrics(CollectorRegistry())
-        self.inbox, self.live, self.confirmations = Inbox(), ObjectCache(), Confirmations()
-        self.clock, self.slots = clock, Slots(ports.store)
+        self.metrics, self.clock = Metrics(CollectorRegistry()), clock
         self.deaf = False
         """Whether it does not hear the API server; what it asks is answered all the same."""
         self.leases = LeaseKeeper(
             ports.leases, clock, actor, LEASE_SECONDS, self._share(ports, actor)
         )
         self.alarms = make_alarms(ports.pending, clock, self.leases)
-        self.workers = Workers(clock, 2)
-        self.event_recorder = EventRecorder(ports.cluster, self.metrics, actor)
-        self.polls = Polls(self._poll_parts(ports))
-        self.handover = self._handover(ports)
-        self.turn = Turn(self._turn_parts(ports, actor), self.handover)
-        self.controller = self._controller(ports, watches)
+        parts = assemble(
+            ServicePorts(
+                store=ports.store,
+                history=ports.history,
+                cluster=ports.cluster,
+                watches=watches,
+                ray=ports.ray,
+                clock=clock,
+                leases=self.leases,
+                alarms=self.alarms,
+            ),
+            ServiceOptions(
+                actor=actor,
+                mapper=self.mapper,
+                metrics=self.metrics,
+                poll_seconds=3,
+                pollers=2,
+                workers=2,
+                job_kinds=job_kinds,
+                job_events_per_hour=job_events_per_hour,
+            ),
+            ServiceHooks(stopping=threading.Event(), pause=self._pause),
+        )
+        self.inbox, self.live = parts.stores.inbox, parts.stores.live
+        self.confirmations, self.slots = parts.stores.confirmations, parts.stores.slots
+        self.workers, self.polls = parts.handover.workers, parts.handover.polls
+        self.event_recorder, self.handover = parts.event_recorder, parts.handover
+        self.turn, self.controller = parts.turn, parts.controller
 
     def start(self) -> None:
         """Start what needs no thread."""
@@ -181,96 +191,9 @@ class Service:
         share.hears = lambda: self.controller.knows_all() and not self.deaf
         return share
 
-    def _poll_parts(self, ports: Ports) -> PollParts:
-        return PollParts(
-            ray=ports.ray,
-            live=self.live,
-            inbox=self.inbox,
-            confirmations=self.confirmations,
-            clock=self.clock,
-            metrics=self.metrics,
-            interval_seconds=3,
-            threads=2,
-        )
-
-    def _handover(self, ports: Ports) -> Handover:
-        context = EffectContext(
-            world=World(ports.cluster, ports.ray, self.live, self.mapper),
-            slots=self.slots,
-            inbox=self.inbox,
-            clock=self.clock,
-            metrics=self.metrics,
-            may_act=self.leases.may_act,
-        )
-        publisher = Publisher(
-            ports.cluster,
-            self.live,
-            self.inbox,
-            self.clock,
-            self.metrics,
-            self.leases.may_act,
-            self.mapper.control_policy.is_refused,
-        )
-        return Handover(
-            context=context,
-            workers=self.workers,
-            publisher=publisher,
-            polls=self.polls,
-            alarms=self.alarms,
-            event_recorder=self.event_recorder.announce,
-        )
-
-    def _turn_parts(self, ports: Ports, actor: str) -> TurnParts:
-        return TurnParts(
-            store=ports.store,
-            slots=self.slots,
-            inbox=self.inbox,
-            confirmations=self.confirmations,
-            epochs=self.leases,
-            clock=self.clock,
-            metrics=self.metrics,
-            actor=actor,
-            pause=self._pause,
-            job_events_per_hour=self.job_events_per_hour,
-        )
-
     def _pause(self, seconds: float) -> bool:
         self.clock.advance(seconds)
         return False
-
-    def _controller(self, ports: Ports, watches: SteppedCluster) -> Controller:
-        synced = SyncedKinds(1, self.job_kinds)
-        return Controller(
-            ControllerParts(
-                turn=self.turn,
-                slots=self.slots,
-                inbox=self.inbox,
-                live=self.live,
-                confirmations=self.confirmations,
-                leases=self.leases,
-                workers=self.workers,
-                polls=self.polls,
-                alarms=self.alarms,
-                event_recorder=self.event_recorder,
-                handover=self.handover,
-                history=ports.history,
-                watches=watches,
-                clock=self.clock,
-                handlers=EventHandlers(
-                    self.mapper,
-                    self.inbox,
-                    self.live,
-                    self.confirmations,
-                    synced.note,
-                    self.handover.changed_by_others,
-                    self.turn.is_heard,
-                ),
-                synced=synced,
-                namespaces=(),
-                stopping=threading.Event(),
-                job_kinds=self.job_kinds,
-            )
-        )
 
 
 @dataclass

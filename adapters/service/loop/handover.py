@@ -34,7 +34,7 @@ from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import EffectId, StreamId, shard_of
 
-EventRecorder = Callable[[JobIdentity, Sequence[JobEvent], JobKind], None]
+Announce = Callable[[JobIdentity, Sequence[JobEvent], JobKind], None]
 """Sends the Kubernetes Events that follow from events."""
 
 
@@ -47,7 +47,7 @@ class Handover:
     publisher: Publisher
     polls: Polls
     alarms: Alarms
-    event_recorder: EventRecorder
+    announce: Announce
     under_way: dict[StreamId, dict[EffectId, EffectTask]] = field(default_factory=dict)
     """Effects that were handed to the workers and have not ended. The turn's thread only."""
     pod_looks: PodLooks = field(init=False)
@@ -71,7 +71,7 @@ class Handover:
         told = prepared.events
         if state.recorded is not None:  # that it is held is all that is told of it
             told = [event for event in told if isinstance(event, LedgerBehindFound)]
-        self.event_recorder(identity, told, kind_of(state))
+        self.announce(identity, told, kind_of(state))
 
     def changed_by_others(self, stream: StreamId, version: str, shown: Manifest) -> None:
         """Have a status written anew that others have changed. Called from any thread."""

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from jobledger.adapters.service.loop.handover import EventRecorder as Announce
+from jobledger.adapters.service.loop.handover import Announce
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs.identity import JobIdentity

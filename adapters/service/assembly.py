@@ -1,0 +1,229 @@
+"""Puts the parts of the controller together, over any ports: the product, tests and simulations."""
+
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jobledger.adapters.service.controller import Controller, ControllerParts
+from jobledger.adapters.service.effects.carrying_out import EffectContext
+from jobledger.adapters.service.effects.context import World
+from jobledger.adapters.service.evidence.capture import Capturer
+from jobledger.adapters.service.heads.polls import PollParts, Polls
+from jobledger.adapters.service.heads.tokens import Tokens
+from jobledger.adapters.service.loop.handover import Announce, Handover
+from jobledger.adapters.service.loop.turn import Turn, TurnParts
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
+from jobledger.adapters.service.shards.leasing import LeaseKeeper
+from jobledger.adapters.service.status.event_recorder import EventRecorder
+from jobledger.adapters.service.status.own_writes import OwnWrites
+from jobledger.adapters.service.status.status_writer import Publisher
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.kind_watches import SyncedKinds
+from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.service.work.slots import Slots
+from jobledger.adapters.service.work.workers import Workers
+from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.ports.alarms import Alarms
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.cluster import Cluster, Watches
+from jobledger.core.ports.event_store import EventStore
+from jobledger.core.ports.history import History
+from jobledger.core.ports.job_ends import JobEnds
+from jobledger.core.ports.ray_jobs import RayJobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServicePorts:
+    """What a controller is connected to."""
+
+    store: EventStore
+    history: History
+    cluster: Cluster
+    watches: Watches
+    ray: RayJobs
+    clock: Clock
+    leases: LeaseKeeper
+    alarms: Alarms
+    ends: JobEnds | None = None
+    """Early hints that Ray jobs have ended; None: heads are polled only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceOptions:
+    """How a controller works."""
+
+    actor: str
+    mapper: ObservationMapper
+    metrics: Metrics
+    poll_seconds: float
+    pollers: int
+    workers: int
+    job_kinds: tuple[str, ...] = ("RayJob",)
+    namespaces: tuple[str, ...] = ()
+    """Namespaces to watch; none: all."""
+    job_events_per_hour: int = 6000
+    dice: Callable[[], float] = random.random
+    """Spreads what would otherwise be asked or tried again by all at once: from 0 to below 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceHooks:
+    """Where the surroundings of a controller take part."""
+
+    stopping: threading.Event
+    """Set once the service is to stop."""
+    pause: Callable[[float], bool] | None = None
+    """Waits so many seconds; True if the service is to stop. None: waits for `stopping`."""
+    capturer: Callable[[ObjectCache, Inbox], Capturer | None] = lambda *_: None
+    """Makes what captures evidence."""
+    announce: Callable[[Announce, ObjectCache], Announce] = lambda announce, _: announce
+    """Adds to what is told of events that users see."""
+    handover: Callable[[Handover], Handover] = lambda handover: handover
+    """Replaces what follows an append."""
+    watch_troubles: Callable[[], list[str]] = list
+    """Returns why watches do not run at the moment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """What the parts of one controller share: what waits, what was seen, what is worked on."""
+
+    inbox: Inbox
+    live: ObjectCache
+    confirmations: Confirmations
+    slots: Slots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The parts of one controller."""
+
+    stores: Stores
+    event_recorder: EventRecorder
+    handover: Handover
+    turn: Turn
+    controller: Controller
+
+
+def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) -> Parts:
+    """Return the parts of a controller, connected with each other; nothing is started yet."""
+    stores = Stores(
+        inbox=Inbox(), live=ObjectCache(), confirmations=Confirmations(), slots=Slots(ports.store)
+    )
+    event_recorder = EventRecorder(ports.cluster, options.metrics, options.actor)
+    handover = hooks.handover(
+        Handover(
+            context=_effect_context(ports, options, hooks, stores),
+            workers=Workers(ports.clock, options.workers),
+            publisher=_publisher(ports, options, stores),
+            polls=Polls(_poll_parts(ports, options, stores)),
+            alarms=ports.alarms,
+            announce=hooks.announce(event_recorder.announce, stores.live),
+        )
+    )
+    writes = OwnWrites(options.mapper.cluster, ports.store, handover.publisher.is_own)
+    options.mapper.control_policy.is_own = writes.recognise
+    turn = Turn(_turn_parts(ports, options, hooks, stores), handover)
+    synced = SyncedKinds(max(1, len(options.namespaces)), options.job_kinds)
+    controller = Controller(
+        ControllerParts(
+            turn=turn,
+            slots=stores.slots,
+            inbox=stores.inbox,
+            live=stores.live,
+            confirmations=stores.confirmations,
+            leases=ports.leases,
+            workers=handover.workers,
+            polls=handover.polls,
+            alarms=ports.alarms,
+            event_recorder=event_recorder,
+            handover=handover,
+            history=ports.history,
+            watches=ports.watches,
+            clock=ports.clock,
+            handlers=EventHandlers(
+                options.mapper,
+                stores.inbox,
+                stores.live,
+                stores.confirmations,
+                synced.note,
+                handover.changed_by_others,
+                turn.is_heard,
+            ),
+            synced=synced,
+            namespaces=options.namespaces,
+            stopping=hooks.stopping,
+            watch_troubles=hooks.watch_troubles,
+            job_kinds=options.job_kinds,
+        )
+    )
+    return Parts(
+        stores=stores,
+        event_recorder=event_recorder,
+        handover=handover,
+        turn=turn,
+        controller=controller,
+    )
+
+
+def _effect_context(
+    ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks, stores: Stores
+) -> EffectContext:
+    return EffectContext(
+        world=World(ports.cluster, ports.ray, stores.live, options.mapper),
+        slots=stores.slots,
+        inbox=stores.inbox,
+        clock=ports.clock,
+        metrics=options.metrics,
+        may_act=ports.leases.may_act,
+        evidence=hooks.capturer(stores.live, stores.inbox),
+        dice=options.dice,
+    )
+
+
+def _publisher(ports: ServicePorts, options: ServiceOptions, stores: Stores) -> Publisher:
+    return Publisher(
+        ports.cluster,
+        stores.live,
+        stores.inbox,
+        ports.clock,
+        options.metrics,
+        ports.leases.may_act,
+        options.mapper.control_policy.is_refused,
+    )
+
+
+def _poll_parts(ports: ServicePorts, options: ServiceOptions, stores: Stores) -> PollParts:
+    return PollParts(
+        ray=ports.ray,
+        live=stores.live,
+        inbox=stores.inbox,
+        confirmations=stores.confirmations,
+        clock=ports.clock,
+        metrics=options.metrics,
+        interval_seconds=options.poll_seconds,
+        threads=options.pollers,
+        token=Tokens(ports.cluster, stores.live, ports.clock).token,
+        ends=ports.ends,
+        dice=options.dice,
+    )
+
+
+def _turn_parts(
+    ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks, stores: Stores
+) -> TurnParts:
+    return TurnParts(
+        store=ports.store,
+        slots=stores.slots,
+        inbox=stores.inbox,
+        confirmations=stores.confirmations,
+        epochs=ports.leases,
+        clock=ports.clock,
+        metrics=options.metrics,
+        actor=options.actor,
+        pause=hooks.pause or hooks.stopping.wait,
+        job_events_per_hour=options.job_events_per_hour,
+    )
