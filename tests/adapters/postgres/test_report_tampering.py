@@ -82,3 +82,16 @@ def test_a_checkpoint_beyond_the_log_is_found_and_put_right(
     assert found(unreported) == [wrong]
     rebuilt(unreported, reported_url)
     assert found(unreported) == []
+
+
+def test_a_checkpoint_with_another_time_is_found_and_put_right(
+    unreported: Engine, reported_url: str
+) -> None:
+    project_all(unreported)
+    with admin(reported_url) as superuser:
+        read = "SELECT recorded_at FROM report_checkpoint"
+        ((told,),) = superuser.execute(read).fetchall()
+        superuser.execute("UPDATE report_checkpoint SET recorded_at = NULL")
+    assert found(unreported) == [("report_checkpoint", "recorded_at", "None", str(told))]
+    rebuilt(unreported, reported_url)
+    assert found(unreported) == []

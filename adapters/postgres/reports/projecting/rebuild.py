@@ -63,9 +63,9 @@ _HOLDERS = text(
 )
 """Transactions that hold the tables. A vacuum has that mode: the server ends it for a swap."""
 
-_AHEAD = text(
-    "SELECT c.position, h.position AS head FROM report_checkpoint c CROSS JOIN log_head h"
-    " WHERE c.position > h.position"
+_CHECKPOINT = text(
+    "SELECT c.single, c.position, c.recorded_at, h.position AS head, e.recorded_at AS expected"
+    " FROM report_checkpoint c CROSS JOIN log_head h LEFT JOIN event e ON e.position = c.position"
 )
 _SWAP = text("SELECT swap_reports_v1(:upto, :recorded_at, :turn_back)")
 
@@ -137,7 +137,7 @@ def check_reports(
         told(min(at + SHARE_JOBS, len(streams)), len(streams))
     yield from _orphans(engine)
     yield from wrong_dimensions(engine, rules)
-    yield from _ahead(engine)
+    yield from _wrong_checkpoint(engine)
 
 
 def _orphans(engine: Engine) -> Iterator[Difference]:
@@ -152,18 +152,21 @@ def _orphans(engine: Engine) -> Iterator[Difference]:
         yield from in_no_stream(table, streams)
 
 
-def _ahead(engine: Engine) -> Iterator[Difference]:
-    """Yield a checkpoint beyond the end of the log: the next events would never be reported."""
+def _wrong_checkpoint(engine: Engine) -> Iterator[Difference]:
+    """Yield what is wrong with the checkpoint, on which it depends that the next events follow.
+
+    When the event there was recorded is not known once it has left with an archive.
+    """
     with ledger_errors(engine.url), engine.connect() as connection:
-        row = connection.execute(_AHEAD).one_or_none()
-    if row is not None:
-        yield Difference(
-            table="report_checkpoint",
-            key="true",
-            column="position",
-            found=str(row.position),
-            expected=f"at most {row.head}",
-        )
+        row = connection.execute(_CHECKPOINT).one()
+    found = partial(Difference, table="report_checkpoint", key="true")
+    if not row.single:
+        yield found(column="single", found="False", expected="True")
+    if row.position > row.head:
+        yield found(column="position", found=str(row.position), expected=f"at most {row.head}")
+    if row.expected is not None and row.recorded_at != row.expected:
+        told, expected = str(row.recorded_at), str(row.expected)
+        yield found(column="recorded_at", found=told, expected=expected)
 
 
 def _fill_all(  # noqa: PLR0913, PLR0917 handed on as they are
