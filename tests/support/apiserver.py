@@ -25,6 +25,7 @@ from tests.apiserver.build import assets, jobset_controller
 from tests.support.api import Api, api_of_kubeconfig
 from tests.support.apiserver_content import USERS, install_everything
 from tests.support.apiserver_processes import START_SECONDS, TRIES, ApiServerProcesses
+from tests.support.audit import audited
 from tests.support.jobset_process import JobSetProcess
 from tests.support.waiting import wait_until
 
@@ -153,7 +154,13 @@ def _kill(keeper: subprocess.Popen[bytes]) -> None:
 def keep(directory: Path, programs_folder: Path) -> None:
     """Run a server until nobody holds the lock of its users any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    server = ApiServerProcesses(programs_folder, directory / "server", USERS, install_everything)
+    server = ApiServerProcesses(
+        programs_folder,
+        directory / "server",
+        USERS,
+        install_everything,
+        options=audited(directory),
+    )
     jobsets = _jobset_process(server.directory)
     try:
         server.start()
