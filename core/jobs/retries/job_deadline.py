@@ -73,3 +73,8 @@ def passed_message(kind: str, since: Instant, seconds: int) -> str:
         f"The {kind} has passed its {JOB_DEADLINE_ANNOTATION} over all attempts. "
         f"StartTime: {go_time(since)}. Seconds: {seconds}"
     )
+
+
+def tells_of_it(message: str) -> bool:
+    """Return whether a message of a failed job is that of `passed_message`."""
+    return f" has passed its {JOB_DEADLINE_ANNOTATION} over all attempts." in message

@@ -13,6 +13,7 @@ from typing import assert_never
 
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.retries.job_deadline import tells_of_it
 from jobledger.core.jobs.status.held_job_events import holding_told
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent as KubernetesEvent  # noqa: PLC0414 asked for here
 from jobledger.core.jobs.status.left_out_events import left_out_told
@@ -106,6 +107,8 @@ def _told(  # noqa: C901, PLR0911 one case per sort of event
             return _notice(identity, event)
         case facts.JobSuspended() | facts.JobResumed():
             return _transition(event)
+        case facts.JobFailed():
+            return _failed(event)
         case shared.LedgerBehindFound() | shared.RecoveredFromCluster():
             return holding_told(event)
         case (
@@ -129,7 +132,6 @@ def _told(  # noqa: C901, PLR0911 one case per sort of event
             | facts.AttemptCleared()
             | facts.JobCompleted()
             | facts.SuspensionStarted()
-            | facts.JobFailed()
             | facts.DeletionStarted()
             | facts.JobDeleted()
             | facts.HeadPodObserved()
@@ -202,6 +204,16 @@ def _verdict(event: facts.RetryGranted | facts.RetryRefused) -> KubernetesEvent:
         return KubernetesEvent("Warning", "AttemptFailed", "Fail", f"{failed}: not retrying")
     later = f" not before {rfc3339(event.due_at)}" if event.due_at > event.at else ""
     return KubernetesEvent("Warning", "AttemptFailed", "Retry", f"{failed}: retrying{later}")
+
+
+def _failed(event: facts.JobFailed) -> KubernetesEvent | None:
+    """Return how it is told that the whole job's deadline passed, maybe between two attempts.
+
+    Whatever else a job fails of is told with the verdict on its last attempt.
+    """
+    if event.reason != "DeadlineExceeded" or not tells_of_it(event.message):
+        return None
+    return KubernetesEvent("Warning", "JobDeadlineExceeded", "Fail", event.message)
 
 
 def _remark(event: facts.PodsObserved) -> KubernetesEvent | None:

@@ -8,6 +8,7 @@ import pytest
 
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.retries.job_deadline import passed_message
 from jobledger.core.rayjob.events import lifecycle as facts
 from jobledger.core.rayjob.observations.observations import JobIdentity
 from jobledger.core.rayjob.phases import JobStatus
@@ -130,6 +131,17 @@ OURS = (
         "Attempt 1 failed (AppFailed); backoffLimit is 0: not retrying",
     ),
     Row(
+        facts.JobFailed(
+            at=NOON,
+            attempt=1,
+            reason="DeadlineExceeded",
+            message=passed_message("RayJob", NOON, 90),
+        ),
+        *("Warning", "JobDeadlineExceeded", "Fail"),
+        "The RayJob has passed its jobledger.dev/job-deadline-seconds over all attempts. "
+        "StartTime: 2026-11-21 12:00:00 +0000 UTC. Seconds: 90",
+    ),
+    Row(
         facts.JobSuspended(at=NOON, attempt=1),
         *("Normal", "JobSuspended", "Suspend"),
         "Suspended; RayCluster and submitter of attempt 1 are gone",
@@ -182,6 +194,18 @@ def test_what_users_are_told(row: Row) -> None:
 )
 def test_what_goes_without_saying(event: facts.RayJobEvent) -> None:
     assert kubernetes_events(JOB, event) == ()
+
+
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [
+        ("DeadlineExceeded", "The RayJob has passed the activeDeadlineSeconds"),
+        ("AppFailed", passed_message("RayJob", NOON, 90)),
+    ],
+)
+def test_another_deadline_or_failure_is_not_the_whole_jobs(reason: str, message: str) -> None:
+    failed_so = facts.JobFailed(at=NOON, attempt=1, reason=reason, message=message)
+    assert kubernetes_events(JOB, failed_so) == ()
 
 
 def test_a_note_is_cut_where_the_api_server_would_refuse_it() -> None:
