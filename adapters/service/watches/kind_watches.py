@@ -206,10 +206,15 @@ class KindWatches:
     def _tell_forbidden(
         self, job_kind: str, kind: WatchedKind, resource: Resource, error: RequestForbidden
     ) -> None:
-        """Say once that a kind may not be listed; it is asked for again and again."""
+        """Say once that a kind may not be listed; it is asked for again and again.
+
+        No warning where jobs can do without: rights are asked for before kinds are looked up, so an
+        API server that has never heard of the kind answers the same.
+        """
         if resource in self._forbidden:
             return
         self._forbidden.add(resource)
+        say = log.info if kind.is_optional else log.warning
         remedy = (
             f"{job_kind}s are left alone until it may: give it the part of ops/rbac.yaml for them, "
             f"or leave {job_kind} out of JOBLEDGER_JOB_KINDS"
@@ -217,9 +222,9 @@ class KindWatches:
         if kind.is_optional:
             remedy = (
                 f"{job_kind}s can do without: what somebody deletes is made again with the next "
-                "apply. Where it is used, give it the part of ops/rbac.yaml for it"
+                "apply. Where it is installed and used, give it the part of ops/rbac.yaml for it"
             )
-        log.warning("kind_forbidden", kind=kind.name, error=str(error), remedy=remedy)
+        say("kind_forbidden", kind=kind.name, error=str(error), remedy=remedy)
 
     def _watch(self, kinds: Iterable[WatchedKind]) -> None:
         for kind in kinds:

@@ -167,6 +167,7 @@ def test_of_what_can_be_done_without_nobody_says_that_jobs_are_left_alone() -> N
     (told,) = (line for line in lines if line["event"] == "kind_forbidden")
     assert told["kind"] == "PodGroup.scheduling.volcano.sh"
     assert told["remedy"].startswith("TrainJobs can do without")
+    assert told["log_level"] == "info", "it may not be installed at all"
 
 
 def test_a_kind_that_is_not_served_keeps_nobody_waiting_and_is_found_later() -> None:
@@ -195,7 +196,7 @@ def test_what_is_forbidden_is_said_once_and_taken_up_when_it_is_allowed() -> Non
         for _ in range(3):
             desk.ask()
     (told,) = (line for line in lines if line["event"] == "kind_forbidden")
-    assert told["kind"] == "TrainJob"
+    assert (told["kind"], told["log_level"]) == ("TrainJob", "warning")
     assert "ops/rbac.yaml" in told["remedy"]
     assert "JOBLEDGER_JOB_KINDS" in told["remedy"]
     del desk.server.errors[TRAINJOBS]
