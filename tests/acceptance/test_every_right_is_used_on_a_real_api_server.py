@@ -87,7 +87,7 @@ def test_every_right_is_used_and_nothing_else_is_asked_for(
 ) -> None:
     granted = {Used(right.group, right.resource, right.verb) for right in rights()}
     tell_of_a_rival(claims)
-    take_names(at.admin)
+    taken = take_names(at.admin)
     with Witness(at.admin, (RAYJOBS,)) as watched, at.site.controller() as controller:
         ask_with_a_token(controller, claims)
         submit_rayjobs(at.site)
@@ -106,6 +106,8 @@ def test_every_right_is_used_and_nothing_else_is_asked_for(
     assert refused == set(), "what is asked for is granted"
     assert used - granted == set(), "and nothing is asked for by another way"
     assert granted - used == set(UNUSED), "each right is used, or stands above with its reason"
+    now = {one: at.admin.get(*one).revision for one in taken}
+    assert now == taken, "what is somebody else's is as it was"
     assert blocking(at.admin) == {"RayJob", "TrainJob"}, "and the reasons hold"
 
 
@@ -123,13 +125,17 @@ def tell_of_a_rival(claims: Api) -> None:
     assert claims.create("coordination.k8s.io/v1/leases", told | {"spec": spec}).code == 201
 
 
-def take_names(admin: Api) -> None:
-    """Make objects of names that jobs will need, and that nobody owns."""
+def take_names(admin: Api) -> dict[tuple[str, str], str]:
+    """Make objects of names that jobs will need, and that nobody owns; return their versions."""
     pods = {"spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}}
     made: dict[str, Document] = {
         "v1/configmaps": {"metadata": {"name": "blocked-runtime-snapshot"}},
         "scheduling.x-k8s.io/v1alpha1/podgroups": {
             "metadata": {"name": "crowded"},
+            "spec": {"minMember": 1},
+        },
+        "scheduling.volcano.sh/v1beta1/podgroups": {
+            "metadata": {"name": "ray-grouped-pg"},
             "spec": {"minMember": 1},
         },
         "batch/v1/jobs": {
@@ -138,12 +144,15 @@ def take_names(admin: Api) -> None:
         },
         "v1/services": {"metadata": {"name": "served-head-svc"}, "spec": {"ports": [{"port": 1}]}},
     }
+    versions = {}
     for resource, document in made.items():
         group, _, plural = resource.rpartition("/")
         kinds = {"configmaps": "ConfigMap", "podgroups": "PodGroup", "jobs": "Job"}
         head = {"apiVersion": group, "kind": kinds.get(plural, "Service")}
         reply = admin.create(resource, head | document)
         assert reply.code == 201, reply.message  # Created
+        versions[resource, document["metadata"]["name"]] = reply.revision
+    return versions
 
 
 def names_are_in_the_way(at: Trainings) -> None:
@@ -151,16 +160,17 @@ def names_are_in_the_way(at: Trainings) -> None:
     for name in ("blocked", "crowded"):
         assert "is in the way" in at.wait_for(name, "Created", "False")["message"]
     at.site.wait_for_true(
-        "submitter and Service are refused",
-        "SELECT count(DISTINCT j.name) = 2 FROM event e JOIN job j USING (stream_id) "
-        "WHERE j.name IN ('taken', 'served') AND e.type = 'EffectFailed'",
+        "submitter, Service and Volcano's PodGroup are refused",
+        "SELECT count(DISTINCT j.name) = 3 FROM event e JOIN job j USING (stream_id) "
+        "WHERE j.name IN ('taken', 'served', 'grouped') AND e.type = 'EffectFailed' "
+        "AND e.data->>'trouble' LIKE '%%is in the way: nobody owns it%%'",
     )
 
 
 def jobs_go_meanwhile(at: Trainings) -> None:
     """Delete jobs of both kinds while no controller runs."""
     unheld = {"metadata": {"finalizers": None}}
-    for name in ("taken", "served"):
+    for name in ("taken", "served", "grouped"):
         assert at.admin.merge(RAYJOBS, name, unheld).code == 200
         assert at.admin.delete(RAYJOBS, name).code == 200
     for name in ("blocked", "crowded", "homeless", "nowhere"):
@@ -199,6 +209,7 @@ def submit_rayjobs(site: Site) -> None:
         site.submit(ending)
     site.submit(rayjob("taken", "true", mode="K8sJobMode"))
     site.submit(rayjob("served", "sleep 600"))
+    site.submit(rayjob("grouped", "true"))
     guarded = rayjob("guarded", "true")
     guarded["spec"]["rayClusterSpec"]["authOptions"] = {"mode": "token"}
     site.submit(guarded)
