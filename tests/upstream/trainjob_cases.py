@@ -24,6 +24,8 @@ class Case:
     job: Document
     runtime: Document
     old: Document | None = None
+    status_server: bool = False
+    """Whether Pods are told where to report their progress."""
 
 
 def job_on(runtime: Document) -> Document:

@@ -1,5 +1,6 @@
 """What Trainer and we make of one TrainJob, in one form, and where the two differ."""
 
+import base64
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,13 +9,26 @@ from typing import Any
 
 from jobledger.adapters.service.effects.plugins import trainjob_plugins
 from jobledger.core.trainjob.building.build import build
-from jobledger.core.trainjob.building.framework import BuildFailed, Plugin
+from jobledger.core.trainjob.building.framework import BuildFailed, BuiltObject, Plugin
 from jobledger.core.trainjob.building.runtime_validation import UNCHECKED, UNCHECKED_LABEL
 from jobledger.core.trainjob.names import snapshot_name
+from jobledger.core.trainjob.plugins.trainer_status import AUTHORITY
 from tests.upstream.comparing import differences, plain
 from tests.upstream.trainjob_cases import Case
 
 Answer = Mapping[str, Any]
+
+STATUS_URL = "https://kubeflow-trainer-controller-manager.kubeflow-system.svc:10443"
+"""Where Trainer serves its status server, as it comes."""
+
+CERTIFICATE = "the authority of the status server"
+_SECRET = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"namespace": "kubeflow-system", "name": "kubeflow-trainer-webhook-cert"},
+    "data": {AUTHORITY: base64.b64encode(CERTIFICATE.encode()).decode()},
+}
+"""Where Trainer takes the authority from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +42,10 @@ class Built:
 
 def question(case: Case) -> dict[str, Any]:
     """Return a case as the oracle reads it."""
-    return {"id": case.id, "trainJob": case.job, "objects": [case.runtime]}
+    asked: dict[str, Any] = {"id": case.id, "trainJob": case.job, "objects": [case.runtime]}
+    if case.status_server:
+        asked |= {"objects": [case.runtime, _SECRET], "statusServer": True}
+    return asked
 
 
 def theirs(case: Case, answer: Answer) -> Built:
@@ -51,15 +68,21 @@ def theirs(case: Case, answer: Answer) -> Built:
 def ours(case: Case) -> Built:
     """Return what we make of a case."""
     try:
-        built = build(_plugins(), case.job, case.runtime)
+        built = build(_plugins(STATUS_URL if case.status_server else ""), case.job, case.runtime)
     except BuildFailed as error:
         return Built(str(error))
-    return Built(objects=_by_name([dict(item.manifest) for item in built]))
+    return Built(objects=_by_name([_as_applied(item) for item in built]))
+
+
+def _as_applied(item: BuiltObject) -> dict[str, Any]:
+    """Return an object with the authority that is filled in when it is applied."""
+    told = {"data": {AUTHORITY: CERTIFICATE}} if item.keys == "authority" else {}
+    return {**item.manifest, **told}
 
 
 @cache
-def _plugins() -> Sequence[Plugin]:
-    return trainjob_plugins()
+def _plugins(status_url: str) -> Sequence[Plugin]:
+    return trainjob_plugins(status_url)
 
 
 def _by_name(objects: Sequence[Any]) -> dict[str, Any]:
@@ -83,19 +106,25 @@ def _policy(case: Case, name: str) -> bool:
     return (case.runtime["spec"].get("mlPolicy") or {}).get(name) is not None
 
 
-def _orders_environments(case: Case, answer: Answer) -> bool:
-    """Return whether a case differs in the order of environment variables only."""
-    if not _policy(case, "xgboost"):
+def _differs_in_order(case: Case, answer: Answer) -> bool:
+    """Return whether a case differs by the order in which plugins add to a Pod, and in no value."""
+    if not (_policy(case, "xgboost") or case.status_server):
         return False
     one, other = theirs(case, answer), ours(case)
+    if bool(one.refused) != bool(other.refused):
+        return False
     return not any(differences(_sorted(one.objects), _sorted(other.objects)))
+
+
+ADDED = ("env", "volumeMounts", "volumes")
+"""Lists of a Pod that several plugins add to."""
 
 
 def _sorted(value: Any) -> Any:  # noqa: ANN401 any JSON
     if isinstance(value, Mapping):
         return {
-            key: sorted(item, key=lambda one: str(one.get("name")))
-            if key == "env"
+            key: sorted(item, key=lambda one: (str(one.get("name")), str(one.get("mountPath"))))
+            if key in ADDED
             else _sorted(item)
             for key, item in value.items()
         }
@@ -104,7 +133,7 @@ def _sorted(value: Any) -> Any:  # noqa: ANN401 any JSON
 
 KNOWN: Mapping[str, Callable[[Case, Answer], bool]] = {
     "trainjob-flux": lambda case, _: _policy(case, "flux"),
-    "trainjob-plugin-order": _orders_environments,
+    "trainjob-plugin-order": _differs_in_order,
 }
 """A line of docs/differences.md -> whether a case differs because of it."""
 

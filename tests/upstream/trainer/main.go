@@ -19,6 +19,7 @@ import (
 
 	configapi "github.com/kubeflow/trainer/v2/pkg/apis/config/v1alpha1"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/kubeflow/trainer/v2/pkg/features"
 	"github.com/kubeflow/trainer/v2/pkg/runtime"
 	"github.com/kubeflow/trainer/v2/pkg/runtime/core"
 	utiltesting "github.com/kubeflow/trainer/v2/pkg/util/testing"
@@ -33,6 +34,8 @@ type question struct {
 	Old      json.RawMessage   `json:"old,omitempty"`
 	Objects  []json.RawMessage `json:"objects"`
 	Status   bool              `json:"status,omitempty"`
+	// StatusServer switches on the feature whose server Pods report their progress to.
+	StatusServer bool `json:"statusServer,omitempty"`
 }
 
 type answer struct {
@@ -102,7 +105,10 @@ func answered(asked question) (found answer) {
 	there = append(there, job.DeepCopy())
 	builder = builder.WithObjects(there...).WithStatusSubresource(there...)
 	c := builder.Build()
-	runtimes, err := core.New(ctx, c, utiltesting.AsIndex(builder), &configapi.Configuration{})
+	if err := features.SetEnable(features.TrainJobStatus, asked.StatusServer); err != nil {
+		panic(err)
+	}
+	runtimes, err := core.New(ctx, c, utiltesting.AsIndex(builder), configured())
 	if err != nil {
 		panic(err)
 	}
@@ -135,6 +141,13 @@ func answered(asked question) (found answer) {
 		found.Objects = append(found.Objects, object)
 	}
 	return found
+}
+
+// configured returns the settings of a Trainer that nobody has configured.
+func configured() *configapi.Configuration {
+	settings := &configapi.Configuration{}
+	configapi.SetDefaults_Configuration(settings)
+	return settings
 }
 
 // refusedRuntime returns what Trainer's webhooks have against the runtimes of a case.
