@@ -6,6 +6,7 @@ the one that has waited longest is closed at once, so a probe that comes and ask
 """
 
 import asyncio
+from typing import Protocol
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -22,22 +23,32 @@ REQUESTS_MAX = 200
 """So many requests may be under way; the oldest makes way for the next."""
 
 
+class Connection(Protocol):
+    """One that waits for something."""
+
+    loop: asyncio.AbstractEventLoop
+
+    def close(self) -> None:
+        """End it, whatever is under way."""
+        ...
+
+
 class Queue:
     """Connections in one state, the one that has been in it longest first."""
 
     def __init__(self, most: int, seconds: float) -> None:
         """Take how many there may be, and how long each."""
         self._most, self._seconds = most, seconds
-        self._timers: dict[PatientProtocol, asyncio.TimerHandle] = {}
+        self._timers: dict[Connection, asyncio.TimerHandle] = {}
 
-    def enter(self, one: "PatientProtocol") -> None:
+    def enter(self, one: Connection) -> None:
         """Take a connection in, and close the oldest if there are too many."""
         self.leave(one)
         self._timers[one] = one.loop.call_later(self._seconds, one.close)
         if len(self._timers) > self._most:
             next(iter(self._timers)).close()
 
-    def leave(self, one: "PatientProtocol") -> None:
+    def leave(self, one: Connection) -> None:
         """Let a connection go, if it is here."""
         timer = self._timers.pop(one, None)
         if timer is not None:

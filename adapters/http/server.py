@@ -3,10 +3,13 @@
 import socket
 import ssl
 import threading
+from functools import partial
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from jobledger.adapters.http.handshake import Handshake
 from jobledger.adapters.http.patience import HEAD_SECONDS, patient_protocol
 from jobledger.core.errors import JobledgerError
 
@@ -25,6 +28,21 @@ class CannotServe(JobledgerError):
         self.host, self.port = host, port
         why = (error.strerror or str(error)).partition(" (while")[0]  # Python adds the address
         super().__init__(f"cannot serve on {host}:{port}: {why}; {settings}")
+
+
+def _protocol(head_seconds: float, tls: ssl.SSLContext | None) -> Any:  # noqa: ANN401 see below
+    """Return what makes the protocol of a connection: uvicorn calls it as it would a class.
+
+    `tls` is a context of the caller's: its certificate changes while it serves.
+    """
+    patient = patient_protocol(head_seconds)
+    if tls is None:
+        return patient
+
+    def secured(**given: Any) -> Handshake:  # noqa: ANN401 uvicorn's own
+        return Handshake(tls, patient.waiting, head_seconds, partial(patient, **given))
+
+    return secured
 
 
 class HttpServer:
@@ -50,13 +68,12 @@ class HttpServer:
         self.url = f"{scheme}://{host}:{self._socket.getsockname()[1]}"
         config = uvicorn.Config(
             app,
-            http=patient_protocol(head_seconds),
+            http=_protocol(head_seconds, tls),
             log_config=None,
             access_log=False,
             lifespan="off",
         )
         config.load()
-        config.ssl = tls  # a context of the caller's: its certificate changes while it serves
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
             target=self._server.run, args=([self._socket],), name="http", daemon=True
