@@ -1,10 +1,11 @@
 """In-memory queries: the port `core.ports.history`."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from jobledger.adapters.memory.event_store import MemoryEventStore
 from jobledger.core.catalogue import FATES_OF_A_CLUSTER, KEPT
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.history import FinishedJob, JobFilter
 from jobledger.core.values.ids import StreamId, first_stream_at
 
@@ -75,6 +76,17 @@ class MemoryHistory:
         with self._store.lock:
             rows = [row for row in self._store.rows.effects.values() if row.stream_id == stream]
         return sorted(rows, key=lambda row: (row.requested_at, row.effect_id))
+
+    def last_events(
+        self, streams: Collection[StreamId], name: str
+    ) -> Mapping[StreamId, StoredEvent]:
+        """See `core.ports.history.History.last_events`."""
+        return {
+            stream: item
+            for stream in streams
+            for item in self._store.read_stream(stream)
+            if item.record.type == name
+        }
 
 
 def _is_in_order(row: JobRow, wanted: JobFilter) -> bool:

@@ -1,10 +1,11 @@
 """Port: queries of people and commands about jobs, attempts, decisions and effects."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
 
@@ -72,4 +73,10 @@ class History(Protocol):
 
     def effects(self, stream: StreamId) -> Sequence[EffectRow]:
         """Return all effects of a job, by the instant they were requested, then their id."""
+        ...
+
+    def last_events(
+        self, streams: Collection[StreamId], name: str
+    ) -> Mapping[StreamId, StoredEvent]:
+        """Return the last event of a type, by its name, of each job; a job without is left out."""
         ...

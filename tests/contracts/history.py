@@ -1,11 +1,12 @@
 """What every history does: `core.ports.history`, one rule per function."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from jobledger.core.catalogue import NAMES, SCHEMA_VERSION
+from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
@@ -14,7 +15,10 @@ from jobledger.core.ports.history import FinishedJob, JobFilter
 from jobledger.core.projections.view import View, advance
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.spec.spec import DeletionPolicy, DeletionRule
+from jobledger.core.trainjob.events import TrainerProgressReported
+from jobledger.core.trainjob.progress import TrainerProgress
 from jobledger.core.values.ids import SHARDS, StreamId, observation_id, shard_of
+from tests.support import trainjobs
 from tests.support.ledgers import Ledger
 from tests.support.rayjob_builders import cluster_gone, manifest_gone, poll, submitter
 from tests.support.rayjob_stories import working
@@ -134,6 +138,21 @@ class HistoryContract:
         ]
         assert ledger.history.finished([]) == []
 
+    def test_the_last_event_of_a_type_is_read_of_each_job_that_has_one(
+        self, ledger: Ledger
+    ) -> None:
+        story = (*trainjobs.running(), trainjobs.progress(30, 10), trainjobs.progress(90, 20))
+        append_history(ledger, trainjobs.play(story).history)
+        other = a_job(ledger, a_stream("without")).stream_id
+        found = ledger.history.last_events([trainjobs.STREAM, other], "TrainerProgressReported")
+        assert {stream: read_event(item.record) for stream, item in found.items()} == {
+            trainjobs.STREAM: TrainerProgressReported(
+                at=trainjobs.after(90), progress=TrainerProgress(percentage=20), attempt=1
+            )
+        }
+        assert ledger.history.last_events([], "TrainerProgressReported") == {}
+        assert ledger.history.last_events([trainjobs.STREAM], "JobFailed") == {}
+
     def test_streams_are_those_of_the_whole_log_the_oldest_first(self, ledger: Ledger) -> None:
         young = a_job(ledger, a_stream("young")).stream_id
         old = a_job(ledger, a_stream("old", NOON - timedelta(days=40)), open=False).stream_id
@@ -206,8 +225,12 @@ KEPT_STORY: tuple[Step, ...] = (
 
 
 def append_story(ledger: Ledger, story: tuple[Step, ...]) -> None:
-    """Append everything that happens in a story, and its rows."""
-    history = play(RAYJOB, story).history
+    """Append everything that happens in a story of a RayJob, and its rows."""
+    append_history(ledger, play(RAYJOB, story).history)
+
+
+def append_history(ledger: Ledger, history: Sequence[JobEvent]) -> None:
+    """Append the events of a whole story, and its rows."""
     named = [
         NamedEvent(name=NAMES[type(item)], schema_version=SCHEMA_VERSION, at=item.at, event=item)
         for item in history

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from rich.text import Text
 
 from jobledger.adapters.cli.files.dossiers import JobArgument, dossier
+from jobledger.adapters.cli.jobs.standing import tell_standing
 from jobledger.adapters.cli.options import (
     ClusterOption,
     DatabaseUrl,
@@ -16,6 +17,7 @@ from jobledger.adapters.cli.options import (
 from jobledger.adapters.cli.output import Output, console, print_json, show
 from jobledger.core.forensics.story.explain import Account, Sentence
 from jobledger.core.forensics.story.explain import explain as account_of
+from jobledger.core.projections.view import View, advance
 
 DIGEST_SHOWN = 12
 
@@ -32,12 +34,15 @@ def explain(
     settings = settings_from(database_url, data_dir)
     with dossier(settings, job, namespace, cluster) as found:
         account = account_of(found)
+        events = found.read()
     if output is Output.JSON:
         print_json(asdict(account))
     elif output is Output.YAML:
         show(output, [asdict(account)], ())
     else:
         _tell(account)
+        _, rows = advance(View(), (read.event for read in events))
+        tell_standing(rows.job, events)
 
 
 def _tell(account: Account) -> None:

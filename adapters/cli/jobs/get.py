@@ -1,5 +1,6 @@
 """`jobledger get`: lists the jobs in the ledger, including those deleted from the cluster."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import tell_archived
 from jobledger.adapters.cli.finding import choose, find_job, matches
 from jobledger.adapters.cli.holdings import Held, held_of
+from jobledger.adapters.cli.jobs.standing import shown, standings
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
     ClusterOption,
@@ -20,10 +22,12 @@ from jobledger.adapters.cli.options import (
 )
 from jobledger.adapters.cli.output import Output, console, fail, marked, show
 from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.core.forensics.story.progress_words import Standing, standing_in_short
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.ports.history import JobFilter
 from jobledger.core.rayjob.phases import Phase as RayJobPhase
 from jobledger.core.trainjob.phases import Phase as TrainJobPhase
+from jobledger.core.values.ids import StreamId
 
 PHASES = tuple(
     dict.fromkeys(
@@ -85,7 +89,9 @@ def get(
             )
             rows = list(opened.history.jobs(wanted, limit))
         held = {one.row.stream_id: one for one in held_of(opened, rows)}
-    show(output, [_shown(row, held.get(row.stream_id)) for row in rows], COLUMNS)
+        far = standings(opened.history, rows)
+    columns = (*COLUMNS, "progress") if far else COLUMNS
+    show(output, [_shown(row, held, far, output) for row in rows], columns)
     if output is Output.TABLE:
         for one in held.values():
             name = f"{one.row.kind} {one.row.namespace}/{one.row.name}"
@@ -93,13 +99,20 @@ def get(
             console.print(f"     -> {one.remedy}", style="dim", soft_wrap=True)
 
 
-def _shown(row: JobRow, held: Held | None) -> dict[str, object]:
-    """Return a job as a row; `held` says why nothing is done for it, and what to do."""
+def _shown(
+    row: JobRow, held: Mapping[StreamId, Held], far: Mapping[StreamId, Standing], output: Output
+) -> dict[str, object]:
+    """Return a job as a row, with why nothing is done for it, if so, and how far it is."""
     told: dict[str, object] | None = None
-    if held is not None:
-        since = held.holding.at
-        told = {"since": since, "signs": list(held.holding.signs), "remedy": held.remedy}
-    return {**asdict(row), "held": told}
+    if (one := held.get(row.stream_id)) is not None:
+        since = one.holding.at
+        told = {"since": since, "signs": list(one.holding.signs), "remedy": one.remedy}
+    found = far.get(row.stream_id)
+    if output is Output.TABLE:
+        progress: object = standing_in_short(found) if found is not None else ""
+    else:
+        progress = shown(found)
+    return {**asdict(row), "held": told, "progress": progress}
 
 
 def _phase(given: str) -> str:

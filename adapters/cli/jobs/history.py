@@ -11,6 +11,7 @@ from rich.text import Text
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import JobArgument, dossier, from_ledger, is_file
 from jobledger.adapters.cli.jobs.moments import tell_moment
+from jobledger.adapters.cli.jobs.standing import tell_standing
 from jobledger.adapters.cli.options import (
     ClusterOption,
     DatabaseUrl,
@@ -70,12 +71,14 @@ def history(
         if at:
             _show_moment(_moment(found, at), output)
             return
-        _, rows = advance(View(), (read.event for read in found.read()))
+        events = found.read()
+        _, rows = advance(View(), (read.event for read in events))
         lines = _story(found)
     if output is not Output.TABLE:
         show(output, [asdict(line) for line in lines], ())
         return
     print_story(rows.job, _shown(lines, everything=everything))
+    tell_standing(rows.job, events)
 
 
 def story(opened: Ledger, row: JobRow) -> list[Line]:

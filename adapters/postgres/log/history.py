@@ -1,6 +1,6 @@
 """The port `core.ports.history` over the inline projections."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -9,17 +9,22 @@ from sqlalchemy import (
     Engine,
     Select,
     SmallInteger,
+    Uuid,
     and_,
     any_,
+    func,
     literal,
     select,
+    true,
 )
 
+from jobledger.adapters.postgres.connection.codec import stored_event
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.schema.tables import attempt, decision, effect, event, job
 from jobledger.adapters.postgres.schema.tables import stream as heads
 from jobledger.core.catalogue import FATES_OF_A_CLUSTER, KEPT
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.history import FinishedJob, JobFilter
 from jobledger.core.values.ids import StreamId, first_stream_at
 
@@ -117,6 +122,24 @@ class PostgresHistory:
             .order_by(effect.c.requested_at, effect.c.effect_id)
         )
         return [EffectRow(**row) for row in self._rows(query)]
+
+    def last_events(
+        self, streams: Collection[StreamId], name: str
+    ) -> Mapping[StreamId, StoredEvent]:
+        """See `core.ports.history.History.last_events`; read from the end of each stream."""
+        given = func.unnest(literal(list(streams), ARRAY(Uuid)))
+        asked = given.table_valued("stream_id").render_derived()
+        last = (
+            select(event)
+            .where(event.c.stream_id == asked.c.stream_id, event.c.type == name)
+            .order_by(event.c.version.desc())
+            .limit(1)
+            .lateral()
+        )
+        query = select(last).select_from(asked.join(last, true()))
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            found = [stored_event(row) for row in connection.execute(query)]
+        return {item.record.stream_id: item for item in found}
 
     def _rows(self, query: Select[Any]) -> Sequence[dict[str, Any]]:
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
