@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,13 +11,13 @@ from threading import Event
 from jobledger.adapters.admission import tls
 from jobledger.adapters.admission.kept_certificate import KeptCertificate
 from jobledger.adapters.admission.looking_after import keep_fresh
-from jobledger.adapters.http.api.pace import Bucket, Pace
 from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.progress.endpoint import Endpoint
 from jobledger.adapters.progress.speakers import Speakers
 from jobledger.adapters.progress.writing import Writer
+from jobledger.adapters.serving.pace import Each, Pace
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
 
@@ -72,26 +71,9 @@ class StatusServer:
         self.writer.write_waiting()
 
 
-class EachJob:
-    """How often the Pods of a TrainJob are heard. Safe from any thread."""
-
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._monotonic = monotonic
-        self._lock = threading.Lock()
-        self._jobs: OrderedDict[str, Bucket] = OrderedDict()
-
-    def may_speak(self, uid: str) -> bool:
-        """Return whether a report may be taken now, and count it."""
-        with self._lock:
-            now = self._monotonic()
-            bucket = self._jobs.setdefault(uid, Bucket(REPORTS_PER_SECOND, REPORTS_AT_ONCE, now))
-            self._jobs.move_to_end(uid)
-            if len(self._jobs) > JOBS_MAX:
-                self._jobs.popitem(last=False)
-            if bucket.level(now) < 1:
-                return False
-            bucket.take()
-            return True
+def each_job(monotonic: Callable[[], float]) -> Each:
+    """Return how often the Pods of each TrainJob, by its UID, are heard."""
+    return Each(monotonic, REPORTS_PER_SECOND, REPORTS_AT_ONCE, JOBS_MAX)
 
 
 def status_server(settings: Settings, options: StatusOptions) -> StatusServer:
@@ -128,7 +110,7 @@ def status_server(settings: Settings, options: StatusOptions) -> StatusServer:
     refresh()
     writer = Writer(cluster, time.monotonic)
     speakers = Speakers(cluster, time.monotonic, Pace(time.monotonic).may_ask)
-    endpoint = Endpoint(speakers, writer, EachJob(time.monotonic).may_speak)
+    endpoint = Endpoint(speakers, writer, each_job(time.monotonic).may_take)
     http = HttpServer(endpoint.app(), options.host, options.port, tls=secured)
     return StatusServer(http, refresh, writer)
 

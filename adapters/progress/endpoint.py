@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from jobledger.adapters.progress.speakers import Speakers, TooManyTokens
 from jobledger.adapters.progress.writing import Report, TooManyReports, Writer
+from jobledger.adapters.serving.bearer import bearer_token
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError, ObjectNotFound, RequestInvalid
 from jobledger.core.trainjob.reports import PATH, ReportRefused, read_report
@@ -91,7 +92,7 @@ class Endpoint:
         return JSONResponse({"trainerStatus": shown})
 
     async def _speaker(self, request: Request, namespace: str, name: str) -> str:
-        token = _bearer(request.headers.get("authorization", ""))
+        token = bearer_token(request.headers.get("authorization", ""))
         address = request.client.host if request.client is not None else ""
         try:
             uid = await run_in_threadpool(self.speakers.job_of, token, namespace, name, address)
@@ -120,12 +121,6 @@ async def _body(request: Request) -> bytes:
 
 def _too_large() -> Refused:
     return Refused(413, "RequestEntityTooLarge", "Payload too large")
-
-
-def _bearer(header: str) -> str:
-    scheme, _, token = header.strip().partition(" ")
-    found = token.split()
-    return found[0] if scheme.lower() == "bearer" and len(found) == 1 else ""
 
 
 async def _healthz(request: Request) -> Response:

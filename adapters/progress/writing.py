@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from jobledger.adapters.serving.pace import Bucket
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError, ObjectChanged, ObjectNotFound
 from jobledger.core.ports.cluster import TRAINJOBS, Cluster
@@ -58,7 +59,7 @@ class Writer:
         self._written: dict[tuple[str, str], float] = {}
         self._served: dict[str, float] = {}
         """Namespace -> when a report of it that waited was written."""
-        self._level, self._at = WRITES_AT_ONCE, monotonic()
+        self._writes = Bucket(WRITES_PER_SECOND, WRITES_AT_ONCE, monotonic())
 
     def take(self, report: Report) -> None:
         """Write a report, or keep it until it is its turn.
@@ -70,7 +71,7 @@ class Writer:
         with self._lock:
             now = self._monotonic()
             is_first = self._is_due(report.key, now) and report.key not in self._waiting
-            if not (is_first and self._may_write(now)):
+            if not (is_first and self._writes.may_take(now)):
                 if len(self._waiting) >= WAITING_MAX and report.key not in self._waiting:
                     raise TooManyReports
                 self._waiting[report.key] = report
@@ -93,7 +94,7 @@ class Writer:
                 key: at for key, at in self._written.items() if now - at < EVERY_SECONDS
             }
             due = [one for one in self._waiting.values() if self._is_due(one.key, now)]
-            if not due or not self._may_write(now):
+            if not due or not self._writes.may_take(now):
                 return None
             chosen = min(due, key=lambda one: self._served.get(one.namespace, 0.0))
             del self._waiting[chosen.key]
@@ -106,14 +107,6 @@ class Writer:
     def _is_due(self, key: tuple[str, str], now: float) -> bool:
         at = self._written.get(key)
         return at is None or now - at >= EVERY_SECONDS
-
-    def _may_write(self, now: float) -> bool:
-        self._level = min(WRITES_AT_ONCE, self._level + (now - self._at) * WRITES_PER_SECOND)
-        self._at = now
-        if self._level < 1:
-            return False
-        self._level -= 1
-        return True
 
     def _write(self, report: Report) -> None:
         for tries_left in reversed(range(TRIES)):

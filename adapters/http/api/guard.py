@@ -16,9 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from jobledger.adapters.http.api.application import PREFIX, problem
-
-TOKEN_CHARACTERS_MAX = 16_384
-
+from jobledger.adapters.serving.bearer import bearer_token
 
 RETRY_SECONDS = 5
 """After so long a token that nobody knows may be tried again."""
@@ -85,8 +83,8 @@ class Guard:
             if host is not None and is_loopback(host):
                 return None
             return problem(403, "forbidden", "ask for 127.0.0.1 or localhost, by that name")
-        token = _bearer(headers.get("authorization", ""))
-        if token is None:
+        token = bearer_token(headers.get("authorization", ""))
+        if not token:
             return _unauthorized("send a bearer token")
         try:
             allowed = await run_in_threadpool(self._reviewer.may_read, token, address)
@@ -104,12 +102,6 @@ def _host(header: str) -> str | None:
         return urlsplit(f"//{header}").hostname
     except ValueError:
         return None
-
-
-def _bearer(header: str) -> str | None:
-    scheme, _, token = header.partition(" ")
-    is_one = scheme.lower() == "bearer" and token.strip() and len(token) <= TOKEN_CHARACTERS_MAX
-    return token.strip() if is_one else None
 
 
 def _unauthorized(detail: str) -> Response:

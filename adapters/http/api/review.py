@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from jobledger.adapters.http.api.guard import TooManyTokens
-from jobledger.adapters.http.api.pace import Pace
+from jobledger.adapters.serving.pace import Pace
 from jobledger.core.errors import ClusterError
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Json, Manifest, child, items, text

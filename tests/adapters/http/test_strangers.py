@@ -9,13 +9,13 @@ import pytest
 import urllib3
 from prometheus_client import CollectorRegistry
 
-from jobledger.adapters.http.api import pace
 from jobledger.adapters.http.api.application import PREFIX
 from jobledger.adapters.http.api.guard import TooManyTokens
 from jobledger.adapters.http.api.review import REMEMBERED_MAX, KubernetesReviewer
 from jobledger.adapters.http.health import health_app
 from jobledger.adapters.http.patience import WAITING_MAX
 from jobledger.adapters.http.server import HttpServer
+from jobledger.adapters.serving import pace
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest
 from tests.adapters.http.conftest import serve

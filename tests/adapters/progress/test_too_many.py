@@ -10,7 +10,7 @@ from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.progress.endpoint import RETRY_SECONDS, Endpoint
 from jobledger.adapters.progress.speakers import TooManyTokens
 from jobledger.adapters.progress.writing import Report, TooManyReports
-from jobledger.adapters.progress_wiring import REPORTS_AT_ONCE, REPORTS_PER_SECOND, EachJob
+from jobledger.adapters.progress_wiring import REPORTS_AT_ONCE, REPORTS_PER_SECOND, each_job
 from jobledger.core.trainjob.reports import AUDIENCE
 
 ANSWER_SECONDS = 60.0
@@ -63,7 +63,7 @@ def post(url: str, job: str = "fit") -> tuple[int, str, str]:
 
 def test_a_job_that_reports_too_often_is_told_when_to_come_again_and_another_is_heard() -> None:
     parts, seconds = Parts(), [1000.0]
-    with served(parts, EachJob(lambda: seconds[0]).may_speak) as url:
+    with served(parts, each_job(lambda: seconds[0]).may_take) as url:
         answers = [post(url) for _ in range(int(REPORTS_AT_ONCE) + 1)]
         assert answers[:-1] == [(200, "", "")] * int(REPORTS_AT_ONCE)
         refused = (429, str(RETRY_SECONDS), "report at most once in five seconds")
