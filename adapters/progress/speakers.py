@@ -5,13 +5,10 @@ and the Pod has to belong to the TrainJob by the chain of controllers, by UID: P
 TrainJob. Upstream stops at the namespace, so that any Pod there may speak for any TrainJob of it.
 """
 
-import hmac
-import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
+from jobledger.adapters.serving.judgements import Judgements
 from jobledger.core.jobs.control.ownership import controller_of
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, TRAINJOBS, Resource
 from jobledger.core.trainjob.reports import AUDIENCE
@@ -21,9 +18,8 @@ TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenRe
 POD_NAME = "authentication.kubernetes.io/pod-name"
 POD_UID = "authentication.kubernetes.io/pod-uid"
 
-REMEMBERED_SECONDS = 60.0
-"""How long a judgement holds; a token goes with its Pod."""
 REMEMBERED_MAX = 10_000
+"""So many judgements of each kind are kept; a token goes with its Pod."""
 CHAIN = (BATCH_JOBS, JOBSETS, TRAINJOBS)
 """What controls a Pod, and so on upwards."""
 
@@ -45,16 +41,14 @@ class Api(Protocol):
 
 
 class Speakers:
-    """Remembers judgements by a keyed hash; no token is kept. Safe to use from many threads."""
+    """Judges tokens, and remembers it for a while. Safe to use from many threads."""
 
     def __init__(
         self, api: Api, monotonic: Callable[[], float], may_ask: Callable[[str], bool]
     ) -> None:
         """Take the API server, a clock, and whether an address may send another unknown token."""
-        self._api, self._monotonic, self._may_ask = api, monotonic, may_ask
-        self._key = secrets.token_bytes(32)
-        self._lock = threading.Lock()
-        self._known: OrderedDict[bytes, tuple[float, str]] = OrderedDict()
+        self._api, self._may_ask = api, may_ask
+        self._judgements: Judgements[str] = Judgements(monotonic, REMEMBERED_MAX)
 
     def job_of(self, token: str, namespace: str, name: str, address: str) -> str:
         """Return the UID of the TrainJob that the token speaks for; empty if not for this one.
@@ -65,20 +59,14 @@ class Speakers:
         """
         if not token:
             return ""
-        key = hmac.digest(self._key, f"{namespace}\n{name}\n{token}".encode(), "sha256")
-        now = self._monotonic()
-        with self._lock:
-            until, uid = self._known.get(key, (0.0, ""))
-        if until > now:
-            return uid
-        if not uid and not self._may_ask(address):
+        key = self._judgements.key(namespace, name, token)
+        known = self._judgements.known(key)
+        if known is not None and self._judgements.holds(known):
+            return known.verdict
+        if (known is None or not known.good) and not self._may_ask(address):
             raise TooManyTokens
         uid = self._judged(token, namespace, name)
-        with self._lock:
-            self._known[key] = (now + REMEMBERED_SECONDS, uid)
-            self._known.move_to_end(key)
-            if len(self._known) > REMEMBERED_MAX:
-                self._known.popitem(last=False)
+        self._judgements.remember(key, uid, good=bool(uid))
         return uid
 
     def _judged(self, token: str, namespace: str, name: str) -> str:

@@ -148,7 +148,8 @@ def test_what_is_kept_of_tokens_is_bounded_and_is_none() -> None:
             True,
             None,
         )
-    kept = [*reviewer._let_in, *reviewer._refused]  # noqa: SLF001  # what a dump of memory shows
+    judgements = reviewer._judgements  # noqa: SLF001  # what a dump of memory shows
+    kept = [*judgements._good, *judgements._refused]  # noqa: SLF001  # as above
     assert len(kept) <= 2 * REMEMBERED_MAX
     assert {len(key) for key in kept} == {32}, "they are hashes"
     assert not any(b"good" in key for key in kept)
