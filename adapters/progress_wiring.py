@@ -68,7 +68,7 @@ class StatusServer:
         while not stopped.wait(WRITE_SECONDS):
             self.writer.write_waiting()
         self.http.stop()
-        self.writer.write_waiting()
+        self.writer.write_last()
 
 
 def each_job(monotonic: Callable[[], float]) -> Each:

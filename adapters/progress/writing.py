@@ -87,6 +87,16 @@ class Writer:
             except ClusterError as error:
                 log.warning("report_not_written", job=report.key, why=str(error))
 
+    def write_last(self) -> None:
+        """Write all that waits, whosever turn it is: nothing is taken any more."""
+        with self._lock:
+            waiting, self._waiting = list(self._waiting.values()), {}
+        for report in waiting:
+            try:
+                self._write(report)
+            except ClusterError as error:
+                log.warning("report_not_written", job=report.key, why=str(error))
+
     def _next(self) -> Report | None:
         with self._lock:
             now = self._monotonic()

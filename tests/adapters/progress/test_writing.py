@@ -64,6 +64,19 @@ def test_the_first_is_written_at_once_and_of_those_after_it_the_newest() -> None
     assert cluster.written == [("ml/fit", 0), ("ml/fit", 999)]
 
 
+def test_what_waits_is_written_at_the_end_before_its_turn() -> None:
+    writer, cluster, _ = parts()
+    for job in range(int(WRITES_AT_ONCE) + 2):
+        writer.take(report(0, f"job{job}"))
+        writer.take(report(1, f"job{job}"))
+    writer.write_last()
+    last = dict(cluster.written)
+    assert last == {f"ml/job{job}": 1 for job in range(int(WRITES_AT_ONCE) + 2)}
+    written = len(cluster.written)
+    writer.write_last()
+    assert len(cluster.written) == written
+
+
 def test_a_namespace_with_a_thousand_jobs_does_not_keep_another_waiting() -> None:
     writer, cluster, clock = parts()
     for number in range(1000):
