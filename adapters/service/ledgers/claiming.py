@@ -23,6 +23,8 @@ from jobledger.core.values.instants import Instant
 log = get_logger(__name__)
 
 LOOKS_PER_DURATION = 3
+PAUSE_FIRST_SECONDS = 0.5
+"""Pause after a look that failed; it doubles, up to the pause between looks that succeed."""
 MARGIN_SECONDS = 1.0
 """How long before the end of its claim a run stops acting."""
 
@@ -72,6 +74,8 @@ class Claiming:
         self._seen: dict[str, _Sighting] = {}
         self._trusted_until = float("-inf")
         self._looked = float("-inf")
+        self._failures = 0
+        """How many looks have failed since the last that did not."""
         self._rivals: tuple[Claim, ...] = ()
         self._is_unguarded = False
         self.trouble = ""
@@ -108,19 +112,33 @@ class Claiming:
     def look(self) -> None:
         """Carry out the duty of renewing the claim and looking at others, when it is time to."""
         now = self._clock.monotonic()
-        is_settled = self.allows() or self._claim.standing is Standing.WAITING
-        if is_settled and now - self._looked < self._seconds / LOOKS_PER_DURATION:
+        if now - self._looked < self._pause():
             return
         self._looked = now
+        self._failures += 1
         try:
             while self._step():
                 pass
+            self._failures = 0
         except LedgerError as error:  # not renewed: whoever has a ledger that answers may act
             log.warning("claim_not_renewed", error=str(error))
         except (RequestForbidden, ObjectNotFound) as error:
             self._go_unguarded(error)
         except ClusterError as error:
             log.warning("claim_not_renewed", error=str(error))
+
+    def _pause(self) -> float:
+        """Return how long after a look the next is due.
+
+        A look that fails is repeated after a pause that grows, never more often in the end than one
+        that succeeds: an API server or a ledger that refuses is not asked anew at every tick.
+        """
+        settled = self._seconds / LOOKS_PER_DURATION
+        if self.allows() or self._claim.standing is Standing.WAITING:
+            return settled
+        if not self._failures:
+            return 0.0
+        return min(PAUSE_FIRST_SECONDS * (1 << min(self._failures - 1, 16)), settled)
 
     def leave(self) -> None:
         """Withdraw the claim, so that another ledger need not wait for its end."""

@@ -1,6 +1,7 @@
 """Two ledgers on one cluster notice each other, and only one of them acts."""
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import pytest
 
@@ -24,6 +25,8 @@ class Run:
     replicas: set[str]
     away: list[Exception] = field(default_factory=list)
     """What the ledger answers, as long as there is anything."""
+    asked: list[float] = field(default_factory=list)
+    """When the ledger was asked how long it is, by the monotonic clock."""
 
 
 class World:
@@ -40,9 +43,10 @@ class World:
         self, owner: str, database: str, *namespaces: str, log: tuple[str, int] = ("", 0)
     ) -> Run:
         """Return a run on a database, not looked yet."""
-        replicas, away = {owner}, list[Exception]()
+        replicas, away, asked = {owner}, list[Exception](), list[float]()
 
         def of_log() -> tuple[str, int]:
+            asked.append(self.clock.monotonic())
             if away:
                 raise away[0]
             return log
@@ -60,7 +64,7 @@ class World:
         claiming = Claiming(
             self.cluster, ledgers, self.clock, claim, seconds=SECONDS, namespace="jobledger"
         )
-        return Run(claiming, replicas, away)
+        return Run(claiming, replicas, away, asked)
 
     def pass_by(self, seconds: float, *runs: Run) -> None:
         """Let time pass for these runs; the others are dead."""
@@ -249,3 +253,20 @@ def test_what_others_write_is_shown_and_not_obeyed(world: World) -> None:
     (told,) = one.claiming.waits_for()
     assert "\x1b" not in told
     assert len(told) < 600
+
+
+def test_a_look_that_fails_is_repeated_later_each_time_and_no_more_often_than_one_that_succeeds(
+    world: World,
+) -> None:
+    run = world.run("a/1", "first")
+    run.away.append(LedgerUnavailable("no answer"))
+    for _ in range(10 * 60 * 4):
+        run.claiming.look()
+        world.clock.advance(0.25)
+    gaps = [after - before for before, after in pairwise(run.asked)]
+    assert gaps[:5] == [0.5, 1.0, 2.0, 4.0, SECONDS / 3]
+    assert set(gaps[4:]) == {SECONDS / 3}
+    run.away.clear()
+    world.clock.advance(SECONDS / 3)
+    run.claiming.look()
+    assert run.claiming.allows(), "it acts as soon as the next look succeeds"
