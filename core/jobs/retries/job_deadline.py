@@ -9,6 +9,7 @@ begins it anew. Source: Kubernetes does so with the activeDeadlineSeconds of a b
 from dataclasses import dataclass
 from datetime import timedelta
 
+from jobledger.core.jobs.retries.slips import PREFIX, at_most_named, slips
 from jobledger.core.values.delays import SECONDS_MAX
 from jobledger.core.values.documents import Manifest, child
 from jobledger.core.values.durations import duration_seconds
@@ -17,7 +18,7 @@ from jobledger.core.values.instants import Instant, go_time, later
 JOB_DEADLINE = "job-deadline-seconds"
 """Name of the annotation behind the prefix."""
 
-JOB_DEADLINE_ANNOTATION = f"jobledger.dev/{JOB_DEADLINE}"
+JOB_DEADLINE_ANNOTATION = f"{PREFIX}{JOB_DEADLINE}"
 """Asks for the deadline; its value is a duration."""
 
 WANTED = f"a duration from 1 to {SECONDS_MAX} seconds, as in 90, 90s or 1h30m"
@@ -44,17 +45,30 @@ def deadline_seconds(written: str) -> int | None:
 
 
 def read_job_deadline(job: Manifest) -> AskedDeadline:
-    """Return what a job's annotation asks for, whatever its kind."""
-    written = child(job, "metadata", "annotations").get(JOB_DEADLINE_ANNOTATION)
+    """Return what the annotation of a job that takes no other asks for.
+
+    Names that are much like its own, and those that RayJobs take for their retries, are named.
+    """
+    annotations = child(job, "metadata", "annotations")
+    said = f"there is no such annotation of this kind of job; known is {JOB_DEADLINE}"
+    unknown = [
+        _left_out(key, written, said)
+        for key in slips(annotations, (JOB_DEADLINE,))
+        if isinstance(written := annotations[key], str)
+    ]
+    problems = tuple(at_most_named(unknown))
+    written = annotations.get(JOB_DEADLINE_ANNOTATION)
     if not isinstance(written, str):
-        return AskedDeadline()
+        return AskedDeadline(problems=problems)
     seconds = deadline_seconds(written.strip())
     if seconds is not None:
-        return AskedDeadline(seconds)
-    told = (
-        f"annotation {JOB_DEADLINE_ANNOTATION} is left out: {written[:SHOWN_MAX]!a}: write {WANTED}"
-    )
-    return AskedDeadline(problems=(told,))
+        return AskedDeadline(seconds, problems)
+    told = _left_out(JOB_DEADLINE_ANNOTATION, written, f"write {WANTED}")
+    return AskedDeadline(problems=(told, *problems))
+
+
+def _left_out(key: str, written: str, why: str) -> str:
+    return f"annotation {key} is left out: {written[:SHOWN_MAX]!a}: {why}"
 
 
 def due_at(since: Instant, seconds: int) -> Instant:

@@ -5,9 +5,8 @@ there, and named; it never makes the job invalid. A policy, or a deadline over a
 cannot be understood might forbid any retry, so there is none.
 """
 
-import difflib
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -25,6 +24,7 @@ from jobledger.core.jobs.retries.options import (
     RetryOptions,
     RetryRule,
 )
+from jobledger.core.jobs.retries.slips import at_most_named, is_slip_of, slips
 from jobledger.core.rayjob.names import OUR_PREFIX
 from jobledger.core.rayjob.spec.go_values import texts
 from jobledger.core.rayjob.spec.spec import SubmissionMode, read_spec
@@ -40,13 +40,6 @@ UNCOUNTED_MAX = 1000
 _POLICY = "retry-policy"
 _FATAL = frozenset({_POLICY, JOB_DEADLINE})
 """Annotations that limit what is retried: with a slip in one of them nothing is."""
-
-_DEADLINE = "deadline"
-_ALIKE = 0.75
-"""So much alike are names of which one is a slip of the pen; 1 is the same."""
-
-UNKNOWN_MAX = 8
-"""So many annotations that are not known are named one by one."""
 
 _SECONDS = f"a duration from 0 to {SECONDS_MAX} seconds, as in 90, 90s or 1h30m"
 
@@ -78,10 +71,7 @@ def read_retry_options(job: Manifest) -> ReadOptions:
             options = _unclear(options, name)
             problems.append(_problem(key, annotations[key], str(wrong), fatal=name in _FATAL))
     unknown = _unknown(annotations)
-    problems += list(unknown.values())[:UNKNOWN_MAX]
-    if len(unknown) > UNKNOWN_MAX:
-        more = f"{len(unknown) - UNKNOWN_MAX} more annotations under {OUR_PREFIX} are not known"
-        problems.append(more)
+    problems += at_most_named(list(unknown.values()))
     for key in unknown:
         options = _unclear(options, _meant_limit(key, annotations[key]))
     if options.rules and (why := _never_retries(job)):
@@ -109,26 +99,16 @@ def _unknown(annotations: Mapping[str, str]) -> dict[str, str]:
     """Return complaints about annotations that look as if meant for here: a slip of the pen."""
     why = f"there is no such annotation; known are {', '.join(sorted(_READERS))}"
     return {
-        key: _problem(key, value, why, fatal=_meant_limit(key, value) != "")
-        for key, value in sorted(annotations.items())
-        if key.startswith(OUR_PREFIX)
-        and (name := key.removeprefix(OUR_PREFIX)) not in _READERS
-        and (name.startswith("retry") or _is_slip_of(name, _READERS))
+        key: _problem(key, annotations[key], why, fatal=_meant_limit(key, annotations[key]) != "")
+        for key in slips(annotations, _READERS)
     }
-
-
-def _is_slip_of(name: str, known: Collection[str]) -> bool:
-    """Return whether a name is so much like one of these that it was meant."""
-    if JOB_DEADLINE in known and _DEADLINE in name.lower():
-        return True
-    return bool(difflib.get_close_matches(name.lower(), known, n=1, cutoff=_ALIKE))
 
 
 def _meant_limit(key: str, value: str) -> str:
     """Return what one of a name that is not known was meant to be: the policy, or the deadline."""
     if "=" in value:
         return _POLICY
-    return JOB_DEADLINE if _is_slip_of(key.removeprefix(OUR_PREFIX), (JOB_DEADLINE,)) else ""
+    return JOB_DEADLINE if is_slip_of(key.removeprefix(OUR_PREFIX), (JOB_DEADLINE,)) else ""
 
 
 def _never_retries(job: Manifest) -> str:

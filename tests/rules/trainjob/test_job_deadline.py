@@ -157,6 +157,41 @@ def test_one_of_a_wrong_type_counts_as_absent(annotations: Any) -> None:  # noqa
     assert read_job_deadline({"metadata": {"annotations": annotations}}).problems == ()
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "job-deadline-second",
+        "deadline-seconds",
+        "Job-Deadline-Seconds",
+        "active-deadline-seconds",
+        "retry-policy",
+        "retry-delay-seconds",
+    ],
+)
+def test_one_under_a_name_that_is_not_known_is_left_out_and_named(name: str) -> None:
+    annotations: dict[str, Any] = {f"jobledger.dev/{name}": "6h"}
+    found = read_job_deadline({"metadata": {"annotations": annotations}})
+    said = (
+        f"annotation jobledger.dev/{name} is left out: '6h': "
+        "there is no such annotation of this kind of job; known is job-deadline-seconds"
+    )
+    assert (found.seconds, found.problems) == (0, (said,))
+
+
+@pytest.mark.parametrize("name", ["recover", "user", "team", "controller", "recover-lost-head"])
+def test_other_names_under_our_prefix_are_no_slips(name: str) -> None:
+    annotations: dict[str, Any] = {f"jobledger.dev/{name}": "x", "example.com/retry-policy": "y"}
+    assert read_job_deadline({"metadata": {"annotations": annotations}}).problems == ()
+
+
+def test_of_very_many_slips_a_few_are_named_and_the_deadline_holds_all_the_same() -> None:
+    annotations: dict[str, Any] = {f"jobledger.dev/retry-{number}": "x" for number in range(50)}
+    annotations[JOB_DEADLINE_ANNOTATION] = "60"
+    found = read_job_deadline({"metadata": {"annotations": annotations}})
+    assert (found.seconds, len(found.problems)) == (60, 9)
+    assert found.problems[-1] == "42 more annotations under jobledger.dev/ are not known"
+
+
 def test_the_count_ends_with_a_suspension() -> None:
     story = [
         *running(job_deadline_seconds=100),

@@ -1,0 +1,45 @@
+"""Which annotations under our prefix are slips of the pen? One rule for every kind of job."""
+
+import difflib
+from collections.abc import Collection, Iterable
+
+PREFIX = "jobledger.dev/"
+"""Of annotations that are ours."""
+
+UNKNOWN_MAX = 8
+"""So many annotations that are not known are named one by one."""
+
+_DEADLINE = "deadline"
+_ALIKE = 0.75
+"""So much alike are names of which one is a slip of the pen; 1 is the same."""
+
+
+def slips(keys: Iterable[str], known: Collection[str]) -> list[str]:
+    """Return the annotations that look as if meant for one of these; sorted.
+
+    Args:
+        keys: Whole names of annotations.
+        known: Names of those that are read, without the prefix.
+    """
+    return [
+        key
+        for key in sorted(keys)
+        if key.startswith(PREFIX)
+        and (name := key.removeprefix(PREFIX)) not in known
+        and (name.startswith("retry") or is_slip_of(name, known))
+    ]
+
+
+def is_slip_of(name: str, known: Collection[str]) -> bool:
+    """Return whether a name is so much like one of these that it was meant."""
+    if _DEADLINE in name.lower() and any(_DEADLINE in one for one in known):
+        return True
+    return bool(difflib.get_close_matches(name.lower(), known, n=1, cutoff=_ALIKE))
+
+
+def at_most_named(problems: list[str]) -> list[str]:
+    """Return the complaints about slips, the first by one and the others counted."""
+    named, more = problems[:UNKNOWN_MAX], len(problems) - UNKNOWN_MAX
+    if more > 0:
+        named.append(f"{more} more annotations under {PREFIX} are not known")
+    return named
