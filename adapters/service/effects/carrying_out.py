@@ -49,6 +49,12 @@ log = get_logger(__name__)
 
 TROUBLE_CHARACTERS_MAX = 500
 PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 0.25, 30.0
+HEAD_PAUSE_MAX_SECONDS = 15.0
+"""Longest pause while a Ray head does not answer.
+
+Upstream comes back by its work queue, up to 1000 s later; within its time-out of 300 s for a head
+that is silent this leaves some twenty tries, and a head that comes back waits a quarter minute.
+"""
 STOP_TRIES_MAX = 1
 """The stop before an object goes is tried once, as upstream does: a dead head must not hold it."""
 
@@ -200,7 +206,7 @@ class EffectTask:
         if isinstance(error, _Broken):
             return PAUSE_MAX_SECONDS
         if isinstance(error, RayApiUnreachable):
-            doubled = min(doubled, 3.0)
+            doubled = min(doubled, HEAD_PAUSE_MAX_SECONDS)
         return doubled * (0.5 + self.context.dice() / 2)
 
     def _tell(self, outcome: Outcome, trouble: str, done: Done | None = None) -> None:
