@@ -5,16 +5,18 @@ from dataclasses import replace
 from prometheus_client import CollectorRegistry, generate_latest
 
 from jobledger.adapters.service.metrics.kuberay_metrics import KubeRayMetrics
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer, RetryOptions, RetryRule
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.rayjob.decide.decider import RAYJOB
-from jobledger.core.rayjob.events.lifecycle import AttemptStarted, JobCompleted
+from jobledger.core.rayjob.events.lifecycle import AttemptStarted, JobCompleted, JobFailed
 from jobledger.core.rayjob.phases import JobStatus
 from jobledger.core.values.documents import Json
 from tests.adapters.service.parts import Bench, a_rayjob
 from tests.rules.rayjob.jobs import rayjob
-from tests.support.rayjob_builders import IDENTITY, manifest_gone, pods
+from tests.support.rayjob_builders import IDENTITY, due, manifest_gone, pods
 from tests.support.rayjob_stories import failed_attempts, failing, succeeded, working
 from tests.support.records import NOON
 from tests.support.rows import play
@@ -69,6 +71,17 @@ def test_a_failure_that_does_not_count_is_no_retry_before_the_next() -> None:
     rule = RetryRule(failure=FailureClass.APPLICATION, answer=Answer.UNCOUNTED)
     story = (*working(options=RetryOptions(rules=(rule,))), *failing(), pods(43))
     assert told_of(*story) == [duration("Retrying", 0, 43.0)]
+
+
+def test_a_job_that_fails_in_the_pause_after_an_attempt_is_not_told_as_a_second_end_of_it() -> None:
+    deadline, pause = RetryOptions(job_deadline_seconds=150), Policy(retry_delay_seconds=600)
+    story = (*working(options=deadline, backoff_limit=5, policy=pause), *failing())
+    bench, registry = Bench(), CollectorRegistry()
+    bench.see({**rayjob(), "status": {"startTime": "2026-11-21T11:59:00Z"}})
+    ended = play(RAYJOB, (*story, due(DecisionKind.JOB_DEADLINE))).history
+    assert any(isinstance(one, JobFailed) for one in ended)
+    KubeRayMetrics(registry, bench.live).announce(IDENTITY, ended)
+    assert durations(registry) == [duration("Retrying", 0, 42.0)]
 
 
 def test_failures_before_this_process_are_those_that_the_status_shows() -> None:

@@ -9,6 +9,8 @@ import pytest
 from jobledger.core.catalogue import NAMES, read_event
 from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.options import RetryOptions
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
@@ -28,6 +30,7 @@ from tests.support.rayjob_builders import (
     IDENTITY,
     after,
     cluster_of,
+    due,
     interrupted,
     manifest,
     manifest_gone,
@@ -40,6 +43,7 @@ from tests.support.rayjob_stories import (
     Story,
     built,
     failed_attempts,
+    failing,
     readied,
     running,
     selecting,
@@ -96,6 +100,14 @@ def stay(
     """Return a stay of attempt 1."""
     left = None if until is None else after(until)
     return PhaseFact(number, 1, phase, then, after(since), left)
+
+
+def test_a_deadline_over_all_attempts_that_passes_in_a_pause_is_a_failure_of_its_own() -> None:
+    deadline, pause = RetryOptions(job_deadline_seconds=150), Policy(retry_delay_seconds=600)
+    pausing = (*working(options=deadline, backoff_limit=5, policy=pause), *failing())
+    found = facts((*pausing, due(DecisionKind.JOB_DEADLINE)), "failure")
+    told = picked(found, "number", "attempt", "reason", "retried", "final")
+    assert told == [(1, 1, "AppFailed", True, False), (2, 1, "DeadlineExceeded", False, True)]
 
 
 @pytest.mark.parametrize(
