@@ -65,6 +65,7 @@ TYPES: Mapping[str, type[JobEvent]] = {
     "RetryGranted": rayjob.RetryGranted,
     "RetryRefused": rayjob.RetryRefused,
     "AttemptCleared": rayjob.AttemptCleared,
+    "ClusterGivenUp": rayjob.ClusterGivenUp,
     "SuspensionStarted": rayjob.SuspensionStarted,
     "JobSuspended": rayjob.JobSuspended,
     "JobResumed": rayjob.JobResumed,

@@ -33,7 +33,7 @@ from jobledger.core.rayjob.events.lifecycle import (
 )
 from jobledger.core.rayjob.evolve.adoption import end_beneath
 from jobledger.core.rayjob.evolve.lifecycle import evolve
-from jobledger.core.rayjob.names_ahead import number_ahead
+from jobledger.core.rayjob.names_ahead import number_ahead, submission_ahead
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
 from jobledger.core.rayjob.spec.spec import waits_since_creation
@@ -82,8 +82,11 @@ def _is_behind(state: RayJobState, shown: SeenStatus, target: Phase) -> bool:
     attempt, began = state.attempt, shown.started_at
     if attempt is None or not shown.cluster_name or target in FINAL:
         return False
+    if submission_ahead(state, shown.job_id):  # of a later attempt on the same RayCluster
+        return False
     other = shown.cluster_name != attempt.cluster_name
-    if not other and not attempt.selected:  # a name of its own: the very same attempt
+    alone = not (attempt.selected or attempt.same_cluster)
+    if not other and alone:  # a name of its own: the very same attempt
         return attempt.cleared
     if began is None:
         return other and not attempt.cleared and shown.failed <= state.failed
@@ -176,7 +179,8 @@ def _beginning(state: RayJobState, shown: SeenStatus, target: Phase, at: Instant
         return ()
     before = attempt.number if attempt is not None else 0
     ours = state.recorded is not None and state.recorded.behind
-    named = number_ahead(state, shown.cluster_name) if ours else 0
+    named = number_ahead(state, shown.cluster_name) or submission_ahead(state, shown.job_id)
+    named = named if ours else 0
     over = target in {Phase.RETRYING, Phase.FAILED}
     started = AttemptStarted(
         at=shown.started_at or at,

@@ -106,6 +106,8 @@ class Attempt:
     job_id: str
     generation: int
     started_at: Instant
+    same_cluster: bool = False
+    """It runs on the RayCluster of the attempt before, which stayed for it."""
     selected: bool = False
     """It runs on a RayCluster that the job selected when it began; an edit changes nothing here."""
     mode: SubmissionMode | None = None
@@ -125,6 +127,8 @@ class Attempt:
     retry_paused: bool = False
     """That is later than the failure: there is a pause."""
     retry_due: bool = False
+    keeps_cluster: bool = False
+    """It has failed, and its RayCluster stays for the next attempt."""
     cleared: bool = False
     """Nothing of it is left, its names are no longer shown."""
     cluster_lost: bool = False
@@ -173,6 +177,8 @@ class Recorded:
     """What that controller has written last, as far as it was seen."""
     behind: bool = False
     """It is held: the log was found to know less than the cluster, and nobody else drives it."""
+    submitter_ahead: int = 0
+    """For which attempt after the last known one a submitter was found; 0: none was."""
 
 
 class RayJobState(NamedTuple):
@@ -357,6 +363,13 @@ def recovers_lost_heads(state: RayJobState) -> bool:
 def hands_in_again(state: RayJobState) -> bool:
     """Return whether a Ray job that the head does not know is handed in by us once more."""
     return _is_http(state) and recovers_lost_heads(state)
+
+
+def keeps_cluster(state: RayJobState) -> bool:
+    """Return whether the RayCluster of the failed attempt stays for the next one."""
+    attempt = state.attempt
+    kept = attempt is not None and attempt.keeps_cluster and not attempt.cleared
+    return kept and standing(state) is Phase.RETRYING
 
 
 def awaits_cluster(state: RayJobState) -> bool:

@@ -19,6 +19,7 @@ from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptFailed,
     AttemptStarted,
+    ClusterGivenUp,
     ClusterObserved,
     ClusterVanished,
     JobAdopted,
@@ -28,7 +29,7 @@ from jobledger.core.rayjob.events.lifecycle import (
     StrayClusterFound,
     StrayClusterVanished,
 )
-from jobledger.core.rayjob.phases import FINAL, Phase
+from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.rayjob.status.status import status
 from tests.support.rows import check_laws
@@ -55,6 +56,7 @@ def check_history(history: Sequence[RayJobEvent]) -> None:
     check_retries(history)
     check_effects_and_decisions(history)
     check_one_cluster(history)
+    check_same_cluster(history)
     state = RAYJOB.initial
     for event in history:
         after = RAYJOB.evolve(state, event)
@@ -133,6 +135,28 @@ def check_one_cluster(history: Sequence[RayJobEvent]) -> None:
         if isinstance(event, EffectRequested) and event.kind is EffectKind.CREATE_CLUSTER:
             others = {name for name in there.values() if name != event.name}
             assert not others, f"{event.name} is asked for while {others} is there"
+
+
+def check_same_cluster(history: Sequence[RayJobEvent]) -> None:
+    """An attempt goes on where the last was, if that was promised, and its Ray job had failed."""
+    state, promised = RAYJOB.initial, False
+    for event in history:
+        attempt = state.attempt
+        if isinstance(event, RetryGranted):
+            promised = event.keeps_cluster
+            failed = state.entrypoint.status is JobStatus.FAILED
+            assert failed or not promised, "its Ray job may be going on"
+        if isinstance(event, ClusterGivenUp):
+            assert promised, "what was not to stay cannot be given up"
+            promised = False
+        if isinstance(event, AttemptStarted) and not event.inferred:
+            assert event.same_cluster == promised, event
+            promised = False
+        if isinstance(event, AttemptStarted) and event.same_cluster:
+            assert attempt is not None
+            assert event.cluster_name == attempt.cluster_name
+            assert event.job_id != attempt.job_id, "a head takes each submission once"
+        state = RAYJOB.evolve(state, event)
 
 
 def check_step(before: RayJobState, event: RayJobEvent, after: RayJobState) -> None:

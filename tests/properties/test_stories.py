@@ -23,6 +23,7 @@ options = st.builds(
     delay_seconds=st.sampled_from([None, 0, 40]),
     jitter_percent=st.sampled_from([0, 50]),
     wait_for_pods=st.booleans(),
+    same_cluster=st.booleans(),
     job_deadline_seconds=st.sampled_from([None, None, 30, 90, 10_000]),
 )
 specs = st.fixed_dictionaries(

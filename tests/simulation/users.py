@@ -78,6 +78,8 @@ class Users:
         annotations = {"team": "vision"}
         if self.creations_left % 3 == 1:  # no dice: those of older seeds fall as they did
             annotations[JOB_DEADLINE_ANNOTATION] = "40s"
+        if self.creations_left % 3 == 2:
+            annotations["jobledger.dev/retry-on"] = "same-cluster"
         metadata = {"name": name, "namespace": NAMESPACE, "annotations": annotations}
         api_version = RAYJOBS.api_version
         job: dict[str, Any] = {"metadata": metadata, "spec": spec}

@@ -6,6 +6,7 @@ ready after 10 s, the submitter made after 11 s.
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.retries.options import RetryOptions
 from jobledger.core.rayjob.spec.spec import SubmissionMode
 from tests.support.rayjob_builders import (
     HTTP,
@@ -126,6 +127,21 @@ def failed_attempts(number: int, **spec: object) -> Story:
     for attempt in range(1, number + 1):
         story += *built(attempt), *readied(attempt), *failing(attempt), *cleared(attempt)
     return story
+
+
+def on_the_same(**spec: object) -> Story:
+    """Return a job whose second attempt runs on the RayCluster of the first, heard at 56 s."""
+    options = RetryOptions(same_cluster=True)
+    return (
+        *working(options=options, **spec),
+        *failing(),
+        done(EffectKind.DELETE_SUBMITTER, 43, uid="submitter-1"),
+        due(DecisionKind.RETRY, 44),
+        submitter_gone(50),
+        done(EffectKind.CREATE_SUBMITTER, 51, uid="submitter-2"),
+        submitter("", 52, attempt=2),
+        poll("RUNNING", 56, attempt=2, started_at=55),
+    )
 
 
 def suspending(**spec: object) -> Story:

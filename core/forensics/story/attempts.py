@@ -155,9 +155,13 @@ class _Facts:
         if isinstance(event, rayjob.ManifestReceived):
             self._manifest(event)
         elif isinstance(event, rayjob.AttemptStarted):
-            shared_cluster = self._selects
+            if event.same_cluster:
+                self._gone(event.at)  # from here on the next attempt has it
             fresh = AttemptFacts(
-                number=event.attempt, started_at=event.at, shared_cluster=shared_cluster
+                number=event.attempt,
+                started_at=event.at,
+                cluster_from=event.at if event.same_cluster else None,
+                shared_cluster=self._selects,
             )
             self._attempts.append(fresh)
         elif isinstance(event, rayjob.AttemptReachedRunning | rayjob.AttemptReachedWaiting):

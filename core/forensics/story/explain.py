@@ -302,7 +302,13 @@ class _Account:
             if isinstance(event, rayjob.RetryRefused):
                 yield Sentence(text=f"No further retry: {event.rule}.", versions=(read.version,))
             elif isinstance(event, rayjob.RetryGranted):
-                text = f"Attempt {event.attempt} was to be retried: {event.rule}."
+                where = " on the same RayCluster" if event.keeps_cluster else ""
+                why = event.new_cluster_because
+                where = f" on a new RayCluster ({why})" if why else where
+                text = f"Attempt {event.attempt} was to be retried{where}: {event.rule}."
+                yield Sentence(text=text, versions=(read.version,))
+            elif isinstance(event, rayjob.ClusterGivenUp):
+                text = f"RayCluster {event.name} did not stay for the retry: {event.cause}."
                 yield Sentence(text=text, versions=(read.version,))
 
     def _others(self) -> Iterator[Sentence]:

@@ -181,7 +181,8 @@ def _life(event: LifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
             return "manifest is valid again"
         case rayjob.AttemptStarted():
             job = f", its Ray job is {event.job_id}" if event.job_id else ""
-            return f"attempt {event.attempt} began on RayCluster {event.cluster_name}{job}"
+            same = ", that of the attempt before" if event.same_cluster else ""
+            return f"attempt {event.attempt} began on RayCluster {event.cluster_name}{same}{job}"
         case rayjob.AttemptReachedRunning():
             return f"attempt {event.attempt} is running"
         case rayjob.AttemptReachedWaiting():
@@ -193,11 +194,14 @@ def _life(event: LifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
         case rayjob.FailureNoticed():
             return f"attempt {event.attempt} has failed ({event.reason}); its Pods are looked at"
         case rayjob.RetryGranted():
-            return f"retry granted: {event.rule}{_evidence(event)}"
+            return f"retry granted: {event.rule}{_evidence(event)}{_which_cluster(event)}"
         case rayjob.RetryRefused():
             return f"retry refused: {event.rule}{_evidence(event)}"
         case rayjob.AttemptCleared():
-            return f"nothing of attempt {event.attempt} is left"
+            but = f" but RayCluster {event.kept_cluster}" if event.kept_cluster else ""
+            return f"nothing of attempt {event.attempt} is left{but}"
+        case rayjob.ClusterGivenUp():
+            return f"RayCluster {event.name} does not stay for the next attempt: {event.cause}"
         case rayjob.SuspensionStarted():
             return "the job is being suspended"
         case rayjob.SuspensionPostponed():
@@ -233,6 +237,13 @@ def _evidence(event: rayjob.RetryGranted | rayjob.RetryRefused) -> str:
     if event.evidence:
         return f" ({event.failure}: {_short(event.evidence)})"
     return f" ({event.failure})" if event.failure is not FailureClass.OTHER else ""
+
+
+def _which_cluster(event: rayjob.RetryGranted) -> str:
+    """Return on which RayCluster the next attempt runs, where the job asks for the same."""
+    if event.keeps_cluster:
+        return "; on the same RayCluster"
+    return f"; on a new RayCluster: {event.new_cluster_because}" * bool(event.new_cluster_because)
 
 
 def _head(event: rayjob.HeadPodObserved) -> str:

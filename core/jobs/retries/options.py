@@ -63,6 +63,8 @@ class RetryOptions:
     """By up to so much of itself a pause is shortened, by a share derived from job and attempt."""
     wait_for_pods: bool = False
     """The next attempt begins only when no Pod of the last is left."""
+    same_cluster: bool = False
+    """The next attempt runs on the cluster of the last, where that can be. Not of TrainJobs."""
     label_attempts: bool = False
     """What is created carries the number of the attempt as a label, Pods included."""
     job_deadline_seconds: int | None = None

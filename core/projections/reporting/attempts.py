@@ -38,7 +38,10 @@ def with_row(
     if row is None:
         return attempts
     if not attempts or attempts[-1].number != row.number:
-        attempts = (*attempts, _begun(attempts, row, state, stays, first_seen_at, found))
+        begun = _begun(attempts, row, state, stays, first_seen_at, found)
+        attempts = (*attempts, begun)
+        if _goes_on_there(state):
+            attempts = _handed_on(attempts, begun)
     last = attempts[-1]
     # Of a RayJob the grant is told by itself, unless it was there when the job was found.
     at_once = not isinstance(state, RayJobState) or row.number == found.attempt
@@ -51,6 +54,28 @@ def with_row(
         granted_at=row.ended_at if at_once and row.retried else last.granted_at,
     )
     return attempts if told == last else (*attempts[:-1], told)
+
+
+def _goes_on_there(state: JobState) -> bool:
+    """Return whether an attempt runs on the RayCluster of the one before."""
+    attempt = state.attempt if isinstance(state, RayJobState) else None
+    return attempt is not None and attempt.same_cluster
+
+
+def _handed_on(attempts: tuple[AttemptFact, ...], begun: AttemptFact) -> tuple[AttemptFact, ...]:
+    """Return the attempts where the last one has the RayCluster of the one before from its start.
+
+    So it is counted once: until then as held by the one, from then on by the other.
+    """
+    *earlier, last = attempts
+    since = begun.started_at
+    given = [
+        one._replace(cluster_gone_at=one.cluster_gone_at or since)
+        if one.cluster_name == begun.cluster_name
+        else one
+        for one in earlier
+    ]
+    return (*given, last._replace(cluster_created_at=since, cluster_ready_at=since))
 
 
 def with_event(attempts: tuple[AttemptFact, ...], event: JobEvent) -> tuple[AttemptFact, ...]:

@@ -12,7 +12,14 @@ from jobledger.core.rayjob.events.lifecycle import (
 )
 from jobledger.core.rayjob.observations.observations import HeadPodGone, HeadPodSeen
 from jobledger.core.rayjob.phases import Phase
-from jobledger.core.rayjob.state import KnownHead, RayJobState, is_dormant, is_sidecar, standing
+from jobledger.core.rayjob.state import (
+    KnownHead,
+    RayJobState,
+    is_dormant,
+    is_sidecar,
+    keeps_cluster,
+    standing,
+)
 from jobledger.core.values.instants import Instant
 
 ATTENDED = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
@@ -74,7 +81,7 @@ def on_head_pod_gone(state: RayJobState, gone: HeadPodGone) -> tuple[RayJobEvent
     known, attempt = state.head, state.attempt
     if is_dormant(state) or attempt is None or attempt.cleared or known is None:
         return ()
-    if known.uid != gone.uid or standing(state) not in ATTENDED:
+    if known.uid != gone.uid or not _is_needed(state):
         return ()
     return (_vanished(known, gone.at),)
 
@@ -86,4 +93,9 @@ def _concerns(state: RayJobState, seen: HeadPodSeen) -> bool:
         return False
     other = cluster is not None and cluster.uid not in ("", seen.cluster_uid)
     present = seen.cluster == attempt.cluster_name and not other
-    return present and standing(state) in ATTENDED
+    return present and _is_needed(state)
+
+
+def _is_needed(state: RayJobState) -> bool:
+    """Return whether an attempt needs the head: the present one, or the next on its RayCluster."""
+    return standing(state) in ATTENDED or keeps_cluster(state)

@@ -20,7 +20,7 @@ from jobledger.core.rayjob.events.lifecycle import (
 )
 from jobledger.core.rayjob.evolve.lifecycle import evolve
 from jobledger.core.rayjob.names import submission_id
-from jobledger.core.rayjob.names_ahead import is_earlier, number_ahead
+from jobledger.core.rayjob.names_ahead import is_earlier, number_ahead, submission_ahead
 from jobledger.core.rayjob.observations.observations import (
     ClusterSeen,
     ManifestSeen,
@@ -172,6 +172,8 @@ def _signs(state: RayJobState, seen: ManifestSeen) -> Iterator[str]:
         yield f"the status counts {shown.succeeded} successes, and the log {state.succeeded}"
     if shown.cluster_name and (attempt is None or number_ahead(state, shown.cluster_name)):
         yield f"the status names RayCluster {shown.cluster_name}, and the log {_last(state)}"
+    elif attempt is not None and (number := submission_ahead(state, shown.job_id)):
+        yield f"the status names Ray job {shown.job_id} of attempt {number}, and {_knows(attempt)}"
     is_further = phase is not None and _PROGRESS.get(phase, 0) > _PROGRESS.get(known, 5)
     if is_further and phase not in FINAL and attempt is not None and _is_of(attempt, shown):
         by_log = f"{known.value or 'New'} by the log"
@@ -186,6 +188,10 @@ def _is_of(attempt: Attempt, shown: SeenStatus) -> bool:
     ):
         return False
     return shown.started_at is not None and rfc3339(shown.started_at) == rfc3339(attempt.started_at)
+
+
+def _knows(attempt: Attempt) -> str:
+    return f"the log knows attempt {attempt.number} as the last"
 
 
 def _last(state: RayJobState) -> str:
@@ -204,10 +210,13 @@ def _begun_unshown(state: RayJobState, survey: Survey, at: Instant) -> tuple[Ray
     """Return that an attempt has begun whose RayCluster is there, and which no status names yet."""
     identity, manifest, attempt = state.identity, state.manifest, state.attempt
     later = _later(state, survey)
-    if not later or identity is None or manifest is None:
+    if identity is None or manifest is None:
         return ()
-    name = later[-1]
-    number = number_ahead(state, name)
+    name = later[-1] if later else _gone_on_there(state, survey)
+    if not name:
+        return ()
+    ahead = state.recorded.submitter_ahead if state.recorded is not None else 0
+    number = number_ahead(state, name) if later else ahead
     before = attempt.number if attempt is not None else 0
     events: list[RayJobEvent] = []
     goes_on = attempt is not None and not attempt.cleared
@@ -232,9 +241,18 @@ def _begun_unshown(state: RayJobState, survey: Survey, at: Instant) -> tuple[Ray
         cluster_name=name,
         job_id=job_id,
         generation=manifest.generation,
+        same_cluster=not later,
         inferred=True,
     )
     return *events, started
+
+
+def _gone_on_there(state: RayJobState, survey: Survey) -> str:
+    """Return the RayCluster of the known attempt if a submitter was made there for a later one."""
+    held, attempt = state.recorded, state.attempt
+    if held is None or attempt is None or held.submitter_ahead <= attempt.number:
+        return ""
+    return attempt.cluster_name if attempt.cluster_name in survey.there else ""
 
 
 def concluded(

@@ -29,6 +29,7 @@ from jobledger.core.rayjob.events.facts import (
     SubmitterObserved,
     SubmitterVanished,
 )
+from jobledger.core.rayjob.events.kept_clusters import ClusterCovered, ClusterGivenUp, ClusterKept
 from jobledger.core.rayjob.events.pods import FailureNoticed, PodsObserved
 from jobledger.core.rayjob.events.recorded import OthersStatusObserved, TransitionsMissed
 from jobledger.core.rayjob.observations.observations import JobIdentity, Problem, SeenStatus
@@ -38,6 +39,9 @@ from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 __all__ = [
+    "ClusterCovered",
+    "ClusterGivenUp",
+    "ClusterKept",
     "ClusterObserved",
     "ClusterVanished",
     "EntrypointMissed",
@@ -138,6 +142,8 @@ class AttemptStarted:
     job_id: str
     """Ray's submission id; empty in InteractiveMode until the user names one."""
     generation: int
+    same_cluster: bool = False
+    """It runs on the RayCluster of the attempt before."""
     inferred: bool = False
     """Whether another controller did it, and this follows from what it left."""
 
@@ -197,7 +203,7 @@ class AttemptFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryGranted:
-    """Another attempt follows once the old cluster is gone; with the numbers it was judged by."""
+    """Another attempt follows once the last is cleared away; with the numbers it was judged by."""
 
     at: Instant
     attempt: int
@@ -219,6 +225,10 @@ class RetryGranted:
     """Retries granted without counting so far."""
     uncounted_max: int = 0
     """How many the job allows; 0 where no policy speaks of any."""
+    keeps_cluster: bool = False
+    """The RayCluster stays for the next attempt, as the job asks."""
+    new_cluster_because: str = ""
+    """Why it goes although the job asks that it stay."""
     inferred: bool = False
     """Whether another controller did it, and this follows from what it left."""
 
@@ -256,6 +266,8 @@ class AttemptCleared:
 
     at: Instant
     attempt: int
+    kept_cluster: str = ""
+    """Name of its RayCluster, where that stays for the next attempt."""
     inferred: bool = False
     """Whether another controller did it, and this follows from what it left."""
 
@@ -341,24 +353,6 @@ class SuspensionPostponed:
     phase: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterKept:
-    """The job has ended, and nothing in its deletionStrategy covers how: its RayCluster stays."""
-
-    at: Instant
-    name: str
-    uid: str
-    cause: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterCovered:
-    """The manifest was changed so that a RayCluster that was kept is covered now."""
-
-    at: Instant
-    name: str
-
-
 LifeEvent: TypeAlias = (
     JobDiscovered
     | JobAdopted
@@ -383,6 +377,7 @@ LifeEvent: TypeAlias = (
     | SuspensionPostponed
     | ClusterKept
     | ClusterCovered
+    | ClusterGivenUp
     | FailureNoticed
     | OthersStatusObserved
     | TransitionsMissed

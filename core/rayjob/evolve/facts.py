@@ -16,6 +16,7 @@ from jobledger.core.rayjob.state import (
     awaits_submitter,
     hands_in_again,
     is_sidecar,
+    keeps_cluster,
     recovers_lost_heads,
     remember_gone,
     standing,
@@ -90,6 +91,8 @@ def _head_observed(state: RayJobState, event: events.HeadPodObserved) -> RayJobS
     if attempt is not None and restarted and running and _loses_job_with_head(state):
         why = event.ended or "nobody knows why"
         attempt = replace(attempt, head_lost=True, head_restarted=why)
+    if attempt is not None and restarted and keeps_cluster(state):
+        attempt = replace(attempt, head_lost=True)
     return state._replace(head=head, attempt=attempt)
 
 
@@ -127,6 +130,8 @@ def _head_vanished(state: RayJobState, event: events.HeadPodVanished) -> RayJobS
     needed = standing(state) in {Phase.WAITING, Phase.RUNNING} and not asked
     if attempt is not None and needed and (is_sidecar(state) or _loses_job_with_head(state)):
         attempt = replace(attempt, head_lost=True, head_taken=event.taken)
+    if attempt is not None and keeps_cluster(state):
+        attempt = replace(attempt, head_lost=True)
     return remember_gone(state._replace(head=None, attempt=attempt), event.uid)
 
 

@@ -118,7 +118,9 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
         case events.RetryGranted():
             return _retrying(state, event)
         case events.AttemptCleared():
-            return _cleared(state, Phase.NEW)
+            return _cleared(state, Phase.NEW, kept=event.kept_cluster)
+        case events.ClusterGivenUp():
+            return _given_up(state)
         case events.SuspensionStarted():
             return _suspending(state)
         case events.JobSuspended():
@@ -185,7 +187,8 @@ def _retrying(state: RayJobState, event: events.RetryGranted) -> RayJobState:
     granted = _with_attempt(state, retry_at=event.due_at)
     attempt = granted.attempt
     if attempt is not None:
-        attempt = replace(attempt, retry_paused=event.due_at > event.at)
+        paused = event.due_at > event.at
+        attempt = replace(attempt, retry_paused=paused, keeps_cluster=event.keeps_cluster)
     return granted._replace(
         attempt=attempt,
         phase=Phase.RETRYING,
@@ -260,8 +263,13 @@ def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> Ra
     return with_what_is_due(received, event.at) if changed else received
 
 
+def _given_up(state: RayJobState) -> RayJobState:
+    attempt = replace(state.attempt, keeps_cluster=False) if state.attempt is not None else None
+    return state._replace(attempt=attempt)
+
+
 def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJobState:
-    shared = _shared(state)
+    stays = state.cluster if event.same_cluster else _shared(state)
     return state._replace(
         phase=Phase.INITIALIZING,
         attempt=Attempt(
@@ -270,13 +278,14 @@ def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJob
             job_id=event.job_id,
             generation=event.generation,
             started_at=event.at,
-            selected=event.cluster_name == selected(state) != "",
+            same_cluster=event.same_cluster,
+            selected=not event.same_cluster and event.cluster_name == selected(state) != "",
             mode=state.manifest.spec.submission_mode if state.manifest is not None else None,
         ),
-        cluster=shared,
-        shown_cluster=shared.status if shared is not None else None,
+        cluster=stays,
+        shown_cluster=stays.status if stays is not None else None,
         submitter=None,
-        head=None,
+        head=state.head if event.same_cluster else None,
         sidecar=None,
         entrypoint=Entrypoint(),
         refused=(),
@@ -293,16 +302,17 @@ def _reached(state: RayJobState, phase: Phase, address: str) -> RayJobState:
     return state._replace(phase=phase, attempt=attempt)
 
 
-def _cleared(state: RayJobState, phase: Phase) -> RayJobState:
+def _cleared(state: RayJobState, phase: Phase, *, kept: str = "") -> RayJobState:
+    """Return the state in which an attempt is over; with its RayCluster, if that is `kept`."""
     attempt = state.attempt
     if attempt is not None:
         attempt = replace(attempt, cleared=True, look_wanted=False)
     return state._replace(
         phase=phase,
         attempt=attempt,
-        cluster=_shared(state),
+        cluster=state.cluster if kept else _shared(state),
         submitter=None,
-        head=None,
+        head=state.head if kept else None,
         sidecar=None,
         entrypoint=Entrypoint(),
         refused=(),

@@ -25,7 +25,8 @@ def control_released(state: RayJobState, event: ControlReleased) -> RayJobState:
 
 def ledger_behind_found(state: RayJobState, event: LedgerBehindFound) -> RayJobState:
     """Return the state of a job that is held: nothing is done until what is missing is known."""
-    held = Recorded(since=event.at, why=why_held(event.signs), behind=True)
+    ahead = event.attempt if event.kind == "Job" else 0
+    held = Recorded(since=event.at, why=why_held(event.signs), behind=True, submitter_ahead=ahead)
     return state._replace(recorded=held, refused=(), strays=(), stray_submitter=None)
 
 
@@ -43,6 +44,7 @@ def control_taken(state: RayJobState, at: Instant) -> RayJobState:
             attempt,
             submitted=attempt.submitted or state.entrypoint.status.value != "",
             retry_at=at if state.phase is Phase.RETRYING else attempt.retry_at,
+            keeps_cluster=False,
         )
     if attempt is not None and standing(state) in {Phase.WAITING, Phase.RUNNING}:
         attempt = _recovered(attempt, is_cluster_known=state.cluster is not None)

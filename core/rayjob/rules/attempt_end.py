@@ -5,6 +5,7 @@ What the retry rule makes of it. The reasons and messages are upstream's, litera
 Source: KubeRay's rayjob_controller.go and rayjob_types.go (JobFailedReason).
 """
 
+from dataclasses import replace
 from datetime import timedelta
 
 from jobledger.core.jobs.retries.failures import FailureClass
@@ -30,6 +31,7 @@ from jobledger.core.rayjob.events.lifecycle import (
 from jobledger.core.rayjob.observations.ray_job import UNKNOWN_TO_ITS_HEAD
 from jobledger.core.rayjob.phases import JobStatus, Phase
 from jobledger.core.rayjob.rules.failure_class import by_evidence, by_reason
+from jobledger.core.rayjob.rules.same_cluster import why_new_cluster
 from jobledger.core.rayjob.state import (
     Attempt,
     Failing,
@@ -246,7 +248,11 @@ def _judged(state: RayJobState, failing: Failing, at: Instant) -> tuple[RayJobEv
         return failed, refused, ended
     seed = f"{identity.uid if identity is not None else ''}/{number}"
     pause = delay(manifest.policy, verdict.failed + verdict.uncounted, options, seed)
-    return failed, _granted(refused, at + pause, counted=verdict.counted)
+    granted = _granted(refused, at + pause, counted=verdict.counted)
+    if options.same_cluster:
+        why = why_new_cluster(state, failing)
+        granted = replace(granted, keeps_cluster=not why, new_cluster_because=why)
+    return failed, granted
 
 
 def _granted(judged: RetryRefused, due_at: Instant, *, counted: bool) -> RetryGranted:

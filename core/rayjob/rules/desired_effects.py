@@ -19,6 +19,7 @@ from jobledger.core.rayjob.state import (
     is_dormant,
     is_final,
     is_leaving,
+    keeps_cluster,
     selects_cluster,
     submission_mode,
 )
@@ -197,7 +198,8 @@ def _submitting(state: RayJobState) -> Iterator[WantedEffect]:
 
 
 def _cleaning(state: RayJobState) -> Iterator[WantedEffect]:
-    yield from _cluster_deletion(state)
+    if not keeps_cluster(state):
+        yield from _cluster_deletion(state)
     submitter = state.submitter
     if submitter is not None and not submitter.delete_asked and not submitter.deleting:
         yield WantedEffect(kind=EffectKind.DELETE_SUBMITTER, name=submitter.name, uid=submitter.uid)

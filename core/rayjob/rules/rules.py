@@ -20,6 +20,7 @@ from jobledger.core.rayjob.events.lifecycle import (
     AttemptReachedWaiting,
     AttemptStarted,
     ClusterCovered,
+    ClusterGivenUp,
     ClusterKept,
     JobResumed,
     JobSuspended,
@@ -36,12 +37,14 @@ from jobledger.core.rayjob.rules.attempt_end import conclude, judge_failing
 from jobledger.core.rayjob.rules.desired_decisions import wanted_decisions
 from jobledger.core.rayjob.rules.desired_effects import wanted_effects
 from jobledger.core.rayjob.rules.pod_looks import waits_for_pods
+from jobledger.core.rayjob.rules.same_cluster import why_unfit
 from jobledger.core.rayjob.spec.spec import SubmissionMode
 from jobledger.core.rayjob.state import (
     RayJobState,
     has_submitter,
     is_dormant,
     is_leaving,
+    keeps_cluster,
     selects_cluster,
     standing,
     submission_mode,
@@ -169,7 +172,8 @@ def _clean_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     if state.phase not in (Phase.RETRYING, Phase.SUSPENDING) or attempt is None:
         return ()
     creating = any(effect.wanted.kind in _CREATIONS for effect in state.effects)
-    own_cluster = state.cluster is not None and not selects_cluster(state)
+    kept = state.cluster.name if state.cluster is not None and keeps_cluster(state) else ""
+    own_cluster = state.cluster is not None and not selects_cluster(state) and not kept
     if (
         _is_ungrouping(state)
         or creating
@@ -184,7 +188,19 @@ def _clean_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
         return ()
     if state.phase is Phase.SUSPENDING:
         return (JobSuspended(at=at, attempt=attempt.number),)
-    return (AttemptCleared(at=at, attempt=attempt.number),) if attempt.retry_due else ()
+    if not attempt.retry_due:
+        return ()
+    return (AttemptCleared(at=at, attempt=attempt.number, kept_cluster=kept),)
+
+
+def _giving_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+    """A RayCluster that stays for the next attempt goes as soon as that cannot run there."""
+    attempt = state.attempt
+    if attempt is None or state.phase is not Phase.RETRYING or not keeps_cluster(state):
+        return ()
+    cause, name = why_unfit(state), attempt.cluster_name
+    given_up = ClusterGivenUp(at=at, attempt=attempt.number, name=name, cause=cause)
+    return (given_up,) if cause else ()
 
 
 def _is_ungrouping(state: RayJobState) -> bool:
@@ -215,15 +231,25 @@ def _beginning(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     derived = names.submission_id(identity.name, identity.uid, number)
     interactive = spec.submission_mode is SubmissionMode.INTERACTIVE
     cluster = names.cluster_name(identity.name, identity.uid, number)
+    kept = _kept_cluster(state)
     return (
         AttemptStarted(
             at=at,
             attempt=number,
-            cluster_name=spec.cluster_selector or cluster,
+            cluster_name=kept or spec.cluster_selector or cluster,
+            same_cluster=kept != "",
             job_id="" if interactive else spec.job_id or derived,
             generation=manifest.generation,
         ),
     )
+
+
+def _kept_cluster(state: RayJobState) -> str:
+    """Return the name of the RayCluster that the attempt before has left for the next; or empty."""
+    attempt, cluster = state.attempt, state.cluster
+    if attempt is None or not (attempt.keeps_cluster and attempt.cleared) or cluster is None:
+        return ""
+    return cluster.name if cluster.name == attempt.cluster_name else ""
 
 
 def _keeping(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
@@ -241,6 +267,7 @@ RULES: tuple[Rule, ...] = (
     _conclusion,
     _suspension,
     _progress,
+    _giving_up,
     _clean_up,
     _beginning,
     _keeping,

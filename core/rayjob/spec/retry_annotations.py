@@ -38,6 +38,8 @@ UNCOUNTED_MAX = 1000
 """Most retries without counting that can be asked for."""
 
 _POLICY = "retry-policy"
+_RETRY_ON = "retry-on"
+_SAME_CLUSTER, _NEW_CLUSTER = "same-cluster", "new-cluster"
 _FATAL = frozenset({_POLICY, JOB_DEADLINE})
 """Annotations that limit what is retried: with a slip in one of them nothing is."""
 
@@ -78,6 +80,10 @@ def read_retry_options(job: Manifest) -> ReadOptions:
         key = f"{OUR_PREFIX}{_POLICY}"
         problems.append(_problem(key, annotations[key], why))
         options = replace(options, rules=())
+    if options.same_cluster and (why := _always_a_new_cluster(job, options)):
+        key = f"{OUR_PREFIX}{_RETRY_ON}"
+        problems.append(_problem(key, annotations[key], why))
+        options = replace(options, same_cluster=False)
     return ReadOptions(options, tuple(problems))
 
 
@@ -118,6 +124,21 @@ def _never_retries(job: Manifest) -> str:
         return "a job with a clusterSelector is never retried"
     if spec.submission_mode is SubmissionMode.INTERACTIVE:
         return "a job in InteractiveMode is never retried"
+    return ""
+
+
+def _always_a_new_cluster(job: Manifest, options: RetryOptions) -> str:
+    """Return why no attempt of a job can run on the RayCluster of the last; empty if one can."""
+    if why := _never_retries(job):
+        return why
+    if read_spec(job).submission_mode is SubmissionMode.SIDECAR:
+        return "in SidecarMode the submitter is part of the head's Pod, so each needs a head"
+    if child(job, "spec").get("jobId"):
+        return "a head takes the submission that spec.jobId names only once"
+    if options.wait_for_pods:
+        return f"{OUR_PREFIX}retry-after-pods-gone asks that no Pod of the last attempt is left"
+    if options.label_attempts:
+        return f"{OUR_PREFIX}label-attempts asks for Pods that are labelled with their attempt"
     return ""
 
 
@@ -200,6 +221,12 @@ def _wait_for_pods(options: RetryOptions, value: str) -> RetryOptions:
     return replace(options, wait_for_pods=_yes(value))
 
 
+def _retry_on(options: RetryOptions, value: str) -> RetryOptions:
+    if value not in (_SAME_CLUSTER, _NEW_CLUSTER):
+        raise _Wrong(f"write {_SAME_CLUSTER} or {_NEW_CLUSTER}")
+    return replace(options, same_cluster=value == _SAME_CLUSTER)
+
+
 def _label_attempts(options: RetryOptions, value: str) -> RetryOptions:
     return replace(options, label_attempts=_yes(value))
 
@@ -219,6 +246,7 @@ _READERS: Mapping[str, Callable[[RetryOptions, str], RetryOptions]] = {
     "retry-delay-growth": _growth,
     "retry-jitter-percent": _jitter,
     "retry-after-pods-gone": _wait_for_pods,
+    _RETRY_ON: _retry_on,
     "label-attempts": _label_attempts,
     JOB_DEADLINE: _job_deadline,
 }

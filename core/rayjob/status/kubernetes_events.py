@@ -105,6 +105,9 @@ def _told(  # noqa: C901, PLR0911 one case per sort of event
             return _trouble(identity, event)
         case facts.HeadPodVanished() | facts.ClusterKept() | facts.SuspensionPostponed():
             return _notice(identity, event)
+        case facts.ClusterGivenUp():
+            note = f"The next attempt gets a new RayCluster, not {event.name}: {event.cause}"
+            return KubernetesEvent("Warning", "RayClusterGivenUp", "Retry", note)
         case facts.JobSuspended() | facts.JobResumed():
             return _transition(event)
         case facts.JobFailed():
@@ -203,7 +206,11 @@ def _verdict(event: facts.RetryGranted | facts.RetryRefused) -> KubernetesEvent:
     if isinstance(event, facts.RetryRefused):
         return KubernetesEvent("Warning", "AttemptFailed", "Fail", f"{failed}: not retrying")
     later = f" not before {rfc3339(event.due_at)}" if event.due_at > event.at else ""
-    return KubernetesEvent("Warning", "AttemptFailed", "Retry", f"{failed}: retrying{later}")
+    where = " on the same RayCluster" if event.keeps_cluster else ""
+    if event.new_cluster_because:
+        where = f" on a new RayCluster ({event.new_cluster_because})"
+    note = f"{failed}: retrying{where}{later}"
+    return KubernetesEvent("Warning", "AttemptFailed", "Retry", note)
 
 
 def _failed(event: facts.JobFailed) -> KubernetesEvent | None:

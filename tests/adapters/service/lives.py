@@ -73,6 +73,16 @@ def job_deadline_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorl
     return world, stream
 
 
+def same_cluster_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorld, StreamId]:
+    """Fail twice and succeed on the RayCluster of the first attempt."""
+    world = ServiceWorld(fuse=fuse or Fuse(), exit_codes=[1, 1, 0])
+    manifest = a_rayjob(submissionMode=mode, backoffLimit=2, shutdownAfterJobFinishes=True)
+    manifest["metadata"]["annotations"] = {"jobledger.dev/retry-on": "same-cluster"}
+    stream = world.create(manifest)
+    world.run(lambda: is_over(world, stream), "the job to be over")
+    return world, stream
+
+
 def invalid_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorld, StreamId]:
     """Be refused, and be told so in the status."""
     world = ServiceWorld(fuse=fuse or Fuse())
@@ -167,6 +177,7 @@ LIVES: Mapping[str, Story] = {
     "exhausted": exhausted_story,
     "past its deadline": deadline_story,
     "past the deadline over all attempts": job_deadline_story,
+    "retried on the same RayCluster": same_cluster_story,
     "suspended and resumed": suspension_story,
     "invalid": invalid_story,
     "deleted": deletion_story,

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from jobledger.core.catalogue import NAMES, read_event
+from jobledger.core.forensics.story.attempts import facts as story_facts
 from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.policy import Policy
@@ -23,12 +24,14 @@ from jobledger.core.projections.reporting.facts import Dimension, PhaseFact
 from jobledger.core.projections.reporting.fold import Folded, Rows, Rules, fold, rows_of
 from jobledger.core.projections.reporting.phases import enter, leave, time_in
 from jobledger.core.projections.reporting.user_labels import USER_LABELS
+from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import observation_id
 from tests.support import trainjobs as train
 from tests.support.rayjob_builders import (
     IDENTITY,
     after,
+    cluster_gone,
     cluster_of,
     due,
     interrupted,
@@ -44,6 +47,7 @@ from tests.support.rayjob_stories import (
     built,
     failed_attempts,
     failing,
+    on_the_same,
     readied,
     running,
     selecting,
@@ -52,6 +56,7 @@ from tests.support.rayjob_stories import (
     working,
 )
 from tests.support.recorded import recorded
+from tests.support.rows import play
 
 RULES = Rules(causes=ExplainedCauses())
 
@@ -176,6 +181,20 @@ def test_the_attempts_of_a_retried_job_and_what_they_cost() -> None:
     assert picked([first], *told) == [("failed", "AppFailed", "application", True, True, after(42))]
     waits = ("waiting_since", "seen_seconds", "queue_seconds")
     assert picked([first, second], *waits) == [(after(0), 0.0, 0.0), (after(42), None, 0.0)]
+
+
+def test_a_raycluster_of_two_attempts_is_counted_once() -> None:
+    story = on_the_same(backoff_limit=1)
+    first, second = facts(story, "attempt")
+    created = ("cluster_name", "cluster_created_at", "cluster_gone_at", "cluster_seconds")
+    assert picked([first, second], *created) == [
+        (cluster_of(1), after(1), after(50), 49.0),
+        (cluster_of(1), after(50), None, 6.0),
+    ]
+    (job,) = facts((*story, cluster_gone(90)), "job")
+    assert job["cluster_seconds"] == 89.0
+    told = story_facts(play(RAYJOB, story).history).attempts
+    assert [one.cluster_time.total_seconds() for one in told] == [49.0, 6.0]
 
 
 def test_what_is_there_of_a_job_sums_up_its_attempts() -> None:

@@ -19,12 +19,21 @@ from jobledger.core.values.ids import observation_id
 from jobledger.core.values.instants import parse_rfc3339
 from tests.support import rayjob_stories as stories
 from tests.support.lives import LIVES
-from tests.support.rayjob_builders import after, cluster, cluster_of, manifest, named, submitter
+from tests.support.rayjob_builders import (
+    after,
+    cluster,
+    cluster_of,
+    manifest,
+    named,
+    submission_of,
+    submitter,
+)
 from tests.support.rows import STREAM, Played, Step, play
 
 STORIES: dict[str, Sequence[Step]] = {
     **{name: tuple(story()) for name, story in LIVES.items()},
     "two failed attempts": stories.failed_attempts(2, backoff_limit=2),
+    "on the same RayCluster": stories.on_the_same(backoff_limit=2),
     "suspended": stories.suspended(),
     "succeeded": stories.succeeded(),
     "on a selected RayCluster": stories.selecting(),
@@ -203,6 +212,38 @@ def test_an_attempt_that_no_status_shows_yet_is_the_one_that_its_raycluster_is_n
     assert attempt is not None
     assert (attempt.number, attempt.cluster_name, attempt.cleared) == (2, cluster_of(2), False)
     assert played.state.recorded is None
+
+
+SAME = replace(SECOND, cluster_name=cluster_of(1), job_id=submission_of(3), failed=0)
+"""The third attempt on the RayCluster of the first, after failures that did not count."""
+
+
+def test_an_attempt_on_the_same_raycluster_is_told_by_its_ray_job() -> None:
+    played = play(RAYJOB, (*BUILT, ours(400, SAME, surveyed=False)))
+    (found,) = behind(played.news)
+    assert isinstance(found, LedgerBehindFound)
+    named_so = f"the status names Ray job {submission_of(3)} of attempt 3"
+    assert found.signs == (f"{named_so}, and the log knows attempt 1 as the last",)
+    played.take(ours(401, SAME, cluster_of(1)))
+    attempt = played.state.attempt
+    assert attempt is not None
+    assert (attempt.number, attempt.cluster_name) == (3, cluster_of(1))
+    assert (attempt.job_id, played.state.phase) == (submission_of(3), Phase.RUNNING)
+
+
+def test_and_by_its_submitter_where_no_status_shows_it_yet() -> None:
+    live = named(replace(submitter(at=390, uid="live"), attempt=2))
+    first = replace(SECOND, cluster_name=cluster_of(1), job_id=submission_of(1), failed=0)
+    shown = replace(first, phase="Retrying", started_at=after(0), failed=1, reason="AppFailed")
+    story = (*BUILT, live, ours(400, shown, surveyed=False), ours(401, shown, cluster_of(1)))
+    played = play(RAYJOB, story)
+    attempt = played.state.attempt
+    assert attempt is not None
+    assert (attempt.number, attempt.cluster_name) == (2, cluster_of(1))
+    assert attempt.job_id == submission_of(2)
+    assert played.state.recorded is None
+    played.take(live)
+    assert not [name for name in names(played.news) if "Behind" in name], "it would be held again"
 
 
 def test_a_job_of_which_the_log_has_lost_everything_is_no_new_job() -> None:

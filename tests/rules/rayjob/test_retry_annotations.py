@@ -42,6 +42,8 @@ def asking(**annotations: str) -> dict[str, Any]:
         ({"retry_after_pods_gone": "true"}, RetryOptions(wait_for_pods=True)),
         ({"retry_after_pods_gone": "false"}, RetryOptions()),
         ({"label_attempts": "true"}, RetryOptions(label_attempts=True)),
+        ({"retry_on": " same-cluster "}, RetryOptions(same_cluster=True)),
+        ({"retry_on": "new-cluster"}, RetryOptions()),
         ({"job_deadline_seconds": "6h"}, RetryOptions(job_deadline_seconds=21600)),
         ({"job_deadline_seconds": " 1 "}, RetryOptions(job_deadline_seconds=1)),
         (
@@ -76,6 +78,7 @@ CLASSES = "application or head-lost or preemption or image-pull or submission or
 @pytest.mark.parametrize(
     ("name", "text", "why"),
     [
+        ("retry-on", "samecluster", "write same-cluster or new-cluster"),
         ("retry-delay-seconds", "ten", SECONDS),
         ("retry-delay-seconds", "-1", SECONDS),
         ("retry-delay-seconds", "1.5", SECONDS),
@@ -252,3 +255,33 @@ def test_a_policy_retries_nothing_where_upstream_takes_no_backoff_limit(
 def test_annotations_of_a_wrong_type_count_as_absent(annotations: object) -> None:
     found = read_retry_options({"metadata": {"annotations": annotations}, "spec": {}})  # type: ignore[dict-item]
     assert (found.options, found.problems) == (NOTHING_ASKED, ())
+
+
+@pytest.mark.parametrize(
+    ("job", "others", "why"),
+    [
+        (rayjob(submissionMode="SidecarMode"), {}, "in SidecarMode the submitter is part of"),
+        (rayjob(submissionMode="InteractiveMode"), {}, "a job in InteractiveMode is never retried"),
+        (selecting(), {}, "a job with a clusterSelector is never retried"),
+        (rayjob(jobId="mine"), {}, "a head takes the submission that spec.jobId names only once"),
+        (rayjob(), {"retry-after-pods-gone": "true"}, "no Pod of the last attempt is left"),
+        (rayjob(), {"label-attempts": "true"}, "labelled with their attempt"),
+    ],
+    ids=["sidecar", "interactive", "selector", "jobId", "pods gone", "labels"],
+)
+def test_who_cannot_have_the_same_cluster_is_told(
+    job: dict[str, Any], others: dict[str, str], why: str
+) -> None:
+    wanted = {"retry-on": "same-cluster", **others}
+    job["metadata"]["annotations"] = {f"{PREFIX}{name}": text for name, text in wanted.items()}
+    found = read_retry_options(job)
+    assert not found.options.same_cluster
+    assert len(found.problems) == 1
+    assert found.problems[0].startswith(f"annotation {PREFIX}retry-on is left out: 'same-cluster'")
+    assert why in found.problems[0]
+
+
+def test_a_slip_in_the_name_is_for_a_new_cluster_and_told() -> None:
+    found = read_retry_options(asking(retry_at="same-cluster"))
+    assert found.options == NOTHING_ASKED
+    assert "there is no such annotation" in found.problems[0]
