@@ -87,7 +87,7 @@ def kubernetes_events(
     return () if told is None else (_cut(told),)
 
 
-def _told(  # noqa: C901, PLR0911 one case per sort of event
+def _told(  # noqa: C901, PLR0911, PLR0912 one case per sort of event
     identity: JobIdentity, event: facts.RayJobEvent
 ) -> KubernetesEvent | None:
     match event:

@@ -24,9 +24,8 @@ from bench.population.life import RULES
 from bench.population.loading import load
 from jobledger.adapters.forensics.sealed import SealOptions, check_seals, seal_new
 from jobledger.adapters.ledger_wiring import Ledger, open_ledger
-from jobledger.adapters.postgres.reports.rebuild import check_reports
+from jobledger.adapters.postgres.reports.projecting.rebuild import check_reports
 from jobledger.adapters.postgres.schema.tables import metadata
-from jobledger.adapters.postgres.server.embedded import EmbeddedPostgres
 from jobledger.adapters.postgres.verifying.orphans import orphans
 from jobledger.adapters.postgres.verifying.tables import beside_the_log
 from jobledger.adapters.postgres.verifying.verify import verify
