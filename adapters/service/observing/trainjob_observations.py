@@ -5,6 +5,7 @@ Nothing gets past here unredacted, as in `adapters.service.observing.rayjob_obse
 
 import hashlib
 from dataclasses import replace
+from functools import lru_cache
 
 import msgspec
 
@@ -14,6 +15,7 @@ from jobledger.adapters.service.observing.rayjob_observations import (
     REASON_CHARACTERS_MAX,
     ObservationMapper,
 )
+from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.identity import JobIdentity
@@ -37,6 +39,11 @@ from jobledger.core.trainjob.spec import read_runtime_ref, read_spec
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import EPOCH, Instant, parse_rfc3339
+
+log = get_logger(__name__)
+
+REFUSALS_MAX = 1000
+"""How many refused conditions are remembered as said."""
 
 _COPY = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -138,6 +145,12 @@ def see_runtime(stream: StreamId, found: str, version: str, at: Instant) -> Runt
     return RuntimeSeen(id=observation_id(stream, "runtime", found, mark), at=at, digest=found)
 
 
+@lru_cache(maxsize=REFUSALS_MAX)
+def say_refused(plugin: str, problem: str) -> None:
+    """Log what a plugin gave that cannot be taken: once per process, not at every sighting."""
+    log.warning("plugin_condition_refused", plugin=plugin, problem=problem[:MESSAGE_CHARACTERS_MAX])
+
+
 def see_jobset(
     mapper: ObservationMapper, job: CachedJob, manifest: Manifest, at: Instant
 ) -> JobSetSeen:
@@ -146,10 +159,14 @@ def see_jobset(
     uid, version = text(metadata, "uid"), text(metadata, "resourceVersion")
     stream = job.identity.stream_id
     added: tuple[Condition, ...] = ()
+
+    def refuse(plugin: str, problem: str) -> None:
+        say_refused(plugin, redactor.text(problem, MESSAGE_CHARACTERS_MAX))
+
     if mapper.train_policy.propagates:
         added = tuple(
             _redacted(item, redactor)
-            for item in contributed(mapper.plugins, job.manifest, manifest)
+            for item in contributed(mapper.plugins, job.manifest, manifest, refuse)
         )
     mark = hashlib.sha256(repr(added).encode()).hexdigest()[:8] if added else ""
     return JobSetSeen(

@@ -19,7 +19,7 @@ A plugin is pure: no clock, no dice, no I/O. Secret keys are made by whoever app
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -28,6 +28,7 @@ from jobledger.core.errors import JobledgerError
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.trainjob.building.pod_sets import PodSet
 from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.phases import OURS
 from jobledger.core.values.documents import Manifest, child, text
 
 CAUSE_MAX = 2000
@@ -227,20 +228,40 @@ def _uncarried(plugins: Sequence[Plugin], info: Info) -> str:
 
 
 def contributed(
-    plugins: Sequence[Plugin], job: Manifest, jobset: Manifest
+    plugins: Sequence[Plugin],
+    job: Manifest,
+    jobset: Manifest,
+    refuse: Callable[[str, str], None],
 ) -> tuple[Condition, ...]:
-    """Return the conditions that plugins make of a JobSet; one that fails contributes none."""
+    """Return the conditions that plugins make of a JobSet; one that fails contributes none.
+
+    What cannot be taken is left out, and `refuse` is told the plugin's name and why.
+    """
     found: list[Condition] = []
     for plugin in plugins:
+        taken: list[Condition] = []
         try:
-            found += [
-                replace(item, owner=plugin.name, message=item.message[:MESSAGE_MAX])
-                for item in plugin.conditions(job, jobset)
-                if _TYPE.fullmatch(item.type) and _REASON.fullmatch(item.reason)
-            ]
-        except Exception:  # noqa: BLE001, S112 another's plugin must not keep the JobSet from being seen
+            for item in plugin.conditions(job, jobset):
+                if problem := _refusal(item):
+                    refuse(plugin.name, problem)
+                    continue
+                taken.append(replace(item, owner=plugin.name, message=item.message[:MESSAGE_MAX]))
+        except Exception as error:  # noqa: BLE001 another's plugin must not keep the JobSet from being seen
+            refuse(plugin.name, f"it fails to give conditions: {type(error).__name__}: {error}")
             continue
+        found += taken
     return tuple(found)
+
+
+def _refusal(item: Condition) -> str:
+    """Return why a condition of a plugin's cannot be taken; empty if it can."""
+    if not _TYPE.fullmatch(item.type):
+        return f"{item.type!r} is no type of a condition"
+    if item.type in OURS:
+        return f"the condition {item.type} belongs to the controller"
+    if not _REASON.fullmatch(item.reason):
+        return f"{item.reason!r} is no reason of the condition {item.type}"
+    return ""
 
 
 def in_order(

@@ -136,16 +136,35 @@ class Speaker(Plugin):
         return (new,)
 
 
+def spoken(*plugins: Plugin) -> tuple[list[Condition], list[tuple[str, str]]]:
+    """Return what plugins contribute, and what was refused of whom."""
+    refused: list[tuple[str, str]] = []
+    found = contributed(plugins, {}, {}, lambda name, why: refused.append((name, why)))
+    return list(found), refused
+
+
 def test_conditions_carry_their_plugins_name_and_are_bounded() -> None:
-    (found,) = contributed([Speaker("Warm")], {}, {})
-    assert (found.owner, len(found.message)) == ("speaker", 1000)
+    (found,), refused = spoken(Speaker("Warm"))
+    assert (found.owner, len(found.message), refused) == ("speaker", 1000, [])
 
 
-@pytest.mark.parametrize(("kind", "reason"), [("no good", "Fine"), ("Warm", ""), ("Warm", "a b")])
-def test_conditions_that_the_api_server_would_refuse_are_left_out(kind: str, reason: str) -> None:
-    assert contributed([Speaker(kind, reason)], {}, {}) == ()
+@pytest.mark.parametrize(
+    ("kind", "reason", "why"),
+    [
+        ("no good", "Fine", "'no good' is no type of a condition"),
+        ("Warm", "", "'' is no reason of the condition Warm"),
+        ("Warm", "a b", "'a b' is no reason of the condition Warm"),
+        ("Complete", "Fine", "the condition Complete belongs to the controller"),
+        ("Created", "Fine", "the condition Created belongs to the controller"),
+    ],
+)
+def test_conditions_that_cannot_be_taken_are_refused_by_name(
+    kind: str, reason: str, why: str
+) -> None:
+    assert spoken(Speaker(kind, reason)) == ([], [("speaker", why)])
 
 
-def test_a_plugin_that_fails_to_speak_does_not_silence_the_others() -> None:
-    found = contributed([failing("conditions", ValueError()), Speaker("Warm")], {}, {})
+def test_a_plugin_that_fails_to_speak_is_named_and_does_not_silence_the_others() -> None:
+    found, refused = spoken(failing("conditions", ValueError("no idea")), Speaker("Warm"))
     assert [item.type for item in found] == ["Warm"]
+    assert [why for _, why in refused] == ["it fails to give conditions: ValueError: no idea"]
