@@ -87,6 +87,7 @@ def cluster_view(found: Patient) -> ClusterView:
             volcano=settings.batch_scheduler == "volcano",
         ),
         refusal=judge.at_start,
+        knows_own=found.opened is not None,
         claim_namespace=settings.claim_namespace,
         namespaces=settings.namespaces,
     )

@@ -27,6 +27,11 @@ from jobledger.core.values.instants import Instant
 CLOCK_SECONDS_MAX = 5
 """The header tells whole seconds, and the answer takes its time."""
 
+_ASK_THE_LEDGER = (
+    "run this without --only cluster: whoever may change a job may have written that, and only the "
+    "ledger tells whether the status is one of this controller"
+)
+
 _REVIEWS = Resource(
     "authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview"
 )
@@ -55,6 +60,8 @@ class ClusterView:
     wants: Wants = field(default_factory=Wants)
     refusal: Callable[[str, Manifest, Instant], Refusal | None] = lambda *_: None
     """Tells why a job would forbid the service to start, as the service itself judges."""
+    knows_own: bool = True
+    """Whether it knows which statuses were written here: the ledger says so."""
     namespaces: Collection[str] = ()
     """Namespaces whose jobs are looked at; empty: all."""
     claim_namespace: str = "jobledger"
@@ -176,7 +183,10 @@ def other_controllers(view: ClusterView) -> Iterator[Finding]:
             refusal = view.refusal(kind, job, view.now())
             if refusal is not None and (kind, refusal.namespace) not in met:
                 met.add((kind, refusal.namespace))
-                yield error("other-controllers", refusal.words, WHAT_TO_DO)
+                if view.knows_own:
+                    yield error("other-controllers", refusal.words, WHAT_TO_DO)
+                else:
+                    yield note("other-controllers", refusal.words, _ASK_THE_LEDGER)
 
 
 def other_ledgers(view: ClusterView) -> Iterator[Finding]:

@@ -259,6 +259,10 @@ def test_another_controller_is_named_once_per_namespace(
     (found,) = findings(replace(view, refusal=lambda *_: refusal))
     assert (found.check, found.severity) == ("other-controllers", Severity.ERROR)
     assert "--take-over" in found.remedy
+    unsure = replace(view, refusal=lambda *_: refusal, knows_own=False)
+    (found,) = findings(unsure)
+    assert (found.check, found.severity) == ("other-controllers", Severity.NOTE)
+    assert "only the ledger tells" in found.remedy
 
 
 def owned(name: str, owner: str, **more: str) -> Manifest:
