@@ -122,3 +122,9 @@ def test_forged_writers_refuse_nothing_while_running_or_at_the_next_start(site: 
         submit(site, RAYJOBS, rayjob("last"))
         wait_until_driven(site, "last")
         assert_nothing_is_let_go(site, controller)
+        told = site.terminal.jobledger("doctor", code=None).everything
+        assert "other-controllers" in told
+        assert "only the ledger tells" not in told
+        without = site.terminal.jobledger("doctor", "--only", "cluster", code=None).everything
+        assert "note    other-controllers" in without
+        assert "only the ledger tells" in " ".join(without.split())
