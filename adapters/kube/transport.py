@@ -179,12 +179,17 @@ def encode(document: Json) -> bytes:
 
 
 def read_body(response: urllib3.BaseHTTPResponse, what: str, max_bytes: int) -> bytes:
-    """Return the body, or its first `max_bytes`; raise `ClusterUnreachable` if it breaks off."""
+    """Return the body, or its first `max_bytes`; raise `ClusterUnreachable` if it breaks off.
+
+    The length of a compressed answer says nothing of what it becomes: a megabyte of gzip can be a
+    gigabyte of text. It is unpacked piece by piece, as far as the limit.
+    """
     parts: list[bytes] = []
     missing = max_bytes
     try:
         length = response.length_remaining
-        if length is not None and length <= max_bytes:
+        packed = "content-encoding" in response.headers
+        if length is not None and length <= max_bytes and not packed:
             return response.read()
         while missing > 0 and (part := response.read(min(missing, _READ_AT_ONCE))):
             parts.append(part)

@@ -1,6 +1,7 @@
 """Seals from the command line: kept elsewhere, signed, and asked for by `verify`."""
 
 import json
+import zlib
 from pathlib import Path
 
 import pytest
@@ -113,10 +114,16 @@ def test_nothing_but_the_answer_is_said(filled: Terminal, ledger_url: str) -> No
     assert "no seals" not in broken.out
 
 
+BOMB = zlib.compress(b"0" * 2**25)
+"""32 kB that would be 32 MiB."""
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ("UPDATE evidence SET packed = '\\x00'", "it cannot be unpacked"),
+        ("UPDATE evidence SET packed = substr(packed, 1, length(packed) - 9)", "it breaks off"),
+        (f"UPDATE evidence SET packed = '\\x{BOMB.hex()}'", "it is more than 16777216 bytes"),
         ("UPDATE evidence SET digest = sha256('x')", "an event names it, and it is gone"),
         ("UPDATE evidence SET digest = sha256('x')", "not have the content it was named by"),
         ("DELETE FROM evidence", "an event names it, and it is gone"),

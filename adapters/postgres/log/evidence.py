@@ -14,6 +14,9 @@ from jobledger.core.values.instants import Instant
 _CHUNK = 200
 """Pieces that are read at a time; bounds the memory."""
 
+CONTENT_BYTES_MAX = 16 * 1024 * 1024
+"""No piece that is captured is near it; one that was planted may unpack to a thousand times more."""
+
 _GONE = text("""
     SELECT DISTINCT log ->> 'digest_of_content'
     FROM event, jsonb_array_elements(data -> 'logs') AS log
@@ -84,10 +87,15 @@ class PostgresEvidence:
 
 
 def _unpacked(packed: bytes, digest: str) -> bytes:
+    unpacker = zlib.decompressobj()
     try:
-        content = zlib.decompress(packed)
+        content = unpacker.decompress(packed, CONTENT_BYTES_MAX)
     except zlib.error as error:
         raise BrokenChain(f"evidence {digest}", "it cannot be unpacked") from error
+    if not unpacker.eof:
+        more = f"it is more than {CONTENT_BYTES_MAX} bytes"
+        problem = more if len(content) == CONTENT_BYTES_MAX else "it breaks off"
+        raise BrokenChain(f"evidence {digest}", f"it cannot be unpacked: {problem}")
     if hashlib.sha256(content).hexdigest() != digest:
         raise BrokenChain(f"evidence {digest}", "it does not have the content it was named by")
     return content

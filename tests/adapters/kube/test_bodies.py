@@ -1,5 +1,6 @@
 """How a document becomes the body of a request."""
 
+import gzip
 import json
 from types import MappingProxyType
 
@@ -7,7 +8,7 @@ import pytest
 
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
-from jobledger.adapters.kube.transport import encode
+from jobledger.adapters.kube.transport import Request, encode
 from jobledger.core.errors import RequestForbidden
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.values.documents import Json
@@ -47,3 +48,21 @@ def test_credentials_that_were_refused_are_asked_for_again() -> None:
             "Bearer old",
             "Bearer new",
         ]
+
+
+def test_of_a_small_answer_that_unpacks_into_a_large_one_only_the_beginning_is_kept() -> None:
+    """A megabyte of gzip is a gigabyte of text; the answer's length says nothing of that."""
+    packed = gzip.compress(b"0" * 4_000_000)
+    headers = {"Content-Encoding": "gzip"}
+    with CannedServer(Answer(body=packed, headers=headers)) as server:
+        transport = connect(ConnectionSettings(host=server.url), {})
+        assert len(packed) < 100_000
+        answer = transport.send(Request(method="GET", path="/bomb"), max_bytes=100_000)
+        assert answer == b"0" * 100_000
+
+
+def test_a_small_answer_that_is_packed_is_read_whole() -> None:
+    packed = gzip.compress(b'{"kind": "Status"}')
+    with CannedServer(Answer(body=packed, headers={"Content-Encoding": "gzip"})) as server:
+        transport = connect(ConnectionSettings(host=server.url), {})
+        assert transport.send(Request(method="GET", path="/")) == b'{"kind": "Status"}'
