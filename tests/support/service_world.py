@@ -115,6 +115,18 @@ class SteppedAlarms:
             self._on_due(row)
 
 
+class SteppedStop(threading.Event):
+    """Whoever waits for the end of the service lets simulated time pass, and none of ours."""
+
+    def __init__(self, pause: Callable[[float], bool]) -> None:
+        super().__init__()
+        self._pause = pause
+
+    def wait(self, timeout: float | None = None) -> bool:
+        assert timeout is not None, "nobody waits for ever"
+        return self._pause(timeout)
+
+
 MakeAlarms = Callable[[PendingDecisions, Clock, LeaseKeeper], Alarms]
 
 
@@ -162,7 +174,12 @@ class Service:
                 job_kinds=job_kinds,
                 job_events_per_hour=job_events_per_hour,
             ),
-            ServiceHooks(stopping=threading.Event(), pause=self._pause),
+            ServiceHooks(
+                stopping=SteppedStop(self._pause)
+                if make_alarms is SteppedAlarms
+                else threading.Event(),
+                pause=self._pause,
+            ),
         )
         self.inbox, self.live = parts.stores.inbox, parts.stores.live
         self.confirmations, self.slots = parts.stores.confirmations, parts.stores.slots
