@@ -161,7 +161,7 @@ class KubernetesCluster:
         tail_lines: int | None = None,
         limit_bytes: int = LOG_LIMIT_BYTES,
     ) -> str:
-        """Return what the container wrote: its last `tail_lines`, of those at most `limit_bytes`.
+        """Return what the container wrote: its last `tail_lines`, of those the first `limit_bytes`.
 
         Raises `RequestInvalid` while the container has not started.
         """

@@ -38,7 +38,7 @@ class PodWitness(Protocol):
         tail_lines: int | None = None,
         limit_bytes: int = ...,
     ) -> str:
-        """Return the last lines that a container wrote."""
+        """Return the last lines that a container wrote, of those the first `limit_bytes`."""
         ...
 
     def events_about(self, namespace: str, kind: str, name: str) -> Sequence[Manifest]:

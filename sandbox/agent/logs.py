@@ -1,9 +1,10 @@
 """The containers' logs over HTTP, as a kubelet serves them.
 
-`GET /logs/NAMESPACE/POD/UID?container=NAME&follow=true&tailLines=N&previous=true`; each Pod carries
-this address in the annotation `LOG_ANNOTATION`.
+`GET /logs/NAMESPACE/POD/UID?container=NAME&follow=true&tailLines=N&limitBytes=N&previous=true`;
+each Pod carries this address in the annotation `LOG_ANNOTATION`.
 """
 
+import sys
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
@@ -88,10 +89,13 @@ class _Handler(BaseHTTPRequestHandler):
         path, is_over = found
         position = _tail_start(path, query.get("tailLines", ""))
         follows = query.get("follow") == "true"
-        while True:
+        limit = query.get("limitBytes", "")
+        left = int(limit) if limit.isdigit() else sys.maxsize  # from where the last lines begin
+        while left > 0:
             ended = is_over()  # asked before reading, so that nothing is missed
-            piece = _read(path, position)
+            piece = _read(path, position)[:left]
             position += len(piece)
+            left -= len(piece)
             if piece:
                 self.wfile.write(piece)
             elif ended or not follows or server.stopping.wait(FOLLOW_POLL_SECONDS):

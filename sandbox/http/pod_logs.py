@@ -15,7 +15,15 @@ from jobledger.sandbox.model.refusals import Refusal, bad_request
 LOG_URL: Final = "sandbox.jobledger.dev/log-url"
 """Annotation of a Pod."""
 
-PASSED_ON: Final = ("container", "follow", "tailLines", "previous", "timestamps", "sinceSeconds")
+PASSED_ON: Final = (
+    "container",
+    "follow",
+    "tailLines",
+    "limitBytes",
+    "previous",
+    "timestamps",
+    "sinceSeconds",
+)
 CONNECT_SECONDS: Final = 5.0
 _PIECE: Final = 64 * 1024
 _HEADERS_LIMIT: Final = 64 * 1024

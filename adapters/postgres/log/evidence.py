@@ -15,7 +15,7 @@ _CHUNK = 200
 """Pieces that are read at a time; bounds the memory."""
 
 CONTENT_BYTES_MAX = 16 * 1024 * 1024
-"""No piece that is captured is near it; one that was planted may unpack to a thousand times more."""
+"""No piece that is captured is near it; a planted one may unpack to a thousand times its size."""
 
 _GONE = text("""
     SELECT DISTINCT log ->> 'digest_of_content'

@@ -13,6 +13,7 @@ from datetime import timedelta
 from functools import partial
 
 from jobledger.adapters.service.evidence.captured import Found, RawLog, kept_logs, told_by_ray
+from jobledger.adapters.service.evidence.log_ends import end_of_log
 from jobledger.adapters.service.evidence.own_pods import name_was_taken, own_pods, own_uid
 from jobledger.adapters.service.heads.tokens import read_token
 from jobledger.adapters.service.objects.declared_secrets import secrets_of_pods
@@ -22,7 +23,6 @@ from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import JobledgerError, LedgerError
 from jobledger.core.jobs.evidence.evidence import (
     LOG_BYTES_MAX,
-    LOG_LINES_MAX,
     LOGS_MAX,
     TIME_MAX,
     Missing,
@@ -335,7 +335,7 @@ class _Capture:
     def _driver_log(self) -> None:
         scene = self._scene
         content = self._parts.ray.log_tail(scene.address, scene.job_id, self._token())
-        self._keep("driver", "", content)
+        self._keep("driver", "", *log_end(content))
 
     def _token(self) -> str:
         parts = self._parts
@@ -343,16 +343,14 @@ class _Capture:
 
     def _pod_log(self, pod: PodEvidence, container: str) -> None:
         namespace = self._scene.job.identity.namespace
-        content = self._parts.witness.pod_log(
-            namespace, pod.name, container, tail_lines=LOG_LINES_MAX, limit_bytes=2 * LOG_BYTES_MAX
-        )
+        witness = self._parts.witness
+        kept = end_of_log(partial(witness.pod_log, namespace, pod.name, container))
         if name_was_taken(self._parts.cluster, namespace, pod):
             self._miss(f"log of Pod {pod.name}", "another Pod has its name by now")
             return
-        self._keep(pod.name, container, content)
+        self._keep(pod.name, container, *kept)
 
-    def _keep(self, source: str, container: str, content: str) -> None:
-        end, cut = log_end(content)
+    def _keep(self, source: str, container: str, end: str, cut: bool) -> None:  # noqa: FBT001 as `log_end` says it
         with self._found.lock:
             if not self._found.is_over:
                 self._found.logs.append(RawLog(source, container, end, cut))

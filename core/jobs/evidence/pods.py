@@ -137,13 +137,23 @@ def _kubernetes_event(event: Manifest, scrub: Scrub) -> SeenKubernetesEvent:
     )
 
 
+WORD_CHARACTERS_MAX = 4096
+"""A word that is longer, at the beginning of what is kept of a long line, is kept in half."""
+
+
 def log_end(log: str) -> tuple[str, bool]:
-    """Return the last lines of a log, as many as are kept, and whether there was more before."""
+    """Return the last lines of a log, as many as are kept, and whether there was more before.
+
+    Of a last line that is longer than that its end is kept: a log without line ends is one. It
+    begins after a blank where one is near, so that no word is kept in half: it may be a secret.
+    """
     lines = log.splitlines()
     kept = "\n".join(lines[-LOG_LINES_MAX:])
     encoded = kept.encode()
     if len(encoded) > LOG_BYTES_MAX:
-        kept = encoded[-LOG_BYTES_MAX:].decode(errors="ignore").partition("\n")[2]
+        end = encoded[-LOG_BYTES_MAX:].decode(errors="ignore")
+        _, line_feed, whole_lines = end.partition("\n")
+        kept = whole_lines if line_feed else end[end.find(" ", 0, WORD_CHARACTERS_MAX) + 1 :]
     return kept, len(kept) < len("\n".join(lines))
 
 

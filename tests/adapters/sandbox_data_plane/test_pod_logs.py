@@ -20,6 +20,8 @@ def test_the_last_lines_of_a_log(world: World) -> None:
     assert world.log("p", tailLines="2") == "4\n5\n"
     assert world.log("p", tailLines="9") == "1\n2\n3\n4\n5\n"
     assert world.log("p", tailLines="0") == ""
+    assert world.log("p", tailLines="2", limitBytes="3") == "4\n5", "the first of the last lines"
+    assert world.log("p", limitBytes="4") == "1\n2\n"
 
 
 def test_a_followed_log_ends_with_the_container(world: World) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, ControlPolicy
 from jobledger.adapters.service.effects.carrying_out import (
+    HEAD_PAUSE_MAX_SECONDS,
     LEASE_PAUSE_SECONDS,
     PAUSE_FIRST_SECONDS,
     PAUSE_MAX_SECONDS,
@@ -113,13 +114,13 @@ def test_a_pause_that_the_api_server_asks_for_is_kept_to() -> None:
     assert effect_task() == 77.0
 
 
-def test_a_silent_head_is_asked_again_soon() -> None:
+def test_a_silent_head_is_asked_again_later_each_time_and_often_enough() -> None:
     bench = Bench()
     job = bench.job(submissionMode="HTTPMode")
     effect_task = bench.effect_task(
         job, EffectKind.SUBMIT_ENTRYPOINT, "train-1", address="nowhere:8265"
     )
-    assert [effect_task() for _ in range(6)][-1] == 3.0
+    assert [effect_task() for _ in range(9)][-1] == HEAD_PAUSE_MAX_SECONDS
 
 
 def test_the_last_stop_is_tried_once() -> None:

@@ -125,6 +125,16 @@ def test_the_end_of_a_log_is_kept() -> None:
     assert (long, cut) == ("end", True)
 
 
+@pytest.mark.parametrize("before", ["", "Traceback\nKeyError: 'a'\n"])
+def test_of_a_last_line_without_an_end_as_much_is_kept_as_fits(before: str) -> None:
+    assert log_end(before + "x" * 10 * LOG_BYTES_MAX) == ("x" * LOG_BYTES_MAX, True)
+
+
+def test_a_long_line_is_cut_at_a_blank() -> None:
+    line = "word " * LOG_BYTES_MAX
+    assert log_end(line) == (line[-LOG_BYTES_MAX:].partition(" ")[2], True)
+
+
 def ended(code: int | None) -> Manifest:
     """Return the status of a Pod whose only container is over."""
     state = {"terminated": {"exitCode": code}}
