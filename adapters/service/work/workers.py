@@ -3,7 +3,8 @@
 Of each queue at most one task runs at a time, in the order of asking; a task that is to be tried
 again waits aside and lets the others pass. So a poisoned job holds up nobody, and no two tasks of a
 job write the same object at once. A queue that was begun goes on before the next is begun: of ten
-thousand new jobs the first has its status before the last has its finalizer.
+thousand new jobs the first has its status before the last has its finalizer. After some tasks in a
+row it waits behind the others: a job that never runs out of tasks keeps no thread from them.
 """
 
 import heapq
@@ -21,6 +22,9 @@ from jobledger.core.ports.clock import Clock
 from jobledger.core.values.ids import StreamId, shard_of
 
 log = get_logger(__name__)
+
+IN_A_ROW_MAX = 8
+"""So many tasks of a queue are carried out before the next queue has its turn."""
 
 Task = Callable[[], float | None]
 """Does one piece of work.
@@ -52,6 +56,7 @@ class Workers:
         self._queues: dict[_Key, deque[Task]] = {}
         self._busy: set[_Key] = set()
         self._ready: deque[_Key] = deque()
+        self._in_a_row: dict[_Key, int] = {}
         self._later: list[tuple[float, int, _Key, Task]] = []
         self._ordinals = itertools.count()
         self._open = False
@@ -166,7 +171,17 @@ class Workers:
                 heapq.heappush(self._later, (at, next(self._ordinals), key, task))
                 self._changed.notify()
             if self._queues.get(key):
-                self._ready.appendleft(key)
+                self._go_on(key)
                 self._changed.notify()
             else:
                 self._queues.pop(key, None)
+                self._in_a_row.pop(key, None)
+
+    def _go_on(self, key: _Key) -> None:
+        carried_out = self._in_a_row.get(key, 0) + 1
+        if carried_out < IN_A_ROW_MAX:
+            self._in_a_row[key] = carried_out
+            self._ready.appendleft(key)
+        else:
+            self._in_a_row.pop(key, None)
+            self._ready.append(key)

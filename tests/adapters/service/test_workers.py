@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from jobledger.adapters.memory.clock import SimulatedClock
-from jobledger.adapters.service.work.workers import Lane, Task, Workers
+from jobledger.adapters.service.work.workers import IN_A_ROW_MAX, Lane, Task, Workers
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.ports.clock import Clock
 from jobledger.core.values.ids import StreamId
@@ -49,6 +49,21 @@ def test_tasks_of_a_job_are_carried_out_in_the_order_of_asking() -> None:
             workers.submit(JOB, noting(done, str(number)))
         wait_until(lambda: len(done) == 50, "all tasks to be done")
     assert done == [str(number) for number in range(50)]
+
+
+def test_a_job_that_never_runs_out_of_tasks_keeps_no_thread_from_the_others() -> None:
+    workers, done = Workers(SimulatedClock(NOON), 1), list[str]()
+    workers.open_gate()
+
+    def and_one_more() -> None:
+        done.append("one")
+        workers.submit(JOB, and_one_more)
+
+    workers.submit(JOB, and_one_more)
+    workers.submit(OTHER, noting(done, "other"))
+    for _ in range(IN_A_ROW_MAX + 1):
+        assert workers.run_once()
+    assert done == ["one"] * IN_A_ROW_MAX + ["other"]
 
 
 def test_a_job_that_was_begun_goes_on_before_the_next_is_begun() -> None:
