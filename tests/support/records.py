@@ -177,7 +177,7 @@ class StreamWriter:
     actor: str = WRITER
     version: int = 0
     chain: bytes = GENESIS
-    written: list[EventRecord] = field(default_factory=list)
+    written: list[EventRecord] = field(default_factory=list, repr=False)
 
     def next(
         self,
