@@ -11,6 +11,9 @@ from jobledger.core.values.documents import Json, Manifest, text
 ABOUT_LIMIT = 100
 """Kubernetes Events about one object that are read at most."""
 
+ABOUT_BYTES_MAX = 4 * 1024 * 1024
+"""Of an answer with them at most this much is read: a hundred ordinary ones are 100 kB."""
+
 LOG_LIMIT_BYTES = 1024 * 1024
 """Of a pod's log at most this much is read unless the caller says otherwise."""
 
@@ -178,16 +181,24 @@ class KubernetesCluster:
         return self._transport.send(request, max_bytes=limit_bytes).decode(errors="replace")
 
     def events_about(self, namespace: str, kind: str, name: str) -> tuple[Manifest, ...]:
-        """Return the Kubernetes Events about an object, `ABOUT_LIMIT` at most."""
+        """Return the Kubernetes Events about an object, `ABOUT_LIMIT` at most.
+
+        Who may write Events may make each as large as an object can be; then fewer are asked for.
+        """
         selector = f"involvedObject.kind={kind},involvedObject.name={name}"
-        request = Request(
-            method="GET",
-            path=paths.collection_path(CORE_EVENTS, namespace),
-            query=(("fieldSelector", selector), ("limit", str(ABOUT_LIMIT))),
-            about=f"events about {kind} {namespace}/{name}",
-        )
-        page = read_page(request.what, self._transport.send(request))
-        return tuple(read_object(request.what, raw) for raw in page.items or ())
+        limit = ABOUT_LIMIT
+        while True:
+            request = Request(
+                method="GET",
+                path=paths.collection_path(CORE_EVENTS, namespace),
+                query=(("fieldSelector", selector), ("limit", str(limit))),
+                about=f"events about {kind} {namespace}/{name}",
+            )
+            body = self._transport.send(request, max_bytes=ABOUT_BYTES_MAX)
+            if len(body) < ABOUT_BYTES_MAX or limit == 1:
+                page = read_page(request.what, body)
+                return tuple(read_object(request.what, raw) for raw in page.items or ())
+            limit = max(1, limit // 4)
 
     def _object(self, request: Request) -> Manifest:
         return read_object(request.what, self._transport.send(request))

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.client import ABOUT_BYTES_MAX, KubernetesCluster
+from jobledger.adapters.kube.errors import UnreadableAnswer
 from jobledger.core.errors import (
     ClusterUnreachable,
     ObjectChanged,
@@ -215,3 +216,24 @@ def test_a_log_is_limited_on_both_sides(server: CannedServer, cluster: Kubernete
     assert asked.query == {"container": "ray", "tailLines": "5", "limitBytes": "9"}
     with pytest.raises(ObjectNotFound):
         cluster.pod_log("team", "p")
+
+
+def test_of_large_kubernetes_events_fewer_are_asked_for(
+    server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    large = {"metadata": {"name": "a"}, "message": "x" * ABOUT_BYTES_MAX}
+    small = {"metadata": {"name": "a"}, "message": "x"}
+    page = {"metadata": {"resourceVersion": "7"}}
+    server.add(Answer(body={**page, "items": [large]}), Answer(body={**page, "items": [large]}))
+    server.add(Answer(body={**page, "items": [small]}))
+    assert [event["message"] for event in cluster.events_about("team", "Pod", "p")] == ["x"]
+    assert [asked.query["limit"] for asked in server.received] == ["100", "25", "6"]
+
+
+def test_a_single_kubernetes_event_that_is_too_large_is_not_read(
+    server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    large = {"metadata": {"name": "a"}, "message": "x" * ABOUT_BYTES_MAX}
+    server.add(*[Answer(body={"metadata": {}, "items": [large]})] * 4)
+    with pytest.raises(UnreadableAnswer):
+        cluster.events_about("team", "Pod", "p")
