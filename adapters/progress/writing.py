@@ -82,20 +82,20 @@ class Writer:
     def write_waiting(self) -> None:
         """Write what waits and whose turn it is."""
         while (report := self._next()) is not None:
-            try:
-                self._write(report)
-            except ClusterError as error:
-                log.warning("report_not_written", job=report.key, why=str(error))
+            self._try_to_write(report)
 
     def write_last(self) -> None:
         """Write all that waits, whosever turn it is: nothing is taken any more."""
         with self._lock:
             waiting, self._waiting = list(self._waiting.values()), {}
         for report in waiting:
-            try:
-                self._write(report)
-            except ClusterError as error:
-                log.warning("report_not_written", job=report.key, why=str(error))
+            self._try_to_write(report)
+
+    def _try_to_write(self, report: Report) -> None:
+        try:
+            self._write(report)
+        except ClusterError as error:
+            log.warning("report_not_written", job=report.key, why=str(error))
 
     def _next(self) -> Report | None:
         with self._lock:

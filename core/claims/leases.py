@@ -7,6 +7,7 @@ from jobledger.core.claims.rule import Claim, Standing
 from jobledger.core.ports.cluster import LEASES
 from jobledger.core.values.documents import Json, Manifest, child, text
 from jobledger.core.values.instants import Instant, parse_rfc3339
+from jobledger.core.values.our_prefix import OUR_PREFIX
 
 LABEL = "jobledger.dev/claim"
 SELECTOR = f"{LABEL}=true"
@@ -16,22 +17,20 @@ SHOWN_MAX = 200
 DURATION_MAX = 300
 """Seconds for which somebody who has said nothing counts as alive, whatever the claim says."""
 
-_MARK = "jobledger.dev/"
-
 
 def manifest_of(claim: Claim, namespace: str, seconds: int, now: Instant) -> Manifest:
     """Return the Lease that says it."""
     told: dict[str, Json] = {
-        f"{_MARK}since": claim.since,
-        f"{_MARK}standing": claim.standing.value,
-        f"{_MARK}database": claim.database,
-        f"{_MARK}log-origin": claim.origin,
-        f"{_MARK}log-position": str(claim.position),
-        f"{_MARK}namespaces": ",".join(claim.namespaces),
-        f"{_MARK}kinds": ",".join(claim.kinds),
+        f"{OUR_PREFIX}since": claim.since,
+        f"{OUR_PREFIX}standing": claim.standing.value,
+        f"{OUR_PREFIX}database": claim.database,
+        f"{OUR_PREFIX}log-origin": claim.origin,
+        f"{OUR_PREFIX}log-position": str(claim.position),
+        f"{OUR_PREFIX}namespaces": ",".join(claim.namespaces),
+        f"{OUR_PREFIX}kinds": ",".join(claim.kinds),
     }
     if claim.named_in is not None:
-        told[f"{_MARK}named-in"] = ",".join(claim.named_in)
+        told[f"{OUR_PREFIX}named-in"] = ",".join(claim.named_in)
     labels: Manifest = {LABEL: "true"}
     metadata: Manifest = {
         "name": claim.name,
@@ -55,7 +54,7 @@ def manifest_of(claim: Claim, namespace: str, seconds: int, now: Instant) -> Man
 def claim_of(manifest: Manifest) -> Claim:
     """Return what a Lease says; what it does not say, or says wrongly, is the safe side of it."""
     said = {
-        key.removeprefix(_MARK): str(value)
+        key.removeprefix(OUR_PREFIX): str(value)
         for key, value in child(manifest, "metadata", "annotations").items()
     }
     told = {key: _legible(value) for key, value in said.items()}

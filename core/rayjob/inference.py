@@ -179,8 +179,9 @@ def _beginning(state: RayJobState, shown: SeenStatus, target: Phase, at: Instant
         return ()
     before = attempt.number if attempt is not None else 0
     ours = state.recorded is not None and state.recorded.behind
-    named = number_ahead(state, shown.cluster_name) or submission_ahead(state, shown.job_id)
-    named = named if ours else 0
+    named = 0
+    if ours:
+        named = number_ahead(state, shown.cluster_name) or submission_ahead(state, shown.job_id)
     over = target in {Phase.RETRYING, Phase.FAILED}
     started = AttemptStarted(
         at=shown.started_at or at,

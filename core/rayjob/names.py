@@ -8,6 +8,7 @@ AlreadyExists. Source: KubeRay's utils.GenerateRayClusterName and GenerateRayJob
 """
 
 from jobledger.core.values.ids import name_suffix
+from jobledger.core.values.our_prefix import OUR_PREFIX
 
 FINALIZER = "ray.io/rayjob-finalizer"
 SUBMITTER_CONTAINER = "ray-job-submitter"
@@ -20,9 +21,6 @@ CREATED_BY = "kuberay-operator"
 """Kept from upstream, whose cache sees only submitters with this label: it may have to take over.
 """
 
-OUR_PREFIX = "jobledger.dev/"
-"""Of labels and annotations that are ours; upstream has none of them."""
-
 ATTEMPT_ANNOTATION = f"{OUR_PREFIX}attempt"
 """Number of the attempt that a RayCluster or submitter was made for."""
 ATTEMPT_LABEL = f"{OUR_PREFIX}attempt"
@@ -30,7 +28,7 @@ ATTEMPT_LABEL = f"{OUR_PREFIX}attempt"
 NO_HEAD_RESTART_ANNOTATION = "ray.io/disable-provisioned-head-restart"
 """SidecarMode: KubeRay must not replace a lost head, whose submitter has gone with it."""
 
-RAY_SUCCESS_WINS_ANNOTATION = "jobledger.dev/ray-success-wins"
+RAY_SUCCESS_WINS_ANNOTATION = f"{OUR_PREFIX}ray-success-wins"
 """`"true"`: a Ray job that succeeded is a success, even if its submitter ended Failed; ours."""
 
 RECOVER_LOST_HEAD_ANNOTATION = f"{OUR_PREFIX}recover-lost-head"

@@ -1,4 +1,6 @@
-"""Computes for which attempt a RayCluster was made, from its name."""
+"""Computes for which attempt a RayCluster or a submission was made, from its name."""
+
+from collections.abc import Callable
 
 from jobledger.core.rayjob.names import cluster_name, submission_id
 from jobledger.core.rayjob.state import RayJobState
@@ -15,8 +17,7 @@ def number_ahead(state: RayJobState, name: str) -> int:
         return 0
     if any(name == cluster_name(identity.name, identity.uid, n) for n in range(1, last + 1)):
         return 0
-    ahead = range(last + 1, last + 1 + NAMES_AHEAD)
-    return next((n for n in ahead if name == cluster_name(identity.name, identity.uid, n)), 0)
+    return _ahead(state, name, cluster_name)
 
 
 def submission_ahead(state: RayJobState, job_id: str) -> int:
@@ -24,13 +25,16 @@ def submission_ahead(state: RayJobState, job_id: str) -> int:
 
     Of attempts on the same RayCluster nothing else tells which is which.
     """
+    return _ahead(state, job_id, submission_id) if job_id else 0
+
+
+def _ahead(state: RayJobState, name: str, naming: Callable[[str, str, int], str]) -> int:
     identity = state.identity
-    last = state.attempt.number if state.attempt is not None else 0
-    if identity is None or not job_id:
+    if identity is None:
         return 0
+    last = state.attempt.number if state.attempt is not None else 0
     ahead = range(last + 1, last + 1 + NAMES_AHEAD)
-    ids = (n for n in ahead if job_id == submission_id(identity.name, identity.uid, n))
-    return next(ids, 0)
+    return next((n for n in ahead if name == naming(identity.name, identity.uid, n)), 0)
 
 
 def is_earlier(state: RayJobState, name: str) -> bool:

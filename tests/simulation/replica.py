@@ -1,6 +1,5 @@
 """One process of the service, put together as the wiring does, without a thread."""
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -31,6 +30,7 @@ from jobledger.core.ports.replicas import Replicas
 from jobledger.core.values.ids import StreamId
 from tests.simulation.clocks import SkewedClock
 from tests.simulation.reflectors import Reflectors
+from tests.support.stepped_stop import SteppedStop
 
 LEASE_SECONDS = 15.0
 POLL_SECONDS = 5.0
@@ -68,18 +68,6 @@ class Surrounding:
     looked: Callable[[], None]
     """Called when it knows whether the log still has what it goes by."""
     job_kinds: tuple[str, ...] = ("RayJob",)
-
-
-class _Stopping(threading.Event):
-    """Never set; waiting for it lets the world go on."""
-
-    def __init__(self, pause: Callable[[float], bool]) -> None:
-        super().__init__()
-        self._pause = pause
-
-    def wait(self, timeout: float | None = None) -> bool:
-        assert timeout is not None, "nobody waits for ever"
-        return self._pause(timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,4 +180,4 @@ class Replica:
                 resumed=around.resumed,
             )
 
-        return ServiceHooks(stopping=_Stopping(around.pause), pause=around.pause, handover=handover)
+        return ServiceHooks(stopping=SteppedStop(around.pause), handover=handover)

@@ -48,6 +48,7 @@ from tests.support.crash_points import Crash, Fuse, fused
 from tests.support.data_plane import DataPlane
 from tests.support.records import NOON
 from tests.support.stepped_cluster import SteppedCluster
+from tests.support.stepped_stop import SteppedStop
 
 LEASE_SECONDS = 15.0
 IDLE_SECONDS = 0.5
@@ -113,18 +114,6 @@ class SteppedAlarms:
     def _tell(self, row: DecisionRow) -> None:
         if self._on_due is not None:
             self._on_due(row)
-
-
-class SteppedStop(threading.Event):
-    """Whoever waits for the end of the service lets simulated time pass, and none of ours."""
-
-    def __init__(self, pause: Callable[[float], bool]) -> None:
-        super().__init__()
-        self._pause = pause
-
-    def wait(self, timeout: float | None = None) -> bool:
-        assert timeout is not None, "nobody waits for ever"
-        return self._pause(timeout)
 
 
 MakeAlarms = Callable[[PendingDecisions, Clock, LeaseKeeper], Alarms]

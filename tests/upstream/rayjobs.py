@@ -12,11 +12,11 @@ from jobledger.core.rayjob.manifests.gang_scheduling import TASK_GROUPS, VOLCANO
 from jobledger.core.rayjob.manifests.head_service import build_head_service
 from jobledger.core.rayjob.manifests.http_submission import build_submission
 from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submitter
-from jobledger.core.rayjob.names import OUR_PREFIX
 from jobledger.core.rayjob.spec.installation import Installation
 from jobledger.core.rayjob.spec.spec import SubmissionMode, read_spec
 from jobledger.core.rayjob.validation.validate import validate
 from jobledger.core.values.documents import child
+from jobledger.core.values.our_prefix import OUR_PREFIX
 from tests.upstream.comparing import differences, plain
 from tests.upstream.rayjob_cases import ADDRESS, Case
 

@@ -34,7 +34,7 @@ def explain(
     settings = settings_from(database_url, data_dir)
     with dossier(settings, job, namespace, cluster) as found:
         account = account_of(found)
-        events = found.read()
+        events = found.read() if output is Output.TABLE else ()
     if output is Output.JSON:
         print_json(asdict(account))
     elif output is Output.YAML:

@@ -73,7 +73,7 @@ def history(
             return
         events = found.read()
         _, rows = advance(View(), (read.event for read in events))
-        lines = _story(found)
+        lines = list(timeline((read.version, read.event) for read in events))
     if output is not Output.TABLE:
         show(output, [asdict(line) for line in lines], ())
         return
@@ -85,10 +85,6 @@ def story(opened: Ledger, row: JobRow) -> list[Line]:
     """Return the timeline of a job."""
     stored = opened.store.read_stream(row.stream_id)
     return list(timeline((item.record.version, read_event(item.record)) for item in stored))
-
-
-def _story(found: Dossier) -> list[Line]:
-    return list(timeline((read.version, read.event) for read in found.read()))
 
 
 def _shown(lines: Iterable[Line], *, everything: bool) -> list[Line]:

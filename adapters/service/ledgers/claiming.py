@@ -10,11 +10,13 @@ one) only once it was seen to be renewed.
 import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.claims.leases import SELECTOR, claim_of, duration_of, manifest_of
 from jobledger.core.claims.rule import Claim, Standing, kinship, overlap, stand
 from jobledger.core.errors import ClusterError, LedgerError, ObjectNotFound, RequestForbidden
+from jobledger.core.jobs.retries.backoff import doubled
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import KUBERNETES_EVENTS, LEASES, Cluster
 from jobledger.core.values.documents import Manifest, text
@@ -138,7 +140,8 @@ class Claiming:
             return settled
         if not self._failures:
             return 0.0
-        return min(PAUSE_FIRST_SECONDS * (1 << min(self._failures - 1, 16)), settled)
+        first, longest = timedelta(seconds=PAUSE_FIRST_SECONDS), timedelta(seconds=settled)
+        return doubled(first, self._failures - 1, longest).total_seconds()
 
     def leave(self) -> None:
         """Withdraw the claim, so that another ledger need not wait for its end."""

@@ -18,6 +18,7 @@ from jobledger.core.forensics.story.recorded_words import others_told
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
 from jobledger.core.rayjob.events import lifecycle as rayjob
+from jobledger.core.rayjob.status.retry_words import on_which_cluster
 from jobledger.core.trainjob import events as trainjob
 from jobledger.core.values.instants import Instant, rfc3339
 
@@ -302,9 +303,7 @@ class _Account:
             if isinstance(event, rayjob.RetryRefused):
                 yield Sentence(text=f"No further retry: {event.rule}.", versions=(read.version,))
             elif isinstance(event, rayjob.RetryGranted):
-                where = " on the same RayCluster" if event.keeps_cluster else ""
-                why = event.new_cluster_because
-                where = f" on a new RayCluster ({why})" if why else where
+                where = on_which_cluster(event)
                 text = f"Attempt {event.attempt} was to be retried{where}: {event.rule}."
                 yield Sentence(text=text, versions=(read.version,))
             elif isinstance(event, rayjob.ClusterGivenUp):

@@ -7,6 +7,7 @@ minute behind the Pods.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.trainjob.events import TrainerProgressReported
@@ -63,17 +64,21 @@ def standing_in_short(found: Standing) -> str:
 
 def last_report(events: Sequence[ReadEvent]) -> TrainerProgressReported | None:
     """Return the last report of a job's history; None without one."""
-    found = (read.event for read in reversed(events))
-    return next((one for one in found if isinstance(one, TrainerProgressReported)), None)
+    return next((report for _, report in _reports(events)), None)
 
 
 def progress_told(events: Sequence[ReadEvent]) -> Iterator[tuple[str, int]]:
     """Yield the last report, as a sentence with the version of its event; nothing without one."""
+    for read, report in islice(_reports(events), 1):
+        said = in_words(report.progress)
+        yield f"Training last reported at {rfc3339(read.occurred_at)}: {said}.", read.version
+
+
+def _reports(events: Sequence[ReadEvent]) -> Iterator[tuple[ReadEvent, TrainerProgressReported]]:
+    """Yield the reports of a job's history, the last one first."""
     for read in reversed(events):
         if isinstance(read.event, TrainerProgressReported):
-            said = in_words(read.event.progress)
-            yield f"Training last reported at {rfc3339(read.occurred_at)}: {said}.", read.version
-            return
+            yield read, read.event
 
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))

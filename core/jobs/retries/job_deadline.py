@@ -9,16 +9,17 @@ begins it anew. Source: Kubernetes does so with the activeDeadlineSeconds of a b
 from dataclasses import dataclass
 from datetime import timedelta
 
-from jobledger.core.jobs.retries.slips import PREFIX, at_most_named, slips
+from jobledger.core.jobs.retries.slips import at_most_named, slips
 from jobledger.core.values.delays import SECONDS_MAX
 from jobledger.core.values.documents import Manifest, child
 from jobledger.core.values.durations import duration_seconds
 from jobledger.core.values.instants import Instant, go_time, later
+from jobledger.core.values.our_prefix import OUR_PREFIX
 
 JOB_DEADLINE = "job-deadline-seconds"
 """Name of the annotation behind the prefix."""
 
-JOB_DEADLINE_ANNOTATION = f"{PREFIX}{JOB_DEADLINE}"
+JOB_DEADLINE_ANNOTATION = f"{OUR_PREFIX}{JOB_DEADLINE}"
 """Asks for the deadline; its value is a duration."""
 
 WANTED = f"a duration from 1 to {SECONDS_MAX} seconds, as in 90, 90s or 1h30m"

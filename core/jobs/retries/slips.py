@@ -3,8 +3,7 @@
 import difflib
 from collections.abc import Collection, Iterable
 
-PREFIX = "jobledger.dev/"
-"""Of annotations that are ours."""
+from jobledger.core.values.our_prefix import OUR_PREFIX
 
 UNKNOWN_MAX = 8
 """So many annotations that are not known are named one by one."""
@@ -24,8 +23,8 @@ def slips(keys: Iterable[str], known: Collection[str]) -> list[str]:
     return [
         key
         for key in sorted(keys)
-        if key.startswith(PREFIX)
-        and (name := key.removeprefix(PREFIX)) not in known
+        if key.startswith(OUR_PREFIX)
+        and (name := key.removeprefix(OUR_PREFIX)) not in known
         and (name.startswith("retry") or is_slip_of(name, known))
     ]
 
@@ -41,5 +40,5 @@ def at_most_named(problems: list[str]) -> list[str]:
     """Return the complaints about slips, the first by one and the others counted."""
     named, more = problems[:UNKNOWN_MAX], len(problems) - UNKNOWN_MAX
     if more > 0:
-        named.append(f"{more} more annotations under {PREFIX} are not known")
+        named.append(f"{more} more annotations under {OUR_PREFIX} are not known")
     return named

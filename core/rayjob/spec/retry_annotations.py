@@ -25,11 +25,11 @@ from jobledger.core.jobs.retries.options import (
     RetryRule,
 )
 from jobledger.core.jobs.retries.slips import at_most_named, is_slip_of, slips
-from jobledger.core.rayjob.names import OUR_PREFIX
 from jobledger.core.rayjob.spec.go_values import texts
 from jobledger.core.rayjob.spec.spec import SubmissionMode, read_spec
 from jobledger.core.values.documents import Manifest, child
 from jobledger.core.values.durations import duration_seconds
+from jobledger.core.values.our_prefix import OUR_PREFIX
 
 SECONDS_MAX = 7 * 24 * 60 * 60
 """Longest pause that can be asked for: a week."""

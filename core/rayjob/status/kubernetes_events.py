@@ -20,6 +20,7 @@ from jobledger.core.jobs.status.left_out_events import left_out_told
 from jobledger.core.rayjob.events import lifecycle as facts
 from jobledger.core.rayjob.observations.observations import JobIdentity
 from jobledger.core.rayjob.observations.pods import PodLook
+from jobledger.core.rayjob.status.retry_words import on_which_cluster
 from jobledger.core.values.instants import rfc3339
 
 NOTE_MAX_BYTES = 1024
@@ -206,10 +207,7 @@ def _verdict(event: facts.RetryGranted | facts.RetryRefused) -> KubernetesEvent:
     if isinstance(event, facts.RetryRefused):
         return KubernetesEvent("Warning", "AttemptFailed", "Fail", f"{failed}: not retrying")
     later = f" not before {rfc3339(event.due_at)}" if event.due_at > event.at else ""
-    where = " on the same RayCluster" if event.keeps_cluster else ""
-    if event.new_cluster_because:
-        where = f" on a new RayCluster ({event.new_cluster_because})"
-    note = f"{failed}: retrying{where}{later}"
+    note = f"{failed}: retrying{on_which_cluster(event)}{later}"
     return KubernetesEvent("Warning", "AttemptFailed", "Retry", note)
 
 
