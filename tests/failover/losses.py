@@ -5,7 +5,6 @@ point in time. All of them need Postgres' own programs alone.
 """
 
 import os
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from jobledger.sandbox.postgres.binaries_copy import reachable
 from jobledger.sandbox.postgres.process import ServerProcess
 from jobledger.sandbox.postgres.user import as_server_user, server_user
 from tests.failover.standby import LIMIT_SECONDS, Standby, answers, asked, standby_of
+from tests.support.ports import reserved_ports
 from tests.support.postgres import open_directory, plain_url
 from tests.support.waiting import wait_until
 
@@ -104,6 +104,8 @@ class PointInTime:
     def __init__(self, url: str, directory: Path) -> None:
         self._url, self._directory = url, directory
         self._archive, self._data = directory / "archive", directory / "data"
+        self._slot = f"archive_of_{conninfo_to_dict(plain_url(url))['dbname']}"[:63]
+        self._receiver_log = directory / "receiver.log"
         self._target = ""
         self._receiver: subprocess.Popen[bytes] | None = None
         self._server: ServerProcess | None = None
@@ -112,9 +114,16 @@ class PointInTime:
         """Receive the WAL from now on, and take the base backup."""
         self._archive.mkdir()
         _own(self._archive)
-        where = ["-D", str(self._archive)]
-        self._receiver = _start("pg_receivewal", self._url, *where, "--no-loop")
+        where = ["-D", str(self._archive), f"--slot={self._slot}"]
+        _run("pg_receivewal", self._url, *where, "--create-slot")
+        self._receiver = _start("pg_receivewal", self._url, self._receiver_log, *where)
+        wait_until(self._receives, "the WAL is being received", LIMIT_SECONDS)
         _run("pg_basebackup", self._url, "-D", str(self._data), "-X", "stream", "-c", "fast")
+
+    def _receives(self) -> bool:
+        of_the_slot = f"FROM pg_replication_slots WHERE slot_name = '{self._slot}'"
+        (active,) = asked(self._url, f"SELECT coalesce(bool_or(active), false) {of_the_slot}")
+        return bool(active)
 
     def cut(self) -> None:
         """See `Loss.cut`."""
@@ -123,13 +132,15 @@ class PointInTime:
 
     def restored(self) -> str:
         """See `Loss.restored`."""
-        (name,) = asked(self._url, "SELECT pg_walfile_name(pg_current_wal_lsn())")
+        # A file of the WAL that holds no record is not ended by a switch, so it gets one.
+        record = "pg_logical_emit_message(false, 'tests', 'the last of this file')"
+        (name,) = asked(self._url, f"SELECT pg_walfile_name({record})")
         asked(self._url, "SELECT pg_switch_wal()")
         last = self._archive / str(name)
         wait_until(last.exists, "the WAL is in the archive", LIMIT_SECONDS)
         (self._data / "recovery.signal").touch()
         _own(self._data / "recovery.signal")
-        port = _free_port()
+        (port,) = reserved_ports(1)
         options = [
             f"port={port}",
             "listen_addresses=127.0.0.1",
@@ -152,11 +163,17 @@ class PointInTime:
         wait_until(is_promoted, "it is promoted", LIMIT_SECONDS)
         return url
 
+    def troubles(self) -> str:
+        """Return what the programs wrote: the receiver, and the restored server."""
+        logs = (self._receiver_log, self._directory / "restored.log")
+        return "\n".join(log.read_text()[-4000:] for log in logs if log.exists())
+
     def end(self) -> None:
-        """Stop what runs."""
+        """Stop what runs, and let the server keep no WAL for it."""
         if self._receiver is not None:
             self._receiver.terminate()
             self._receiver.wait()
+            _run("pg_receivewal", self._url, f"--slot={self._slot}", "--drop-slot")
         if self._server is not None:
             self._server.stop()
 
@@ -171,8 +188,7 @@ def point_in_time(url: str) -> Iterator[Loss]:
             made.begin()
             yield made
         except BaseException as error:
-            log = directory / "restored.log"
-            error.add_note(log.read_text()[-4000:] if log.exists() else "nothing was restored")
+            error.add_note(made.troubles())
             raise
         finally:
             made.end()
@@ -182,12 +198,6 @@ def _own(path: Path) -> None:
     """Give a file to the server's user, whom root starts servers as."""
     if os.geteuid() == 0:
         os.chown(path, server_user(), -1)
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def _program(name: str) -> str:
@@ -210,6 +220,7 @@ def _run(name: str, url: str, *words: str) -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
-def _start(name: str, url: str, *words: str) -> "subprocess.Popen[bytes]":
+def _start(name: str, url: str, log: Path, *words: str) -> "subprocess.Popen[bytes]":
     call, environment = _call(name, url, *words)
-    return subprocess.Popen(call, env=environment, cwd="/", stderr=subprocess.DEVNULL)
+    with log.open("wb") as errors:
+        return subprocess.Popen(call, env=environment, cwd="/", stderr=errors)
