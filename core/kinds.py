@@ -1,144 +1,78 @@
-"""The kinds of job: one description of each, so that other code need not ask for the kind.
+"""The kinds of job: the list of them, and what is asked of a job without asking for its kind.
 
-What handles jobs of any kind (turns, slots, projections, publishing) looks up the description of a
-state and calls what it names. The casts stand here and nowhere else: a state of one kind never
-meets an observation or an event of another, because a stream is one job.
+What handles jobs of any kind (turns, slots, projections, forensics) calls these functions. A new
+kind is a folder beside `core.rayjob` and a line in `KINDS`. The casts stand here and nowhere else:
+a state of one kind never meets an observation or an event of another, because a stream is one job.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias, cast
 
-from jobledger.core.catalogue import JobEvent
-from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.job_kind import JobKind
+from jobledger.core.jobs.events import SharedEvent
+from jobledger.core.jobs.history.attempt_facts import FactsSoFar
+from jobledger.core.jobs.history.event_roles import merged
+from jobledger.core.jobs.history.report_news import ClusterNews, FailureNews
+from jobledger.core.jobs.history.shared_words import shared_words
+from jobledger.core.jobs.history.signs import Clue, shared_clues
 from jobledger.core.jobs.observations import DecisionDue, StatusWritten
-from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
-from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
-from jobledger.core.rayjob import ending as rayjob_ending
-from jobledger.core.rayjob import state as rayjob_state
-from jobledger.core.rayjob.decide.decider import RAYJOB
-from jobledger.core.rayjob.observations.observations import (
-    ClusterGone,
-    ClusterSeen,
-    HeadPodGone,
-    HeadPodSeen,
-    ManifestGone,
-    ManifestSeen,
-    RayJobObservation,
-    SubmitterGone,
-    SubmitterSeen,
-)
+from jobledger.core.rayjob.events.lifecycle import RayJobEvent
+from jobledger.core.rayjob.kind import RAYJOB_KIND as _RAYJOB_KIND
+from jobledger.core.rayjob.observations.observations import RayJobObservation
 from jobledger.core.rayjob.state import RayJobState
-from jobledger.core.rayjob.status import kubernetes_events as rayjob_events
-from jobledger.core.rayjob.status import status as rayjob_status
-from jobledger.core.trainjob import state as trainjob_state
-from jobledger.core.trainjob.decide.decider import TRAINJOB
-from jobledger.core.trainjob.events import TrainJobDiscovered
-from jobledger.core.trainjob.observations import (
-    BelongingGone,
-    JobSetGone,
-    JobSetSeen,
-    ProgressSeen,
-    RuntimeSeen,
-    TrainJobGone,
-    TrainJobObservation,
-    TrainJobSeen,
-)
+from jobledger.core.trainjob.events import TrainJobEvent
+from jobledger.core.trainjob.kind import TRAINJOB_KIND as _TRAINJOB_KIND
+from jobledger.core.trainjob.observations import TrainJobObservation
 from jobledger.core.trainjob.state import TrainJobState
-from jobledger.core.trainjob.status import kubernetes_events as trainjob_events
-from jobledger.core.trainjob.status import status as trainjob_status
 from jobledger.core.values.documents import Manifest
-from jobledger.core.values.ids import StreamId, observation_id
+from jobledger.core.values.ids import ObservationId, StreamId, observation_id
 
 JobState: TypeAlias = RayJobState | TrainJobState
 JobObservation: TypeAlias = RayJobObservation | TrainJobObservation
+JobEvent: TypeAlias = RayJobEvent | TrainJobEvent
+"""An event of any kind of job."""
 
-Decide: TypeAlias = Callable[[JobState, JobObservation], tuple[JobEvent, ...]]
-Evolve: TypeAlias = Callable[[JobState, JobEvent], JobState]
-Announce: TypeAlias = Callable[[JobIdentity, JobEvent], tuple[KubernetesEvent, ...]]
+AnyKind: TypeAlias = JobKind[JobState, JobObservation, JobEvent, JobEvent]
 
+RAYJOB_KIND = cast("AnyKind", _RAYJOB_KIND)
+TRAINJOB_KIND = cast("AnyKind", _TRAINJOB_KIND)
+KINDS: Mapping[str, AnyKind] = {kind.name: kind for kind in (RAYJOB_KIND, TRAINJOB_KIND)}
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobKind:
-    """What is different about one kind of job, as far as it is pure."""
-
-    name: str
-    """As in the table `job`."""
-    resource: Resource
-    initial: JobState
-    decide: Decide
-    evolve: Evolve
-    is_open: Callable[[JobState], bool]
-    is_final: Callable[[JobState], bool]
-    status: Callable[[JobState], Manifest]
-    """What users are to see; empty: nothing is written."""
-    milestone: Callable[[JobState], str]
-    """What users must not miss: statuses of one milestone may be merged into one write."""
-    kubernetes_events: Announce
-    reporting_controller: str
-    """As upstream names itself, so that dashboards and filters keep working."""
-    is_told_in_core_events: bool = False
-    """Whether its Kubernetes Events are of the older form: its clients pass over the newer."""
-
-
-def _rayjob_milestone(state: RayJobState) -> str:
-    return state.phase.value
-
-
-RAYJOB_KIND = JobKind(
-    name="RayJob",
-    resource=RAYJOBS,
-    initial=RAYJOB.initial,
-    decide=cast("Decide", RAYJOB.decide),
-    evolve=cast("Evolve", RAYJOB.evolve),
-    is_open=cast("Callable[[JobState], bool]", rayjob_ending.is_open),
-    is_final=cast("Callable[[JobState], bool]", rayjob_state.is_final),
-    status=cast("Callable[[JobState], Manifest]", rayjob_status.status),
-    milestone=cast("Callable[[JobState], str]", _rayjob_milestone),
-    kubernetes_events=cast("Announce", rayjob_events.kubernetes_events),
-    reporting_controller="rayjob-controller",
-)
-TRAINJOB_KIND = JobKind(
-    name="TrainJob",
-    resource=TRAINJOBS,
-    initial=TRAINJOB.initial,
-    decide=cast("Decide", TRAINJOB.decide),
-    evolve=cast("Evolve", TRAINJOB.evolve),
-    is_open=cast("Callable[[JobState], bool]", trainjob_state.is_open),
-    is_final=cast("Callable[[JobState], bool]", trainjob_state.is_final),
-    status=cast("Callable[[JobState], Manifest]", trainjob_status.status),
-    milestone=cast("Callable[[JobState], str]", trainjob_status.milestone),
-    kubernetes_events=cast("Announce", trainjob_events.kubernetes_events),
-    reporting_controller="trainer-trainjob-controller",
-    is_told_in_core_events=True,
-)
-KINDS = {kind.name: kind for kind in (RAYJOB_KIND, TRAINJOB_KIND)}
-
-_OF_TRAINJOBS = (TrainJobGone, RuntimeSeen, BelongingGone, JobSetSeen, JobSetGone)
-"""What means nothing to a job that was not seen yet."""
+ROLES = merged(kind.log.roles for kind in KINDS.values())
+"""The events of all kinds by the role that they play."""
 
 NOTHING: JobState = RAYJOB_KIND.initial
 """The state of a job of which nothing is known, not even its kind."""
 
+_OF_STATE = {type(kind.initial): kind for kind in KINDS.values()}
+_OF_EVENT = {cls: kind for kind in KINDS.values() for cls in kind.event_types.values()}
+_OF_OBSERVATION = {cls: kind for kind in KINDS.values() for cls in kind.observations}
+_DISCOVERED = {kind.discovered: kind for kind in KINDS.values()}
+_PARTS = {cls: part for kind in KINDS.values() for cls, part in kind.log.parts.items()}
 
-def kind_of(state: JobState) -> JobKind:
+
+def kind_of(state: JobState) -> AnyKind:
     """Return the description of a job's kind; of one that is not known yet, any."""
-    return TRAINJOB_KIND if isinstance(state, TrainJobState) else RAYJOB_KIND
+    return _OF_STATE[type(state)]
 
 
 def decide(state: JobState, observation: JobObservation) -> tuple[JobEvent, ...]:
     """Return what happens because of `observation`; the first look at a job tells its kind."""
-    if state.identity is None and isinstance(observation, TrainJobSeen):
-        return TRAINJOB_KIND.decide(TRAINJOB_KIND.initial, observation)
-    if state.identity is None and isinstance(observation, _OF_TRAINJOBS):
-        return ()
+    if state.identity is None:
+        kind = _OF_OBSERVATION.get(type(observation))
+        if kind is not None and type(observation) is kind.observations[0]:
+            return kind.decide(kind.initial, observation)
+        if kind is not None:
+            return ()  # it means nothing to a job that was not seen yet
     return kind_of(state).decide(state, observation)
 
 
 def evolve(state: JobState, event: JobEvent) -> JobState:
     """Return the state after `event`; the first event of a stream tells the kind of its job."""
-    if state.identity is None and isinstance(event, TrainJobDiscovered):
-        return TRAINJOB_KIND.evolve(TRAINJOB_KIND.initial, event)
+    if state.identity is None and type(event) in _DISCOVERED:
+        kind = _DISCOVERED[type(event)]
+        return kind.evolve(kind.initial, event)
     return kind_of(state).evolve(state, event)
 
 
@@ -154,22 +88,73 @@ def is_open(state: JobState) -> bool:
     return kind_of(state).is_open(state)
 
 
+def words(event: JobEvent) -> str:
+    """Return what an event says, in a sentence or less."""
+    if isinstance(event, SharedEvent):
+        return shared_words(event)
+    return _OF_EVENT[type(event)].log.words(event)
+
+
+def completion_words(event: JobEvent) -> str:
+    """Return what became of a job, by the event of its completion: `is complete`."""
+    return _OF_EVENT[type(event)].log.completion_words(event)
+
+
+def attempt_end_words(event: JobEvent) -> str:
+    """Return what became of an attempt, by the event of its end: `failed`."""
+    return _OF_EVENT[type(event)].log.attempt_end_words(event)
+
+
+def retry_words(event: JobEvent) -> str:
+    """Return a sentence on what was decided about a retry; empty of any other event."""
+    kind = _OF_EVENT.get(type(event))
+    return "" if kind is None else kind.log.retry_words(event)
+
+
+def clues(event: JobEvent) -> Iterator[Clue]:
+    """Yield the clues of an event to why an attempt may fail; kept evidence is read elsewhere."""
+    if isinstance(event, SharedEvent):
+        return shared_clues(event)
+    return _OF_EVENT[type(event)].log.clues(event)
+
+
+def take_facts(event: JobEvent, so_far: FactsSoFar) -> None:
+    """Take what an event says of the attempts of its job."""
+    if isinstance(event, SharedEvent):
+        so_far.shared(event)
+    else:
+        _OF_EVENT[type(event)].log.take_facts(event, so_far)
+
+
+def part_of(event: JobEvent) -> str | None:
+    """Return which part of a job an event tells of, None if of none."""
+    return _PARTS.get(type(event))
+
+
+def failure_news(event: JobEvent) -> FailureNews | None:
+    """Return what an event says of a failure; None if nothing."""
+    kind = _OF_EVENT.get(type(event))
+    return None if kind is None else kind.log.failure_news(event)
+
+
+def cluster_news(event: JobEvent) -> ClusterNews | None:
+    """Return what an event says of a cluster that belongs to an attempt; None if nothing."""
+    kind = _OF_EVENT.get(type(event))
+    return None if kind is None else kind.log.cluster_news(event)
+
+
+def observed(
+    state: JobState, told: Sequence[JobEvent], cause: ObservationId
+) -> Iterator[JobObservation]:
+    """Yield what can have been observed when these events were decided, the likeliest first."""
+    kind = _DISCOVERED.get(type(told[0])) if state.identity is None else None
+    if kind is not None:
+        return kind.log.observed(kind.initial, told, cause)
+    return kind_of(state).log.observed(state, told, cause)
+
+
 RECURRING = (
-    ManifestSeen,
-    ManifestGone,
-    ClusterSeen,
-    ClusterGone,
-    SubmitterSeen,
-    SubmitterGone,
-    HeadPodSeen,
-    HeadPodGone,
-    TrainJobSeen,
-    TrainJobGone,
-    RuntimeSeen,
-    BelongingGone,
-    JobSetSeen,
-    JobSetGone,
-    ProgressSeen,
+    *(cls for kind in KINDS.values() for cls in kind.recurring),
     StatusWritten,
     DecisionDue,
 )

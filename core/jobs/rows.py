@@ -6,9 +6,18 @@ transaction as the events.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from jobledger.core.values.ids import DecisionId, EffectId, StreamId
 from jobledger.core.values.instants import Instant
+
+
+class PlatformColumns(NamedTuple):
+    """Columns of a job that only some kinds fill: what Ray calls the job and its cluster."""
+
+    job_status: str = ""
+    ray_cluster_name: str = ""
+    ray_job_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

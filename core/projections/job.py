@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.kinds import JobState, kind_of
-from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.ids import shard_of
 from jobledger.core.values.instants import Instant
 
@@ -19,7 +18,7 @@ def job_row(
     identity, attempt, manifest = state.identity, state.attempt, state.manifest
     assert identity is not None, "a stream begins with who the job is"
     kind = kind_of(state)
-    job_status, ray_cluster_name, ray_job_id = _of_ray(state)
+    platform = kind.log.columns(state)
     return JobRow(
         stream_id=identity.stream_id,
         shard=shard_of(identity.stream_id),
@@ -31,15 +30,15 @@ def job_row(
         uid=identity.uid,
         generation=manifest.generation if manifest is not None else 0,
         phase=state.phase.value,
-        job_status=job_status,
+        job_status=platform.job_status,
         reason=state.reason,
         message=state.message,
         attempt=attempt.number if attempt is not None else 0,
         retries=state.retries,
         succeeded=state.succeeded,
         failed=state.failed,
-        ray_cluster_name=ray_cluster_name,
-        ray_job_id=ray_job_id,
+        ray_cluster_name=platform.ray_cluster_name,
+        ray_job_id=platform.ray_job_id,
         created_at=identity.created_at,
         first_seen_at=before.first_seen_at if before is not None else instants[0],
         started_at=state.started_at,
@@ -49,13 +48,3 @@ def job_row(
         last_event_at=max([*instants, before.last_event_at] if before is not None else instants),
         recorded=state.recorded is not None,
     )
-
-
-def _of_ray(state: JobState) -> tuple[str, str, str]:
-    """Return what only a RayJob has: what Ray says, the RayCluster's name, the submission id."""
-    if not isinstance(state, RayJobState):
-        return "", "", ""
-    attempt = state.attempt
-    if attempt is None or attempt.cleared:
-        return state.entrypoint.status.value, "", ""
-    return state.entrypoint.status.value, attempt.cluster_name, attempt.job_id

@@ -16,7 +16,8 @@ CPU_SECONDS = 60
 
 PROGRAM = """
 from jobledger.core.forensics.story.explain import diagnose
-from jobledger.core.forensics.failures.signs import Sign, Source
+from jobledger.core.forensics.failures.signs import Sign
+from jobledger.core.jobs.history.signs import Source
 for unit in ("a", "cuda alloc ", "NCCL ", "runtime ", "node ", "policy ", "forbidden: ", "Gloo ",
              "c10d", "agent", "OutOfMemoryError", "ProcessGroup", "didn't match ", "Insufficient "):
     text = unit * (32_768 // len(unit))

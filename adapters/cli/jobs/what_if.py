@@ -31,7 +31,8 @@ from jobledger.core.forensics.replay.what_if import (
     experience,
     totals,
 )
-from jobledger.core.forensics.story.attempts import JobFacts, facts
+from jobledger.core.forensics.story.attempts import facts
+from jobledger.core.jobs.history.attempt_facts import JobFacts
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer as Verdict
 from jobledger.core.jobs.retries.options import RetryRule

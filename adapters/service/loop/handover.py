@@ -28,13 +28,13 @@ from jobledger.core.jobs.events import (
 )
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import ON_THE_JOB, EffectKind
-from jobledger.core.kinds import JobKind, JobState, kind_of, status
+from jobledger.core.kinds import AnyKind, JobState, kind_of, status
 from jobledger.core.ports.alarms import Alarms
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import EffectId, StreamId, shard_of
 
-Announce = Callable[[JobIdentity, Sequence[JobEvent], JobKind], None]
+Announce = Callable[[JobIdentity, Sequence[JobEvent], AnyKind], None]
 """Sends the Kubernetes Events that follow from events."""
 
 

@@ -14,7 +14,7 @@ from jobledger.adapters.service.loop.handover import Announce
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.kinds import JobKind
+from jobledger.core.kinds import AnyKind
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.rayjob.events import lifecycle as happened
 from jobledger.core.values.documents import number, text
@@ -142,7 +142,7 @@ class KubeRayMetrics(Collector):
 def announcing(event_recorder: Announce, metrics: KubeRayMetrics) -> Announce:
     """Return what tells users of what happened, and KubeRay's dashboards as well."""
 
-    def announce(identity: JobIdentity, events: Sequence[JobEvent], kind: JobKind) -> None:
+    def announce(identity: JobIdentity, events: Sequence[JobEvent], kind: AnyKind) -> None:
         event_recorder(identity, events, kind)
         metrics.announce(identity, events)
 

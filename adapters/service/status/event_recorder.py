@@ -17,7 +17,7 @@ from jobledger.core.catalogue import JobEvent
 from jobledger.core.errors import ClusterError, ObjectExists
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
-from jobledger.core.kinds import RAYJOB_KIND, JobKind
+from jobledger.core.kinds import RAYJOB_KIND, AnyKind
 from jobledger.core.ports.cluster import CORE_EVENTS, KUBERNETES_EVENTS, Cluster
 from jobledger.core.values.documents import Json
 from jobledger.core.values.instants import Instant, rfc3339
@@ -29,7 +29,7 @@ QUEUE_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    kind: JobKind
+    kind: AnyKind
     identity: JobIdentity
     at: Instant
     told: KubernetesEvent
@@ -55,7 +55,7 @@ class EventRecorder:
                 self._thread.start()
 
     def announce(
-        self, identity: JobIdentity, events: Sequence[JobEvent], kind: JobKind = RAYJOB_KIND
+        self, identity: JobIdentity, events: Sequence[JobEvent], kind: AnyKind = RAYJOB_KIND
     ) -> None:
         """Send what users are told of events; never waits."""
         for event in events:

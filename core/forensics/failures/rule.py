@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from jobledger.core.forensics.failures.signs import Source
+from jobledger.core.jobs.history.signs import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

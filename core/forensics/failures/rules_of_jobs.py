@@ -1,7 +1,7 @@
 """Failure rules for the course of the job itself: lost objects, unreachable heads, deadlines."""
 
 from jobledger.core.forensics.failures.rule import FailureRule, clue
-from jobledger.core.forensics.failures.signs import Source
+from jobledger.core.jobs.history.signs import Source
 
 TALK = (Source.RAY, Source.LOG, Source.SUBMITTER, Source.MESSAGE, Source.CONTAINER)
 """Where programs, and Ray, speak."""

@@ -1,7 +1,7 @@
 """Failure rules for what Kubernetes reports of Pods: refused, evicted, not started."""
 
 from jobledger.core.forensics.failures.rule import FailureRule, clue
-from jobledger.core.forensics.failures.signs import Source
+from jobledger.core.jobs.history.signs import Source
 
 PODS = (Source.POD, Source.CONTAINER, Source.KUBERNETES_EVENT, Source.RAY)
 """Where Pods, and what happens to them, are spoken of."""

@@ -10,11 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from jobledger.core.catalogue import NAMES, JobEvent, read_event
-from jobledger.core.forensics.replay import observed_rayjob, observed_trainjob
-from jobledger.core.kinds import NOTHING, JobObservation, JobState, decide, evolve
+from jobledger.core.kinds import NOTHING, JobObservation, JobState, decide, evolve, observed
 from jobledger.core.log.envelope import EventRecord
-from jobledger.core.trainjob.events import TrainJobDiscovered
-from jobledger.core.trainjob.state import TrainJobState
 from jobledger.core.values.ids import ObservationId
 
 
@@ -118,13 +115,8 @@ def decided_again(state: JobState, turn: Turn) -> tuple[JobEvent, ...] | None:
 
 
 def observations(state: JobState, turn: Turn) -> Iterator[JobObservation]:
-    """Yield what can have been observed, by the facts of a turn, the likeliest first."""
-    if isinstance(turn.events[0], TrainJobDiscovered):
-        yield from observed_trainjob.candidates(TrainJobState(), turn.events, turn.cause)
-    elif isinstance(state, TrainJobState):
-        yield from observed_trainjob.candidates(state, turn.events, turn.cause)
-    else:
-        yield from observed_rayjob.candidates(state, turn.events, turn.cause)
+    """Return what can have been observed, by the facts of a turn, the likeliest first."""
+    return observed(state, turn.events, turn.cause)
 
 
 def _first(turn: Turn, decided: tuple[JobEvent, ...]) -> Divergence:

@@ -11,12 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from jobledger.core.forensics.replay.whole_deadline import DEADLINE, WholeDeadline, ended_by_it
-from jobledger.core.forensics.story.attempts import (
-    ENDED_WELL,
-    AttemptFacts,
-    JobFacts,
-    cluster_hours,
-)
+from jobledger.core.forensics.story.attempts import ENDED_WELL, cluster_hours
+from jobledger.core.jobs.history.attempt_facts import AttemptFacts, JobFacts
 from jobledger.core.jobs.retries.options import Growth, RetryOptions, RetryRule
 from jobledger.core.jobs.retries.retry import Blame, delay, judge
 from jobledger.core.values.instants import Instant

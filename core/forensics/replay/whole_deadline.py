@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from jobledger.core.forensics.story.attempts import AttemptFacts, JobFacts
+from jobledger.core.jobs.history.attempt_facts import AttemptFacts, JobFacts
 from jobledger.core.jobs.retries.job_deadline import due_at
 from jobledger.core.values.instants import Instant
 

@@ -17,9 +17,8 @@ from jobledger.core.forensics.story.progress_words import progress_told
 from jobledger.core.forensics.story.recorded_words import others_told
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
-from jobledger.core.rayjob.events import lifecycle as rayjob
-from jobledger.core.rayjob.status.retry_words import on_which_cluster
-from jobledger.core.trainjob import events as trainjob
+from jobledger.core.jobs.history.event_roles import EndEvent
+from jobledger.core.kinds import ROLES, attempt_end_words, completion_words, retry_words
 from jobledger.core.values.instants import Instant, rfc3339
 
 
@@ -88,21 +87,7 @@ def explain(dossier: Dossier) -> Account:
     return _Account(dossier, events, tuple(signs(events, dossier.evidence))).told()
 
 
-_ENDS = (
-    rayjob.JobCompleted,
-    rayjob.JobFailed,
-    trainjob.TrainJobCompleted,
-    trainjob.TrainJobFailed,
-)
-_FAILURES = (rayjob.JobFailed, trainjob.TrainJobFailed)
-_BEGINNINGS = (rayjob.AttemptStarted, trainjob.TrainAttemptStarted)
-_RUNNING = (
-    rayjob.AttemptReachedRunning,
-    rayjob.AttemptReachedWaiting,
-    trainjob.TrainAttemptStarted,
-)
-_BUILDS = (trainjob.ObjectsApplied, trainjob.JobsBuildFailed, trainjob.JobsCreationFailed)
-_FAILED_ATTEMPTS = (rayjob.AttemptFailed, trainjob.TrainAttemptEnded)
+_ENDS = (*ROLES.completed, *ROLES.failed)
 
 
 class _Account:
@@ -118,22 +103,22 @@ class _Account:
         self._last_attempt = 0
         self._ran: set[int] = set()
         for read in events:
-            if isinstance(read.event, _BEGINNINGS):
+            if isinstance(read.event, ROLES.attempt_started):
                 self._last_attempt = read.event.attempt
-            if isinstance(read.event, _RUNNING):
+            if isinstance(read.event, ROLES.attempt_ran):
                 self._ran.add(read.event.attempt)
 
     def told(self) -> Account:
         """Return the whole account."""
         end = self._last(_ENDS)
         rejected = self._rejected()
-        if end is not None and isinstance(end.event, _FAILURES):
+        if end is not None and isinstance(end.event, ROLES.failed):
             return self._failed(end)
         if end is not None:
             return self._completed(end)
         if rejected is not None:
             return self._not_valid(rejected)
-        gone = self._last((rayjob.JobDeleted, trainjob.TrainJobDeleted))
+        gone = self._last(ROLES.deleted)
         return self._deleted(gone) if gone is not None else self._going_on()
 
     def _failed(self, end: ReadEvent) -> Account:
@@ -161,8 +146,7 @@ class _Account:
         )
 
     def _completed(self, end: ReadEvent) -> Account:
-        stopped = isinstance(end.event, rayjob.JobCompleted) and end.event.job_status == "STOPPED"
-        how = "was stopped by somebody" if stopped else "is complete"
+        how = completion_words(end.event)
         again = "" if self._last_attempt <= 1 else f" on attempt {self._last_attempt}"
         first = Sentence(
             text=f"{self._name} {how} since {_at(end)}{again}.", versions=(end.version,)
@@ -178,11 +162,11 @@ class _Account:
 
     def _failed_before(self) -> int:
         """Return the last attempt that failed, 0 if none did."""
-        last = self._last((rayjob.AttemptFailed,))
+        last = self._last(ROLES.attempt_failed)
         return getattr(last.event, "attempt", 0) if last is not None else 0
 
     def _not_valid(self, rejected: ReadEvent) -> Account:
-        assert isinstance(rejected.event, rayjob.ManifestRejected)
+        assert isinstance(rejected.event, ROLES.manifest_rejected)
         diagnosis = diagnose(
             [sign for sign in self._signs if sign.version == rejected.version], ran=False
         )
@@ -254,10 +238,10 @@ class _Account:
             yield Sentence(text=f"It waits for an effect: {said}.", versions=versions)
         for read in pending.values():
             yield Sentence(text=f"It waits: {in_words(read.event)}.", versions=(read.version,))
-        built = self._last(_BUILDS)
+        built = self._last((*ROLES.built, *ROLES.build_failed))
         if (
             built is not None
-            and isinstance(built.event, trainjob.JobsBuildFailed)
+            and isinstance(built.event, ROLES.build_failed)
             and not built.event.may_pass
         ):
             text = f"It waits for a change of its manifest or its runtime: {in_words(built.event)}."
@@ -283,15 +267,16 @@ class _Account:
         began: ReadEvent | None = None
         for read in self._events:
             event = read.event
-            if isinstance(event, _BEGINNINGS):
+            if isinstance(event, ROLES.attempt_started):
                 began = read
-            elif began is not None and isinstance(event, _FAILED_ATTEMPTS):
+            elif began is not None and isinstance(event, ROLES.attempt_ended):
+                how = attempt_end_words(event)
                 span = _span((read.occurred_at - began.occurred_at).total_seconds())
                 yield Sentence(
-                    text=f"Attempt {event.attempt} {_how(event)} after {span}{_why(event)}.",
+                    text=f"Attempt {event.attempt} {how} after {span}{_why(event)}.",
                     versions=(began.version, read.version),
                 )
-            elif began is not None and isinstance(event, rayjob.SuspensionStarted):
+            elif began is not None and isinstance(event, ROLES.attempt_suspended):
                 yield Sentence(
                     text=f"Attempt {event.attempt} was suspended at {_at(read)}.",
                     versions=(began.version, read.version),
@@ -299,15 +284,7 @@ class _Account:
 
     def _verdict(self) -> Iterator[Sentence]:
         for read in self._events:
-            event = read.event
-            if isinstance(event, rayjob.RetryRefused):
-                yield Sentence(text=f"No further retry: {event.rule}.", versions=(read.version,))
-            elif isinstance(event, rayjob.RetryGranted):
-                where = on_which_cluster(event)
-                text = f"Attempt {event.attempt} was to be retried{where}: {event.rule}."
-                yield Sentence(text=text, versions=(read.version,))
-            elif isinstance(event, rayjob.ClusterGivenUp):
-                text = f"RayCluster {event.name} did not stay for the retry: {event.cause}."
+            if text := retry_words(read.event):
                 yield Sentence(text=text, versions=(read.version,))
 
     def _others(self) -> Iterator[Sentence]:
@@ -319,7 +296,7 @@ class _Account:
         inside = False
         for read in self._events:
             event = read.event
-            if isinstance(event, _BEGINNINGS):
+            if isinstance(event, ROLES.attempt_started):
                 inside = event.attempt == attempt
             if not inside:
                 continue
@@ -333,8 +310,8 @@ class _Account:
                 )
 
     def _rejected(self) -> ReadEvent | None:
-        last = self._last((rayjob.ManifestRejected, rayjob.ManifestAccepted))
-        is_rejected = last is not None and isinstance(last.event, rayjob.ManifestRejected)
+        last = self._last((*ROLES.manifest_rejected, *ROLES.manifest_accepted))
+        is_rejected = last is not None and isinstance(last.event, ROLES.manifest_rejected)
         return last if is_rejected else None
 
     def _last(self, kinds: tuple[type, ...]) -> ReadEvent | None:
@@ -345,13 +322,7 @@ class _Account:
         return self._events[version - 1]
 
 
-def _how(event: rayjob.AttemptFailed | trainjob.TrainAttemptEnded) -> str:
-    if isinstance(event, rayjob.AttemptFailed):
-        return "failed"
-    return {"lost": "was lost", "suspended": "was suspended"}.get(event.outcome, event.outcome)
-
-
-def _why(event: rayjob.AttemptFailed | trainjob.TrainAttemptEnded) -> str:
+def _why(event: EndEvent) -> str:
     if not event.reason:
         return ""
     said = f": {event.reason}"

@@ -8,13 +8,11 @@ been confirmed last: since then it may have changed unseen.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from jobledger.core.catalogue import JobEvent
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from jobledger.core.kinds import part_of
 from jobledger.core.projections.view import View, advance
-from jobledger.core.rayjob.events import lifecycle as rayjob
-from jobledger.core.trainjob import events as trainjob
 from jobledger.core.values.instants import Instant
 
 
@@ -142,32 +140,3 @@ def _confirm(seen: dict[str, PartKnown], part: str, version: int, at: Instant) -
         seen[part] = PartKnown(
             part=part, version=version, changed_at=known.changed_at, confirmed_at=at
         )
-
-
-_PARTS: tuple[tuple[tuple[type, ...], str], ...] = (
-    ((rayjob.ManifestReceived,), "RayJob"),
-    ((trainjob.TrainJobReceived,), "TrainJob"),
-    ((rayjob.ClusterObserved, rayjob.ClusterVanished), "RayCluster"),
-    (
-        (rayjob.SubmitterObserved, rayjob.SubmitterFinished, rayjob.SubmitterVanished),
-        "Job",
-    ),
-    (
-        (
-            rayjob.EntrypointObserved,
-            rayjob.EntrypointMissed,
-            rayjob.StatusCheckFailed,
-            rayjob.StatusCheckRecovered,
-        ),
-        "Ray job",
-    ),
-    ((rayjob.HeadPodObserved, rayjob.HeadPodVanished, rayjob.SidecarFinished), "Pod"),
-    ((trainjob.JobSetObserved, trainjob.JobSetVanished), "JobSet"),
-    ((trainjob.RuntimeObserved,), "runtime"),
-)
-"""Classes of facts -> the part of a job that they are about, as confirmations and gaps name it."""
-
-
-def part_of(event: JobEvent) -> str | None:
-    """Return which part of a job an event tells of, None if of none."""
-    return next((part for kinds, part in _PARTS if isinstance(event, kinds)), None)

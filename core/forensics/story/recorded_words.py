@@ -5,24 +5,21 @@ from collections.abc import Iterable, Iterator
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
-from jobledger.core.rayjob.events import lifecycle as rayjob
-from jobledger.core.trainjob import events as trainjob
+from jobledger.core.kinds import ROLES
 from jobledger.core.values.instants import rfc3339
-
-_FOUND = (rayjob.JobAdopted, trainjob.TrainJobAdopted)
 
 
 def others_told(events: Iterable[ReadEvent]) -> Iterator[tuple[str, int]]:
     """Yield sentences, each with the version of the event that says so."""
     for read in events:
         event, at = read.event, rfc3339(read.occurred_at)
-        if isinstance(event, _FOUND):
+        if isinstance(event, ROLES.adopted):
             found = in_words(event).partition(";")[0]
             yield (
                 f"What had happened before {at} was not seen; the job was {found}.",
                 read.version,
             )
-        elif isinstance(event, rayjob.TransitionsMissed):
+        elif isinstance(event, ROLES.transitions_missed):
             yield f"Not everything was seen: {in_words(event)}.", read.version
         elif isinstance(event, shared.ControlReleased):
             inferred = "what another controller decided is inferred from what it did"

@@ -2,17 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import assert_never
 
 from jobledger.core.catalogue import NAMES, JobEvent
-from jobledger.core.forensics.story.trainjob_words import trainjob_words
-from jobledger.core.jobs import events as shared
-from jobledger.core.jobs.retries.failures import FailureClass
-from jobledger.core.rayjob.events import lifecycle as rayjob
-from jobledger.core.rayjob.events.lifecycle import FactEvent, LifeEvent
-from jobledger.core.rayjob.observations.pods import PodLook
-from jobledger.core.trainjob import events as trainjob
-from jobledger.core.values.instants import Instant, rfc3339
+from jobledger.core.kinds import ROLES, words
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +25,7 @@ def timeline(events: Iterable[tuple[int, JobEvent]]) -> Iterator[Line]:
     """Yield the story of a stream, from pairs of version and event."""
     attempt = 0
     for version, event in events:
-        if isinstance(event, rayjob.AttemptStarted | trainjob.TrainAttemptStarted):
+        if isinstance(event, ROLES.attempt_started):
             attempt = event.attempt
         yield Line(
             version=version,
@@ -47,227 +40,6 @@ def in_words(event: JobEvent) -> str:
     """Return what an event says, in a sentence or less; with a mark, if it was inferred."""
     inferred = getattr(event, "inferred", False)
     if not inferred:
-        return _in_words(event)
+        return words(event)
     why = f": {inferred}" if isinstance(inferred, str) else ""
-    return f"{_in_words(event)} (inferred{why})"
-
-
-def _in_words(event: JobEvent) -> str:
-    if isinstance(event, FactEvent):
-        return _fact(event)
-    if isinstance(event, shared.SharedEvent):
-        return _shared(event)
-    if isinstance(event, LifeEvent):
-        return _life(event)
-    return trainjob_words(event)
-
-
-def _shared(event: shared.SharedEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per event
-    match event:
-        case shared.EffectRequested():
-            return f"{_effect(event.kind, event.name)} is asked for"
-        case shared.EffectSucceeded():
-            found = ", found done" if event.already else ""
-            return f"{_effect(event.kind, event.name)}: done{found}"
-        case shared.EffectFaltered():
-            return f"{_effect(event.kind, event.name)}: {event.trouble}; trying again"
-        case shared.EffectFailed():
-            return f"{_effect(event.kind, event.name)} was refused: {event.trouble}"
-        case shared.EffectSuperseded():
-            return f"{_effect(event.kind, event.name)} is dropped: {event.cause}"
-        case shared.DecisionScheduled():
-            return f"{event.kind} is due at {rfc3339(event.due_at)}: {event.cause}"
-        case shared.DecisionFired():
-            late = (event.at - event.due_at).total_seconds()
-            return f"{event.kind} fired, {late:.3f} s after it was due"
-        case shared.DecisionCancelled():
-            return f"{event.kind} is cancelled: {event.cause}"
-        case shared.ObservationGapFound():
-            since, until = rfc3339(event.since), rfc3339(event.until)
-            return f"changes of {event.source} from {since} to {until} may be missing"
-        case shared.ObservationsConfirmed():
-            sums = (f"{item.source} {item.count}x" for item in event.sources)
-            return f"seen unchanged: {', '.join(sums)}"
-        case shared.EvidenceCaptured():
-            return _evidence_captured(event)
-        case shared.StatusPublished():
-            return f"status {event.phase or 'New'} is published"
-        case shared.ControlReleased():
-            return f"the job is only recorded from here on: {event.why}"
-        case shared.ControlTaken():
-            since = rfc3339(event.recorded_since)
-            return f"the job is controlled here from here on; it was only recorded since {since}"
-        case shared.AnnotationsRejected():
-            return _short("; ".join(event.problems))
-        case shared.LedgerBehindFound():
-            signs = "; ".join(event.signs)
-            return f"the job is held, for the ledger is older than the cluster: {signs}"
-        case shared.RecoveredFromCluster():
-            since = rfc3339(event.behind_since)
-            asked = " because an operator asked for it" if event.asked else ""
-            lost = f"it was held since {since}, and what is missing in between is lost"
-            return f"the job is taken over as the cluster shows it{asked}; {lost}"
-        case _:
-            assert_never(event)
-
-
-def _evidence_captured(event: shared.EvidenceCaptured) -> str:
-    parts = [
-        f"{len(event.logs)} logs",
-        f"{len(event.pods)} Pods",
-        f"{len(event.kubernetes_events)} Kubernetes Events",
-    ]
-    missing = f"; not to be had: {', '.join(item.what for item in event.missing)}"
-    why = event.occasion.partition("/")[0].replace("_", " ")
-    return f"evidence is kept ({why}): {', '.join(parts)}{missing if event.missing else ''}"
-
-
-def _effect(kind: str, name: str) -> str:
-    return f"{kind.replace('_', ' ')} {name}"
-
-
-def _fact(event: FactEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per event
-    match event:
-        case rayjob.EntrypointObserved():
-            code = "" if event.exit_code is None else f", exit code {event.exit_code}"
-            return f"Ray says {event.status}{code}: {_short(event.message)}"
-        case rayjob.ClusterObserved():
-            leaving = ", being deleted" if event.deleting else ""
-            return f"RayCluster {event.name} is {event.state or 'starting'}{leaving}"
-        case rayjob.ClusterVanished():
-            return f"RayCluster {event.name} is gone{'' if event.asked else ', unasked'}"
-        case rayjob.StrayClusterFound():
-            return f"RayCluster {event.name} belongs to no attempt"
-        case rayjob.StrayClusterVanished():
-            return f"RayCluster {event.name} is gone"
-        case rayjob.SubmitterObserved():
-            return f"submitter {event.name} is there"
-        case rayjob.SubmitterFinished():
-            why = f" ({event.reason}: {_short(event.message)})" if event.reason else ""
-            return f"submitter {event.name} ended: {event.outcome}{why}"
-        case rayjob.SubmitterVanished():
-            return f"submitter {event.name} is gone{'' if event.asked else ', unasked'}"
-        case rayjob.EntrypointMissed():
-            return f"the head does not know {event.job_id}"
-        case rayjob.StatusCheckFailed():
-            return f"the head does not answer: {event.trouble}"
-        case rayjob.StatusCheckRecovered():
-            return "the head answers again"
-        case rayjob.HeadPodObserved():
-            return _head(event)
-        case rayjob.HeadPodVanished():
-            return f"head Pod {event.name} is gone"
-        case rayjob.PodsObserved():
-            return _pods(event)
-        case rayjob.SidecarFinished():
-            why = f" ({_short(event.message)})" if event.message else ""
-            return f"submitter beside the head ended: {event.outcome}{why}"
-        case _:
-            assert_never(event)
-
-
-def _life(event: LifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per event
-    match event:
-        case rayjob.JobDiscovered():
-            return f"RayJob {event.identity.namespace}/{event.identity.name} was seen"
-        case rayjob.JobAdopted():
-            found = event.status.phase or "New"
-            return f"found in phase {found}; what had happened before was not seen"
-        case rayjob.ManifestReceived():
-            return f"manifest generation {event.generation}"
-        case rayjob.ManifestRejected():
-            return f"manifest is not valid: {event.message}"
-        case rayjob.ManifestAccepted():
-            return "manifest is valid again"
-        case rayjob.AttemptStarted():
-            job = f", its Ray job is {event.job_id}" if event.job_id else ""
-            same = ", that of the attempt before" if event.same_cluster else ""
-            return f"attempt {event.attempt} began on RayCluster {event.cluster_name}{same}{job}"
-        case rayjob.AttemptReachedRunning():
-            return f"attempt {event.attempt} is running"
-        case rayjob.AttemptReachedWaiting():
-            return f"attempt {event.attempt} waits for spec.jobId"
-        case rayjob.SubmissionNamed():
-            return f"the user named submission {event.job_id}"
-        case rayjob.AttemptFailed():
-            return f"attempt {event.attempt} failed: {event.reason}: {_short(event.message)}"
-        case rayjob.FailureNoticed():
-            return f"attempt {event.attempt} has failed ({event.reason}); its Pods are looked at"
-        case rayjob.RetryGranted():
-            return f"retry granted: {event.rule}{_evidence(event)}{_which_cluster(event)}"
-        case rayjob.RetryRefused():
-            return f"retry refused: {event.rule}{_evidence(event)}"
-        case rayjob.AttemptCleared():
-            but = f" but RayCluster {event.kept_cluster}" if event.kept_cluster else ""
-            return f"nothing of attempt {event.attempt} is left{but}"
-        case rayjob.ClusterGivenUp():
-            return f"RayCluster {event.name} does not stay for the next attempt: {event.cause}"
-        case rayjob.SuspensionStarted():
-            return "the job is being suspended"
-        case rayjob.SuspensionPostponed():
-            return f"suspension takes effect later: {event.phase} does not honour it"
-        case rayjob.ClusterKept():
-            return f"RayCluster {event.name} stays: {event.cause}"
-        case rayjob.ClusterCovered():
-            return f"RayCluster {event.name} is covered by deletionStrategy now"
-        case rayjob.JobSuspended():
-            return "the job is suspended"
-        case rayjob.JobResumed():
-            return "the job is resumed"
-        case rayjob.JobCompleted():
-            return f"the job is complete: {event.job_status}"
-        case rayjob.JobFailed():
-            return f"the job has failed: {event.reason}"
-        case rayjob.DeletionStarted():
-            return "deletion of the RayJob was asked for"
-        case rayjob.JobDeleted():
-            return "the RayJob is gone"
-        case rayjob.OthersStatusObserved():
-            ray = f", Ray says {event.status.job_status}" if event.status.job_status else ""
-            return f"its controller shows {event.status.phase or 'New'}{ray}"
-        case rayjob.TransitionsMissed():
-            after = event.after or "New"
-            return f"how attempt {event.attempt} ended was not seen; {after} was shown next"
-        case _:
-            assert_never(event)
-
-
-def _evidence(event: rayjob.RetryGranted | rayjob.RetryRefused) -> str:
-    """Return the class that a failure was judged by, and what showed it."""
-    if event.evidence:
-        return f" ({event.failure}: {_short(event.evidence)})"
-    return f" ({event.failure})" if event.failure is not FailureClass.OTHER else ""
-
-
-def _which_cluster(event: rayjob.RetryGranted) -> str:
-    """Return on which RayCluster the next attempt runs, where the job asks for the same."""
-    if event.keeps_cluster:
-        return "; on the same RayCluster"
-    return f"; on a new RayCluster: {event.new_cluster_because}" * bool(event.new_cluster_because)
-
-
-def _head(event: rayjob.HeadPodObserved) -> str:
-    if event.taken:
-        return f"head Pod {event.name} is taken away: {_short(event.taken)}"
-    if event.restarts:
-        times = f"for the {event.restarts}. time" if event.restarts > 1 else "again"
-        return f"head Pod {event.name} was started {times}: {event.ended or 'nobody knows why'}"
-    return f"head Pod {event.name} is there"
-
-
-def _pods(event: rayjob.PodsObserved) -> str:
-    if event.trouble:
-        return f"the Pods of attempt {event.attempt} cannot be looked at: {event.trouble}"
-    if not event.total:
-        return f"no Pod of attempt {event.attempt} is left"
-    left = " left" if event.purpose is PodLook.CLEARING else ""
-    named = "; ".join(pod.words for pod in event.pods)
-    return _short(f"{event.total} Pods of attempt {event.attempt}{left}: {named}")
-
-
-_WORDS_MAX = 160
-
-
-def _short(message: str) -> str:
-    line = " ".join(message.split())
-    return line if len(line) <= _WORDS_MAX else f"{line[:_WORDS_MAX]}…"
+    return f"{words(event)} (inferred{why})"

@@ -5,25 +5,19 @@ Start, end and outcome are those of the inline projection; here is what it does 
 
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.history.report_news import FailureJudged, Found
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.rows import AttemptRow
-from jobledger.core.kinds import JobState
+from jobledger.core.kinds import JobState, cluster_news, failure_news, kind_of
 from jobledger.core.projections.reporting.facts import AttemptFact, PhaseFact, seconds_between
-from jobledger.core.projections.reporting.found import Found, may_have_run
+from jobledger.core.projections.reporting.found import may_have_run
 from jobledger.core.projections.reporting.phases import time_in
-from jobledger.core.rayjob.events import lifecycle as rayjob
-from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.instants import Instant
 
 QUEUED = frozenset({"Suspending", "Suspended"})
 """States in which a job waits to be admitted, or was paused."""
 
 SUCCEEDED = "succeeded"
-
-READY = "ready"
-"""State of a RayCluster whose Pods are all there."""
-
-_GONE = (rayjob.ClusterVanished, rayjob.StrayClusterVanished)
 
 
 def with_row(
@@ -40,11 +34,11 @@ def with_row(
     if not attempts or attempts[-1].number != row.number:
         begun = _begun(attempts, row, state, stays, first_seen_at, found)
         attempts = (*attempts, begun)
-        if _goes_on_there(state):
+        if kind_of(state).log.attempt_cluster(state).kept:
             attempts = _handed_on(attempts, begun)
     last = attempts[-1]
-    # Of a RayJob the grant is told by itself, unless it was there when the job was found.
-    at_once = not isinstance(state, RayJobState) or row.number == found.attempt
+    # The grant has an event of its own, unless it was there when the job was found.
+    at_once = not kind_of(state).log.grants_retries or row.number == found.attempt
     told = last._replace(
         running_at=row.running_at,
         ended_at=row.ended_at,
@@ -54,12 +48,6 @@ def with_row(
         granted_at=row.ended_at if at_once and row.retried else last.granted_at,
     )
     return attempts if told == last else (*attempts[:-1], told)
-
-
-def _goes_on_there(state: JobState) -> bool:
-    """Return whether an attempt runs on the RayCluster of the one before."""
-    attempt = state.attempt if isinstance(state, RayJobState) else None
-    return attempt is not None and attempt.same_cluster
 
 
 def _handed_on(attempts: tuple[AttemptFact, ...], begun: AttemptFact) -> tuple[AttemptFact, ...]:
@@ -80,16 +68,10 @@ def _handed_on(attempts: tuple[AttemptFact, ...], begun: AttemptFact) -> tuple[A
 
 def with_event(attempts: tuple[AttemptFact, ...], event: JobEvent) -> tuple[AttemptFact, ...]:
     """Return the attempts after news of a RayCluster, or of a retry."""
-    if isinstance(event, rayjob.RetryGranted):
-        return _changed(
-            attempts,
-            event.attempt,
-            failure_class=event.failure.value,
-            counted=event.counted,
-            granted_at=event.at,
-        )
-    if isinstance(event, rayjob.RetryRefused):
-        return _changed(attempts, event.attempt, failure_class=event.failure.value)
+    news = failure_news(event)
+    if isinstance(news, FailureJudged):
+        granted = {"counted": news.counted, "granted_at": event.at} if news.retried else {}
+        return _changed(attempts, news.attempt, failure_class=news.failure.value, **granted)
     name, created, ready, gone = _of_cluster(event)
     known = next((one for one in reversed(attempts) if one.cluster_name == name), None)
     if not name or known is None or known.cluster_shared:
@@ -124,10 +106,9 @@ def _ready(
 
 def _of_cluster(event: JobEvent) -> tuple[str, bool, bool, bool]:
     """Return which RayCluster an event is about, and whether it is created, ready, gone by it."""
-    if isinstance(event, rayjob.ClusterObserved):
-        return event.name, True, event.state == READY, False
-    if isinstance(event, _GONE):
-        return event.name, False, False, True
+    news = cluster_news(event)
+    if news is not None:
+        return news.name, news.created, news.ready, news.gone
     if isinstance(event, shared.EffectSucceeded):
         if event.kind is EffectKind.CREATE_CLUSTER:
             return event.name, True, False, False
@@ -179,14 +160,11 @@ def _begun(
         since = row.started_at  # of those between nothing is known
     elif attempts and (attempts[0].number > 1 or any(may_have_run(one, found) for one in attempts)):
         since = min(attempts[-1].ended_at or row.started_at, row.started_at)
-    shared_cluster = False
-    if isinstance(state, RayJobState) and state.attempt is not None:
-        shared_cluster = state.attempt.selected
     seen = seconds_between(identity.created_at, first_seen_at)
     return AttemptFact(
         number=row.number,
         cluster_name=row.ray_cluster_name,
-        cluster_shared=shared_cluster,
+        cluster_shared=kind_of(state).log.attempt_cluster(state).shared,
         generation=row.generation,
         started_at=row.started_at,
         cluster_created_at=None,

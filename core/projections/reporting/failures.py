@@ -4,17 +4,14 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs.history.report_news import AttemptFailed, FailureJudged, JobFailed
 from jobledger.core.jobs.retries.failures import FailureClass
-from jobledger.core.kinds import JobState
+from jobledger.core.kinds import JobState, failure_news, kind_of
 from jobledger.core.projections.reporting.facts import (
     MESSAGE_CHARACTERS_MAX,
     AttemptFact,
     FailureFact,
 )
-from jobledger.core.rayjob.events import lifecycle as rayjob
-from jobledger.core.rayjob.rules.failure_class import by_reason
-from jobledger.core.rayjob.state import RayJobState
-from jobledger.core.trainjob import events as trainjob
 from jobledger.core.values.instants import Instant
 
 EXIT_CODE_MIN, EXIT_CODE_MAX = -(2**31), 2**31 - 1
@@ -54,23 +51,24 @@ def with_event(
     ran: Collection[int],
 ) -> tuple[FailureFact, ...]:
     """Return the failures after an event; `attempts` are those after it, `ran` those that ran."""
-    if isinstance(event, rayjob.AttemptFailed):
-        return _added(failures, event, event.reason, ran, event.attempt)
-    if isinstance(event, rayjob.RetryGranted | rayjob.RetryRefused):
+    news = failure_news(event)
+    if isinstance(news, AttemptFailed):
+        found = _added(failures, event.at, news, ran, news.attempt)
+        # Where a grant has an event of its own, that comes later and says the same again.
+        retried = bool(attempts) and attempts[-1].number == news.attempt and attempts[-1].retried
+        return _last_changed(found, news.attempt, retried=retried)
+    if isinstance(news, FailureJudged):
         return _last_changed(
             failures,
-            event.attempt,
-            failure_class=event.failure.value,
-            exit_code=_column_exit_code(event.exit_code),
-            retried=isinstance(event, rayjob.RetryGranted),
+            news.attempt,
+            failure_class=news.failure.value,
+            exit_code=_column_exit_code(news.exit_code),
+            retried=news.retried,
         )
-    if isinstance(event, trainjob.TrainAttemptEnded) and event.outcome in ("failed", "lost"):
-        found = _added(failures, event, event.reason, ran, event.attempt)
-        return _last_changed(found, event.attempt, retried=attempts[-1].retried)
-    if isinstance(event, rayjob.JobFailed):
-        return _ended(failures, event, ran, event.attempt)
-    if isinstance(event, trainjob.TrainJobFailed):
-        return _ended(failures, event, ran, attempts[-1].number if attempts else 0)
+    if isinstance(news, JobFailed):
+        last = attempts[-1].number if attempts else 0
+        ended_in = last if news.attempt is None else news.attempt
+        return _ended(failures, event.at, news, ran, ended_in)
     return failures
 
 
@@ -90,7 +88,7 @@ def found_failed(
     if phase not in {"Failed", "Retrying"}:
         return ()
     ended_at = attempts[-1].ended_at if attempts else state.ended_at
-    failure = by_reason(state.reason) if isinstance(state, RayJobState) else FailureClass.OTHER
+    failure = kind_of(state).log.failure_class(state.reason)
     fact = FailureFact(
         number=1,
         attempt=attempts[-1].number if attempts else 0,
@@ -109,7 +107,8 @@ def found_failed(
 
 def _ended(
     failures: tuple[FailureFact, ...],
-    event: rayjob.JobFailed | trainjob.TrainJobFailed,
+    at: Instant,
+    news: JobFailed,
     ran: Collection[int],
     attempt: int,
 ) -> tuple[FailureFact, ...]:
@@ -118,29 +117,26 @@ def _ended(
     It has its own where a deadline over all attempts has ended the pause after the last.
     """
     last = failures[-1] if failures else None
-    if last is None or last.attempt != attempt or (last.retried and last.reason != event.reason):
-        failures = _added(failures, event, event.reason, ran, attempt)
+    if last is None or last.attempt != attempt or (last.retried and last.reason != news.reason):
+        failures = _added(failures, at, news, ran, attempt)
     return _last_changed(failures, attempt, final=True)
 
 
 def _added(
     failures: tuple[FailureFact, ...],
-    event: rayjob.AttemptFailed
-    | trainjob.TrainAttemptEnded
-    | rayjob.JobFailed
-    | trainjob.TrainJobFailed,
-    reason: str,
+    at: Instant,
+    news: AttemptFailed | JobFailed,
     ran: Collection[int],
     attempt: int,
 ) -> tuple[FailureFact, ...]:
     fact = FailureFact(
         number=len(failures) + 1,
         attempt=attempt,
-        failed_at=event.at,
-        reason=reason,
+        failed_at=at,
+        reason=news.reason,
         failure_class=FailureClass.OTHER.value,
         cause="",
-        message=event.message[:MESSAGE_CHARACTERS_MAX],
+        message=news.message[:MESSAGE_CHARACTERS_MAX],
         exit_code=None,
         ran=attempt in ran,
         retried=False,

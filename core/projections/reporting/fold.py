@@ -9,19 +9,16 @@ from typing import NamedTuple, TypeAlias, cast
 
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.history.report_news import NOT_FOUND, Found
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.rows import AttemptRow
-from jobledger.core.kinds import NOTHING, JobState, evolve, is_open, kind_of
+from jobledger.core.kinds import NOTHING, ROLES, JobState, evolve, is_open, kind_of
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.projections.executions import attempt_row
 from jobledger.core.projections.reporting import attempts as of_attempts
 from jobledger.core.projections.reporting import failures as of_failures
 from jobledger.core.projections.reporting import work
-from jobledger.core.projections.reporting.dimensions import (
-    dimension_id,
-    dimension_of,
-    image_of_jobset,
-)
+from jobledger.core.projections.reporting.dimensions import dimension_id, dimension_of
 from jobledger.core.projections.reporting.facts import (
     ActivityFact,
     AttemptFact,
@@ -34,10 +31,7 @@ from jobledger.core.projections.reporting.facts import (
 )
 from jobledger.core.projections.reporting.failures import Causes, NoCauses
 from jobledger.core.projections.reporting.found import (
-    ADOPTIONS,
-    NOT_FOUND,
     UNKNOWN,
-    Found,
     first_run,
     found_after,
     may_have_run,
@@ -45,8 +39,6 @@ from jobledger.core.projections.reporting.found import (
 )
 from jobledger.core.projections.reporting.phases import NEW, enter, leave, time_in
 from jobledger.core.projections.reporting.user_labels import USER_LABELS
-from jobledger.core.rayjob.events import lifecycle as rayjob
-from jobledger.core.trainjob import events as trainjob
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import EPOCH, Instant
 
@@ -64,10 +56,6 @@ TABLES: Mapping[str, type[Fact]] = {
     "report_activity": ActivityFact,
 }
 """Table -> what its rows hold behind the stream, and the dimension."""
-
-_MANIFESTS = (rayjob.ManifestReceived, trainjob.TrainJobReceived)
-_GONE = (rayjob.JobDeleted, trainjob.TrainJobDeleted)
-_STARTS = (rayjob.AttemptStarted, trainjob.TrainAttemptStarted)
 
 
 class Rules(NamedTuple):
@@ -132,12 +120,12 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
     first_seen_at = before.first_seen_at if before.version else event.at
     number = row.number if row is not None else 0
     stays = enter(before.stays, state.phase.value or NEW, number, event.at)
-    if isinstance(event, _GONE):
+    if isinstance(event, ROLES.deleted):
         stays = leave(stays, event.at)
     found = found_after(before.found, state, event)
     attempts = of_attempts.with_row(before.attempts, row, state, stays, first_seen_at, found)
     attempts = of_attempts.with_event(attempts, event)
-    if isinstance(event, ADOPTIONS):
+    if isinstance(event, ROLES.adopted):
         failures = of_failures.found_failed(state, event.at, attempts)
     else:
         ran = {one.number for one in attempts if may_have_run(one, found)}
@@ -151,7 +139,7 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
         state=state,
         row=row,
         dimension=_dimension(before, state, event, rules),
-        built_image=_built_image(event) or before.built_image,
+        built_image=_built_image(state, event) or before.built_image,
         first_seen_at=first_seen_at,
         last_event_at=max(before.last_event_at, event.at),
         causation=record.causation_id,
@@ -197,16 +185,16 @@ def key_of(rows: Rows) -> int:
 
 def _dimension(before: Folded, state: JobState, event: JobEvent, rules: Rules) -> Dimension:
     """Return how facts can be grouped by what the manifest says now."""
-    document = event.document if isinstance(event, _MANIFESTS) else {}
+    document = event.document if isinstance(event, ROLES.manifest_received) else {}
     if before.version and not document:
         return before.dimension
     assert state.identity is not None, "a stream begins with who the job is"
-    return dimension_of(state.identity, kind_of(state).name, document, rules.user_labels)
+    return dimension_of(state.identity, kind_of(state), document, rules.user_labels)
 
 
-def _built_image(event: JobEvent) -> str:
+def _built_image(state: JobState, event: JobEvent) -> str:
     if isinstance(event, shared.EffectSucceeded) and event.kind is EffectKind.APPLY_OBJECTS:
-        return image_of_jobset(event.sent)
+        return kind_of(state).log.built_image(event.sent)
     return ""
 
 
@@ -214,7 +202,7 @@ def _signs(
     before: Folded, record: EventRecord, event: JobEvent, rules: Rules
 ) -> tuple[object, ...]:
     """Return the signs of the current attempt, those of this event included."""
-    kept = () if isinstance(event, _STARTS) else before.signs
+    kept = () if isinstance(event, ROLES.attempt_started) else before.signs
     late = isinstance(event, shared.EvidenceCaptured) and before.row is not None
     if late and event.attempt != before.row.number:  # type: ignore[union-attr] # see above
         return kept

@@ -4,8 +4,8 @@ from datetime import UTC
 
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
+from jobledger.core.kinds import ROLES
 from jobledger.core.projections.reporting.facts import ActivityFact, DecisionFact, GapFact
-from jobledger.core.rayjob.events import lifecycle as rayjob
 from jobledger.core.values.instants import Instant
 
 _COUNTED: dict[type, str] = {
@@ -17,9 +17,8 @@ _COUNTED: dict[type, str] = {
     shared.DecisionFired: "decisions_fired",
     shared.DecisionCancelled: "decisions_cancelled",
     shared.StatusPublished: "status_writes",
-    rayjob.StatusCheckFailed: "failed_status_checks",
     shared.ObservationGapFound: "gaps",
-}
+} | dict.fromkeys(ROLES.status_check_failed, "failed_status_checks")
 
 
 def with_decision(

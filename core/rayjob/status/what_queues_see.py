@@ -4,12 +4,9 @@ Kueue frees the quota of a job that it has suspended as soon as that is so. Sour
 rayjob_controller.go, IsActive.
 """
 
-from typing import Final
-
+from jobledger.core.jobs.queue import QUEUE_LABEL
 from jobledger.core.rayjob.phases import Phase
 from jobledger.core.values.documents import Manifest, text
-
-QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 
 
 def looks_stopped(shown: str, manifest: Manifest) -> bool:

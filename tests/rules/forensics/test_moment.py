@@ -3,8 +3,9 @@
 import pytest
 
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent, reader_of
-from jobledger.core.forensics.story.moment import Moment, PartKnown, at_instant, at_version, part_of
+from jobledger.core.forensics.story.moment import Moment, PartKnown, at_instant, at_version
 from jobledger.core.jobs.rows import JobRow
+from jobledger.core.kinds import part_of
 from jobledger.core.rayjob.phases import Phase
 from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import (

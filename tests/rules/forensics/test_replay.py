@@ -9,14 +9,12 @@ from uuid import UUID
 import pytest
 
 from jobledger.core.catalogue import TYPES, JobEvent
-from jobledger.core.forensics.replay import observed_rayjob, observed_trainjob
 from jobledger.core.forensics.replay.replay import Divergence, replay, turns
 from jobledger.core.jobs.events import EffectSuperseded
 from jobledger.core.jobs.retries import retry
+from jobledger.core.kinds import KINDS
 from jobledger.core.log.chain import canonical
 from jobledger.core.log.envelope import EventRecord
-from jobledger.core.rayjob.state import RayJobState
-from jobledger.core.trainjob.state import TrainJobState
 from jobledger.core.values.ids import ObservationId
 from tests.frozen.samples import made_up
 from tests.support import rayjob_stories as stories
@@ -65,8 +63,7 @@ def test_what_an_event_shares_with_its_observation_is_taken_from_it(event: JobEv
     """A field that is added to both must not be forgotten between them."""
     cause = ObservationId(UUID(int=0))
     found = [
-        *observed_rayjob.candidates(RayJobState(), [event], cause),
-        *observed_trainjob.candidates(TrainJobState(), [event], cause),
+        seen for kind in KINDS.values() for seen in kind.log.observed(kind.initial, [event], cause)
     ]
     for observation in found:
         if isinstance(event, EffectSuperseded):

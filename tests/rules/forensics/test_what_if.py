@@ -14,7 +14,8 @@ from jobledger.core.forensics.replay.what_if import (
     experience,
     totals,
 )
-from jobledger.core.forensics.story.attempts import AttemptFacts, JobFacts, cluster_hours, facts
+from jobledger.core.forensics.story.attempts import cluster_hours, facts
+from jobledger.core.jobs.history.attempt_facts import AttemptFacts, JobFacts
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.failures import FailureClass

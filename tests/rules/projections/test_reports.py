@@ -12,19 +12,20 @@ from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.options import RetryOptions
+from jobledger.core.kinds import KINDS, RAYJOB_KIND
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
 from jobledger.core.projections.reporting.dimensions import (
     dimension_id,
     dimension_of,
-    image_of_jobset,
 )
 from jobledger.core.projections.reporting.facts import Dimension, PhaseFact
 from jobledger.core.projections.reporting.fold import Folded, Rows, Rules, fold, rows_of
 from jobledger.core.projections.reporting.phases import enter, leave, time_in
 from jobledger.core.projections.reporting.user_labels import USER_LABELS
 from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.trainjob.history.report_news import built_image
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import observation_id
 from tests.support import trainjobs as train
@@ -344,7 +345,7 @@ SPEC: Manifest = {"submissionMode": "HTTPMode", "rayClusterSpec": {"headGroupSpe
 def test_dimensions_are_read_from_the_manifest(
     kind: str, document: Manifest, expected: dict[str, str]
 ) -> None:
-    found = dimension_of(IDENTITY, kind, document, USER_LABELS)
+    found = dimension_of(IDENTITY, KINDS[kind], document, USER_LABELS)
     assert {name: getattr(found, name) for name in expected} == expected
     assert (found.cluster, found.namespace, found.kind) == ("kind", "ml", kind)
 
@@ -369,7 +370,7 @@ def _replicated(step: str, image: str) -> Manifest:
     ],
 )
 def test_the_image_of_a_runtime_is_read_from_the_jobset(sent: Manifest, image: str) -> None:
-    assert image_of_jobset(sent) == image
+    assert built_image(sent) == image
     folded = Folded()
     for one in train_records(train.completed()):
         folded = fold(folded, one, read_event(one), RULES)
@@ -389,8 +390,8 @@ def test_the_key_of_a_dimension_follows_from_all_its_parts() -> None:
 
 def test_the_labels_of_users_are_a_setting() -> None:
     document: Manifest = {"labels": {"owner": "b", "cost-centre": "c"}}
-    assert dimension_of(IDENTITY, "RayJob", document, ("cost-centre",)).user_name == "c"
-    assert dimension_of(IDENTITY, "RayJob", document, ()).user_name == ""
+    assert dimension_of(IDENTITY, RAYJOB_KIND, document, ("cost-centre",)).user_name == "c"
+    assert dimension_of(IDENTITY, RAYJOB_KIND, document, ()).user_name == ""
 
 
 def test_rows_that_did_not_change_are_not_written_again() -> None:

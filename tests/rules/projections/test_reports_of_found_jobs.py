@@ -7,9 +7,9 @@ import pytest
 
 from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.projections.attempt import begun, project_attempt
 from jobledger.core.projections.reporting.fold import Rules
 from jobledger.core.rayjob.events.lifecycle import TransitionsMissed
+from jobledger.core.rayjob.history.attempt_row import begun, project_attempt
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.state import Attempt
 from jobledger.core.trainjob.conditions import Condition

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from jobledger.core.forensics.replay.observed_shared import asked_for, find, survey_of
-from jobledger.core.forensics.replay.observed_shared import observed as shared_observed
 from jobledger.core.jobs.events import (
     ControlReleased,
     ControlTaken,
     LedgerBehindFound,
     RecoveredFromCluster,
 )
+from jobledger.core.jobs.history.shared_observations import asked_for, find, survey_of
+from jobledger.core.jobs.history.shared_observations import observed as shared_observed
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob import observations as seen
 from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome

@@ -6,14 +6,14 @@ they leave something open that could decide, every possibility is returned.
 
 from collections.abc import Iterator, Sequence
 
-from jobledger.core.forensics.replay.observed_shared import asked_for, find, survey_of
-from jobledger.core.forensics.replay.observed_shared import observed as shared_observed
 from jobledger.core.jobs.events import (
     ControlReleased,
     ControlTaken,
     LedgerBehindFound,
     RecoveredFromCluster,
 )
+from jobledger.core.jobs.history.shared_observations import asked_for, find, survey_of
+from jobledger.core.jobs.history.shared_observations import observed as shared_observed
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.observations import observations as seen
 from jobledger.core.rayjob.state import RayJobState

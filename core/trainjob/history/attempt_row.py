@@ -2,10 +2,27 @@
 
 from dataclasses import replace
 
-from jobledger.core.jobs.rows import AttemptRow
+from jobledger.core.jobs.rows import AttemptRow, PlatformColumns
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.state import TrainAttempt, TrainJobState, is_active
 from jobledger.core.values.ids import StreamId
+
+
+def attempt_row(
+    row: AttemptRow | None, state: TrainJobState, event: events.TrainJobEvent, stream: StreamId
+) -> AttemptRow | None:
+    """Return the row of the current or last attempt after an event; None before the first."""
+    if state.attempt is None:
+        return None
+    if row is None or row.number != state.attempt.number:
+        row = begun(stream, state.attempt, state)
+    return project_attempt(row, event)
+
+
+def columns(state: TrainJobState) -> PlatformColumns:
+    """Return nothing: a TrainJob has no Ray beneath it."""
+    del state
+    return PlatformColumns()
 
 
 def begun(stream: StreamId, attempt: TrainAttempt, state: TrainJobState) -> AttemptRow:

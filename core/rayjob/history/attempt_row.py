@@ -2,16 +2,35 @@
 
 from dataclasses import replace
 
-from jobledger.core.jobs.rows import AttemptRow
+from jobledger.core.jobs.rows import AttemptRow, PlatformColumns
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.evolve.adoption import end_beneath
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.phases import FINAL, Phase
-from jobledger.core.rayjob.state import Attempt
+from jobledger.core.rayjob.state import Attempt, RayJobState
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
 
 OUTCOME_BY_JOB_STATUS = {"SUCCEEDED": "succeeded", "STOPPED": "stopped"}
+
+
+def attempt_row(
+    row: AttemptRow | None, state: RayJobState, event: events.RayJobEvent, stream: StreamId
+) -> AttemptRow | None:
+    """Return the row of the current or last attempt after an event; None before the first."""
+    if state.attempt is None:
+        return None
+    if row is None or row.number != state.attempt.number:
+        row = begun(stream, state.attempt)
+    return project_attempt(row, event)
+
+
+def columns(state: RayJobState) -> PlatformColumns:
+    """Return what Ray says, the RayCluster's name and the submission id."""
+    attempt = state.attempt
+    if attempt is None or attempt.cleared:
+        return PlatformColumns(job_status=state.entrypoint.status.value)
+    return PlatformColumns(state.entrypoint.status.value, attempt.cluster_name, attempt.job_id)
 
 
 def begun(stream: StreamId, attempt: Attempt) -> AttemptRow:

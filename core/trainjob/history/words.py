@@ -2,14 +2,13 @@
 
 from typing import assert_never
 
+from jobledger.core.jobs.history.shared_words import short
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.events import TrainFactEvent, TrainLifeEvent
 from jobledger.core.trainjob.progress import in_words
 
-_WORDS_MAX = 160
 
-
-def trainjob_words(event: TrainFactEvent | TrainLifeEvent) -> str:
+def words(event: TrainFactEvent | TrainLifeEvent) -> str:
     """Return what an event says."""
     if isinstance(event, TrainFactEvent):
         return _fact(event)
@@ -28,7 +27,7 @@ def _fact(event: TrainFactEvent) -> str:
             return f"JobSet {event.name} is gone{'' if event.asked else ', unasked'}"
         case events.TrainerProgressReported():
             summed = f" ({event.reports} reports)" if event.reports > 1 else ""
-            return f"training reports {_short(in_words(event.progress))}{summed}"
+            return f"training reports {short(in_words(event.progress))}{summed}"
         case _:
             assert_never(event)
 
@@ -62,13 +61,13 @@ def _life(event: TrainLifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one cas
         case events.TrainJobReceived():
             return f"manifest generation {event.generation}"
         case events.JobsBuildFailed():
-            return f"the objects cannot be built: {_short(event.cause)}"
+            return f"the objects cannot be built: {short(event.cause)}"
         case events.RuntimePatchesWithheld():
             return "the runtimePatches were changed while the job runs: they are not in force"
         case events.BuilderChanged():
             return f"what could not be built is built again, by {event.builder}"
         case events.JobsCreationFailed():
-            return f"an object cannot be applied: {_short(event.cause)}"
+            return f"an object cannot be applied: {short(event.cause)}"
         case events.ObjectsApplied():
             return f"applied: {', '.join(event.names) or 'nothing to do'}"
         case events.TrainAttemptStarted():
@@ -81,9 +80,9 @@ def _life(event: TrainLifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one cas
         case events.TrainJobResumed():
             return "the job is resumed"
         case events.TrainJobCompleted():
-            return f"the job is complete: {_short(event.message)}"
+            return f"the job is complete: {short(event.message)}"
         case events.TrainJobFailed():
-            return f"the job has failed: {event.reason}: {_short(event.message)}"
+            return f"the job has failed: {event.reason}: {short(event.message)}"
         case events.TrainJobDeletionStarted():
             return "deletion of the TrainJob was asked for"
         case events.TrainJobDeleted():
@@ -95,6 +94,20 @@ def _life(event: TrainLifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one cas
             assert_never(event)
 
 
-def _short(message: str) -> str:
-    line = " ".join(message.split())
-    return line if len(line) <= _WORDS_MAX else f"{line[:_WORDS_MAX]}…"
+def completion_words(event: TrainFactEvent | TrainLifeEvent) -> str:
+    """Return what became of a job that has completed."""
+    del event
+    return "is complete"
+
+
+def attempt_end_words(event: TrainFactEvent | TrainLifeEvent) -> str:
+    """Return what became of an attempt."""
+    if not isinstance(event, events.TrainAttemptEnded):
+        return "ended"
+    return {"lost": "was lost", "suspended": "was suspended"}.get(event.outcome, event.outcome)
+
+
+def retry_words(event: TrainFactEvent | TrainLifeEvent) -> str:
+    """Return nothing: a TrainJob is not retried here, its JobSet restarts by rules of its own."""
+    del event
+    return ""

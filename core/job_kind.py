@@ -1,0 +1,120 @@
+"""What a kind of job brings: everything that other code asks of it, in one description.
+
+A kind fills it in its own folder (`core.rayjob.kind`, `core.trainjob.kind`), and `core.kinds`
+lists the kinds. Nothing else in the core asks which kind a job is.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from jobledger.core.jobs.history.attempt_facts import FactsSoFar
+from jobledger.core.jobs.history.event_roles import EventRoles
+from jobledger.core.jobs.history.report_news import (
+    AttemptCluster,
+    ClusterNews,
+    FailureNews,
+    Found,
+    Workload,
+)
+from jobledger.core.jobs.history.signs import Clue
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.rows import AttemptRow, PlatformColumns
+from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
+from jobledger.core.ports.cluster import Resource
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import ObservationId, StreamId
+
+State = TypeVar("State")
+Observation = TypeVar("Observation")
+Event = TypeVar("Event")
+"""An event of the kind's own, or one that every kind has."""
+OwnEvent = TypeVar("OwnEvent")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReaders(Generic[State, Observation, Event, OwnEvent]):
+    """How the log of a kind is read."""
+
+    roles: EventRoles
+    words: Callable[[OwnEvent], str]
+    """What an event of its own says, in a sentence or less."""
+    completion_words: Callable[[OwnEvent], str]
+    """What became of a job, by the event of its completion: `is complete`."""
+    attempt_end_words: Callable[[OwnEvent], str]
+    """What became of an attempt, by the event of its end: `failed`."""
+    retry_words: Callable[[OwnEvent], str]
+    """A sentence on what was decided about a retry; empty of any other event."""
+    clues: Callable[[OwnEvent], Iterator[Clue]]
+    """Why an attempt may fail, by an event of its own."""
+    parts: Mapping[type, str]
+    """Event of its own -> the part of the job that it tells of, as confirmations and gaps name
+    it."""
+    observed: Callable[[State, Sequence[Event], ObservationId], Iterator[Observation]]
+    """What can have been observed when these events were decided, the likeliest first."""
+    take_facts: Callable[[OwnEvent, FactsSoFar], None]
+    """What an event of its own says of the attempts."""
+    attempt_row: Callable[[AttemptRow | None, State, Event, StreamId], AttemptRow | None]
+    """The row of the current attempt after an event; None before the first."""
+    columns: Callable[[State], PlatformColumns]
+    """What only the platform beneath has, for the row of the job."""
+    failure_news: Callable[[Event], FailureNews | None]
+    cluster_news: Callable[[Event], ClusterNews | None]
+    attempt_cluster: Callable[[State], AttemptCluster]
+    found: Callable[[State], Found | None]
+    """How a job was found that was just adopted; None: as if from its beginning."""
+    failure_class: Callable[[str], FailureClass]
+    """The class of a failure by upstream's reason for it."""
+    workload: Callable[[Manifest], Workload]
+    """What a manifest says that the job runs."""
+    built_image: Callable[[Manifest], str]
+    """The image in the objects that were applied for the job; empty where that says nothing."""
+    grants_retries: bool
+    """Whether an event of its own grants a retry; else an attempt that ends may be followed by
+    another at once."""
+    runs_when_seen: bool
+    """Whether an attempt that is seen for the first time runs since then at the latest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobKind(Generic[State, Observation, Event, OwnEvent]):
+    """What is different about one kind of job, as far as it is pure."""
+
+    name: str
+    """As in the table `job`."""
+    resource: Resource
+    initial: State
+    decide: Callable[[State, Observation], tuple[Event, ...]]
+    evolve: Callable[[State, Event], State]
+    event_types: Mapping[str, type[OwnEvent]]
+    """Stored name -> class, of the events of its own; a name stays for ever."""
+    discovered: type[OwnEvent]
+    """The first event of every job of this kind."""
+    observations: tuple[type, ...]
+    """The observations of its own; the first says that there is such a job."""
+    recurring: tuple[type, ...]
+    """Those of them whose ids say what was seen, which may be so once more."""
+    is_open: Callable[[State], bool]
+    is_final: Callable[[State], bool]
+    status: Callable[[State], Manifest]
+    """What users are to see; empty: nothing is written."""
+    milestone: Callable[[State], str]
+    """What users must not miss: statuses of one milestone may be merged into one write."""
+    kubernetes_events: Callable[[JobIdentity, Event], tuple[KubernetesEvent, ...]]
+    reporting_controller: str
+    """As upstream names itself, so that dashboards and filters keep working."""
+    is_told_in_core_events: bool = False
+    """Whether its Kubernetes Events are of the older form: its clients pass over the newer."""
+    log: LogReaders[State, Observation, Event, OwnEvent]
+
+
+def no_cluster_news(event: object) -> None:
+    """Return that an event says nothing of a cluster, for kinds whose attempts have none."""
+    del event
+
+
+def no_attempt_cluster(state: object) -> AttemptCluster:
+    """Return that an attempt runs on what is its own, for kinds without clusters."""
+    del state
+    return AttemptCluster()

@@ -1,0 +1,1 @@
+"""What every kind of job tells of its log: the roles of its events, words, signs, rows."""

@@ -1,0 +1,161 @@
+"""The attempts of a job as observed: start, duration, RayCluster or JobSet, and outcome.
+
+The same for every kind of job: whoever asks here does not ask which it is. A kind tells what its
+events mean by calls of `FactsSoFar`.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
+from jobledger.core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFacts:
+    """One attempt."""
+
+    number: int
+    started_at: Instant
+    running_at: Instant | None = None
+    ended_at: Instant | None = None
+    outcome: str = ""
+    """succeeded, stopped, failed, suspended, lost or deleted; empty while it goes on."""
+    reason: str = ""
+    failure: FailureClass = FailureClass.OTHER
+    exit_code: int | None = None
+    cluster_from: Instant | None = None
+    """When its RayCluster (JobSet) was known to be there."""
+    cluster_until: Instant | None = None
+    """When that was known to be gone, or was last known to be there."""
+    cluster_is_gone: bool = False
+    retry_due_at: Instant | None = None
+    """Not before this instant was the next one to begin."""
+    shared_cluster: bool = False
+    """It ran on a RayCluster that is not its own: that costs the job nothing."""
+
+    @property
+    def cluster_time(self) -> timedelta:
+        """Return for how long its own cluster was known to be there."""
+        if self.shared_cluster or self.cluster_from is None or self.cluster_until is None:
+            return timedelta()
+        return max(self.cluster_until - self.cluster_from, timedelta())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFacts:
+    """What was observed of a job, as far as policies are about it."""
+
+    attempts: tuple[AttemptFacts, ...] = ()
+    outcome: str = ""
+    """Complete, Failed, Deleted; empty while it goes on."""
+    reason: str = ""
+    ended_at: Instant | None = None
+    last_at: Instant | None = None
+    """When its last event occurred."""
+    backoff_limit: int = 0
+    active_deadline_seconds: int | None = None
+    pre_running_deadline_seconds: int | None = None
+    ttl_seconds: int | None = None
+    """None: the cluster is not shut down after the end."""
+    policy: Policy = field(default_factory=Policy)
+    options: RetryOptions = NOTHING_ASKED
+    retries_itself: bool = True
+    """False for a TrainJob: its JobSet restarts by rules of its own."""
+
+
+class FactsSoFar:
+    """What a stream has told so far."""
+
+    def __init__(self) -> None:
+        self._job = JobFacts()
+        self._attempts: list[AttemptFacts] = []
+        self.selects_cluster = False
+        """Whether attempts run on a RayCluster that is not the job's own."""
+
+    @property
+    def last(self) -> AttemptFacts | None:
+        """Return the current or last attempt."""
+        return self._attempts[-1] if self._attempts else None
+
+    @property
+    def is_ended(self) -> bool:
+        """Return whether the job has come to an outcome."""
+        return self._job.outcome != ""
+
+    def occurred(self, at: Instant) -> None:
+        """Take note that an event was true at an instant."""
+        self._job = replace(self._job, last_at=at)
+
+    def asked(self, **values: object) -> None:
+        """Take what the manifest asks for: fields of `JobFacts`."""
+        self._job = replace(self._job, **values)  # type: ignore[arg-type] # fields by name
+
+    def began(self, attempt: AttemptFacts) -> None:
+        """Add an attempt."""
+        self._attempts.append(attempt)
+
+    def update(self, **values: object) -> None:
+        """Change the last attempt, if there is one: fields of `AttemptFacts`."""
+        if self._attempts:
+            self._attempts[-1] = replace(self._attempts[-1], **values)  # type: ignore[arg-type] # fields by name
+
+    def judged(self, failure: FailureClass, exit_code: int | None) -> None:
+        """Say of which class the failure of the last attempt is, and with which exit code."""
+        last = self.last
+        if last is None:
+            return
+        known = failure if failure is not FailureClass.OTHER else last.failure
+        self.update(failure=known, exit_code=last.exit_code if exit_code is None else exit_code)
+
+    def cluster_is_there(self, at: Instant) -> None:
+        """Say that the last attempt's cluster was known to be there."""
+        last = self.last
+        if last is not None and last.cluster_from is None:
+            self.update(cluster_from=at)
+
+    def cluster_is_gone(self, at: Instant) -> None:
+        """Say that the last attempt's cluster was known to be gone."""
+        last = self.last
+        if last is not None and last.cluster_from is not None and not last.cluster_is_gone:
+            self.update(cluster_until=at, cluster_is_gone=True)
+
+    def ended(self, at: Instant, outcome: str, reason: str) -> None:
+        """Say what became of the job."""
+        self._job = replace(self._job, outcome=outcome, reason=reason, ended_at=at)
+
+    def deleted(self, at: Instant) -> None:
+        """Say that the job was deleted; that counts only before its end."""
+        if self.is_ended:
+            return
+        if self.last is not None and not self.last.outcome:
+            self.update(outcome="deleted", ended_at=at)
+        self.ended(at, "Deleted", "")
+
+    def shared(self, event: shared.SharedEvent) -> None:
+        """Take an event that every kind of job has."""
+        if self.last is None:
+            return
+        if isinstance(event, shared.EffectSucceeded):
+            if event.kind is EffectKind.CREATE_CLUSTER:
+                self.cluster_is_there(event.at)
+            elif event.kind is EffectKind.DELETE_CLUSTER and event.gone:
+                self.cluster_is_gone(event.at)
+        elif isinstance(event, shared.DecisionScheduled) and event.kind is DecisionKind.RETRY:
+            self.update(retry_due_at=event.due_at)
+
+    def finished(self) -> JobFacts:
+        """Return everything; a cluster that was never seen to go was there until the last event."""
+        last = self._job.last_at
+        attempts = [
+            item
+            if item.cluster_from is None or item.cluster_until is not None
+            else replace(item, cluster_until=last)
+            for item in self._attempts
+        ]
+        return replace(self._job, attempts=tuple(attempts))

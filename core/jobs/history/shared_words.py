@@ -1,0 +1,80 @@
+"""Words for the events that every kind of job has."""
+
+from typing import assert_never
+
+from jobledger.core.jobs import events as shared
+from jobledger.core.values.instants import rfc3339
+
+
+def shared_words(event: shared.SharedEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per event
+    """Return what an event says."""
+    match event:
+        case shared.EffectRequested():
+            return f"{_effect(event.kind, event.name)} is asked for"
+        case shared.EffectSucceeded():
+            found = ", found done" if event.already else ""
+            return f"{_effect(event.kind, event.name)}: done{found}"
+        case shared.EffectFaltered():
+            return f"{_effect(event.kind, event.name)}: {event.trouble}; trying again"
+        case shared.EffectFailed():
+            return f"{_effect(event.kind, event.name)} was refused: {event.trouble}"
+        case shared.EffectSuperseded():
+            return f"{_effect(event.kind, event.name)} is dropped: {event.cause}"
+        case shared.DecisionScheduled():
+            return f"{event.kind} is due at {rfc3339(event.due_at)}: {event.cause}"
+        case shared.DecisionFired():
+            late = (event.at - event.due_at).total_seconds()
+            return f"{event.kind} fired, {late:.3f} s after it was due"
+        case shared.DecisionCancelled():
+            return f"{event.kind} is cancelled: {event.cause}"
+        case shared.ObservationGapFound():
+            since, until = rfc3339(event.since), rfc3339(event.until)
+            return f"changes of {event.source} from {since} to {until} may be missing"
+        case shared.ObservationsConfirmed():
+            sums = (f"{item.source} {item.count}x" for item in event.sources)
+            return f"seen unchanged: {', '.join(sums)}"
+        case shared.EvidenceCaptured():
+            return _evidence_captured(event)
+        case shared.StatusPublished():
+            return f"status {event.phase or 'New'} is published"
+        case shared.ControlReleased():
+            return f"the job is only recorded from here on: {event.why}"
+        case shared.ControlTaken():
+            since = rfc3339(event.recorded_since)
+            return f"the job is controlled here from here on; it was only recorded since {since}"
+        case shared.AnnotationsRejected():
+            return short("; ".join(event.problems))
+        case shared.LedgerBehindFound():
+            signs = "; ".join(event.signs)
+            return f"the job is held, for the ledger is older than the cluster: {signs}"
+        case shared.RecoveredFromCluster():
+            since = rfc3339(event.behind_since)
+            asked = " because an operator asked for it" if event.asked else ""
+            lost = f"it was held since {since}, and what is missing in between is lost"
+            return f"the job is taken over as the cluster shows it{asked}; {lost}"
+        case _:
+            assert_never(event)
+
+
+def _evidence_captured(event: shared.EvidenceCaptured) -> str:
+    parts = [
+        f"{len(event.logs)} logs",
+        f"{len(event.pods)} Pods",
+        f"{len(event.kubernetes_events)} Kubernetes Events",
+    ]
+    missing = f"; not to be had: {', '.join(item.what for item in event.missing)}"
+    why = event.occasion.partition("/")[0].replace("_", " ")
+    return f"evidence is kept ({why}): {', '.join(parts)}{missing if event.missing else ''}"
+
+
+def _effect(kind: str, name: str) -> str:
+    return f"{kind.replace('_', ' ')} {name}"
+
+
+_WORDS_MAX = 160
+
+
+def short(message: str) -> str:
+    """Return a message on one line, cut where a line of a story would be too long."""
+    line = " ".join(message.split())
+    return line if len(line) <= _WORDS_MAX else f"{line[:_WORDS_MAX]}…"

@@ -1,0 +1,76 @@
+"""What the events of a RayJob say of its attempts."""
+
+from jobledger.core.jobs.history.attempt_facts import AttemptFacts, FactsSoFar
+from jobledger.core.rayjob.events import lifecycle as rayjob
+from jobledger.core.rayjob.rules.failure_class import by_reason
+
+
+def take(event: rayjob.FactEvent | rayjob.LifeEvent, so_far: FactsSoFar) -> None:
+    """Take one more event."""
+    if isinstance(event, rayjob.FactEvent):
+        _fact(event, so_far)
+    else:
+        _life(event, so_far)
+        _end(event, so_far)
+
+
+def _fact(event: rayjob.FactEvent, so_far: FactsSoFar) -> None:
+    if isinstance(event, rayjob.ClusterObserved):
+        so_far.cluster_is_there(event.at)
+    elif isinstance(event, rayjob.ClusterVanished):
+        so_far.cluster_is_gone(event.at)
+    elif isinstance(event, rayjob.EntrypointObserved):
+        so_far.update(exit_code=event.exit_code)
+
+
+def _life(event: rayjob.LifeEvent, so_far: FactsSoFar) -> None:
+    if isinstance(event, rayjob.ManifestReceived):
+        _manifest(event, so_far)
+    elif isinstance(event, rayjob.AttemptStarted):
+        if event.same_cluster:
+            so_far.cluster_is_gone(event.at)  # from here on the next attempt has it
+        so_far.began(
+            AttemptFacts(
+                number=event.attempt,
+                started_at=event.at,
+                cluster_from=event.at if event.same_cluster else None,
+                shared_cluster=so_far.selects_cluster,
+            )
+        )
+    elif isinstance(event, rayjob.AttemptReachedRunning | rayjob.AttemptReachedWaiting):
+        so_far.update(running_at=event.at)
+    elif isinstance(event, rayjob.AttemptFailed):
+        failure = by_reason(event.reason)
+        so_far.update(ended_at=event.at, outcome="failed", reason=event.reason, failure=failure)
+    elif isinstance(event, rayjob.RetryGranted):
+        so_far.judged(event.failure, event.exit_code)
+        so_far.update(retry_due_at=event.due_at)
+    elif isinstance(event, rayjob.RetryRefused):
+        so_far.judged(event.failure, event.exit_code)
+
+
+def _manifest(event: rayjob.ManifestReceived, so_far: FactsSoFar) -> None:
+    spec = event.spec
+    so_far.selects_cluster = spec.cluster_selector != ""
+    shuts_down = spec.shutdown_after_job_finishes
+    so_far.asked(
+        backoff_limit=spec.backoff_limit,
+        active_deadline_seconds=spec.active_deadline_seconds,
+        pre_running_deadline_seconds=spec.pre_running_deadline_seconds,
+        ttl_seconds=spec.ttl_seconds_after_finished if shuts_down else None,
+        policy=event.policy,
+        options=event.options,
+    )
+
+
+def _end(event: rayjob.LifeEvent, so_far: FactsSoFar) -> None:
+    if isinstance(event, rayjob.SuspensionStarted):
+        so_far.update(ended_at=event.at, outcome="suspended")
+    elif isinstance(event, rayjob.JobCompleted):
+        outcome = "succeeded" if event.job_status == "SUCCEEDED" else "stopped"
+        so_far.update(ended_at=event.at, outcome=outcome, reason=event.reason)
+        so_far.ended(event.at, "Complete", event.reason)
+    elif isinstance(event, rayjob.JobFailed):
+        so_far.ended(event.at, "Failed", event.reason)
+    elif isinstance(event, rayjob.JobDeleted):
+        so_far.deleted(event.at)

@@ -1,0 +1,75 @@
+"""What the events and the state of a RayJob mean for reports."""
+
+from jobledger.core.jobs.history.report_news import (
+    AttemptCluster,
+    AttemptFailed,
+    ClusterNews,
+    FailureJudged,
+    FailureNews,
+    Found,
+    JobFailed,
+    Workload,
+)
+from jobledger.core.rayjob.events import lifecycle as rayjob
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.values.documents import Manifest, child, items, text
+
+READY = "ready"
+"""State of a RayCluster whose Pods are all there."""
+
+_BEFORE_RUNNING = frozenset({"Initializing", "Waiting"})
+"""Phases in which an attempt has not run yet."""
+
+
+def failure_news(event: rayjob.RayJobEvent) -> FailureNews | None:
+    """Return what an event says of a failure; None if nothing."""
+    if isinstance(event, rayjob.AttemptFailed):
+        return AttemptFailed(attempt=event.attempt, reason=event.reason, message=event.message)
+    if isinstance(event, rayjob.RetryGranted | rayjob.RetryRefused):
+        granted = isinstance(event, rayjob.RetryGranted)
+        return FailureJudged(
+            attempt=event.attempt,
+            failure=event.failure,
+            exit_code=event.exit_code,
+            retried=granted,
+            counted=event.counted if isinstance(event, rayjob.RetryGranted) else True,
+        )
+    if isinstance(event, rayjob.JobFailed):
+        return JobFailed(attempt=event.attempt, reason=event.reason, message=event.message)
+    return None
+
+
+def cluster_news(event: rayjob.RayJobEvent) -> ClusterNews | None:
+    """Return what an event says of a RayCluster; None if nothing."""
+    if isinstance(event, rayjob.ClusterObserved):
+        return ClusterNews(name=event.name, created=True, ready=event.state == READY)
+    if isinstance(event, rayjob.ClusterVanished | rayjob.StrayClusterVanished):
+        return ClusterNews(name=event.name, gone=True)
+    return None
+
+
+def attempt_cluster(state: RayJobState) -> AttemptCluster:
+    """Return whose RayCluster the current attempt runs on."""
+    if state.attempt is None:
+        return AttemptCluster()
+    return AttemptCluster(shared=state.attempt.selected, kept=state.attempt.same_cluster)
+
+
+def found(state: RayJobState) -> Found | None:
+    """Return how a job was found that was just adopted; None: as if from its beginning."""
+    if state.attempt is None:
+        return None
+    return Found(state.attempt.number, state.phase.value not in _BEFORE_RUNNING)
+
+
+def workload(document: Manifest) -> Workload:
+    """Return what a manifest runs: Ray, by the way of submission, on the head's image."""
+    runtime = text(document, "spec", "submissionMode") or "K8sJobMode"
+    return Workload(framework="ray", runtime=runtime, image=_head_image(document))
+
+
+def _head_image(document: Manifest) -> str:
+    group = child(document, "spec", "rayClusterSpec", "headGroupSpec", "template", "spec")
+    for container in items(group, "containers"):
+        return text(container, "image")
+    return ""

@@ -1,0 +1,130 @@
+"""The kind RayJob: what it brings, in one description."""
+
+from jobledger.core.job_kind import JobKind, LogReaders
+from jobledger.core.jobs.history.event_roles import EventRoles
+from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.rayjob import ending
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events import lifecycle as events
+from jobledger.core.rayjob.events.types import TYPES
+from jobledger.core.rayjob.history import attempt_row, report_news
+from jobledger.core.rayjob.history.attempt_facts import take
+from jobledger.core.rayjob.history.end_words import (
+    attempt_end_words,
+    completion_words,
+    retry_words,
+)
+from jobledger.core.rayjob.history.observations import candidates
+from jobledger.core.rayjob.history.signs import clues
+from jobledger.core.rayjob.history.words import words
+from jobledger.core.rayjob.observations import observations as seen
+from jobledger.core.rayjob.rules.failure_class import by_reason
+from jobledger.core.rayjob.state import RayJobState, is_final
+from jobledger.core.rayjob.status.kubernetes_events import kubernetes_events
+from jobledger.core.rayjob.status.status import status
+
+ROLES = EventRoles(
+    adopted=(events.JobAdopted,),
+    manifest_received=(events.ManifestReceived,),
+    manifest_rejected=(events.ManifestRejected,),
+    manifest_accepted=(events.ManifestAccepted,),
+    attempt_started=(events.AttemptStarted,),
+    attempt_ran=(events.AttemptReachedRunning, events.AttemptReachedWaiting),
+    attempt_ended=(events.AttemptFailed,),
+    attempt_failed=(events.AttemptFailed,),
+    attempt_suspended=(events.SuspensionStarted,),
+    transitions_missed=(events.TransitionsMissed,),
+    status_check_failed=(events.StatusCheckFailed,),
+    completed=(events.JobCompleted,),
+    failed=(events.JobFailed,),
+    deleted=(events.JobDeleted,),
+)
+
+PARTS = {
+    events.ManifestReceived: "RayJob",
+    events.ClusterObserved: "RayCluster",
+    events.ClusterVanished: "RayCluster",
+    events.SubmitterObserved: "Job",
+    events.SubmitterFinished: "Job",
+    events.SubmitterVanished: "Job",
+    events.EntrypointObserved: "Ray job",
+    events.EntrypointMissed: "Ray job",
+    events.StatusCheckFailed: "Ray job",
+    events.StatusCheckRecovered: "Ray job",
+    events.HeadPodObserved: "Pod",
+    events.HeadPodVanished: "Pod",
+    events.SidecarFinished: "Pod",
+}
+"""Fact -> the part of the job that it is about."""
+
+
+def _milestone(state: RayJobState) -> str:
+    return state.phase.value
+
+
+def _built_image(sent: object) -> str:
+    del sent  # the image of a RayJob stands in its manifest
+    return ""
+
+
+RAYJOB_KIND = JobKind(
+    name="RayJob",
+    resource=RAYJOBS,
+    initial=RAYJOB.initial,
+    decide=RAYJOB.decide,
+    evolve=RAYJOB.evolve,
+    event_types=TYPES,
+    discovered=events.JobDiscovered,
+    observations=(
+        seen.ManifestSeen,
+        seen.ManifestGone,
+        seen.ClusterSeen,
+        seen.ClusterGone,
+        seen.SubmitterSeen,
+        seen.SubmitterGone,
+        seen.PollAnswered,
+        seen.PollNotFound,
+        seen.PollUnanswered,
+        seen.PodsSeen,
+        seen.HeadPodSeen,
+        seen.HeadPodGone,
+    ),
+    recurring=(
+        seen.ManifestSeen,
+        seen.ManifestGone,
+        seen.ClusterSeen,
+        seen.ClusterGone,
+        seen.SubmitterSeen,
+        seen.SubmitterGone,
+        seen.HeadPodSeen,
+        seen.HeadPodGone,
+    ),
+    is_open=ending.is_open,
+    is_final=is_final,
+    status=status,
+    milestone=_milestone,
+    kubernetes_events=kubernetes_events,
+    reporting_controller="rayjob-controller",
+    log=LogReaders(
+        roles=ROLES,
+        words=words,
+        completion_words=completion_words,
+        attempt_end_words=attempt_end_words,
+        retry_words=retry_words,
+        clues=clues,
+        parts=PARTS,
+        observed=candidates,
+        take_facts=take,
+        attempt_row=attempt_row.attempt_row,
+        columns=attempt_row.columns,
+        failure_news=report_news.failure_news,
+        cluster_news=report_news.cluster_news,
+        attempt_cluster=report_news.attempt_cluster,
+        found=report_news.found,
+        failure_class=by_reason,
+        workload=report_news.workload,
+        built_image=_built_image,
+        grants_retries=True,
+        runs_when_seen=False,
+    ),
+)

@@ -1,0 +1,41 @@
+"""What the events of a TrainJob say of its attempts."""
+
+from dataclasses import replace
+
+from jobledger.core.jobs.history.attempt_facts import AttemptFacts, FactsSoFar
+from jobledger.core.jobs.retries.options import NOTHING_ASKED
+from jobledger.core.trainjob import events as trainjob
+
+
+def take(event: trainjob.TrainFactEvent | trainjob.TrainLifeEvent, so_far: FactsSoFar) -> None:
+    """Take one more event."""
+    if isinstance(event, trainjob.TrainJobReceived):
+        whole = event.spec.job_deadline_seconds or None
+        so_far.asked(
+            retries_itself=False,
+            active_deadline_seconds=event.spec.active_deadline_seconds or None,
+            options=replace(NOTHING_ASKED, job_deadline_seconds=whole),
+        )
+    elif isinstance(event, trainjob.TrainAttemptStarted):
+        so_far.began(
+            AttemptFacts(
+                number=event.attempt,
+                started_at=event.at,
+                running_at=event.at,
+                cluster_from=event.at,
+            )
+        )
+    elif isinstance(event, trainjob.TrainAttemptEnded):
+        so_far.update(
+            ended_at=event.at,
+            outcome=event.outcome,
+            reason=event.reason,
+            cluster_until=event.at,
+            cluster_is_gone=True,
+        )
+    elif isinstance(event, trainjob.TrainJobCompleted):
+        so_far.ended(event.at, "Complete", event.reason)
+    elif isinstance(event, trainjob.TrainJobFailed):
+        so_far.ended(event.at, "Failed", event.reason)
+    elif isinstance(event, trainjob.TrainJobDeleted):
+        so_far.deleted(event.at)

@@ -1,0 +1,129 @@
+"""The kind TrainJob: what it brings, in one description."""
+
+from collections.abc import Mapping
+
+from jobledger.core.job_kind import JobKind, LogReaders, no_attempt_cluster, no_cluster_news
+from jobledger.core.jobs.history.event_roles import EventRoles
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.ports.cluster import TRAINJOBS
+from jobledger.core.trainjob import events
+from jobledger.core.trainjob import observations as seen
+from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.events import TrainFactEvent, TrainLifeEvent
+from jobledger.core.trainjob.history import attempt_row, report_news
+from jobledger.core.trainjob.history.attempt_facts import take
+from jobledger.core.trainjob.history.observations import candidates
+from jobledger.core.trainjob.history.signs import clues
+from jobledger.core.trainjob.history.words import (
+    attempt_end_words,
+    completion_words,
+    retry_words,
+    words,
+)
+from jobledger.core.trainjob.state import is_final, is_open
+from jobledger.core.trainjob.status.kubernetes_events import kubernetes_events
+from jobledger.core.trainjob.status.status import milestone, status
+
+TYPES: Mapping[str, type[TrainFactEvent | TrainLifeEvent]] = {
+    "TrainJobDiscovered": events.TrainJobDiscovered,
+    "TrainJobAdopted": events.TrainJobAdopted,
+    "TrainJobReceived": events.TrainJobReceived,
+    "JobsBuildFailed": events.JobsBuildFailed,
+    "BuilderChanged": events.BuilderChanged,
+    "RuntimePatchesWithheld": events.RuntimePatchesWithheld,
+    "JobsCreationFailed": events.JobsCreationFailed,
+    "ObjectsApplied": events.ObjectsApplied,
+    "TrainAttemptStarted": events.TrainAttemptStarted,
+    "TrainAttemptEnded": events.TrainAttemptEnded,
+    "TrainJobSuspended": events.TrainJobSuspended,
+    "TrainJobResumed": events.TrainJobResumed,
+    "TrainJobCompleted": events.TrainJobCompleted,
+    "TrainJobFailed": events.TrainJobFailed,
+    "TrainJobDeletionStarted": events.TrainJobDeletionStarted,
+    "TrainJobDeleted": events.TrainJobDeleted,
+    "RuntimeObserved": events.RuntimeObserved,
+    "BelongingVanished": events.BelongingVanished,
+    "JobSetObserved": events.JobSetObserved,
+    "JobSetVanished": events.JobSetVanished,
+    "TrainerProgressReported": events.TrainerProgressReported,
+    "OthersTrainStatusObserved": events.OthersTrainStatusObserved,
+}
+"""Stored name -> class of the newest version. A class may be renamed, its name here stays."""
+
+ROLES = EventRoles(
+    adopted=(events.TrainJobAdopted,),
+    manifest_received=(events.TrainJobReceived,),
+    attempt_started=(events.TrainAttemptStarted,),
+    attempt_ran=(events.TrainAttemptStarted,),
+    attempt_ended=(events.TrainAttemptEnded,),
+    built=(events.ObjectsApplied, events.JobsCreationFailed),
+    build_failed=(events.JobsBuildFailed,),
+    completed=(events.TrainJobCompleted,),
+    failed=(events.TrainJobFailed,),
+    deleted=(events.TrainJobDeleted,),
+)
+
+PARTS = {
+    events.TrainJobReceived: "TrainJob",
+    events.JobSetObserved: "JobSet",
+    events.JobSetVanished: "JobSet",
+    events.RuntimeObserved: "runtime",
+}
+"""Fact -> the part of the job that it is about."""
+
+
+def _failure_class(reason: str) -> FailureClass:
+    del reason  # upstream's reasons for a TrainJob's end name no cause
+    return FailureClass.OTHER
+
+
+_OBSERVATIONS = (
+    seen.TrainJobSeen,
+    seen.TrainJobGone,
+    seen.RuntimeSeen,
+    seen.BelongingGone,
+    seen.JobSetSeen,
+    seen.JobSetGone,
+    seen.ProgressSeen,
+)
+
+TRAINJOB_KIND = JobKind(
+    name="TrainJob",
+    resource=TRAINJOBS,
+    initial=TRAINJOB.initial,
+    decide=TRAINJOB.decide,
+    evolve=TRAINJOB.evolve,
+    event_types=TYPES,
+    discovered=events.TrainJobDiscovered,
+    observations=_OBSERVATIONS,
+    recurring=_OBSERVATIONS,
+    is_open=is_open,
+    is_final=is_final,
+    status=status,
+    milestone=milestone,
+    kubernetes_events=kubernetes_events,
+    reporting_controller="trainer-trainjob-controller",
+    is_told_in_core_events=True,
+    log=LogReaders(
+        roles=ROLES,
+        words=words,
+        completion_words=completion_words,
+        attempt_end_words=attempt_end_words,
+        retry_words=retry_words,
+        clues=clues,
+        parts=PARTS,
+        observed=candidates,
+        take_facts=take,
+        attempt_row=attempt_row.attempt_row,
+        columns=attempt_row.columns,
+        failure_news=report_news.failure_news,
+        cluster_news=no_cluster_news,
+        attempt_cluster=no_attempt_cluster,
+        found=report_news.found,
+        failure_class=_failure_class,
+        workload=report_news.workload,
+        built_image=report_news.built_image,
+        grants_retries=False,
+        runs_when_seen=True,
+    ),
+)
