@@ -46,6 +46,9 @@ class LogReaders(Generic[State, Observation, Event, OwnEvent]):
     """What became of an attempt, by the event of its end: `failed`."""
     retry_words: Callable[[OwnEvent], str]
     """A sentence on what was decided about a retry; empty of any other event."""
+    standing: Callable[[Sequence[tuple[int, object]]], Iterator[tuple[str, int]]]
+    """What else holds of a job, from its events with their versions: sentences, each with the
+    version of the event that says so."""
     clues: Callable[[OwnEvent], Iterator[Clue]]
     """Why an attempt may fail, by an event of its own."""
     parts: Mapping[type, str]
@@ -118,3 +121,9 @@ def no_attempt_cluster(state: object) -> AttemptCluster:
     """Return that an attempt runs on what is its own, for kinds without clusters."""
     del state
     return AttemptCluster()
+
+
+def no_standing(events: Sequence[tuple[int, object]]) -> Iterator[tuple[str, int]]:
+    """Yield nothing, for kinds of which nothing else holds."""
+    del events
+    yield from ()

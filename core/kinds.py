@@ -111,6 +111,12 @@ def retry_words(event: JobEvent) -> str:
     return "" if kind is None else kind.log.retry_words(event)
 
 
+def standing(events: Sequence[tuple[int, JobEvent]]) -> Iterator[tuple[str, int]]:
+    """Yield what else holds of a job: sentences, each with the version of the event for it."""
+    for kind in KINDS.values():
+        yield from kind.log.standing(events)
+
+
 def clues(event: JobEvent) -> Iterator[Clue]:
     """Yield the clues of an event to why an attempt may fail; kept evidence is read elsewhere."""
     if isinstance(event, SharedEvent):

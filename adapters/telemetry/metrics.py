@@ -151,7 +151,13 @@ class Metrics:
         )
 
     def _declare_caution(self, registry: CollectorRegistry) -> None:
-        """Declare what tells why nothing is done for a job, or not yet."""
+        """Declare what tells why nothing is done for a job, or not yet, or not shown."""
+        self.plugin_conditions_refused = Counter(
+            "jobledger_plugin_conditions_refused_total",
+            "Conditions of TrainJob plugins that were not taken, as written down, by plugin.",
+            ["plugin"],
+            registry=registry,
+        )
         self.control_refused = Gauge(
             "jobledger_control_refused",
             "1 where jobs are only recorded, because another controller was met at work.",

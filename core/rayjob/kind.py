@@ -1,6 +1,6 @@
 """The kind RayJob: what it brings, in one description."""
 
-from jobledger.core.job_kind import JobKind, LogReaders
+from jobledger.core.job_kind import JobKind, LogReaders, no_standing
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.rayjob import ending
@@ -111,6 +111,7 @@ RAYJOB_KIND = JobKind(
         completion_words=completion_words,
         attempt_end_words=attempt_end_words,
         retry_words=retry_words,
+        standing=no_standing,
         clues=clues,
         parts=PARTS,
         observed=candidates,

@@ -16,9 +16,18 @@ class Condition:
     reason: str
     message: str
     since: Instant
-    """lastTransitionTime: when `is_true` last flipped."""
+    """lastTransitionTime: when the status last changed."""
     owner: str = ""
     """Name of the plugin that contributes it; empty for the controller's own."""
+    unknown: bool = False
+    """Whether nobody can tell; then it is not True either."""
+
+    @property
+    def status(self) -> str:
+        """Return True, False or Unknown, as the API has it."""
+        if self.unknown:
+            return "Unknown"
+        return "True" if self.is_true else "False"
 
 
 Conditions = tuple[Condition, ...]
@@ -45,7 +54,7 @@ def with_condition(conditions: Conditions, new: Condition) -> Conditions:
     before = found(conditions, new.type)
     if before is None:
         return (*conditions, new)
-    if before.is_true == new.is_true:
+    if before.status == new.status:
         new = replace(new, since=before.since)
     return tuple(new if item.type == new.type else item for item in conditions)
 
@@ -56,7 +65,10 @@ def without(conditions: Conditions, kind: str) -> Conditions:
 
 
 def merged(conditions: Conditions, contributed: Iterable[Condition]) -> Conditions:
-    """Return the list with what plugins contribute.
+    """Return the list with what plugins contribute: of logs in which a JobSet's sighting has it.
+
+    Since then a contribution is an event of its own, and what is not taken of it is said
+    (`contributions.taking`). What this leaves out stays left out.
 
     A type belongs to the plugin that contributed it first; one that was found on the object, to
     the first that contributes to it. Contributions of the controller's own types, of another

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from jobledger.core.jobs.events import SharedEvent
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.contributions.contribution import Contribution
 from jobledger.core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
 from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.trainjob.progress import TrainerProgress
@@ -259,7 +260,7 @@ class JobSetObserved:
     end: JobSetEnd | None = None
     """Its terminal condition, if it has one."""
     contributed: tuple[Condition, ...] = ()
-    """What plugins make of it."""
+    """What plugins make of it; empty since that is `PluginConditionsObserved`."""
     version: str = ""
     """Its resourceVersion; empty: it was not written down yet."""
 
@@ -294,8 +295,24 @@ class TrainerProgressReported:
     """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginConditionsObserved:
+    """A plugin makes these conditions of the job out of an object that it owns."""
+
+    at: Instant
+    contribution: Contribution
+    """The plugin, the object, the conditions that are taken, and why others are not."""
+    gone: bool = False
+    """Whether the object is gone: its conditions are Unknown from now on."""
+
+
 TrainFactEvent: TypeAlias = (
-    RuntimeObserved | BelongingVanished | JobSetObserved | JobSetVanished | TrainerProgressReported
+    RuntimeObserved
+    | BelongingVanished
+    | JobSetObserved
+    | JobSetVanished
+    | TrainerProgressReported
+    | PluginConditionsObserved
 )
 """What was seen of the runtime, the JobSet and the other objects, and what the Pods report."""
 

@@ -13,6 +13,7 @@ from jobledger.core.trainjob.events import TrainFactEvent, TrainLifeEvent
 from jobledger.core.trainjob.history import attempt_row, report_news
 from jobledger.core.trainjob.history.attempt_facts import take
 from jobledger.core.trainjob.history.observations import candidates
+from jobledger.core.trainjob.history.plugin_condition_words import conditions_told
 from jobledger.core.trainjob.history.signs import clues
 from jobledger.core.trainjob.history.words import (
     attempt_end_words,
@@ -46,6 +47,7 @@ TYPES: Mapping[str, type[TrainFactEvent | TrainLifeEvent]] = {
     "JobSetObserved": events.JobSetObserved,
     "JobSetVanished": events.JobSetVanished,
     "TrainerProgressReported": events.TrainerProgressReported,
+    "PluginConditionsObserved": events.PluginConditionsObserved,
     "OthersTrainStatusObserved": events.OthersTrainStatusObserved,
 }
 """Stored name -> class of the newest version. A class may be renamed, its name here stays."""
@@ -84,6 +86,7 @@ _OBSERVATIONS = (
     seen.BelongingGone,
     seen.JobSetSeen,
     seen.JobSetGone,
+    seen.PluginConditionsSeen,
     seen.ProgressSeen,
 )
 
@@ -110,6 +113,7 @@ TRAINJOB_KIND = JobKind(
         completion_words=completion_words,
         attempt_end_words=attempt_end_words,
         retry_words=retry_words,
+        standing=conditions_told,
         clues=clues,
         parts=PARTS,
         observed=candidates,

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import SharedObservation, Survey
 from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.contributions.contribution import Contribution
 from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.trainjob.progress import TrainerProgress
 from jobledger.core.trainjob.spec import TrainJobSpec
@@ -97,6 +98,8 @@ class BelongingGone:
     name: str
     uid: str
     kind: str = "ConfigMap"
+    built: bool = True
+    """Whether objects of its kind are built for the job, and so made again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +131,7 @@ class JobSetSeen:
     """In the JobSet's own order."""
     end: JobSetEnd | None
     contributed: tuple[Condition, ...] = ()
-    """What plugins make of it."""
+    """What plugins make of it, in logs of before `PluginConditionsSeen`."""
     version: str = ""
     """Its resourceVersion."""
 
@@ -141,6 +144,15 @@ class JobSetGone:
     at: Instant
     name: str
     uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginConditionsSeen:
+    """What a plugin makes of an object that the job owns."""
+
+    id: ObservationId
+    at: Instant
+    contribution: Contribution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +173,7 @@ TrainJobObservation: TypeAlias = (
     | BelongingGone
     | JobSetSeen
     | JobSetGone
+    | PluginConditionsSeen
     | ProgressSeen
     | SharedObservation
 )

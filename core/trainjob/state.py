@@ -12,6 +12,7 @@ from jobledger.core.jobs.pending.effects import (
     RepeatedEffect,
 )
 from jobledger.core.trainjob.conditions import Conditions, found, is_true
+from jobledger.core.trainjob.contributions.taking import Contributions
 from jobledger.core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
 from jobledger.core.trainjob.phases import COMPLETE, FAILED, FINAL, SUSPENDED, Phase
 from jobledger.core.trainjob.policy import TrainPolicy
@@ -151,6 +152,8 @@ class TrainJobState(NamedTuple):
     """The job is only recorded; None: it is controlled here."""
     progress: TrainerProgress | None = None
     """What its Pods have reported last, as far as it was written down."""
+    contributions: Contributions = ()
+    """What plugins make of its objects."""
 
 
 GONE_REMEMBERED_MAX = 8

@@ -1,4 +1,4 @@
-"""Kinds that the cluster in memory serves: those of the definitions we bring, and PodGroups."""
+"""Kinds that the cluster in memory serves: our definitions, and what others make for jobs."""
 
 from dataclasses import replace
 from functools import cache
@@ -32,6 +32,11 @@ _ANYTHING: Final[Document] = {
 RAYJOB_KIND: Final = (RAYJOBS.group, RAYJOBS.version, RAYJOBS.plural)
 
 
+WORKLOADS: Final = Resource("kueue.x-k8s.io", "v1beta1", "workloads", "Workload")
+"""What Kueue makes for a job: the job's own, and nothing that is built here."""
+_FOREIGN: Final = (VOLCANO_POD_GROUPS, POD_GROUPS, WORKLOADS)
+
+
 @cache
 def own_definitions() -> tuple[Document, ...]:
     found = bundled_definitions()
@@ -48,7 +53,7 @@ def own_definitions() -> tuple[Document, ...]:
 @cache
 def custom_kinds() -> tuple[Kind, ...]:
     bundled = [kind for definition in own_definitions() for kind in kinds_of(definition)]
-    return *bundled, *(_open_kind(resource) for resource in (VOLCANO_POD_GROUPS, POD_GROUPS))
+    return *bundled, *(_open_kind(resource) for resource in _FOREIGN)
 
 
 @cache

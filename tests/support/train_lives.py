@@ -15,10 +15,12 @@ from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.policy import ConditionStyle, TrainPolicy
 from jobledger.core.trainjob.spec import RuntimeRef
 from jobledger.core.values.ids import stream_id
 from tests.support import trainjobs
+from tests.support.contributions import POD_GROUP, plugin_told, pod_group_gone
 from tests.support.records import NOON
 from tests.support.trainjobs import (
     UNNAMED,
@@ -27,6 +29,7 @@ from tests.support.trainjobs import (
     after,
     applied,
     completed,
+    completed_end,
     counts,
     created,
     deleted,
@@ -141,6 +144,31 @@ def _built_by_another_version() -> tuple[Step, ...]:
     return *seen(), not_built(1), newer, applied(31)
 
 
+def _with_plugin_conditions() -> Iterable[Step]:
+    """A gang that is pending, scheduled, gone and made again; a second plugin is refused."""
+    policy = TrainPolicy(propagates=True)
+    pending = Condition(
+        type="GangScheduled",
+        is_true=False,
+        reason="Unschedulable",
+        message="2 of 4 Pods",
+        since=after(5),
+    )
+    scheduled = replace(pending, is_true=True, reason="Scheduled", message="", since=after(12))
+    second = replace(POD_GROUP, uid="uid-of-second-group", version="30")
+    return (
+        *created(policy=policy),
+        plugin_told(pending, at=5),
+        plugin_told(pending, at=6, plugin="other"),
+        plugin_told(scheduled, at=12, source=replace(POD_GROUP, version="20")),
+        jobset(20, counts(active=1)),
+        pod_group_gone(25),
+        applied(26),
+        plugin_told(replace(pending, unknown=True, since=after(27)), at=27, source=second),
+        jobset(60, counts(succeeded=1), end=completed_end()),
+    )
+
+
 TRAIN_LIVES: Mapping[str, TrainStory] = {
     "training-completed": lambda: (*completed(), written(61), manifest_gone(200)),
     "training-failed": _failed,
@@ -155,6 +183,7 @@ TRAIN_LIVES: Mapping[str, TrainStory] = {
     "training-built-by-another-version": _built_by_another_version,
     "training-watched-through-a-gap": lambda: (*running(), interrupted(40, 50)),
     "training-born-suspended": lambda: created(suspend=True),
+    "training-with-plugin-conditions": _with_plugin_conditions,
     "training-deleted": lambda: (*running(), manifest(60, deleting=True), manifest_gone(70)),
 }
 """Name -> story."""

@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint, entry_points, version
 
 from jobledger.core.errors import JobledgerError
 from jobledger.core.trainjob.building.framework import Plugin
+from jobledger.core.trainjob.contributions.declared import declaration_problems
 from jobledger.core.trainjob.plugins import all_plugins
 
 GROUP = "jobledger.trainjob_plugins"
@@ -31,7 +32,8 @@ def trainjob_plugins(status_url: str = "") -> tuple[Plugin, ...]:
     `status_url` is where Pods report their progress; empty: nowhere.
 
     Raises:
-        BrokenPlugin: an installed one cannot be loaded, is none, or has a name that is taken.
+        BrokenPlugin: an installed one cannot be loaded, is none, has a name that is taken, or
+            declares conditions that it cannot give.
     """
     others: dict[str, Plugin] = {}
     taken = {plugin.name for plugin in all_plugins(status_url=ANYWHERE)}
@@ -40,7 +42,10 @@ def trainjob_plugins(status_url: str = "") -> tuple[Plugin, ...]:
         if plugin.name in taken or plugin.name in others:
             raise BrokenPlugin(entry.name, f"another plugin is called {plugin.name!r}")
         others[plugin.name] = plugin
-    return all_plugins(*others.values(), status_url=status_url)
+    plugins = all_plugins(*others.values(), status_url=status_url)
+    for name, problem in declaration_problems(plugins):
+        raise BrokenPlugin(name, problem)
+    return plugins
 
 
 def builder() -> str:

@@ -21,7 +21,13 @@ from jobledger.core.rayjob.observations.observations import (
     ManifestSeen,
     SubmitterSeen,
 )
-from jobledger.core.trainjob.observations import JobSetSeen, ProgressSeen, RuntimeSeen, TrainJobSeen
+from jobledger.core.trainjob.observations import (
+    JobSetSeen,
+    PluginConditionsSeen,
+    ProgressSeen,
+    RuntimeSeen,
+    TrainJobSeen,
+)
 from jobledger.core.values.ids import StreamId
 
 log = get_logger(__name__)
@@ -95,6 +101,8 @@ def _subject(seen: JobObservation) -> tuple[object, ...] | None:
             return type(seen), seen.recorded, seen.in_between
         case ClusterSeen() | SubmitterSeen() | HeadPodSeen() | JobSetSeen():
             return type(seen), seen.uid
+        case PluginConditionsSeen():
+            return type(seen), seen.contribution.plugin, seen.contribution.source.uid
         case DecisionDue():
             return type(seen), seen.decision_id
         case RuntimeSeen() | StatusWritten() | NothingNew() | ProgressSeen():

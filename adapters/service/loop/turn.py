@@ -13,6 +13,7 @@ from jobledger.adapters.service.loop.reopening import may_reopen
 from jobledger.adapters.service.loop.slowing import Slowing
 from jobledger.adapters.service.loop.turn_partners import Epochs, Follower
 from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.observing.plugin_conditions import note_refused
 from jobledger.adapters.service.shards.footing import Footing
 from jobledger.adapters.service.shards.set_back import set_back
 from jobledger.adapters.service.work.inbox import Arrival, Inbox
@@ -264,6 +265,7 @@ class Turn:
         self._slowing.spent(item.slot.stream_id, len(item.events))
         for event in item.events:
             self._parts.metrics.events.labels(NAMES[type(event)]).inc()
+            note_refused(self._parts.metrics, event)
         try:
             self._follower.after_append(item)
         except Exception:  # what follows from one job must not keep the others waiting

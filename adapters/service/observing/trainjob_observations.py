@@ -3,9 +3,7 @@
 Nothing gets past here unredacted, as in `adapters.service.observing.rayjob_observations`.
 """
 
-import hashlib
 from dataclasses import replace
-from functools import lru_cache
 
 import msgspec
 
@@ -15,14 +13,12 @@ from jobledger.adapters.service.observing.rayjob_observations import (
     REASON_CHARACTERS_MAX,
     ObservationMapper,
 )
-from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.retries.job_deadline import read_job_deadline
 from jobledger.core.log.redaction.redact import Redactor, digest
 from jobledger.core.log.storable import word
-from jobledger.core.trainjob.building.framework import contributed
 from jobledger.core.trainjob.building.runtimes import content_of, trainjob_owner
 from jobledger.core.trainjob.building.validation import patches_of
 from jobledger.core.trainjob.conditions import Condition
@@ -39,11 +35,6 @@ from jobledger.core.trainjob.spec import read_runtime_ref, read_spec
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import EPOCH, Instant, parse_rfc3339
-
-log = get_logger(__name__)
-
-REFUSALS_MAX = 1000
-"""How many refused conditions are remembered as said."""
 
 _COPY = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -119,6 +110,7 @@ def _condition(item: Json, redactor: Redactor) -> Condition:
     return Condition(
         type=word(item, "type"),
         is_true=text(item, "status") == "True",
+        unknown=text(item, "status") == "Unknown",
         reason=redactor.text(text(item, "reason"), REASON_CHARACTERS_MAX),
         message=redactor.text(text(item, "message"), MESSAGE_CHARACTERS_MAX),
         since=parse_rfc3339(text(item, "lastTransitionTime")) or EPOCH,
@@ -145,32 +137,13 @@ def see_runtime(stream: StreamId, found: str, version: str, at: Instant) -> Runt
     return RuntimeSeen(id=observation_id(stream, "runtime", found, mark), at=at, digest=found)
 
 
-@lru_cache(maxsize=REFUSALS_MAX)
-def say_refused(plugin: str, problem: str) -> None:
-    """Log what a plugin gave that cannot be taken: once per process, not at every sighting."""
-    log.warning("plugin_condition_refused", plugin=plugin, problem=problem[:MESSAGE_CHARACTERS_MAX])
-
-
-def see_jobset(
-    mapper: ObservationMapper, job: CachedJob, manifest: Manifest, at: Instant
-) -> JobSetSeen:
+def see_jobset(job: CachedJob, manifest: Manifest, at: Instant) -> JobSetSeen:
     """Return the sighting of a JobSet."""
     metadata, redactor = child(manifest, "metadata"), job.redactor
     uid, version = text(metadata, "uid"), text(metadata, "resourceVersion")
     stream = job.identity.stream_id
-    added: tuple[Condition, ...] = ()
-
-    def refuse(plugin: str, problem: str) -> None:
-        say_refused(plugin, redactor.text(problem, MESSAGE_CHARACTERS_MAX))
-
-    if mapper.train_policy.propagates:
-        added = tuple(
-            _redacted(item, redactor)
-            for item in contributed(mapper.plugins, job.manifest, manifest, refuse)
-        )
-    mark = hashlib.sha256(repr(added).encode()).hexdigest()[:8] if added else ""
     return JobSetSeen(
-        id=observation_id(stream, "jobset", uid, version, mark),
+        id=observation_id(stream, "jobset", uid, version, ""),
         at=at,
         name=text(metadata, "name"),
         uid=uid,
@@ -181,19 +154,7 @@ def see_jobset(
         deleting=text(metadata, "deletionTimestamp") != "",
         jobs=_counts(items(manifest, "status", "replicatedJobsStatus")),
         end=_end(manifest, redactor),
-        contributed=added,
         version=version,
-    )
-
-
-def _redacted(item: Condition, redactor: Redactor) -> Condition:
-    return Condition(
-        type=item.type,
-        is_true=item.is_true,
-        reason=item.reason,
-        message=redactor.text(item.message, MESSAGE_CHARACTERS_MAX),
-        since=item.since,
-        owner=item.owner,
     )
 
 

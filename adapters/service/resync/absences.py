@@ -6,7 +6,9 @@ created a RayCluster a moment ago), and a job must not fail because of that.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
+from jobledger.adapters.service.objects.object_cache import kept_as
 from jobledger.adapters.service.watches.event_handlers import ChildKind, EventHandlers
 from jobledger.adapters.service.watches.rayjob_handlers import (
     tell_child,
@@ -26,6 +28,7 @@ from jobledger.core.kinds import JobState
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import (
     BATCH_JOBS,
+    CONFIGMAPS,
     JOBSETS,
     PODS,
     RAYCLUSTERS,
@@ -160,13 +163,41 @@ def _of_trainjob(
             tell_trainjob_gone(around, stream, at)
 
         yield Absence(lookout, TRAINJOBS, where, name, identity.uid, gone)
-    elif jobset is not None and jobset.uid and not around.live.has_child("JobSet", jobset.uid):
+        return
+    if jobset is not None and jobset.uid and not around.live.has_child("JobSet", jobset.uid):
         belonging = ("JobSet", jobset.name, jobset.uid)
 
         def vanished(at: Instant) -> None:
             tell_belonging_gone(around, stream, belonging, at)
 
         yield Absence(lookout, JOBSETS, where, jobset.name, jobset.uid, vanished)
+    yield from _sources_of_conditions(lookout, stream, identity, state)
+
+
+def _sources_of_conditions(
+    lookout: Lookout, stream: StreamId, identity: JobIdentity, state: TrainJobState
+) -> Iterator[Absence]:
+    """Yield the objects that plugins have told of; JobSets are asked for in any case."""
+    around, plugins = lookout.around, lookout.around.mapper.plugins
+    built = {resource for plugin in plugins for resource in (*plugin.watched, CONFIGMAPS)}
+    kinds = {kept_as(one): one for plugin in plugins for one in plugin.conditions_from}
+    for source in {one.source.uid: one.source for one in state.contributions}.values():
+        resource = kinds.get(source.kind)
+        if resource in (None, JOBSETS) or around.live.has_child(source.kind, source.uid):
+            continue
+        belonging, is_built = (source.kind, source.name, source.uid), resource in built
+        tell = partial(_tell_gone, around, stream, belonging, is_built)
+        yield Absence(lookout, resource, identity.namespace, source.name, source.uid, tell)
+
+
+def _tell_gone(
+    around: EventHandlers,
+    stream: StreamId,
+    belonging: tuple[str, str, str],
+    built: bool,  # noqa: FBT001 bound by place
+    at: Instant,
+) -> None:
+    tell_belonging_gone(around, stream, belonging, at, built=built)
 
 
 def _of_job(lookout: Lookout, stream: StreamId, identity: JobIdentity) -> Absence:

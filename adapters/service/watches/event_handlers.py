@@ -7,6 +7,7 @@ from typing import Literal
 
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
+from jobledger.adapters.service.observing.plugin_conditions import PluginConditions
 from jobledger.adapters.service.observing.progress import ProgressReports
 from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
 from jobledger.adapters.service.work.inbox import Inbox
@@ -33,6 +34,8 @@ class EventHandlers:
     """Tells whether a job is worked on here; one that is not is told once its shard is gained."""
     progress: ProgressReports = field(default_factory=ProgressReports)
     """What Pods of TrainJobs report."""
+    conditions: PluginConditions = field(default_factory=PluginConditions)
+    """What plugins make of the objects of TrainJobs."""
     telling: threading.RLock = field(default_factory=threading.RLock)
     """Held from taking note of an object until the jobs concerned have been told.
 

@@ -185,7 +185,9 @@ class KindWatches:
 
     def _take_up(self, job_kind: str) -> tuple[WatchedKind, ...]:
         """Return what has to be watched for a kind of job; note what would be, if it is served."""
-        more = watched_for(job_kind, self._around.mapper.plugins)
+        mapper = self._around.mapper
+        propagates = mapper.train_policy.propagates
+        more = watched_for(job_kind, mapper.plugins, propagates=propagates)
         self._optional += [(job_kind, kind) for kind in more if kind.is_optional]
         return WATCHED[job_kind]
 

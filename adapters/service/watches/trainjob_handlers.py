@@ -29,6 +29,10 @@ from jobledger.adapters.service.observing.trainjob_observations import (
     see_runtime,
     see_trainjob,
 )
+from jobledger.adapters.service.watches.condition_telling import (
+    tell_all_conditions,
+    tell_conditions,
+)
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.rayjob_handlers import (
     after_another,
@@ -134,7 +138,7 @@ class TrainJobListener:
         if known is None or known.runtime != job.runtime:
             tell_runtime(around, job, at)
         if known is None or recorded or known.recorded:
-            tell_jobsets(around, job, at)
+            _tell_objects(around, job, at)
 
     def gone(self, manifest: Manifest, at: Instant) -> None:
         """Tell that a TrainJob is gone."""
@@ -200,7 +204,7 @@ def retell_trainjob(around: EventHandlers, job: CachedJob, at: Instant) -> None:
         seen = see_trainjob(around.mapper, job.identity, job.newest, job.redactor, at)
         around.inbox.put(job.identity.stream_id, seen)
         tell_runtime(around, job, at)
-        tell_jobsets(around, job, at)
+        _tell_objects(around, job, at)
         around.progress.forget(job.identity.stream_id)
         tell_progress(around, job.newest, at)
 
@@ -219,11 +223,17 @@ def tell_progress(around: EventHandlers, manifest: Manifest, at: Instant) -> Non
         around.inbox.put(stream, seen)
 
 
+def _tell_objects(around: EventHandlers, job: CachedJob, at: Instant) -> None:
+    """Tell a TrainJob of its objects, as they were last seen: of an end last."""
+    tell_all_conditions(around, job, at)
+    tell_jobsets(around, job, at)
+
+
 def tell_jobsets(around: EventHandlers, job: CachedJob, at: Instant, mark: str = "") -> None:
     """Tell a TrainJob of its JobSet, as it was last seen; with a `mark` that is news again."""
     stream = job.identity.stream_id
     for item in around.live.children_of("JobSet", job):
-        seen = see_jobset(around.mapper, job, item.manifest, at)
+        seen = see_jobset(job, item.manifest, at)
         if mark:
             seen = replace(seen, id=observation_id(stream, str(seen.id), mark))
         around.inbox.put(stream, seen)
@@ -293,11 +303,15 @@ def _may_be_in_the_way(kind: str, name: str) -> bool:
 
 
 class BelongingListener:
-    """Takes in what TrainJobs own: JobSets, and the objects that are made again if they go."""
+    """Takes in what TrainJobs own: JobSets, and other objects.
 
-    def __init__(self, around: EventHandlers, kind: str) -> None:
+    Those that were built for a job are made again if they go.
+    """
+
+    def __init__(self, around: EventHandlers, kind: str, *, built: bool = True) -> None:
         self._around = around
         self._kind = kind
+        self._built = built
 
     def seen(self, manifest: Manifest, at: Instant) -> None:
         """Take note of an object that a TrainJob owns; tell the job of its JobSet."""
@@ -321,9 +335,11 @@ class BelongingListener:
                 return
             around.live.put_child(self._kind, item)
             job = around.live.learn(item.owner_uid, item.secrets)
-            if self._kind == "JobSet" and job is not None:
-                seen = see_jobset(around.mapper, job, manifest, at)
-                around.inbox.put(job.identity.stream_id, seen)
+            if job is None:
+                return
+            tell_conditions(around, job, self._kind, manifest, at)  # before an end that it tells
+            if self._kind == "JobSet":
+                around.inbox.put(job.identity.stream_id, see_jobset(job, manifest, at))
 
     def gone(self, manifest: Manifest, at: Instant) -> None:
         """Tell the job that owned an object that it is gone."""
@@ -333,7 +349,8 @@ class BelongingListener:
             job = self._around.live.job(item.owner_uid) if item is not None else None
             if item is not None and job is not None:
                 belonging = (self._kind, item.name, item.uid)
-                tell_belonging_gone(self._around, job.identity.stream_id, belonging, at)
+                stream = job.identity.stream_id
+                tell_belonging_gone(self._around, stream, belonging, at, built=self._built)
 
     def synced(self, at: Instant) -> None:
         """Pass on that all objects of the kind have been told."""
@@ -346,12 +363,18 @@ class BelongingListener:
 
 
 def tell_belonging_gone(
-    around: EventHandlers, stream: StreamId, belonging: tuple[str, str, str], at: Instant
+    around: EventHandlers,
+    stream: StreamId,
+    belonging: tuple[str, str, str],
+    at: Instant,
+    *,
+    built: bool = True,
 ) -> None:
-    """Tell a job that an object of kind, name and UID is gone."""
+    """Tell a job that an object of kind, name and UID is gone, and whether it is built for jobs."""
     kind, name, uid = belonging
     mark = observation_id(stream, kind, "gone", uid)
     if kind == "JobSet":
         around.inbox.put(stream, JobSetGone(id=mark, at=at, name=name, uid=uid))
     else:
-        around.inbox.put(stream, BelongingGone(id=mark, at=at, name=name, uid=uid, kind=kind))
+        gone = BelongingGone(id=mark, at=at, name=name, uid=uid, kind=kind, built=built)
+        around.inbox.put(stream, gone)

@@ -87,22 +87,27 @@ WATCHED: Mapping[str, tuple[WatchedKind, ...]] = {
 _NOTHING = "jobledger.dev/nothing=here"
 
 
-def watched_for(kind: str, plugins: Iterable[Plugin]) -> tuple[WatchedKind, ...]:
+def watched_for(
+    kind: str, plugins: Iterable[Plugin], *, propagates: bool = False
+) -> tuple[WatchedKind, ...]:
     """Return what is watched for a kind of job; for TrainJobs, what plugins build as well.
 
-    What plugins ask for can be done without, and comes last.
+    And, where plugins may contribute conditions, what they make them of. What plugins ask for can
+    be done without, and comes last.
     """
     found = WATCHED[kind]
     if kind != "TrainJob":
         return found
     known = {item.resource for item in found}
-    more = {resource for plugin in plugins for resource in plugin.watched} - known
+    built = known | {resource for plugin in plugins for resource in plugin.watched}
+    looked_at = {resource for plugin in plugins for resource in plugin.conditions_from}
+    more = (built | looked_at if propagates else built) - known
     return (
         *found,
         *(
             WatchedKind(
                 resource=resource,
-                listener=partial(_belonging, kind=kept_as(resource)),
+                listener=partial(_belonging, kind=kept_as(resource), built=resource in built),
                 is_optional=True,
             )
             for resource in sorted(more, key=lambda item: (item.group, item.plural))
@@ -110,8 +115,8 @@ def watched_for(kind: str, plugins: Iterable[Plugin]) -> tuple[WatchedKind, ...]
     )
 
 
-def _belonging(around: EventHandlers, kind: str) -> ObjectListener:
-    return BelongingListener(around, kind)
+def _belonging(around: EventHandlers, kind: str, *, built: bool) -> ObjectListener:
+    return BelongingListener(around, kind, built=built)
 
 
 def is_served(

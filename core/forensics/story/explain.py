@@ -18,7 +18,7 @@ from jobledger.core.forensics.story.recorded_words import others_told
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.history.event_roles import EndEvent
-from jobledger.core.kinds import ROLES, attempt_end_words, completion_words, retry_words
+from jobledger.core.kinds import ROLES, attempt_end_words, completion_words, retry_words, standing
 from jobledger.core.values.instants import Instant, rfc3339
 
 
@@ -288,7 +288,11 @@ class _Account:
                 yield Sentence(text=text, versions=(read.version,))
 
     def _others(self) -> Iterator[Sentence]:
-        for text, version in (*progress_told(self._events), *others_told(self._events)):
+        for text, version in (
+            *progress_told(self._events),
+            *standing([(read.version, read.event) for read in self._events]),
+            *others_told(self._events),
+        ):
             yield Sentence(text=text, versions=(version,))
 
     def _not_known(self, attempt: int) -> Iterator[Sentence]:

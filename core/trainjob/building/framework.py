@@ -12,14 +12,14 @@ The order of the extension points is that of Trainer's runtime framework:
 
 At each point plugins are asked in the order of `in_order`: plainml, torch, mpi, those of others by
 name, coscheduling, and jobset last, because Pods wait for what the JobSet refers to. Upstream's
-order is random per process. Beside the road stand `conditions` (what a JobSet says that users are
-to see) and `watched` (which kinds of objects, if one goes, are to be made again).
+order is random per process. Beside the road stand `conditions` (what an object of the job says that
+users are to see; `conditions_from` has the kinds, `condition_types` what may be written) and
+`watched` (which kinds of objects, if one goes, are to be made again).
 
 A plugin is pure: no clock, no dice, no I/O. Secret keys are made by whoever applies the object.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -27,17 +27,10 @@ from enum import StrEnum
 from jobledger.core.errors import JobledgerError
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.trainjob.building.pod_sets import PodSet
-from jobledger.core.trainjob.conditions import Condition
-from jobledger.core.trainjob.phases import OURS
 from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.instants import Instant
 
 CAUSE_MAX = 2000
-MESSAGE_MAX = 1000
-"""How much of a plugin's message is kept."""
-
-_TYPE = re.compile(r"[A-Za-z]([-A-Za-z0-9._/]{0,200}[A-Za-z0-9])?")
-_REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]{0,200}[A-Za-z0-9_])?")
-"""What the API server takes; one condition that it refuses would keep the whole status back."""
 
 
 class BuildFailed(JobledgerError):
@@ -132,6 +125,22 @@ class Info:
         return replace(self, pod_sets=sets)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginCondition:
+    """A condition of the TrainJob, as a plugin gives it."""
+
+    type: str
+    """One of the plugin's `condition_types`."""
+    status: str
+    """`True`, `False` or `Unknown`."""
+    reason: str
+    """One word for why: letters, digits, `_`, and inside of it `,` and `:`."""
+    message: str = ""
+    """For people; 1,000 characters are kept. What changes all the time does not belong here."""
+    since: Instant | None = None
+    """When the status last changed, if the object tells; None: when it was seen."""
+
+
 class Plugin:
     """A part of the building. Each method is an extension point; the default does nothing."""
 
@@ -142,6 +151,10 @@ class Plugin:
     """Sources of a runtime's podGroupPolicy that this plugin carries out."""
     watched: tuple[Resource, ...] = ()
     """Kinds of objects that this plugin builds and that are watched."""
+    conditions_from: tuple[Resource, ...] = ()
+    """Kinds of objects of which `conditions` is asked, if a TrainJob is the controller of one."""
+    condition_types: tuple[str, ...] = ()
+    """Types of conditions that `conditions` may give; no other plugin may have one of them."""
 
     def validate(self, info: Info) -> Iterable[str]:
         """Yield what is wrong with the job on this runtime."""
@@ -169,9 +182,12 @@ class Plugin:
         del info
         return ()
 
-    def conditions(self, job: Manifest, jobset: Manifest) -> Sequence[Condition]:
-        """Return what users are to see of a JobSet as conditions; `owner` is set for it."""
-        del job, jobset
+    def conditions(self, job: Manifest, observed: Manifest) -> Iterable[PluginCondition]:
+        """Return what users are to see, as conditions of the TrainJob, of an object that it owns.
+
+        Both are redacted. A condition that is not given again stays as it was.
+        """
+        del job, observed
         return ()
 
 
@@ -225,43 +241,6 @@ def _uncarried(plugins: Sequence[Plugin], info: Info) -> str:
         f"no plugin carries out {', '.join(sorted(found))} of the runtime {name}; take a runtime "
         "without, or install a plugin that does"
     )
-
-
-def contributed(
-    plugins: Sequence[Plugin],
-    job: Manifest,
-    jobset: Manifest,
-    refuse: Callable[[str, str], None],
-) -> tuple[Condition, ...]:
-    """Return the conditions that plugins make of a JobSet; one that fails contributes none.
-
-    What cannot be taken is left out, and `refuse` is told the plugin's name and why.
-    """
-    found: list[Condition] = []
-    for plugin in plugins:
-        taken: list[Condition] = []
-        try:
-            for item in plugin.conditions(job, jobset):
-                if problem := _refusal(item):
-                    refuse(plugin.name, problem)
-                    continue
-                taken.append(replace(item, owner=plugin.name, message=item.message[:MESSAGE_MAX]))
-        except Exception as error:  # noqa: BLE001 another's plugin must not keep the JobSet from being seen
-            refuse(plugin.name, f"it fails to give conditions: {type(error).__name__}: {error}")
-            continue
-        found += taken
-    return tuple(found)
-
-
-def _refusal(item: Condition) -> str:
-    """Return why a condition of a plugin's cannot be taken; empty if it can."""
-    if not _TYPE.fullmatch(item.type):
-        return f"{item.type!r} is no type of a condition"
-    if item.type in OURS:
-        return f"the condition {item.type} belongs to the controller"
-    if not _REASON.fullmatch(item.reason):
-        return f"{item.reason!r} is no reason of the condition {item.type}"
-    return ""
 
 
 def in_order(

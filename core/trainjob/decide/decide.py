@@ -10,6 +10,7 @@ from jobledger.core.jobs import observations as shared
 from jobledger.core.jobs.control.control_change import facts_and_conclusions
 from jobledger.core.jobs.control.lost_history import set_back
 from jobledger.core.trainjob import observations as seen
+from jobledger.core.trainjob.decide.on_contributions import on_plugin_conditions_seen
 from jobledger.core.trainjob.decide.on_lost_history import concluded
 from jobledger.core.trainjob.decide.on_objects import (
     on_belonging_gone,
@@ -91,6 +92,8 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_belonging_gone(state, observation)
         case seen.ProgressSeen():
             return on_progress_seen(state, observation)
+        case seen.PluginConditionsSeen():
+            return on_plugin_conditions_seen(state, observation)
         case seen.TrainJobGone():
             return on_trainjob_gone(state, observation)
         case shared.WatchInterrupted():

@@ -3,6 +3,7 @@
 from jobledger.core.jobs.events import ControlReleased
 from jobledger.core.jobs.outcomes import rejected
 from jobledger.core.trainjob.conditions import merged
+from jobledger.core.trainjob.decide.on_contributions import on_source_gone
 from jobledger.core.trainjob.decide.on_lost_history import is_unknown_but_ours, unknown_job
 from jobledger.core.trainjob.decide.recorded_control import control_of
 from jobledger.core.trainjob.events import (
@@ -141,9 +142,13 @@ def on_runtime_seen(state: TrainJobState, seen: RuntimeSeen) -> News:
 def on_belonging_gone(state: TrainJobState, gone: BelongingGone) -> News:
     """Return that an object which belongs to an unfinished job is gone."""
     told = state.rebuild_again if is_applying(state) else state.rebuild
-    if is_dormant(state) or is_final(state) or told or gone.uid in state.gone:
+    if is_dormant(state) or is_final(state) or gone.uid in state.gone:
         return ()
-    return (BelongingVanished(at=gone.at, name=gone.name, uid=gone.uid, kind=gone.kind),)
+    without = on_source_gone(state, gone.uid, gone.at)
+    if told or not gone.built:
+        return without
+    vanished = BelongingVanished(at=gone.at, name=gone.name, uid=gone.uid, kind=gone.kind)
+    return *without, vanished
 
 
 def on_jobset_seen(state: TrainJobState, seen: JobSetSeen) -> News:
@@ -214,7 +219,7 @@ def on_jobset_gone(state: TrainJobState, gone: JobSetGone) -> News:
         asked=asked or goes_with_it,
         inferred="the TrainJob is being deleted" if goes_with_it else "",
     )
-    return (vanished,)
+    return *on_source_gone(state, gone.uid, gone.at), vanished
 
 
 def on_progress_seen(state: TrainJobState, seen: ProgressSeen) -> News:

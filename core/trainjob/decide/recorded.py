@@ -69,6 +69,8 @@ def recorded_facts(  # noqa: C901, PLR0911 one case per observation
             return ()  # what was under way was dropped when the job was released
         case seen.RuntimeSeen() | seen.BelongingGone() | seen.TrainJobSeen():
             return ()  # nothing is built here
+        case seen.PluginConditionsSeen():
+            return ()  # the status is another controller's
         case _:
             assert_never(observation)
 

@@ -5,7 +5,7 @@ from typing import assert_never
 from jobledger.core.jobs.open_work import tried_soon
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob import events
-from jobledger.core.trainjob.conditions import merged
+from jobledger.core.trainjob.conditions import merged, with_condition
 from jobledger.core.trainjob.phases import DEADLINE_EXCEEDED
 from jobledger.core.trainjob.state import (
     KnownJobSet,
@@ -36,8 +36,22 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
             return state if is_final(state) else state._replace(rebuild=True)
         case events.TrainerProgressReported():
             return state._replace(progress=event.progress)
+        case events.PluginConditionsObserved():
+            return _contributed(state, event)
         case _:
             assert_never(event)
+
+
+def _contributed(state: TrainJobState, event: events.PluginConditionsObserved) -> TrainJobState:
+    new, conditions = event.contribution, state.conditions
+    for item in new.conditions:
+        conditions = with_condition(conditions, item)
+    which = (new.plugin, new.source.uid)
+    known = tuple(one for one in state.contributions if (one.plugin, one.source.uid) != which)
+    if event.gone:
+        state = remember_gone(state, new.source.uid)
+        return state._replace(conditions=conditions, contributions=known)
+    return state._replace(conditions=conditions, contributions=(*known, new))
 
 
 def _jobset(state: TrainJobState, event: events.JobSetObserved) -> TrainJobState:

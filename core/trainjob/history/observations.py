@@ -56,10 +56,36 @@ def candidates(
         )
     elif isinstance(first, events.JobSetVanished):
         yield seen.JobSetGone(id=cause, at=first.at, name=first.name, uid=first.uid)
-    elif isinstance(first, events.TrainerProgressReported):
-        yield seen.ProgressSeen(
+    elif isinstance(first, events.TrainerProgressReported | events.PluginConditionsObserved):
+        yield _reported(first, told, cause)
+
+
+def _reported(
+    first: events.TrainerProgressReported | events.PluginConditionsObserved,
+    told: Sequence[object],
+    cause: ObservationId,
+) -> seen.TrainJobObservation:
+    """Return a report of Pods or the answer of a plugin.
+
+    Or that the object of such an answer went, of which more may have been told.
+    """
+    if isinstance(first, events.TrainerProgressReported):
+        return seen.ProgressSeen(
             id=cause, at=first.at, progress=first.progress, reports=first.reports
         )
+    if not first.gone:
+        return seen.PluginConditionsSeen(id=cause, at=first.at, contribution=first.contribution)
+    source = first.contribution.source
+    if find(told, events.JobSetVanished) is not None:
+        return seen.JobSetGone(id=cause, at=first.at, name=source.name, uid=source.uid)
+    return seen.BelongingGone(
+        id=cause,
+        at=first.at,
+        name=source.name,
+        uid=source.uid,
+        kind=source.kind,
+        built=find(told, events.BelongingVanished) is not None,
+    )
 
 
 def _manifest(

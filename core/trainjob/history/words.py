@@ -5,6 +5,7 @@ from typing import assert_never
 from jobledger.core.jobs.history.shared_words import short
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.events import TrainFactEvent, TrainLifeEvent
+from jobledger.core.trainjob.history.plugin_condition_words import conditions_in_words
 from jobledger.core.trainjob.progress import in_words
 
 
@@ -28,6 +29,8 @@ def _fact(event: TrainFactEvent) -> str:
         case events.TrainerProgressReported():
             summed = f" ({event.reports} reports)" if event.reports > 1 else ""
             return f"training reports {short(in_words(event.progress))}{summed}"
+        case events.PluginConditionsObserved():
+            return short(conditions_in_words(event))
         case _:
             assert_never(event)
 

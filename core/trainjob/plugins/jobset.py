@@ -7,7 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from jobledger.core.ports.cluster import JOBSETS, Resource
-from jobledger.core.trainjob.building.framework import ApplyRule, BuiltObject, Info, Plugin
+from jobledger.core.trainjob.building.framework import (
+    ApplyRule,
+    BuiltObject,
+    Info,
+    Plugin,
+    PluginCondition,
+)
 from jobledger.core.trainjob.building.pod_sets import ContainerChange, PodSet
 from jobledger.core.trainjob.building.replicated_jobs import (
     with_job_fields,
@@ -17,10 +23,9 @@ from jobledger.core.trainjob.building.replicated_jobs import (
 from jobledger.core.trainjob.building.runtime_validation import runtime_problems
 from jobledger.core.trainjob.building.upserts import with_env, with_mounts, with_ports, with_volumes
 from jobledger.core.trainjob.building.validation import jobset_problems
-from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.names import DATASET, MODEL, NODE, TRAINER
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
-from jobledger.core.values.instants import EPOCH, parse_rfc3339
+from jobledger.core.values.instants import parse_rfc3339
 
 COPIED = ("StartupPolicyInProgress", "StartupPolicyCompleted", "RestartingJobSet")
 """Conditions of the JobSet that are shown on the TrainJob where plugins may contribute."""
@@ -34,6 +39,8 @@ class JobSet(Plugin):
 
     name = "jobset"
     watched: tuple[Resource, ...] = (JOBSETS,)
+    conditions_from: tuple[Resource, ...] = (JOBSETS,)
+    condition_types: tuple[str, ...] = (*COPIED, RESTARTED)
 
     def validate(self, info: Info) -> Iterable[str]:
         """Return initializers and patches without a place in the runtime; else what it lacks."""
@@ -68,35 +75,35 @@ class JobSet(Plugin):
         jobset = {"metadata": metadata, "spec": info.template}
         return (BuiltObject(resource=JOBSETS, manifest=jobset, rule=ApplyRule.JOBSET),)
 
-    def conditions(self, job: Manifest, jobset: Manifest) -> Sequence[Condition]:
+    def conditions(self, job: Manifest, observed: Manifest) -> Iterable[PluginCondition]:
         """Return the JobSet's start and restarts."""
         del job
-        return (*_copies(jobset), *_restarts(jobset))
+        return (*_copies(observed), *_restarts(observed))
 
 
-def _copies(jobset: Manifest) -> Iterator[Condition]:
+def _copies(jobset: Manifest) -> Iterator[PluginCondition]:
     for item in items(jobset, "status", "conditions"):
         if text(item, "type") in COPIED:
-            yield Condition(
+            yield PluginCondition(
                 type=text(item, "type"),
-                is_true=text(item, "status") == "True",
+                status=text(item, "status"),
                 reason=text(item, "reason"),
                 message=text(item, "message"),
-                since=parse_rfc3339(text(item, "lastTransitionTime")) or EPOCH,
+                since=parse_rfc3339(text(item, "lastTransitionTime")),
             )
 
 
-def _restarts(jobset: Manifest) -> Iterator[Condition]:
+def _restarts(jobset: Manifest) -> Iterator[PluginCondition]:
     restarts = number(jobset, "status", "restarts") or 0
     if restarts:
         counted = number(jobset, "status", "restartsCountTowardsMax") or 0
         created = parse_rfc3339(text(jobset, "metadata", "creationTimestamp"))
-        yield Condition(
+        yield PluginCondition(
             type=RESTARTED,
-            is_true=True,
+            status="True",
             reason=RESTARTED,
             message=f"restarts: {restarts}, of which count towards the maximum: {counted}",
-            since=created or EPOCH,
+            since=created,
         )
 
 

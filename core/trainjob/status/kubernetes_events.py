@@ -11,6 +11,7 @@ from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
 from jobledger.core.jobs.status.left_out_events import left_out_told
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.building.validation import ONLY_WHEN_SUSPENDED
+from jobledger.core.trainjob.contributions.contribution import refused_in_words
 
 CAUSE_MAX = 950
 """How much of a cause upstream shows."""
@@ -18,7 +19,7 @@ NOTE_MAX_BYTES = 1024
 """Longer notes are refused by the API server."""
 
 
-def kubernetes_events(
+def kubernetes_events(  # noqa: PLR0911 one return for each kind of event
     identity: JobIdentity, event: events.TrainJobEvent
 ) -> tuple[KubernetesEvent, ...]:
     """Return what users are told of `event`; mostly nothing."""
@@ -29,6 +30,11 @@ def kubernetes_events(
     if isinstance(event, events.RuntimePatchesWithheld):
         note = f"{ONLY_WHEN_SUSPENDED}: what runs goes on as it is, until the TrainJob is suspended"
         return (_told("Reconciling", "RuntimePatchesWithheld", note),)
+    if isinstance(event, events.PluginConditionsObserved):
+        return tuple(
+            _told("Observe", "PluginConditionRefused", refused_in_words(event.contribution, one))
+            for one in event.contribution.refused
+        )
     if isinstance(event, events.TrainJobFailed):
         return (_told("Fail", "TrainJobFailed", f"{event.reason}: {event.message}"),)
     if isinstance(event, events.JobSetVanished) and not event.asked:

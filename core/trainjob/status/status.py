@@ -78,7 +78,7 @@ def _conditions(state: TrainJobState, style: ConditionStyle) -> tuple[Condition,
 def _condition(condition: Condition) -> Manifest:
     return {
         "type": condition.type,
-        "status": "True" if condition.is_true else "False",
+        "status": condition.status,
         "reason": condition.reason,
         "message": condition.message[:MESSAGE_MAX],
         "lastTransitionTime": rfc3339(condition.since),
@@ -91,6 +91,6 @@ def milestone(state: TrainJobState) -> str:
     Clients wait for a condition, for Jobs to be active (and no longer, after a suspension), and
     for all of them to be ready.
     """
-    conditions = [f"{item.type}={item.is_true}/{item.reason}" for item in state.conditions]
+    conditions = [f"{item.type}={item.status}/{item.reason}" for item in state.conditions]
     jobs = [f"{item.name}:{bool(item.active)}:{item.ready + item.succeeded}" for item in state.jobs]
     return " ".join([*conditions, *jobs, str(is_active(state))])

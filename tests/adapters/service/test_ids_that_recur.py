@@ -46,6 +46,7 @@ PLACES = {
     ("adapters/service/heads/polls.py", "poll"): ONCE["PollNotFound"],
     ("adapters/service/status/status_writer.py", "status written"): MARKED,
     ("adapters/service/shards/set_back.py", "set back"): ONCE["LedgerSetBack"],
+    ("adapters/service/observing/plugin_conditions.py", "plugin conditions"): MARKED,
     ("adapters/service/observing/progress.py", "progress"): MARKED,
     ("adapters/service/observing/rayjob_observations.py", "cluster"): MARKED,
     ("adapters/service/observing/rayjob_observations.py", "head"): MARKED,

@@ -11,12 +11,9 @@ from jobledger.core.trainjob.building.framework import (
     BuiltObject,
     Info,
     Plugin,
-    contributed,
 )
-from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.plugins import all_plugins
 from jobledger.core.values.documents import Manifest
-from jobledger.core.values.instants import EPOCH
 from tests.rules.trainjob.plugins.runtimes import jobset, objects, runtime, trainjob
 
 
@@ -119,52 +116,3 @@ def test_a_cause_is_bounded() -> None:
     with pytest.raises(BuildFailed) as caught:
         objects(trainjob(), runtime(), failing("build", ValueError("x" * 100_000)))
     assert len(caught.value.cause) == 2000
-
-
-class Speaker(Plugin):
-    """Contributes a condition."""
-
-    name = "speaker"
-
-    def __init__(self, kind: str, reason: str = "Fine") -> None:
-        self._kind, self._reason = kind, reason
-
-    def conditions(self, job: Manifest, jobset: Manifest) -> Sequence[Condition]:  # noqa: ARG002
-        new = Condition(
-            type=self._kind, is_true=True, reason=self._reason, message="m" * 5000, since=EPOCH
-        )
-        return (new,)
-
-
-def spoken(*plugins: Plugin) -> tuple[list[Condition], list[tuple[str, str]]]:
-    """Return what plugins contribute, and what was refused of whom."""
-    refused: list[tuple[str, str]] = []
-    found = contributed(plugins, {}, {}, lambda name, why: refused.append((name, why)))
-    return list(found), refused
-
-
-def test_conditions_carry_their_plugins_name_and_are_bounded() -> None:
-    (found,), refused = spoken(Speaker("Warm"))
-    assert (found.owner, len(found.message), refused) == ("speaker", 1000, [])
-
-
-@pytest.mark.parametrize(
-    ("kind", "reason", "why"),
-    [
-        ("no good", "Fine", "'no good' is no type of a condition"),
-        ("Warm", "", "'' is no reason of the condition Warm"),
-        ("Warm", "a b", "'a b' is no reason of the condition Warm"),
-        ("Complete", "Fine", "the condition Complete belongs to the controller"),
-        ("Created", "Fine", "the condition Created belongs to the controller"),
-    ],
-)
-def test_conditions_that_cannot_be_taken_are_refused_by_name(
-    kind: str, reason: str, why: str
-) -> None:
-    assert spoken(Speaker(kind, reason)) == ([], [("speaker", why)])
-
-
-def test_a_plugin_that_fails_to_speak_is_named_and_does_not_silence_the_others() -> None:
-    found, refused = spoken(failing("conditions", ValueError("no idea")), Speaker("Warm"))
-    assert [item.type for item in found] == ["Warm"]
-    assert [why for _, why in refused] == ["it fails to give conditions: ValueError: no idea"]

@@ -6,6 +6,7 @@ import pytest
 
 from jobledger.core.trainjob.building.framework import ApplyRule, BuildFailed
 from jobledger.core.trainjob.plugins.jobset import JobSet
+from jobledger.core.values.documents import Manifest
 from tests.rules.trainjob.plugins.runtimes import (
     OWNER,
     TRAINER_LABEL,
@@ -282,11 +283,10 @@ def test_start_and_restarts_of_a_jobset_are_contributed() -> None:
         "message": "in order startup policy is in progress",
         "lastTransitionTime": "2026-11-21T12:00:00Z",
     }
-    found = JobSet().conditions(
-        {}, {"status": {"conditions": [started, {"type": "Completed"}], "restarts": 2}}
-    )
-    assert [(item.type, item.is_true, item.reason) for item in found] == [
-        ("StartupPolicyInProgress", True, "InOrderStartupPolicyInProgress"),
-        ("JobSetRestarted", True, "JobSetRestarted"),
+    status: Manifest = {"conditions": [started, {"type": "Completed"}], "restarts": 2}
+    found = list(JobSet().conditions({}, {"status": status}))
+    assert [(item.type, item.status, item.reason) for item in found] == [
+        ("StartupPolicyInProgress", "True", "InOrderStartupPolicyInProgress"),
+        ("JobSetRestarted", "True", "JobSetRestarted"),
     ]
     assert found[1].message == "restarts: 2, of which count towards the maximum: 0"

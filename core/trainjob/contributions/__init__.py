@@ -1,0 +1,1 @@
+"""Conditions that plugins contribute: what they declare, what they answer, and what is taken."""
