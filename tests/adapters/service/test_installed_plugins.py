@@ -1,7 +1,5 @@
 """The example of a plugin: installed by pip, found by its entry point, changed, and asked again."""
 
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,33 +11,13 @@ from jobledger.adapters.service.effects.plugins import BrokenPlugin, builder, tr
 from jobledger.core.ports.cluster import VOLCANO_POD_GROUPS
 from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.values.documents import Manifest
+from tests.support.example_plugin import EXAMPLE, MODULE, ROOT, install
 from tests.support.service_world import DOOR
 from tests.support.train_world import TrainWorld, torch_runtime
 
-ROOT = Path(__file__).parents[3]
-EXAMPLE = ROOT / "docs" / "examples" / "gang-scheduled"
 PAGE = ROOT / "docs" / "howto" / "write-a-plugin.md"
-INSTALL_SECONDS = 300
-MODULE = "gang_scheduled"
 
 Installer = Callable[..., None]
-
-
-def install(target: Path, work: Path, *changes: tuple[str, str]) -> None:
-    """Install the example into a folder as a user does, with some of its words changed."""
-    source = shutil.copytree(EXAMPLE, work / f"source-{target.name}")
-    for file in (source / "pyproject.toml", source / f"{MODULE}.py"):
-        written = file.read_text()
-        for before, after in changes:
-            written = written.replace(before, after)
-        file.write_text(written)
-    offline = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet")
-    pip = (sys.executable, "-m", "pip", "install", *offline)
-    words = [*pip, "--target", str(target), str(source)]
-    done = subprocess.run(
-        words, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
-    )
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
