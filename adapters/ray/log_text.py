@@ -32,8 +32,8 @@ def log_tail_of(address: str, body: bytes, *, beginning_lost: bool) -> str:
     if len(encoded) <= TAIL_BYTES and not beginning_lost:
         return encoded.decode()
     tail = encoded[-TAIL_BYTES:].decode(errors="ignore")
-    _, line_feed, whole_lines = tail.partition("\n")
-    return whole_lines if line_feed else tail
+    _, _, whole_lines = tail.partition("\n")
+    return whole_lines if whole_lines.strip() else tail
 
 
 def _end_of_string(address: str, end: str) -> str:

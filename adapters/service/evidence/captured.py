@@ -6,12 +6,16 @@ from dataclasses import dataclass, field, replace
 
 from jobledger.core.errors import LedgerError
 from jobledger.core.jobs.evidence.evidence import LOG_BYTES_MAX, KeptLog, PodEvidence, RayEvidence
+from jobledger.core.jobs.evidence.pods import end_in_bytes
 from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.ports.evidence import EvidenceStore
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 LAST_LINES = 5
+
+GROWN_MAX = 6 * LOG_BYTES_MAX
+"""Characters; so long is the end of a log at most in which markers stand for short secrets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +51,12 @@ def kept_logs(
 ) -> Iterator[KeptLog]:
     """Keep the ends of logs, redacted; one that is empty or cannot be kept is told as missing."""
     for raw in found.logs:
-        scrubbed = redactor.text(raw.end, LOG_BYTES_MAX, keep_end=True)
-        if not scrubbed.strip():
+        scrubbed = redactor.text(raw.end, GROWN_MAX, keep_end=True).rstrip()
+        if not scrubbed:
             found.missing.setdefault(f"log of {raw.source}", "it is empty")
             continue
-        encoded = scrubbed.encode()
+        kept = end_in_bytes(scrubbed, LOG_BYTES_MAX)
+        encoded = kept.encode()
         try:
             digest = store.put(encoded, at)
         except LedgerError as error:  # the rest of the evidence is told all the same
@@ -62,8 +67,8 @@ def kept_logs(
             container=raw.container,
             digest_of_content=digest,
             size=len(encoded),
-            cut=raw.cut,
-            last_lines=tuple(scrubbed.splitlines()[-LAST_LINES:]),
+            cut=raw.cut or kept != scrubbed,
+            last_lines=tuple(kept.splitlines()[-LAST_LINES:]),
         )
 
 

@@ -144,17 +144,35 @@ WORD_CHARACTERS_MAX = 4096
 def log_end(log: str) -> tuple[str, bool]:
     """Return the last lines of a log, as many as are kept, and whether there was more before.
 
-    Of a last line that is longer than that its end is kept: a log without line ends is one. It
-    begins after a blank where one is near, so that no word is kept in half: it may be a secret.
+    Blank lines at its end are none of them. Of a last line that is longer than what is kept its
+    end is kept: a log without line ends is one. It begins after a blank where one is near, so that
+    no word is kept in half: it may be a secret.
     """
     lines = log.splitlines()
-    kept = "\n".join(lines[-LOG_LINES_MAX:])
-    encoded = kept.encode()
-    if len(encoded) > LOG_BYTES_MAX:
-        end = encoded[-LOG_BYTES_MAX:].decode(errors="ignore")
-        _, line_feed, whole_lines = end.partition("\n")
-        kept = whole_lines if line_feed else end[end.find(" ", 0, WORD_CHARACTERS_MAX) + 1 :]
-    return kept, len(kept) < len("\n".join(lines))
+    while lines and not lines[-1].strip():
+        lines.pop()
+    last = "\n".join(lines[-LOG_LINES_MAX:])
+    kept = end_in_bytes(last, LOG_BYTES_MAX)
+    return kept, len(lines) > LOG_LINES_MAX or kept != last
+
+
+def end_in_bytes(written: str, limit: int) -> str:
+    """Return the last whole lines of a text that fit so many bytes of UTF-8.
+
+    Of a last line that is longer its end, after a blank where one is near.
+
+    Args:
+        written: A text without blank lines at its end and without lone surrogates.
+        limit: Bytes at most.
+    """
+    encoded = written.encode()
+    if len(encoded) <= limit:
+        return written
+    end = encoded[-limit:].decode(errors="ignore")
+    if encoded[-limit - 1 : -limit] == b"\n":
+        return end
+    _, line_feed, whole_lines = end.partition("\n")
+    return whole_lines if line_feed else end[end.find(" ", 0, WORD_CHARACTERS_MAX) + 1 :]
 
 
 def _cut(message: str, scrub: Scrub) -> str:

@@ -40,8 +40,26 @@ def test_the_end_is_found_wherever_the_cut_falls() -> None:
         assert end.endswith("the last line")
 
 
-def test_a_line_longer_than_a_tail_is_cut(api: RayJobApi) -> None:
-    assert log_of(api, answer({"logs": "x" * LOG_KEPT_BYTES * 2})) == "x" * TAIL_BYTES
+@pytest.mark.parametrize("length", [TAIL_BYTES + 1, LOG_KEPT_BYTES * 2])
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n \n"])
+def test_a_line_longer_than_a_tail_is_cut(api: RayJobApi, length: int, end: str) -> None:
+    """Of one with a line feed at its end nothing was left, and the log was called empty."""
+    kept = log_of(api, answer({"logs": "x" * length + end}))
+    assert kept == "x" * (TAIL_BYTES - len(end)) + end
+
+
+@pytest.mark.parametrize(
+    ("log", "kept"),
+    [
+        ("x" * TAIL_BYTES, "x" * TAIL_BYTES),
+        ("a\n" + "x" * (TAIL_BYTES - 2), "a\n" + "x" * (TAIL_BYTES - 2)),
+        ("\u20ac" * TAIL_BYTES, "\u20ac" * (TAIL_BYTES // 3)),
+        ("a" + "\u20ac" * TAIL_BYTES, "\u20ac" * (TAIL_BYTES // 3)),
+    ],
+    ids=["just a tail", "just a tail of two lines", "three bytes each", "the same, shifted"],
+)
+def test_at_the_edge_of_a_tail(api: RayJobApi, log: str, kept: str) -> None:
+    assert log_of(api, answer({"logs": log})) == kept
 
 
 @pytest.mark.parametrize(

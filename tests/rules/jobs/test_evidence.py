@@ -125,6 +125,40 @@ def test_the_end_of_a_log_is_kept() -> None:
     assert (long, cut) == ("end", True)
 
 
+FULL = "x" * LOG_BYTES_MAX
+EURO = "\u20ac"
+"""Three bytes of UTF-8: no limit here is a multiple of them."""
+MEGABYTE = 1024 * 1024
+ENDS: tuple[tuple[str, str, str, bool], ...] = (
+    ("nothing", "", "", False),
+    ("a line feed", "\n", "", False),
+    ("blank lines", " \n\t\n\r\n", "", False),
+    ("one byte", "a", "a", False),
+    ("no line feed at all", "a\nb", "a\nb", False),
+    ("line feeds with carriage returns", "a\r\nb\r\n", "a\nb", False),
+    ("a bar that draws itself anew", "1%\r2%\r", "1%\n2%", False),
+    ("as many bytes as are kept", FULL, FULL, False),
+    ("as many, and a line feed", FULL + "\n", FULL, False),
+    ("one byte more", "y" + FULL, FULL, True),
+    ("a line before as many", "y\n" + FULL, FULL, True),
+    ("a line that begins where the cut falls", "y\n" + FULL[2:] + "\nz", FULL[2:] + "\nz", True),
+    ("a line of a megabyte", "x" * MEGABYTE, FULL, True),
+    ("the same, with a blank line after it", "x" * MEGABYTE + "\n\n", FULL, True),
+    ("the same, with blank lines of blanks", "x" * MEGABYTE + "\r\n   \r\n", FULL, True),
+    ("characters of three bytes", EURO * MEGABYTE, EURO * (LOG_BYTES_MAX // 3), True),
+    ("the same behind one byte", "a" + EURO * MEGABYTE, EURO * (LOG_BYTES_MAX // 3), True),
+    ("as many lines as are kept", "x\n" * LOG_LINES_MAX, "x\n" * (LOG_LINES_MAX - 1) + "x", False),
+    ("a line more", "x\n" * (LOG_LINES_MAX + 1), "x\n" * (LOG_LINES_MAX - 1) + "x", True),
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "kept", "cut"), [row[1:] for row in ENDS], ids=[r[0] for r in ENDS]
+)
+def test_what_is_kept_of_a_log(log: str, kept: str, cut: bool) -> None:
+    assert log_end(log) == (kept, cut)
+
+
 @pytest.mark.parametrize("before", ["", "Traceback\nKeyError: 'a'\n"])
 def test_of_a_last_line_without_an_end_as_much_is_kept_as_fits(before: str) -> None:
     assert log_end(before + "x" * 10 * LOG_BYTES_MAX) == ("x" * LOG_BYTES_MAX, True)
