@@ -17,6 +17,7 @@ from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.rayjob_handlers import JobListener
+from jobledger.adapters.service.watches.trainjob_handlers import TrainJobListener
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.log.redaction.redact import Redactor, digest
@@ -52,7 +53,44 @@ def measure(report: Report) -> None:
     report.figure("new object", new, "µs")
     report.figure("echo of our own status write", echo, "µs")
     report.figure("changed object", changed, "µs")
+    _edits(report)
     _parts(report, fresh, new)
+
+
+LARGE_EDITS = 20
+VARIABLES = 9_000
+"""Of a large object: as many as the API server takes."""
+
+
+def _edits(report: Report) -> None:
+    """Say what edits of very large jobs cost, of both kinds."""
+    report.say("edits of large jobs")
+    for kind in ("RayJob", "TrainJob"):
+        for what, name in (("secrets", "V{}_PASSWORD"), ("ordinary variables", "OPTION_{}")):
+            listening = Listening(ObjectCache(), kind)
+            listening.seen(_large(kind, name, generation=1))
+            edits = [_large(kind, name, generation=2 + edit) for edit in range(LARGE_EDITS)]
+            cost = _each(listening.seen, edits) / 1000
+            report.figure(f"edit of a {kind} of {VARIABLES} {what}", cost, "ms")
+
+
+def _large(kind: str, name: str, generation: int) -> Document:
+    """Return a job with very many variables, each edit with other values."""
+    env = [
+        {"name": name.format(number), "value": f"layer-{generation}-{number}"}
+        for number in range(VARIABLES)
+    ]
+    made = _document(rayjob("large"))
+    made["metadata"]["generation"] = generation
+    if kind == "TrainJob":
+        return {
+            **made,
+            "kind": kind,
+            "spec": {"runtimeRef": {"name": "t"}, "trainer": {"env": env}},
+        }
+    pod = {"spec": {"containers": [{"name": "head", "image": "ray", "env": env}]}}
+    spec = {**made["spec"], "rayClusterSpec": {"headGroupSpec": {"template": pod}}}
+    return {**made, "spec": spec}
 
 
 def _parts(report: Report, objects: Sequence[Manifest], whole: float) -> None:
@@ -84,10 +122,10 @@ def _parts(report: Report, objects: Sequence[Manifest], whole: float) -> None:
 class Listening:
     """A listener with nobody behind it."""
 
-    def __init__(self, live: ObjectCache) -> None:
+    def __init__(self, live: ObjectCache, kind: str = "RayJob") -> None:
         self._inbox = Inbox()
         around = EventHandlers(DOOR, self._inbox, live, Confirmations(), lambda _: None)
-        self._listener = JobListener(around)
+        self._listener = JobListener(around) if kind == "RayJob" else TrainJobListener(around)
 
     def seen(self, manifest: Manifest) -> None:
         """Take in an object and drop what it says."""

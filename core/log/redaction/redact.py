@@ -32,11 +32,11 @@ from jobledger.core.log.redaction.secret_shapes import (
     may_hold_secret,
     secret_spans,
 )
-from jobledger.core.log.redaction.secret_values import joined, secrets_in
+from jobledger.core.log.redaction.secret_values import UNCOUNTED, joined, secrets_in
 from jobledger.core.log.storable import storable, storable_number, storable_text
 from jobledger.core.values.documents import Json, Manifest, text
 
-__all__ = ["Redactor", "digest", "joined", "secrets_in"]
+__all__ = ["UNCOUNTED", "Redactor", "digest", "joined", "secrets_in"]
 
 _MARKER_HEX = 12
 _MARKER = re.compile(rf"{MARKER_WORD}[0-9a-f]{{{_MARKER_HEX}}}")
@@ -47,19 +47,27 @@ _ROUNDS = 4
 """Looks at one text; what replaced one secret may show the next. Two are usual."""
 
 
+HIDDEN = "it holds more values than are searched for secrets: nothing of it is kept"
+"""Stands in place of the specification of an object with too many secrets or values."""
+
+
 class Redactor:
     """Replaces the secrets in what is said by and about one object.
 
     Args:
         key: The installation's key; never stored beside the log.
-        secrets: What `secrets_in` found, and whatever else must not appear.
+        secrets: What `secrets_in` found, and whatever else must not appear. With `UNCOUNTED` among
+            them every text is taken for a secret, and of documents nothing is left.
     """
 
-    __slots__ = ("_key", "_search")
+    __slots__ = ("_hides_all", "_key", "_search")
 
     def __init__(self, key: bytes, secrets: Iterable[str]) -> None:
         self._key = key
-        self._search = SecretSearch(storable_text(secret) for secret in secrets)
+        known = frozenset(secrets)
+        self._hides_all = UNCOUNTED in known
+        searched = () if self._hides_all else known
+        self._search = SecretSearch(storable_text(secret) for secret in searched)
 
     def knowing(self, secrets: Iterable[str]) -> "Redactor":
         """Return a redactor under the same key that knows these secrets."""
@@ -73,6 +81,8 @@ class Redactor:
             runtime_env: `spec.runtimeEnvYAML`, parsed: its redacted form stands in place of the
                 text. Anything but an object where it cannot be read: a digest stands there.
         """
+        if self._hides_all:
+            return {"spec": {"hidden": HIDDEN}}
         spec = manifest.get("spec")
         redacted = self._redacted(manifest, text(spec, "runtimeEnvYAML"), runtime_env)
         assert isinstance(redacted, Mapping), "an object stays an object"
@@ -91,6 +101,8 @@ class Redactor:
             keep_end: Cut at the beginning, as is right for logs.
         """
         result = storable_text(text)
+        if self._hides_all:
+            return _cut(self._hidden(result), limit, keep_end=keep_end)
         for _ in range(_ROUNDS):
             whole = self._scrubbed(result, self._search.present(result), is_piece=True)
             result = _cut(whole, limit, keep_end=keep_end)
@@ -103,8 +115,15 @@ class Redactor:
         tag = hmac.digest(self._key, storable_text(secret).encode(), "sha256")
         return MARKER_WORD + tag.hex()[:_MARKER_HEX]
 
+    def _hidden(self, text: str) -> str:
+        """Return the marker of a whole text; nothing stays nothing, a marker a marker."""
+        is_told = not text.strip() or _MARKER.fullmatch(text) is not None
+        return text if is_told else self.marker(text)
+
     def _redacted(self, document: Json, yaml: str, runtime_env: Json) -> Json:
         """Replace by place; then, in the few strings that need it, by value and by shape."""
+        if self._hides_all:
+            return self._without_all(document)
         places = _Places(self, self._search.numeric, yaml, runtime_env)
         shown = visited(document, places)
         strings = list(places.strings)
@@ -120,6 +139,19 @@ class Redactor:
         suspects.update(string for string in strings if may_hold_rest_of_key(string))
         changed = {suspect: self._scrubbed(suspect, present) for suspect in suspects}
         return _with(changed, shown) if changed else shown
+
+    def _without_all(self, document: Json) -> Json:
+        match document:
+            case None | bool():
+                return document
+            case str():
+                return self._hidden(document)
+            case int() | float():
+                return self._hidden(str(storable_number(document)))
+            case Mapping():
+                return {}
+            case _:
+                return []
 
     def _scrubbed(self, text: str, present: Sequence[Form], *, is_piece: bool = False) -> str:
         """Replace known secrets and what has a secret's shape, until none is left.

@@ -16,10 +16,27 @@ _YAML_VALUE = re.compile(r"^[ \t-]*[\"']?([\w./-]{1,200})[\"']?[ \t]*:[ \t]+(\S.
 
 _PERCENT_BYTE = re.compile(rb"%([0-9A-Fa-f]{2})")
 SECRETS_MAX = 1_000
-"""So many secrets of one object are searched for elsewhere; where they stand, all are replaced."""
+"""So many secrets of one object are searched for elsewhere; of one with more nothing is kept."""
 
 KNOWN_MAX = 4 * SECRETS_MAX
 """So many secrets of one job and all that belongs to it are searched for at once."""
+
+VALUES_MAX = 20_000
+"""So many strings of one object are looked at, keys included; of one with more nothing is kept."""
+
+CHARACTERS_MAX = 512 * 1024
+"""So many characters of one object are looked at; of one with more nothing is kept."""
+
+SECRET_CHARACTERS_MAX = 64 * 1024
+"""So many characters the secrets of one object have that are searched for: each has many forms."""
+
+UNCOUNTED = "\x00 more than are searched for"
+"""Stands among secrets for all that are not searched for, as there are too many.
+
+A redactor that knows of it hides every text: any of them might be in it.
+"""
+
+_TOO_MANY = frozenset({UNCOUNTED})
 
 _IDENTITY = ("name", "namespace", "uid", "generateName")
 
@@ -33,55 +50,56 @@ def secrets_in(manifest: Manifest, runtime_env: Json) -> frozenset[str]:
     are words that messages need. Nor, unless a name promises a secret, what the object itself is
     called: its name, namespace, UID, kind and images.
 
+    Of an object with more than the limits above allow only `UNCOUNTED`: the look at it ends there,
+    so that an edit of it costs no more than one of a smaller object.
+
     Args:
         manifest: A RayJob, TrainJob, RayCluster, JobSet, batch Job, Pod or Secret.
         runtime_env: `spec.runtimeEnvYAML`, parsed; anything but an object where it cannot be read.
     """
     found = _Finder(has_runtime_env=isinstance(runtime_env, Mapping))
-    visited(manifest, found)
-    visited({"runtimeEnv": runtime_env}, found)
-    found.look_for_shapes()
+    try:
+        visited(manifest, found)
+        visited({"runtimeEnv": runtime_env}, found)
+        found.look_for_shapes()
+    except _TooMany:
+        return _TOO_MANY
     unsure = found.unsure - found.sure
     return _searchable(found.sure, unsure - _called(manifest) if unsure else unsure)
 
 
 def joined(known: frozenset[str], more: frozenset[str]) -> frozenset[str]:
-    """Return what two objects hold: all that is new, and of the known ones what there is room for.
+    """Return what two objects hold; only `UNCOUNTED` if that is more than there is room for.
 
     A job that is edited again and again must not make its redactor grow without end.
     """
     if more <= known:
         return known
-    room = KNOWN_MAX - len(more)
-    older = known - more
-    if len(older) <= room:
-        return older | more
-    return more | frozenset(sorted(older, key=_by_length)[: max(0, room)])
+    both = known | more
+    return _TOO_MANY if UNCOUNTED in both or len(both) > KNOWN_MAX else both
 
 
 def _searchable(sure: set[str], unsure: set[str]) -> frozenset[str]:
-    """Return the secrets to search for: of too many the sure ones first, then the longest.
-
-    What a search costs grows with their number times the text, and an object may be made of them.
-    """
-    if len(sure) + len(unsure) <= SECRETS_MAX:
-        return frozenset(sure | unsure)
-    ranked = [*sorted(sure, key=_by_length), *sorted(unsure, key=_by_length)]
-    return frozenset(ranked[:SECRETS_MAX])
+    """Return the secrets to search for: what a search costs grows with their number."""
+    found = frozenset(sure | unsure)
+    is_too_much = len(found) > SECRETS_MAX or sum(map(len, found)) > SECRET_CHARACTERS_MAX
+    return _TOO_MANY if is_too_much else found
 
 
-def _by_length(secret: str) -> tuple[int, str]:
-    return -len(secret), secret
+class _TooMany(Exception):  # ends a walk, and is no error
+    """An object has more secrets, or more values, than are looked at."""
 
 
 class _Finder:
     """Collects the secrets of the documents it visits."""
 
-    __slots__ = ("_has_runtime_env", "_texts", "sure", "unsure")
+    __slots__ = ("_characters_left", "_has_runtime_env", "_left", "_texts", "sure", "unsure")
 
     def __init__(self, *, has_runtime_env: bool) -> None:
         self._has_runtime_env = has_runtime_env
         self._texts: dict[str, None] = {}
+        self._left = VALUES_MAX
+        self._characters_left = CHARACTERS_MAX
         self.sure: set[str] = set()
         self.unsure: set[str] = set()
 
@@ -96,6 +114,10 @@ class _Finder:
 
     def text(self, value: str) -> str:
         """Remember a string, to look for shapes in all of them at once."""
+        self._left -= 1
+        self._characters_left -= len(value)
+        if self._left < 0 or self._characters_left < 0:
+            raise _TooMany
         self._texts[value] = None
         return value
 
@@ -123,6 +145,8 @@ class _Finder:
         trimmed = value.strip()
         if worth_searching(trimmed, promise):
             (self.sure if promise is Promise.SECRET else self.unsure).add(trimmed)
+            if len(self.sure) > SECRETS_MAX:
+                raise _TooMany
         elif promise is not Promise.SECRET:
             self.unsure.update(drawn_parts(trimmed, promise))
 

@@ -5,15 +5,23 @@ import html
 import json
 import re
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import quote, quote_plus
 
 import pytest
 
+from jobledger.core.log.redaction import secret_places
 from jobledger.core.log.redaction.assigned_values import NESTED_MAX
-from jobledger.core.log.redaction.redact import Redactor, secrets_in
-from jobledger.core.log.redaction.secret_values import SECRETS_MAX
-from jobledger.core.values.documents import Json
+from jobledger.core.log.redaction.redact import HIDDEN, UNCOUNTED, Redactor, secrets_in
+from jobledger.core.log.redaction.secret_names import Promise, promise_of
+from jobledger.core.log.redaction.secret_values import (
+    CHARACTERS_MAX,
+    SECRET_CHARACTERS_MAX,
+    SECRETS_MAX,
+    VALUES_MAX,
+)
+from jobledger.core.values.documents import Json, Manifest
 
 KEY = b"a key of the installation, 32 by"
 SECRET = "Tr0ub4dor-and-3"
@@ -245,10 +253,64 @@ def test_values_within_a_value_are_known_by_themselves() -> None:
     assert SECRET in found
 
 
-def test_of_very_many_secrets_the_longest_are_searched_for_and_none_is_shown() -> None:
-    many = [f"hunter-{number:05}" for number in range(SECRETS_MAX + 100)]
-    manifest = {"spec": {"entrypoint": " ".join(f"--password {one}" for one in [*many, SECRET])}}
+def with_environment(values: Iterable[str], name: str = "T{}_PASSWORD") -> Manifest:
+    return {"env": [{"name": name.format(n), "value": one} for n, one in enumerate(values)]}
+
+
+MANY = [f"hunter-{number:05}" for number in range(SECRETS_MAX + 1)]
+TOO_MUCH: tuple[tuple[str, Manifest], ...] = (
+    ("secrets in the environment", with_environment(MANY)),
+    ("secrets in a command", {"command": " ".join(f"--password {one}" for one in MANY)}),
+    (
+        "drawn values under ordinary names",
+        with_environment((f"xK9vQ7{n:05}zR3" for n in range(SECRETS_MAX + 1)), name="OPTION_{}"),
+    ),
+    ("characters of secrets", with_environment(["hunter" * SECRET_CHARACTERS_MAX])),
+    ("values", {"args": ["x"] * VALUES_MAX}),
+    ("characters", {"command": "x " * (CHARACTERS_MAX // 2)}),
+)
+
+
+@pytest.mark.parametrize(("rule", "spec"), TOO_MUCH, ids=[rule for rule, _ in TOO_MUCH])
+def test_of_an_object_with_too_many_of_them_nothing_is_kept(rule: str, spec: Manifest) -> None:
+    """Before, a thousand were searched for and the others legible wherever they were printed."""
+    manifest: Manifest = {"metadata": {"labels": {"team": "hunter"}}, "spec": spec}
     found = secrets_in(manifest, None)
-    assert len(found) == SECRETS_MAX
-    assert SECRET in found, "it is the longest"
-    assert "hunter" not in str(Redactor(KEY, found).manifest(manifest, None))
+    assert found == {UNCOUNTED}, rule
+    redactor = Redactor(KEY, found)
+    marker = redactor.marker("login as hunter-00001 failed")
+    assert redactor.manifest(manifest, None) == {"spec": {"hidden": HIDDEN}}
+    assert redactor.text("login as hunter-00001 failed", 500) == marker
+    assert redactor.text(marker, 500) == marker
+    assert [redactor.text(said, 500) for said in ("", " \n")] == ["", " \n"]
+    documents: list[Json] = [{"a": "hunter-00001"}, ["hunter-00001"], "hunter-00001", 123456, None]
+    assert [redactor.document(one) for one in documents] == [
+        {},
+        [],
+        redactor.marker("hunter-00001"),
+        redactor.marker("123456"),
+        None,
+    ]
+
+
+def test_just_as_many_are_searched_for() -> None:
+    found = secrets_in({"spec": with_environment(MANY[:SECRETS_MAX])}, None)
+    assert found == set(MANY[:SECRETS_MAX])
+    assert "hunter" not in Redactor(KEY, found).text(MANY[0], 500)
+
+
+def test_no_more_is_looked_at_than_shows_that_there_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before, an edit of nine thousand secrets was walked twice from end to end."""
+    asked: list[str] = []
+    real = promise_of
+
+    def counted(name: str) -> Promise:
+        asked.append(name)
+        return real(name)
+
+    monkeypatch.setattr(secret_places, "promise_of", counted)
+    manifest: Manifest = {"spec": with_environment(f"hunter-{n:05}" for n in range(9_000))}
+    Redactor(KEY, secrets_in(manifest, None)).manifest(manifest, None)
+    assert len(asked) == SECRETS_MAX + 1
