@@ -119,7 +119,9 @@ def _set_finalizers(world: World, job: CachedJob, finalizers: list[str]) -> Done
                 "finalizers": wanted,
             }
         }
-        answer = world.cluster.merge_patch(RAYJOBS, identity.namespace, identity.name, again)
+        world.cluster.merge_patch(RAYJOBS, identity.namespace, identity.name, again)
+        # What others have changed was not seen yet: a status is written only on what was.
+        return Done()
     # The status is written next, on the version that this made.
     world.live.note_version(identity.uid, text(answer, "metadata", "resourceVersion"))
     return Done()

@@ -214,6 +214,19 @@ def test_a_finalizer_that_somebody_added_meanwhile_is_kept() -> None:
     assert finalizers(bench) == ["x/y", FINALIZER]
 
 
+def test_a_finalizer_that_was_added_to_a_version_not_seen_yet_lets_no_status_be_written() -> None:
+    """Else what somebody has shown meanwhile would be overwritten by who has not seen it."""
+    bench = Bench()
+    job = bench.job()
+    ended: dict[str, Any] = {"jobDeploymentStatus": "Failed"}
+    bench.cluster.edit(RAYJOBS, "ml", "train", status=ended)
+    do(bench, job, bench.effect(job, EffectKind.ADD_FINALIZER, "rayjob"))
+    assert finalizers(bench) == [FINALIZER]
+    known = bench.live.job(job.identity.uid)
+    assert known is not None
+    assert known.version == job.version
+
+
 def test_the_finalizer_of_an_object_that_is_gone_is_gone_with_it() -> None:
     bench = Bench()
     job = bench.job({"metadata.finalizers": [FINALIZER]})
