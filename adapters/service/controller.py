@@ -19,6 +19,7 @@ from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.resync.absences import Lookout, seek
 from jobledger.adapters.service.resync.control_release import is_met_everywhere, let_go_of_refused
+from jobledger.adapters.service.resync.first_looks import FirstLooks
 from jobledger.adapters.service.resync.held_jobs import Holding
 from jobledger.adapters.service.resync.retelling import retell_shards
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
@@ -112,6 +113,8 @@ class Controller:
         self._setting_back = SetBackDetection(parts.turn, parts.slots, parts.leases, parts.clock)
         self._questions = Questions(parts.workers, parts.leases.epoch)
         around, cluster = parts.handlers, context.world.cluster
+        self._first_looks = FirstLooks(cluster, around, parts.clock, self._questions, parts.synced)
+        parts.turn.is_premature = self._first_looks.is_premature
         self._on_due = FallingDue(
             parts.slots, parts.inbox, self._questions, parts.polls, cluster, around, parts.clock
         ).tell
@@ -231,6 +234,7 @@ class Controller:
         parts = self._parts
         if self._setting_back.begins():
             self._worked_on = {}
+            self._first_looks.forget()
             self._let_go(frozenset(range(SHARDS)))  # though others may hold every shard by now
         held = parts.leases.held()
         if held == self._worked_on or self._stopping.is_set():
@@ -245,6 +249,7 @@ class Controller:
         gained = frozenset(held) - frozenset(kept)
         if not gained:
             return
+        self._first_looks.begin(held)
         try:
             parts.slots.load(parts.history.open_streams(gained))
             parts.slots.note_finished(parts.history.finished(gained))

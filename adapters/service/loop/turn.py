@@ -86,6 +86,8 @@ class Turn:
         """Shards of which observations were passed over, because they were not held."""
         self.set_back: set[StreamId] = set()
         """Jobs whose streams were found to end before what was appended here."""
+        self.is_premature: Callable[[StreamId, JobObservation], bool] = lambda *_: False
+        """Tells of a job in no log whether a sighting may be too old to decide on."""
         self.footing = Footing(parts.store)
         self.is_waiting_for_ledger = False
         """Whether the ledger was not available at the last try."""
@@ -184,6 +186,8 @@ class Turn:
         if epoch is None:
             self.unheard.add(shard_of(stream))
             return None
+        if slot.tail.version == 0:
+            observations = self._fresh(stream, observations)
         try:
             prepared = self._news(slot, epoch, observations)
         except Exception:  # one poisoned job must not stop the others; the line names it
@@ -193,6 +197,13 @@ class Turn:
         if prepared is None:
             self._let_go(slot)
         return prepared
+
+    def _fresh(self, stream: StreamId, seen: list[JobObservation]) -> list[JobObservation]:
+        """Return what may be decided on of a job in no log; the rest is told anew, as it is."""
+        kept = [item for item in seen if not self.is_premature(stream, item)]
+        if len(kept) < len(seen):
+            self.unheard.add(shard_of(stream))  # for whoever gains it before there is an answer
+        return kept
 
     def _news(self, slot: Slot, epoch: int, observations: list[JobObservation]) -> Prepared | None:
         """Return what observations bring, ready to be appended; None if they bring no news."""

@@ -42,6 +42,7 @@ def test_nothing_is_done_before_everything_has_been_listed() -> None:
     world = ServiceWorld()
     stream = world.create(a_rayjob())
     service = world.service
+    service.controller.run_once(wait_seconds=0)  # so that what is listed is not from before it
     for mailbox in world.cluster._mailboxes[:2]:  # noqa: SLF001 two of the four lists
         mailbox.deliver()
     for _ in range(20):
@@ -167,6 +168,7 @@ def test_an_end_that_users_have_not_seen_is_published_after_a_start() -> None:
 def test_open_effects_are_carried_out_after_a_start(mode: str) -> None:
     world = ServiceWorld()
     stream = world.create(a_rayjob(submissionMode=mode, shutdownAfterJobFinishes=True))
+    world.service.controller.run_once(wait_seconds=0)  # what is listed then is not from before it
     world.cluster.deliver()
     world.service.controller.run_once(wait_seconds=0)
     world.service.controller.run_once(wait_seconds=0)

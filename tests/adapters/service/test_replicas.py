@@ -2,6 +2,7 @@
 
 import pytest
 
+from jobledger.adapters.service.resync.first_looks import CLOCKS_APART_MAX
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
 from jobledger.core.values.documents import child
@@ -197,6 +198,8 @@ def test_what_a_turn_read_before_its_shard_was_loaded_is_read_anew(
     with monkeypatch.context() as outage:
         outage.setattr(two.world.history, "open_streams", away)
         two.pass_by(LEASE_SECONDS + 1, two.b)
+        two.settle(two.b)
+        two.world.clock.advance(CLOCKS_APART_MAX.total_seconds() + 1)  # it is of this holder's time
         stream = two.create()
         two.settle(two.b)
         assert two.world.store.read_stream(stream), "its turn has read and written it"

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from jobledger.adapters.service.objects.object_cache import pack_status
+from jobledger.adapters.service.objects.object_cache import ObjectCache, pack_status
 from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
-from jobledger.core.values.documents import child
+from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import SHARDS, StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, is_over
@@ -148,6 +148,45 @@ def test_a_held_job_waits_until_the_watch_has_told_what_was_written_last() -> No
     world.clock.advance(2)
     world.run(lambda: "RecoveredFromCluster" in told(world, stream), "it is taken over")
     assert world.phase("train") == "Complete"
+
+
+def test_a_job_in_no_log_is_asked_for_before_what_a_watch_shows_of_it_is_decided_on() -> None:
+    """Else one that has ended would run again, as its watch shows it from before it began."""
+    world = ServiceWorld()
+    set_back = kept(world.store, world.lease_table)
+    stream = world.create(a_rayjob(submissionMode=HTTP, shutdownAfterJobFinishes=True))
+    world.run(lambda: world.phase("train") == "Complete", "the job to be over")
+    world.run(lambda: is_over(world, stream), "nothing is left to do")
+    show_from_before(world.service.live, world.job("train"))
+    set_back()
+    world.clock.advance(60)
+    world.service.controller.keep_leases()
+    world.run(lambda: "RecoveredFromCluster" in told(world, stream), "it is taken over")
+    assert "EffectRequested" not in told(world, stream)
+    assert world.phase("train") == "Complete"
+    assert len(made(world)) == 1
+
+
+def test_nor_is_what_it_shows_of_a_trainjob() -> None:
+    world = TrainWorld()
+    world.install_runtime()
+    set_back = kept(world.store, world.lease_table)
+    stream = world.train()
+    world.run(world.is_so("Complete"), "users see the end")
+    show_from_before(world.service.live, world.trainjob)
+    set_back()
+    world.clock.advance(60)
+    world.service.controller.keep_leases()
+    world.run(lambda: "RecoveredFromCluster" in told(world, stream), "it is taken over")
+    assert "EffectRequested" not in told(world, stream)
+    assert world.condition("Complete")[0] == "True"
+
+
+def show_from_before(live: ObjectCache, job: Manifest) -> None:
+    """Let a job show no status yet, as by a watch that lags."""
+    known = live.job(text(job, "metadata", "uid"))
+    assert known is not None
+    live.put_job(replace(known, shown=pack_status({}), phase="", told="", observed_generation=0))
 
 
 def test_nothing_of_the_lost_past_is_kept_where_others_hold_every_shard_by_now() -> None:

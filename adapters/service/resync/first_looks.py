@@ -1,0 +1,122 @@
+"""Asks anew for jobs that are in no log, before anything is decided about them.
+
+A watch may lag: what it shows of a job may be from before another process drove it to its end. If
+that was written into a log that is lost since (a promoted replica), nothing else tells of it, and
+the job would run again. A job that was created, or listed, while its shard was held here has had no
+other process; nor is one asked for that another controller drives, or that is only recorded.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+
+from jobledger.adapters.service.resync.retelling import retell_job
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.kind_watches import SyncedKinds
+from jobledger.adapters.service.watches.rayjob_handlers import JobListener
+from jobledger.adapters.service.watches.trainjob_handlers import TrainJobListener
+from jobledger.adapters.service.work.questions import Questions
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import ClusterError
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.kinds import JobObservation
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster
+from jobledger.core.rayjob.observations.observations import ManifestSeen
+from jobledger.core.trainjob.observations import TrainJobSeen
+from jobledger.core.values.documents import text
+from jobledger.core.values.ids import StreamId, shard_of
+from jobledger.core.values.instants import EPOCH, Instant
+
+log = get_logger(__name__)
+
+CLOCKS_APART_MAX = timedelta(seconds=5)
+"""So far the API server's clock, which dates a job, may be from this one."""
+
+
+@dataclass(slots=True)
+class FirstLooks:
+    """Knows which unknown jobs were asked for since their shards are held here."""
+
+    cluster: Cluster
+    around: EventHandlers
+    clock: Clock
+    questions: Questions
+    synced: SyncedKinds
+    _since: dict[int, tuple[int, Instant]] = field(default_factory=dict)
+    """Shard -> the epoch under which it is held, and since when."""
+    _fresh: set[tuple[int, str]] = field(default_factory=set)
+    """Shards and kinds whose first list was still to come then: nothing is older than that."""
+    _looked: dict[StreamId, Instant] = field(default_factory=dict)
+    """Unknown job -> when it was asked for."""
+
+    def begin(self, epochs: Mapping[int, int]) -> None:
+        """Take note under which epochs shards are held; a new one begins now."""
+        now = self.clock.now()
+        for shard, epoch in epochs.items():
+            if self._since.get(shard, (0, now))[0] != epoch:
+                self._since[shard] = epoch, now
+                self._fresh = {item for item in self._fresh if item[0] != shard}
+                self._fresh |= {(shard, kind) for kind in self.synced.missing()}
+        for stream in [stream for stream, at in self._looked.items() if at < self._from(stream)]:
+            del self._looked[stream]
+
+    def forget(self) -> None:
+        """Begin anew with every shard: the ledger was set back."""
+        self._since.clear()
+
+    def _from(self, stream: StreamId) -> Instant:
+        """Return from when on nobody else has driven a job; now, if its shard is just gained."""
+        shard = shard_of(stream)
+        epoch, since = self._since.get(shard, (0, EPOCH))
+        return since if epoch == self.questions.epoch(shard) else self.clock.now()
+
+    def _is_listed_since(self, stream: StreamId, kind: str) -> bool:
+        shard = shard_of(stream)
+        is_begun = self._since.get(shard, (0, EPOCH))[0] == self.questions.epoch(shard)
+        return is_begun and (shard, kind) in self._fresh
+
+    def is_premature(self, stream: StreamId, seen: JobObservation) -> bool:
+        """Return whether a sighting of a job in no log may be too old to decide on.
+
+        The job is asked for then, and told as it is. Called by the turn's thread.
+        """
+        if not isinstance(seen, ManifestSeen | TrainJobSeen) or not _may_be_old(seen):
+            return False
+        kind = "TrainJob" if isinstance(seen, TrainJobSeen) else "RayJob"
+        if self._is_listed_since(stream, kind):
+            return False
+        if seen.identity.created_at > self._from(stream) + CLOCKS_APART_MAX:
+            return False
+        looked = self._looked.get(stream)
+        if looked is not None and seen.at >= looked:
+            return False
+        look = partial(self._look, seen.identity, kind)
+        self.questions.ask(stream, "first look", look, lambda: stream not in self._looked)
+        return True
+
+    def _look(self, identity: JobIdentity, kind: str) -> bool:
+        """Ask for a job and tell it as it is; return whether there was an answer."""
+        resource, at = TRAINJOBS if kind == "TrainJob" else RAYJOBS, self.clock.now()
+        try:
+            found = self.cluster.get(resource, identity.namespace, identity.name)
+        except ClusterError as error:
+            log.warning("job_not_looked_at", job=identity.name, error=str(error))
+            return False
+        if found is None or text(found, "metadata", "uid") != identity.uid:
+            return True  # it is gone, as its watch tells
+        with self.around.telling:
+            listener = TrainJobListener if kind == "TrainJob" else JobListener
+            listener(self.around).seen(found, at)
+            self._looked[identity.stream_id] = at
+            retell_job(self.around, identity.uid, at)
+        return True
+
+
+def _may_be_old(seen: ManifestSeen | TrainJobSeen) -> bool:
+    """Return whether a job shows nothing, or what was written here: more may be there by now."""
+    if seen.recorded or not seen.spec.is_ours:
+        return False
+    shown = seen.status.phase if isinstance(seen, ManifestSeen) else seen.status.conditions
+    return seen.written_here or not shown
