@@ -33,7 +33,7 @@ from jobledger.core.rayjob.events.lifecycle import (
 )
 from jobledger.core.rayjob.evolve.adoption import end_beneath
 from jobledger.core.rayjob.evolve.lifecycle import evolve
-from jobledger.core.rayjob.names_ahead import number_ahead, submission_ahead
+from jobledger.core.rayjob.names_ahead import is_of_a_user, number_ahead, submission_ahead
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
 from jobledger.core.rayjob.spec.spec import waits_since_creation
@@ -190,6 +190,7 @@ def _beginning(state: RayJobState, shown: SeenStatus, target: Phase, at: Instant
         job_id=shown.job_id,
         generation=state.manifest.generation if state.manifest is not None else 0,
         inferred=True,
+        selected=ours and is_of_a_user(state, shown.cluster_name),
     )
     return (started,)
 

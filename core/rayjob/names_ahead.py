@@ -44,3 +44,8 @@ def is_earlier(state: RayJobState, name: str) -> bool:
         return False
     numbers = range(1, attempt.number + 1)
     return any(name == cluster_name(identity.name, identity.uid, n) for n in numbers)
+
+
+def is_of_a_user(state: RayJobState, name: str) -> bool:
+    """Return whether a RayCluster has no name that a controller gives those that it makes."""
+    return state.identity is not None and not name.startswith(f"{state.identity.name}-")

@@ -3,7 +3,8 @@
 An answer that the job is not known is an answer: it ends the silence. Only where it means
 something (the job had been seen or handed in before, or the submitter has ended) is it written
 down. A head whose Pod was seen and has neither gone nor been started again still has its jobs: that
-it does not know one is doubted, as a failed check, until it has said nothing else for a while.
+it does not know one is doubted, as a failed check, until it has said nothing else for a while. So
+is one that no submitter is known for: that of an attempt that was taken over may be told late.
 """
 
 from datetime import timedelta
@@ -23,6 +24,7 @@ from jobledger.core.rayjob.observations.observations import (
 )
 from jobledger.core.rayjob.observations.ray_job import UNKNOWN_TO_ITS_HEAD
 from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.rules.attempt_end import is_left_alone
 from jobledger.core.rayjob.state import (
     Attempt,
     RayJobState,
@@ -74,7 +76,7 @@ def on_poll_not_found(state: RayJobState, seen: PollNotFound) -> tuple[RayJobEve
     attempt = state.attempt
     if attempt is None or not wants_poll(state) or seen.job_id != attempt.job_id:
         return ()
-    if _is_doubted(state, attempt):
+    if _is_doubted(state, attempt) or is_left_alone(state):
         return _doubtful(state, seen)
     recovered = _recovered(state, seen)
     submitter = submitter_of(state)

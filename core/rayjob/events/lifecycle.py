@@ -146,6 +146,8 @@ class AttemptStarted:
     """It runs on the RayCluster of the attempt before."""
     inferred: bool = False
     """Whether another controller did it, and this follows from what it left."""
+    selected: bool = False
+    """Its RayCluster was selected and is not its own, whatever the manifest says by now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -279,7 +279,8 @@ def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJob
             generation=event.generation,
             started_at=event.at,
             same_cluster=event.same_cluster,
-            selected=not event.same_cluster and event.cluster_name == selected(state) != "",
+            selected=event.selected
+            or (not event.same_cluster and event.cluster_name == selected(state) != ""),
             mode=state.manifest.spec.submission_mode if state.manifest is not None else None,
         ),
         cluster=stays,

@@ -39,6 +39,7 @@ from jobledger.core.rayjob.state import (
     KnownSubmitter,
     RayJobState,
     awaits_submitter,
+    has_submitter,
     is_sidecar,
     standing,
     submitter_of,
@@ -58,6 +59,7 @@ GRACE_PERIOD_MESSAGE = (
 )
 HEAD_GONE_MESSAGE = "Ray head pod not found."
 NOT_FOUND_MESSAGE = "Submitter completed but Ray job not found in RayCluster."
+LEFT_ALONE_MESSAGE = "Neither the submitter nor the Ray job was found: nobody would hand it in."
 
 
 def deadline_message(started_at: Instant, seconds: int) -> str:
@@ -315,6 +317,16 @@ def conclude(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     return _by_loss(state, attempt, manifest, submitter, at)
 
 
+def is_left_alone(state: RayJobState) -> bool:
+    """Return whether a submitter should have handed in the Ray job, and none is known.
+
+    As in an attempt that was taken over, begun another way than the manifest says by now.
+    """
+    said_nothing = state.entrypoint.status is JobStatus.NEW
+    running = standing(state) is Phase.RUNNING and state.submitter is None
+    return running and said_nothing and has_submitter(state)
+
+
 def _may_end(state: RayJobState, attempt: Attempt) -> bool:
     """Return whether the attempt can end: it is running, or waits on a cluster that was lost."""
     phase, lost = standing(state), attempt.cluster_lost or attempt.head_lost
@@ -369,6 +381,8 @@ def _by_loss(
             else FailureClass.SUBMISSION
         )
         return fail(state, at, APP_FAILED, NOT_FOUND_MESSAGE, failure=failure)
+    if is_left_alone(state):
+        return fail(state, at, APP_FAILED, LEFT_ALONE_MESSAGE, failure=FailureClass.SUBMISSION)
     known = state.entrypoint.status is not JobStatus.NEW or attempt.submitted
     if known and not manifest.spec.recovers_lost_heads:
         message = (

@@ -8,6 +8,7 @@ import pytest
 from jobledger.core.jobs.control.lost_history import mark_of
 from jobledger.core.jobs.events import EffectRequested, LedgerBehindFound, RecoveredFromCluster
 from jobledger.core.jobs.observations import LedgerSetBack, Survey
+from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.observations.observations import ManifestSeen, SeenStatus
@@ -25,6 +26,7 @@ from tests.support.rayjob_builders import (
     cluster_of,
     manifest,
     named,
+    not_found,
     submission_of,
     submitter,
 )
@@ -253,6 +255,33 @@ def test_a_job_of_which_the_log_has_lost_everything_is_no_new_job() -> None:
     played.take(ours(401, SECOND, cluster_of(2)))
     assert played.state.attempt is not None
     assert played.state.attempt.number == 2
+
+
+def test_its_raycluster_was_selected_if_it_has_no_name_of_ours_though_the_manifest_was_edited() -> (
+    None
+):
+    """Else one would be made of that name for ever in vain, and deleted as the job's own."""
+    shown = SeenStatus(
+        phase="Initializing", cluster_name="shared", job_id="job-1", started_at=after(300)
+    )
+    played = play(RAYJOB, (ours(400, shown, surveyed=False), ours(401, shown)))
+    assert played.state.attempt is not None
+    assert played.state.attempt.selected
+    wanted = [event.kind for event in played.news if isinstance(event, EffectRequested)]
+    assert wanted == [EffectKind.ADD_FINALIZER, EffectKind.FIND_CLUSTER]
+
+
+def test_a_ray_job_that_nobody_would_hand_in_ends_its_attempt_after_a_while() -> None:
+    """Its submitter is gone, or it began in HTTPMode, and the manifest was edited since."""
+    shown = replace(SECOND, job_status="", job_id=submission_of(2))
+    story = (ours(400, shown, surveyed=False), ours(401, shown, cluster_of(2)))
+    played = play(RAYJOB, (*story, not_found(410, attempt=2), not_found(439, attempt=2)))
+    assert played.state.phase is Phase.RUNNING, "its submitter may be told late"
+    played.take(not_found(440, attempt=2))
+    assert "AttemptFailed" in names(played.news)
+    late = named(replace(submitter(at=420, uid="live"), attempt=2))
+    played = play(RAYJOB, (*story, not_found(410, attempt=2), late, not_found(440, attempt=2)))
+    assert played.state.phase is Phase.RUNNING
 
 
 def test_a_stream_that_ends_before_what_was_appended_holds_the_job() -> None:
