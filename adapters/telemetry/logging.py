@@ -31,6 +31,7 @@ def configure_logging(log_format: LogFormat, level: str = "info") -> None:
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
+            bounded,
             *renderers,
         ],
     )
@@ -50,6 +51,27 @@ def configure_logging(log_format: LogFormat, level: str = "info") -> None:
 
 
 _TRACEBACK = "exception"
+
+FIELD_CHARACTERS_MAX = 4_000
+"""Of a longer text in a field so much is written: node agents cut or drop long lines."""
+
+TRACEBACK_CHARACTERS_MAX = 12_000
+"""Of a traceback its end is written, which says what happened where."""
+
+
+def bounded(_logger: object, _method: str, fields: EventDict) -> EventDict:
+    """Cut long texts: messages of others may have megabytes."""
+    return {name: _bounded(name, value) for name, value in fields.items()}
+
+
+def _bounded(name: str, value: object) -> object:
+    if name == _TRACEBACK and isinstance(value, str):
+        left_out = len(value) - TRACEBACK_CHARACTERS_MAX
+        return f"… {value[left_out:]}" if left_out > 0 else value
+    shown = value if isinstance(value, str) else repr(value)
+    if len(shown) <= FIELD_CHARACTERS_MAX:
+        return value
+    return f"{shown[:FIELD_CHARACTERS_MAX]}… ({len(shown)} characters)"
 
 
 def written_out(_logger: object, _method: str, fields: EventDict) -> EventDict:

@@ -5,12 +5,17 @@ clipboard, or turn the order of characters around. Whoever reads it shall see th
 """
 
 import re
+from collections.abc import Iterator
 
 _OBEYED = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+    "\u00ad\u180e\u200b\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+    "\ud800-\udfff]"
 )
-"""Controls of C0 (but tab and line feed) and C1, line and paragraph separators, and what changes
-the direction of writing. Source: ECMA-48; Unicode, annex 9."""
+"""Controls of C0 (but tab and line feed) and C1, line and paragraph separators, what changes the
+direction of writing, what is not seen at all, and what cannot be written. The joiners U+200C and
+U+200D stay: words of some languages need them. Source: ECMA-48; Unicode, annex 9, general category
+Cf."""
 
 
 def visible(text: str) -> str:
@@ -20,9 +25,29 @@ def visible(text: str) -> str:
 
 def visible_json(document: str) -> str:
     r"""Return JSON of the same meaning with `\u009b` in place of what a terminal would obey."""
-    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
+    return _OBEYED.sub(lambda found: "".join(map(_unit, _utf_16(found[0]))), document)
+
+
+def one_line(text: str) -> str:
+    """Return a visible text without line ends: each, and the blanks around it, is one blank."""
+    lines = text.splitlines()
+    if len(lines) > 1:
+        lines = [" ".join(line for part in lines if (line := part.strip()))]
+    return visible("".join(lines))
+
+
+def _utf_16(character: str) -> Iterator[int]:
+    """Return the one or two units in which JSON escapes a character."""
+    encoded = character.encode("utf-16-be", "surrogatepass")
+    return (int.from_bytes(encoded[at : at + 2], "big") for at in range(0, len(encoded), 2))
+
+
+def _unit(code: int) -> str:
+    return f"\\u{code:04x}"
 
 
 def _written_out(found: re.Match[str]) -> str:
     code = ord(found[0])
+    if code > 0xFFFF:  # noqa: PLR2004  # four digits
+        return f"\\U{code:08x}"
     return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # noqa: PLR2004  # two digits

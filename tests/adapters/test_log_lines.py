@@ -39,3 +39,28 @@ def test_no_line_of_the_log_is_obeyed_by_a_terminal(form: str) -> None:
     assert [line for line in before_the_traceback if line.startswith("2026-11-23 [error")] == []
     assert "1b]0;owned" in ran.stderr, "it is shown"
     assert "forged" in ran.stderr
+
+
+LONG = """
+log.warning("told", error="x" * 1_000_000, several=["y" * 1_000_000], count=7)
+logging.getLogger("library").warning("it says %s", "z" * 1_000_000)
+try:
+    raise ValueError("w" * 1_000_000)
+except ValueError:
+    log.exception("failed")
+"""
+
+
+@pytest.mark.parametrize("form", ["console", "json"])
+def test_no_line_of_the_log_is_longer_than_what_reads_logs_takes(form: str) -> None:
+    program = PROGRAM[: PROGRAM.index("log.warning")] + LONG
+    ran = subprocess.run(  # this interpreter, with our own program
+        [sys.executable, "-c", program.replace("FORM", form)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert max(map(len, ran.stderr.splitlines())) < 14_000
+    assert all(sign * 3_000 in ran.stderr for sign in "xyzw"), "the beginnings are told"
+    assert "(1000000 characters)" in ran.stderr
+    assert "count" in ran.stderr

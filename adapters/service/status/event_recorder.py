@@ -26,6 +26,9 @@ log = get_logger(__name__)
 
 QUEUE_MAX = 10_000
 
+NAME_MAX = 253
+"""Characters of an object's name; a job's may be as long by itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Message:
@@ -168,7 +171,8 @@ def _metadata(message: _Message) -> dict[str, Json]:
     identity, told = message.identity, message.told
     mark = f"{identity.uid}\x1f{told.reason}\x1f{told.note}\x1f{_micro(message.at)}"
     suffix = hashlib.sha256(mark.encode()).hexdigest()[:16]
-    return {"namespace": identity.namespace, "name": f"{identity.name}.{suffix}"}
+    begins = identity.name[: NAME_MAX - len(suffix) - 1].rstrip("-.")
+    return {"namespace": identity.namespace, "name": f"{begins}.{suffix}"}
 
 
 def _regarding(message: _Message) -> dict[str, Json]:

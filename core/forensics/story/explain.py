@@ -6,7 +6,7 @@ Nothing is said that no event says. Which class a failure is of is told by rules
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
@@ -20,6 +20,7 @@ from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.history.event_roles import EndEvent
 from jobledger.core.kinds import ROLES, attempt_end_words, completion_words, retry_words, standing
 from jobledger.core.values.instants import Instant, rfc3339
+from jobledger.core.values.visible_text import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +85,9 @@ def diagnose(
 def explain(dossier: Dossier) -> Account:
     """Return the account of a job. Raises as `Dossier.read` does."""
     events = dossier.read()
-    return _Account(dossier, events, tuple(signs(events, dossier.evidence))).told()
+    told = _Account(dossier, events, tuple(signs(events, dossier.evidence))).told()
+    shown = tuple(replace(one, text=one_line(one.text)) for one in told.sentences)
+    return replace(told, sentences=shown)
 
 
 _ENDS = (*ROLES.completed, *ROLES.failed)

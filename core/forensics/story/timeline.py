@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from jobledger.core.catalogue import NAMES, JobEvent
 from jobledger.core.kinds import ROLES, words
 from jobledger.core.values.instants import Instant
+from jobledger.core.values.visible_text import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +38,9 @@ def timeline(events: Iterable[tuple[int, JobEvent]]) -> Iterator[Line]:
 
 
 def in_words(event: JobEvent) -> str:
-    """Return what an event says, in a sentence or less; with a mark, if it was inferred."""
+    """Return what an event says, in one line; with a mark, if it was inferred."""
     inferred = getattr(event, "inferred", False)
     if not inferred:
-        return words(event)
+        return one_line(words(event))
     why = f": {inferred}" if isinstance(inferred, str) else ""
-    return f"{words(event)} (inferred{why})"
+    return one_line(f"{words(event)} (inferred{why})")

@@ -16,6 +16,7 @@ from jobledger.core.jobs.evidence.evidence import (
     PodEvidence,
     SeenKubernetesEvent,
 )
+from jobledger.core.log.storable import word
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 from jobledger.core.values.instants import EPOCH, Instant, parse_rfc3339
 
@@ -63,13 +64,13 @@ def pod_evidence(pod: Manifest, scrub: Scrub) -> PodEvidence:
     reason, message = _taken(status)
     statuses = [*items(status, "initContainerStatuses"), *items(status, "containerStatuses")]
     labels = child(pod, "metadata", "labels")
-    role = next((found for label in ROLE_LABELS if (found := text(labels, label))), "submitter")
+    role = next((found for label in ROLE_LABELS if (found := word(labels, label))), "submitter")
     return PodEvidence(
-        name=text(pod, "metadata", "name"),
-        uid=text(pod, "metadata", "uid"),
+        name=word(pod, "metadata", "name"),
+        uid=word(pod, "metadata", "uid"),
         role=role,
-        phase=text(status, "phase"),
-        node=text(pod, "spec", "nodeName"),
+        phase=word(status, "phase"),
+        node=word(pod, "spec", "nodeName"),
         reason=_cut(reason, scrub),
         message=_cut(message, scrub),
         containers=tuple(_container(one, scrub) for one in statuses),
@@ -92,7 +93,7 @@ def _container(one: Json, scrub: Scrub) -> ContainerEnd:
         ended = child(one, place, "terminated")
         if ended and (place == "state" or number(ended, "exitCode")):
             return ContainerEnd(
-                name=text(one, "name"),
+                name=word(one, "name"),
                 state="terminated",
                 reason=_cut(text(ended, "reason"), scrub),
                 message=_cut(text(ended, "message"), scrub),
@@ -104,7 +105,7 @@ def _container(one: Json, scrub: Scrub) -> ContainerEnd:
             )
     waits = child(one, "state", "waiting")
     return ContainerEnd(
-        name=text(one, "name"),
+        name=word(one, "name"),
         state="waiting" if waits else "running",
         reason=_cut(text(waits, "reason"), scrub),
         message=_cut(text(waits, "message"), scrub),
@@ -128,8 +129,8 @@ def _kubernetes_event(event: Manifest, scrub: Scrub) -> SeenKubernetesEvent:
     times = ("lastTimestamp", "eventTime", "firstTimestamp", "deprecatedLastTimestamp")
     last = next((at for name in times if (at := parse_rfc3339(text(event, name)))), None)
     return SeenKubernetesEvent(
-        object=f"{text(about, 'kind')}/{text(about, 'name')}",
-        kind=text(event, "type") or "Normal",
+        object=f"{word(about, 'kind')}/{word(about, 'name')}",
+        kind=word(event, "type") or "Normal",
         reason=_cut(text(event, "reason"), scrub),
         message=_cut(text(event, "message") or text(event, "note"), scrub),
         count=number(event, "count") or number(event, "series", "count") or 1,

@@ -16,15 +16,13 @@ from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.job_deadline import tells_of_it
 from jobledger.core.jobs.status.held_job_events import holding_told
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent as KubernetesEvent  # noqa: PLC0414 asked for here
+from jobledger.core.jobs.status.kubernetes_events import sendable
 from jobledger.core.jobs.status.left_out_events import left_out_told
 from jobledger.core.rayjob.events import lifecycle as facts
 from jobledger.core.rayjob.observations.observations import JobIdentity
 from jobledger.core.rayjob.observations.pods import PodLook
 from jobledger.core.rayjob.status.retry_words import on_which_cluster
 from jobledger.core.values.instants import rfc3339
-
-NOTE_MAX_BYTES = 1024
-"""Longer notes are refused by the API server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ def kubernetes_events(
 ) -> tuple[KubernetesEvent, ...]:
     """Return what users are told of `event`; mostly nothing."""
     told = _told(identity, event)
-    return () if told is None else (_cut(told),)
+    return () if told is None else (sendable(told),)
 
 
 def _told(  # noqa: C901, PLR0911, PLR0912 one case per sort of event
@@ -159,11 +157,6 @@ def _told(  # noqa: C901, PLR0911, PLR0912 one case per sort of event
             return None
         case _:
             assert_never(event)
-
-
-def _cut(told: KubernetesEvent) -> KubernetesEvent:
-    note = told.note.encode(errors="replace")[:NOTE_MAX_BYTES].decode(errors="ignore")
-    return KubernetesEvent(told.type, told.reason, told.action, note)
 
 
 def _effect(

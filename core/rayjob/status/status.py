@@ -11,6 +11,10 @@ from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.documents import Json, Manifest
 from jobledger.core.values.instants import Instant, rfc3339
+from jobledger.core.values.visible_text import visible
+
+MESSAGE_MAX = 32_768
+"""Characters of a message: escapes make one longer than what came in."""
 
 
 def status(state: RayJobState) -> Manifest:
@@ -21,7 +25,7 @@ def status(state: RayJobState) -> Manifest:
         "jobStatus": state.entrypoint.status.value,
         "jobDeploymentStatus": state.phase.value,
         "reason": state.reason,
-        "message": _message(state),
+        "message": visible(_message(state))[:MESSAGE_MAX],
         "startTime": _time(state.started_at),
         "endTime": _time(state.ended_at) if state.phase in FINAL else "",
         "jobStatusCheckFailureStartTime": _time(state.entrypoint.silent_since),

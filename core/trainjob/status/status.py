@@ -11,6 +11,7 @@ from jobledger.core.trainjob.policy import ConditionStyle
 from jobledger.core.trainjob.state import TrainJobState, is_active
 from jobledger.core.values.documents import Json, Manifest
 from jobledger.core.values.instants import rfc3339
+from jobledger.core.values.visible_text import visible
 
 JOBS_MAX = 100
 """How many entries of jobsStatus the API server takes."""
@@ -80,7 +81,7 @@ def _condition(condition: Condition) -> Manifest:
         "type": condition.type,
         "status": condition.status,
         "reason": condition.reason,
-        "message": condition.message[:MESSAGE_MAX],
+        "message": visible(condition.message)[:MESSAGE_MAX],
         "lastTransitionTime": rfc3339(condition.since),
     }
 

@@ -8,7 +8,7 @@ import pytest
 from rich.text import Text
 
 from jobledger.adapters.cli import output
-from jobledger.core.values.visible_text import visible
+from jobledger.core.values.visible_text import one_line, visible
 
 HOSTILE = {
     "a colour": "\x1b[31mred",
@@ -23,8 +23,15 @@ HOSTILE = {
     "a delete": "\x7f",
     "another direction": "\u202egnp.exe\u202c \u2066x\u2069",
     "a separator of lines": "one\u2028two",
+    "nothing that is seen": "tr\u200bain tr\u2060ain tr\u00adain \ufefftrain",
+    "a text in tags": "train" + "".join(chr(0xE0000 + ord(one)) for one in "evil"),
+    "a NUL": "a\x00b",
+    "half of a character": "a\ud800b",
 }
-OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\u2028-\u202e\u2060-\u2069\ufeff"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
 
 
 @pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE)
@@ -68,3 +75,20 @@ def test_what_is_harmless_stays_as_it_is() -> None:
     assert visible(harmless) == harmless
     assert visible("\x1b[31m") == "\\x1b[31m"
     assert visible("\u202e") == "\\u202e"
+    assert visible("\U000e0041") == "\\U000e0041"
+    assert visible("a\u200cb\u200dc") == "a\u200cb\u200dc", "joiners, which words need"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("one\ntwo", "one two"),
+        ("one \r\n\n  two\u2028three\n", "one two three"),
+        ("one  two: ", "one  two: "),
+        ("", ""),
+        ("\n", ""),
+        ("a\n\x1b[31mb", "a \\x1b[31mb"),
+    ],
+)
+def test_a_line_is_one(said: str, shown: str) -> None:
+    assert one_line(said) == shown
