@@ -5,19 +5,26 @@ from typing import get_args
 import pytest
 
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
+from jobledger.adapters.service.observing.rayjob_observations import MESSAGE_CHARACTERS_MAX
 from jobledger.adapters.service.status.event_recorder import EventRecorder
 from jobledger.core.errors import RequestForbidden
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS, RAYJOBS, SECRETS, Resource
+from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import ManifestRejected, RayJobEvent
 from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submitter
 from jobledger.core.rayjob.names import FINALIZER
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.rayjob.status.status import status
 from jobledger.core.values.documents import Manifest, items, text
+from jobledger.core.values.visible_text import one_line
 from tests.adapters.real_api.desk import JOB_ID, Desk, Document
 from tests.frozen.samples import every_event
 from tests.rules.rayjob.upstream import sample, sample_names
+from tests.support import rayjob_stories as stories
 from tests.support.api import RAYJOBS as RAYJOBS_PATH
 from tests.support.api import eventually, rayjob
+from tests.support.rows import play
 
 pytestmark = pytest.mark.apiserver
 
@@ -143,6 +150,48 @@ def test_every_kubernetes_event_that_can_be_told_is_taken(desk: Desk) -> None:
     assert len(told) == count("sent")
     seen = desk.api.list("v1/events", fieldSelector="involvedObject.name=train").body["items"]
     assert len(seen) == len(told), "kubectl describe shows them all"
+
+
+HOSTILE = (
+    "\x1b]52;c;ZXZpbA==\x07\x9b31m",
+    "one\r\nNormal  Created  forged\u2028three",
+    "\u202egnp.exe\u2066 tr\u200bain",
+    "a\x00b\ud800c",
+    "\u20ac" * 1_048_576,
+    "\u202e" * 1_048_576,
+)
+"""What the author of a job may bring into a message."""
+
+
+@pytest.mark.parametrize("name", ["train", "x" * 252 + "y", "a-" * 110 + "b." * 16 + "c"])
+def test_what_strangers_wrote_is_taken_and_shown_as_it_was_written(desk: Desk, name: str) -> None:
+    """Before, of a job with a name of more than 236 characters no Kubernetes Event was taken."""
+    manifest = rayjob(name)
+    job = desk.see(desk.submit(manifest))
+    known = known_rayjob()
+    event_recorder = EventRecorder(desk.cluster, desk.metrics, "replica")
+    for number, said in enumerate(HOSTILE):  # a change of phase is not held back
+        message = job.redactor.text(said, MESSAGE_CHARACTERS_MAX)
+        rejected = ManifestRejected(
+            at=desk.clock.now(), generation=1, kind="InvalidRayJobSpec", message=message
+        )
+        event_recorder.announce(job.identity, [rejected])
+        shown = status(known._replace(message=message))["message"]
+        phase = ("Running", "Retrying")[number % 2]
+        written = desk.publish(job, {"jobDeploymentStatus": phase, "message": shown})
+        assert written["message"] == shown
+    while event_recorder.run_once():
+        pass
+    told = desk.api.list("events.k8s.io/v1/events").body["items"]
+    assert len(told) == len(HOSTILE)
+    assert {one["regarding"]["name"] for one in told} == {name}
+    notes = [one["note"] for one in told]
+    assert all(one_line(note) == note and len(note.encode()) <= 1024 for note in notes)
+
+
+def known_rayjob() -> RayJobState:
+    """Return the state of a RayJob that has a status."""
+    return play(RAYJOB, stories.running()).state
 
 
 def test_the_rights_in_ops_leave_everything_else_alone(desk: Desk) -> None:
