@@ -17,7 +17,7 @@ from jobledger.adapters.service.objects.object_cache import (
     ObjectCache,
 )
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
-from jobledger.core.log.redaction.redact import secrets_in
+from jobledger.core.log.redaction.redact import joined, secrets_in
 from jobledger.core.trainjob.names import SNAPSHOT_KEY
 from jobledger.core.values.documents import Manifest, child, items, number, text
 
@@ -26,6 +26,8 @@ PARTS = {
     "TrainJob": ("JobSet", "ConfigMap"),
 }
 """Kind of job -> kinds of its children whose secrets it may show."""
+
+_WITHOUT_GENERATION = frozenset({"ConfigMap", "Secret"})
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
@@ -39,9 +41,29 @@ def secrets_of(manifest: Manifest) -> frozenset[str]:
     return secrets_in(manifest, None if problem else runtime_env)
 
 
+def secrets_of_job(manifest: Manifest, known: CachedJob | None, declared: object) -> frozenset[str]:
+    """Return the secrets that a job and its earlier forms declare.
+
+    Args:
+        manifest: A RayJob or TrainJob.
+        known: The job as it was last seen.
+        declared: What changes with its specification, labels and annotations; nothing is looked at
+            again while that is the same.
+    """
+    if known is None:
+        return secrets_of(manifest)
+    return (
+        known.secrets if known.declared == declared else joined(known.secrets, secrets_of(manifest))
+    )
+
+
 def secrets_of_child(kind: str, manifest: Manifest, known: CachedChild | None) -> frozenset[str]:
-    """Return the secrets that a child declares; what it declares follows its generation."""
-    if known is not None and known.generation == (number(manifest, "metadata", "generation") or 0):
+    """Return the secrets that a child declares; what it declares follows its generation.
+
+    Of kinds that count none it may change at any time.
+    """
+    generation = number(manifest, "metadata", "generation") or 0
+    if kind not in _WITHOUT_GENERATION and known is not None and known.generation == generation:
         return known.secrets
     if kind == "ConfigMap":
         return _secrets_of_snapshot(manifest)

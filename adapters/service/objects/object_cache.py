@@ -57,6 +57,8 @@ class CachedJob:
     """resourceVersion, be it of a write of our own that no watch has told yet."""
     glance: tuple[object, ...]
     """What tells without parsing whether anything that matters has changed."""
+    declared: object = None
+    """What changes with its specification, labels and annotations."""
     secrets: frozenset[str]
     """What the redactor knows: the secrets of this and of earlier forms of the object, and those
     of all that it runs from and that belongs to it.

@@ -11,8 +11,8 @@ import msgspec
 
 from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, LiveWriter
 from jobledger.adapters.service.objects.declared_secrets import (
-    secrets_of,
     secrets_of_child,
+    secrets_of_job,
     secrets_of_parts,
 )
 from jobledger.adapters.service.objects.object_cache import (
@@ -32,7 +32,7 @@ from jobledger.adapters.service.watches.event_handlers import CHILD_KINDS, Child
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.jobs.control.status_writers import StatusWriter
 from jobledger.core.jobs.observations import WatchInterrupted
-from jobledger.core.log.redaction.redact import Redactor, joined
+from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.rayjob.manifests.submitter_container import token_secret
 from jobledger.core.rayjob.observations.children import (
     cluster_owner_uid,
@@ -108,13 +108,15 @@ class JobListener:
             around.live.put_job(now)
             around.confirmations.count(known.identity.stream_id, "RayJob", at)
             return
-        secrets = joined(known.secrets if known is not None else frozenset(), secrets_of(manifest))
-        redactor = self._redactor(known, secrets)
+        declared = declared_by(metadata)
+        secrets = secrets_of_job(manifest, known, declared)
+        redactor = redactor_of(around, known, secrets)
         identity = identify(around.mapper.cluster, manifest)
         job = CachedJob(
             identity=identity,
             version=version,
             glance=glance,
+            declared=declared,
             secrets=secrets,
             redactor=redactor,
             selected=text(manifest, "spec", "clusterSelector", "ray.io/cluster"),
@@ -140,12 +142,6 @@ class JobListener:
         around.inbox.put(identity.stream_id, sighting)
         if known is None or known.selected != job.selected or recorded or known.recorded:
             tell_children(around, job, at)  # which of them are meant follows from the status
-
-    def _redactor(self, known: CachedJob | None, secrets: frozenset[str]) -> Redactor:
-        """Return the redactor of a job, which is made anew only for other secrets."""
-        if known is not None and known.secrets == secrets:
-            return known.redactor
-        return Redactor(self._around.mapper.redaction_key, secrets)
 
     def gone(self, manifest: Manifest, at: Instant) -> None:
         """Tell that a RayJob is gone."""
@@ -202,13 +198,23 @@ def recorded_glance(recorded: str, manifest: Manifest) -> tuple[object, ...]:
 
 def _glance(metadata: Manifest) -> tuple[object, ...]:
     """Return what changes with everything that matters; labels are passed on to RayClusters."""
-    inherited = (metadata.get("labels"), metadata.get("annotations"))
-    return (
-        metadata.get("generation"),
-        metadata.get("deletionTimestamp"),
-        tuple(str(item) for item in items(metadata, "finalizers")),
-        hash(msgspec.json.encode(inherited)),
-    )
+    finalizers = tuple(str(item) for item in items(metadata, "finalizers"))
+    return declared_by(metadata), metadata.get("deletionTimestamp"), finalizers
+
+
+def redactor_of(
+    around: EventHandlers, known: CachedJob | None, secrets: frozenset[str]
+) -> Redactor:
+    """Return the redactor of a job, which is made anew only for other secrets."""
+    if known is not None and known.secrets == secrets:
+        return known.redactor
+    return Redactor(around.mapper.redaction_key, secrets)
+
+
+def declared_by(metadata: Manifest) -> tuple[object, ...]:
+    """Return what changes with the specification, the labels and the annotations of a job."""
+    shown = (metadata.get("labels"), metadata.get("annotations"))
+    return metadata.get("generation"), hash(msgspec.json.encode(shown))
 
 
 def tell_job_gone(around: EventHandlers, stream: StreamId, at: Instant) -> None:

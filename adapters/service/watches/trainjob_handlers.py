@@ -5,11 +5,10 @@ JobSets and the other objects that a TrainJob owns come in by `watching.ChildLis
 
 from dataclasses import replace
 
-import msgspec
-
 from jobledger.adapters.service.objects.declared_secrets import (
     secrets_of,
     secrets_of_child,
+    secrets_of_job,
     secrets_of_parts,
 )
 from jobledger.adapters.service.objects.object_cache import (
@@ -36,13 +35,14 @@ from jobledger.adapters.service.watches.condition_telling import (
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.rayjob_handlers import (
     after_another,
+    declared_by,
     last_writer,
     newest_writer,
     recorded_glance,
+    redactor_of,
     tell_gap,
 )
 from jobledger.core.jobs.control.status_writers import StatusWriter
-from jobledger.core.log.redaction.redact import Redactor, joined, secrets_in
 from jobledger.core.trainjob.building.runtimes import trainjob_owner
 from jobledger.core.trainjob.names import SNAPSHOT_ENDING
 from jobledger.core.trainjob.observations import BelongingGone, JobSetGone, TrainJobGone
@@ -103,16 +103,16 @@ class TrainJobListener:
             )
             around.confirmations.count(known.identity.stream_id, "TrainJob", at)
             return
-        older = known.secrets if known is not None else frozenset()
-        secrets = joined(older, secrets_in(manifest, None))
-        redactor = Redactor(around.mapper.redaction_key, secrets)
+        declared = declared_by(metadata)
+        secrets = secrets_of_job(manifest, known, declared)
         identity = identify(around.mapper.cluster, manifest)
         job = CachedJob(
             identity=identity,
             version=version,
             glance=glance,
+            declared=declared,
             secrets=secrets,
-            redactor=redactor,
+            redactor=redactor_of(around, known, secrets),
             selected="",
             phase=ended,
             packed=pack(manifest),
@@ -160,12 +160,7 @@ class TrainJobListener:
 
 def _glance(metadata: Manifest) -> tuple[object, ...]:
     """Return what changes with everything that matters; labels are only written down."""
-    shown = (metadata.get("labels"), metadata.get("annotations"))
-    return (
-        metadata.get("generation"),
-        metadata.get("deletionTimestamp"),
-        hash(msgspec.json.encode(shown)),
-    )
+    return declared_by(metadata), metadata.get("deletionTimestamp")
 
 
 def _observed(manifest: Manifest) -> int:

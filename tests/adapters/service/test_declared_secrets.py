@@ -1,5 +1,6 @@
 """One redactor per job knows what all its parts declare, whichever of them was seen first."""
 
+import itertools
 import json
 from typing import Any
 
@@ -245,6 +246,63 @@ def test_a_job_that_is_edited_again_and_again_knows_no_more_than_there_is_room_f
     assert beyond == {UNCOUNTED}
     assert joined(beyond, known) == {UNCOUNTED}
     assert joined(known, beyond) == {UNCOUNTED}
+
+
+@pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
+def test_a_job_is_looked_through_once_for_each_form_that_its_author_gave_it(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A status, a finalizer or a deletion cost nothing; before, the last two cost two walks."""
+    bench, walks = Bench(), []
+    real = secrets_of_pods.__globals__["secrets_in"]
+
+    def counted(manifest: Manifest, runtime_env: Json) -> frozenset[str]:
+        walks.append("declared")
+        found: frozenset[str] = real(manifest, runtime_env)
+        return found
+
+    monkeypatch.setattr("jobledger.adapters.service.objects.declared_secrets.secrets_in", counted)
+    manifest = selecting() if kind == "RayJob" else trainjob()
+    listener = bench.jobs if kind == "RayJob" else TrainJobListener(bench.around)
+    versions = itertools.count(100)
+
+    def see(status: Manifest, **changed: Json) -> int:
+        metadata: Manifest = {
+            **child(manifest, "metadata"),
+            "uid": "the-uid",
+            "resourceVersion": str(next(versions)),
+            "generation": 1,
+            **changed,
+        }
+        before = len(walks)
+        listener.seen({**manifest, "metadata": metadata, "status": status}, NOON)
+        return len(walks) - before
+
+    assert see({}) == 1
+    for message in ("one", "two", "three"):
+        assert see({"message": message, "conditions": [{"type": "C", "message": message}]}) == 0
+    assert see({}, finalizers=["somebody.example/s"]) == 0
+    assert see({}, deletionTimestamp="2026-11-21T12:00:00Z") == 0
+    assert see({}, annotations={"edited": "once"}) == 1
+    assert see({"message": "later"}, annotations={"edited": "once"}) == 0
+    assert see({}, generation=2, annotations={"edited": "once"}) == 1
+    assert bench.said(), "what is news was told"
+
+
+@pytest.mark.parametrize("first", ["a runtime without", "one that cannot be read"])
+def test_a_snapshot_that_is_written_over_declares_what_it_holds_now(first: str) -> None:
+    """A ConfigMap counts no generation; before, it declared for ever what it did at first."""
+    bench = Bench()
+    TrainJobListener(bench.around).seen(trainjob(), NOON)
+    held = "kind: ClusterTrainingRuntime" if first == "a runtime without" else "a: ["
+    metadata: Manifest = {
+        key: value for key, value in child(SNAPSHOT, "metadata").items() if key != "generation"
+    }
+    listener = BelongingListener(bench.around, "ConfigMap")
+    listener.seen({**SNAPSHOT, "metadata": metadata, "data": {SNAPSHOT_KEY: held}}, NOON)
+    assert not is_hidden(bench.live.job("train-uid"))
+    listener.seen({**SNAPSHOT, "metadata": {**metadata, "resourceVersion": "7"}}, NOON)
+    assert is_hidden(bench.live.job("train-uid"))
 
 
 @pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
