@@ -37,8 +37,9 @@ RUNNING = {"status": "RUNNING", "submission_id": "job"}
     ],
 )
 def test_what_can_be_no_head_is_refused(address: str) -> None:
-    with pytest.raises(OSError, match="where no Ray head is; nothing was sent"):
+    with pytest.raises(OSError, match="where no Ray head is; nothing was sent") as refusal:
         refuse_target(HEAD, address)
+    assert str(refusal.value).startswith(f"{HEAD} leads to "), "a job's story says so"
 
 
 @pytest.mark.parametrize(
@@ -79,4 +80,20 @@ def test_a_name_that_leads_to_this_machine_is_not_asked_by_anybody(
             api.info(f"{HEAD}:{port}", "job")
         with pytest.raises(RayApiUnreachable, match="cannot be followed"):
             streams.follow(f"{HEAD}:{port}", "job", "", lambda: None)
+        assert inner.requests == []
+
+
+@pytest.mark.parametrize("code", ["301 Moved Permanently", "302 Found", "307 Temporary Redirect"])
+def test_where_a_head_sends_whoever_asks_nobody_goes(code: str) -> None:
+    with ScriptedHead(answer(RUNNING)) as inner:
+        there = f"Location: http://{inner.address}/api/jobs/job\r\n"
+        with (
+            ScriptedHead(answer(b"", code, headers=there)) as head,
+            closing(RayJobApi(proxies={})) as api,
+        ):
+            with pytest.raises(RayApiUnreachable):
+                api.info(head.address, "job")
+            with pytest.raises(RayApiUnreachable):
+                api.log_tail(head.address, "job")
+            assert len(head.requests) == 2
         assert inner.requests == []

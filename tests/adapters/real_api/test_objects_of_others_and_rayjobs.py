@@ -197,6 +197,8 @@ def test_the_job_says_whose_name_is_in_the_way_and_goes_on_once_it_is_free(
         in_the_way = f"Job {api.namespace}/train is in the way: nobody owns it. Delete it if"
         world.run(lambda: in_the_way in world.explained(stream), "the refusal")
         world.run(lambda: in_the_way in repr(world.now(RAYJOBS, "train")["status"]), "the status")
+        told = "events.k8s.io/v1/events"
+        world.run(lambda: in_the_way in repr(api.list(told).body), "the Kubernetes Event")
         assert world.now(BATCH_JOBS, "train") == before
         assert SECRET not in world.everything_told(job, stream)
         world.remove(BATCH_JOBS, "train")

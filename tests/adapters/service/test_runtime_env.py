@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobledger.adapters.service.objects import runtime_env
 from jobledger.adapters.service.objects.runtime_env import (
     CHARACTERS_MAX,
     NODES_MAX,
@@ -234,6 +235,22 @@ def test_what_lies_too_deep_is_refused_before_anything_recurses(deep: str) -> No
     """The parser in C would end the whole process."""
     read, problem = parse_runtime_env(deep[:CHARACTERS_MAX])
     assert (read, problem) == (None, "yaml: more than 100 maps and lists in each other")
+
+
+def test_the_same_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that is edited elsewhere again and again has its runtime environment read once."""
+    read: list[str] = []
+    look_ahead = runtime_env._look_ahead  # noqa: SLF001  # what every reading begins with
+
+    def counted(text: str) -> None:
+        read.append(text)
+        look_ahead(text)
+
+    monkeypatch.setattr(runtime_env, "_look_ahead", counted)
+    text = f"env_vars: {{ONLY_HERE: '{SECRET}'}}"
+    parse_runtime_env.cache_clear()
+    assert {parse_runtime_env(text)[1] for _ in range(5)} == {""}
+    assert read == [text]
 
 
 @pytest.mark.parametrize(
