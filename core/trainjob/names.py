@@ -35,6 +35,16 @@ def hostfile_name(job: str) -> str:
     return f"{job}-mpi-hostfile"
 
 
+def flux_scripts_name(job: str) -> str:
+    """Return the name of the ConfigMap with the scripts of a Flux job."""
+    return f"{job}-flux-entrypoint"
+
+
+def curve_secret_name(job: str) -> str:
+    """Return the name of the Secret with the key of a Flux job."""
+    return f"{job}-flux-curve"
+
+
 def master_address(job: str) -> str:
     """Return the host name of the first node; upstream's constant, whatever the Jobs are called."""
     return f"{job}-node-0-0.{job}"

@@ -103,7 +103,22 @@ RUNTIME_CHANGES: Mapping[str, tuple[Change, ...]] = {
     "jax": (put("spec.mlPolicy", {"numNodes": 2, "jax": {}}),),
     "xgboost": (put("spec.mlPolicy", {"numNodes": 2, "xgboost": {}}),),
     "flux": (put("spec.mlPolicy", {"numNodes": 2, "flux": {"numProcPerNode": 2}}),),
+    "flux-added": (put("spec.mlPolicy", {"numNodes": 3, "flux": {}}),),
     "flux-default": (put("spec.mlPolicy", {"numNodes": 1, "flux": {"numProcPerNode": 1}}),),
+    "flux-env-on-node": (
+        node(
+            env=[
+                {"name": "FLUX_VIEW_IMAGE", "value": "example.com/view:2"},
+                {"name": "FLUX_NETWORK_DEVICE", "value": "eth1"},
+                {"name": "FLUX_QUEUE_POLICY", "value": ""},
+            ]
+        ),
+    ),
+    "flux-init-container": (pods(initContainers=[{"name": "flux-installer", "image": "init:1"}]),),
+    "flux-volumes": (
+        pods(volumes=[{"name": "shared-memory", "emptyDir": {}}]),
+        node(volumeMounts=[{"name": "shared-memory", "mountPath": "/dev/shm"}]),
+    ),
     "torch": (put("spec.mlPolicy", {"numNodes": 2, "torch": {}}),),
     **{
         f"mpi-{implementation.lower()}": (

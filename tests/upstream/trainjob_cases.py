@@ -46,6 +46,12 @@ def job_on(runtime: Document) -> Document:
     }
 
 
+FLUX_RUNTIMES = ("deepspeed-distributed", "torch-distributed")
+"""Runtimes on which Flux is asked about more: trained by a launcher, and by the nodes.
+
+It builds nothing for a TrainJob that does not say how many nodes it has.
+"""
+
 ON_CHANGED_RUNTIMES = ("plain", "nodes-3", "processes-2", "gpus", "env", "patch-pod")
 
 
@@ -57,6 +63,12 @@ def cases(runtimes: Mapping[str, Document]) -> Iterator[Case]:
         for runtime_change in RUNTIME_CHANGES:
             for change in ON_CHANGED_RUNTIMES:
                 yield case_of(name, runtime, runtime_change, change)
+        if name in FLUX_RUNTIMES:
+            for change in JOB_CHANGES:
+                yield case_of_changes(name, runtime, ["flux"], ["nodes-3", change])
+            for runtime_change in RUNTIME_CHANGES:
+                of_job = ["nodes-1", "processes-2"]
+                yield case_of_changes(name, runtime, [runtime_change, "flux-added"], of_job)
 
 
 def case_of(name: str, runtime: Document, runtime_change: str, change: str) -> Case:

@@ -8,6 +8,8 @@ GPU = {"limits": {"nvidia.com/gpu": "4"}, "requests": {"nvidia.com/gpu": "4"}}
 CPU = {"limits": {"cpu": "3500m", "memory": "1Gi"}, "requests": {"cpu": "2"}}
 MIG = {"limits": {"nvidia.com/mig-1g.5gb": "2"}}
 
+FROM_SECRET = {"valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
+
 LORA = ("model.lora_attn_modules=[q_proj]",)
 QLORA = ("model.quantize_base=True",)
 ONE, FOUR = put("spec.trainer.numProcPerNode", 1), put("spec.trainer.numProcPerNode", 4)
@@ -80,6 +82,26 @@ JOB_CHANGES: Mapping[str, tuple[Change, ...]] = {
         ),
     ),
     "env-reserved": (put("spec.trainer.env", [{"name": "PET_NNODES", "value": "9"}]),),
+    "env-of-flux": (
+        put(
+            "spec.trainer.env",
+            [
+                {"name": "FLUX_VIEW_IMAGE", "value": "example.com/view:1"},
+                {"name": "FLUX_QUEUE_POLICY", "value": "easy"},
+                {"name": "FLUX_QUEUE_POLICY", "value": "hybrid"},
+                {"name": "FLUX_OTHER", "value": "1"},
+            ],
+        ),
+    ),
+    "env-of-flux-empty": (
+        put(
+            "spec.trainer.env",
+            [
+                {"name": "FLUX_VIEW_IMAGE", "value": ""},
+                {"name": "FLUX_NETWORK_DEVICE", **FROM_SECRET},
+            ],
+        ),
+    ),
     "env-twice": (
         put("spec.trainer.env", [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]),
     ),

@@ -18,8 +18,9 @@ CHANGES_MAX = 4
 
 names = st.sampled_from(["node", "launcher", "dataset-initializer", "model-initializer", "other"])
 values = st.sampled_from(["", "1", "a b", "$(A)", "ü", "true"])
+named = ["A", "B", "STORAGE_URI", "FLUX_VIEW_IMAGE", "FLUX_QUEUE_POLICY", "FLUX_NETWORK_DEVICE"]
 variables = st.lists(
-    st.fixed_dictionaries({"name": st.sampled_from(["A", "B", "STORAGE_URI"]), "value": values}),
+    st.fixed_dictionaries({"name": st.sampled_from(named), "value": values}),
     max_size=4,
 )
 devices = st.sampled_from(["0", "1", "2", "8"])

@@ -23,7 +23,7 @@ CLAIMS = "claims"
 
 WHERE_WANTED = {
     "head-tokens": "RayJobs whose heads ask for a token",
-    "mpi-keys": "MPI TrainJobs",
+    "mpi-keys": "MPI and Flux TrainJobs",
 }
 """Part -> whose jobs need it; it is bound in their namespaces, and nobody misses it elsewhere."""
 

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jobledger.adapters.service.effects.context import World, exactly
-from jobledger.adapters.service.effects.ssh_keys import new_ssh_keys
+from jobledger.adapters.service.effects.keys.curve_keys import CERTIFICATE, curve_certificate
+from jobledger.adapters.service.effects.keys.ssh_keys import new_ssh_keys
 from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime, kept_as
 from jobledger.core.errors import (
     ClusterError,
@@ -192,6 +193,9 @@ def _sent(work: Work, item: BuiltObject, found: Manifest | None, *, force: bool)
     if item.keys == "ssh":
         manifest = {**manifest, "data": _new_keys()}
         work.quotable.append(manifest)
+    if item.keys == "curve":
+        manifest = {**manifest, "data": _curve_key(work)}
+        work.quotable.append(manifest)
     if item.keys == "authority":
         manifest = {**manifest, "data": {AUTHORITY: _authority(work)}}
     cluster = work.world.cluster
@@ -213,6 +217,11 @@ def _authority(work: Work) -> str:
         "trainer-status`, which has to run where JOBLEDGER_TRAINER_STATUS_URL is set"
     )
     raise work.failed(cause, building=False, may_pass=True)
+
+
+def _curve_key(work: Work) -> Manifest:
+    job = work.job.identity
+    return {CERTIFICATE: _base64(curve_certificate(job.name, job.uid))}
 
 
 def _new_keys() -> Manifest:

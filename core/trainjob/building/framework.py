@@ -10,11 +10,11 @@ The order of the extension points is that of Trainer's runtime framework:
 6. `sync_before_build`: the template follows what the plugins have decided.
 7. `build`: objects, in the order in which they are applied.
 
-At each point plugins are asked in the order of `in_order`: plainml, torch, mpi, those of others by
-name, coscheduling, and jobset last, because Pods wait for what the JobSet refers to. Upstream's
-order is random per process. Beside the road stand `conditions` (what an object of the job says that
-users are to see; `conditions_from` has the kinds, `condition_types` what may be written) and
-`watched` (which kinds of objects, if one goes, are to be made again).
+At each point plugins are asked in the order of `in_order`: plainml, torch, mpi, jax, xgboost, flux,
+those of others by name, coscheduling, and jobset last, because Pods wait for what the JobSet refers
+to. Upstream's order is random per process. Beside the road stand `conditions` (what an object of
+the job says that users are to see; `conditions_from` has the kinds, `condition_types` what may be
+written) and `watched` (which kinds of objects, if one goes, are to be made again).
 
 A plugin is pure: no clock, no dice, no I/O. Secret keys are made by whoever applies the object.
 """
@@ -62,8 +62,8 @@ class BuiltObject:
     manifest: Manifest
     rule: ApplyRule = ApplyRule.ALWAYS
     keys: str = ""
-    """`ssh`: the act puts a new pair of keys into its data; `authority`: by whom the certificate of
-    the trainer-status server is signed."""
+    """`ssh`: the act puts a new pair of keys into its data; `curve`: the pair that the job's UID
+    gives; `authority`: by whom the certificate of the trainer-status server is signed."""
 
     @property
     def name(self) -> str:

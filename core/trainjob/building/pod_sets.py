@@ -33,6 +33,8 @@ class PodSet:
     subdomain: str
     replicas: int = 1
     volumes: tuple[Manifest, ...] = ()
+    init_containers: tuple[Manifest, ...] = ()
+    """What plugins add after the runtime's own."""
     changes: Mapping[str, ContainerChange] = field(default_factory=dict)
     """Name of a container -> what changes in it."""
 
@@ -68,6 +70,10 @@ class PodSet:
     def with_volumes(self, *volumes: Manifest) -> "PodSet":
         """Return the set with more volumes."""
         return replace(self, volumes=(*self.volumes, *volumes))
+
+    def with_init_container(self, container: Manifest) -> "PodSet":
+        """Return the set with one more init container, which runs after the others."""
+        return replace(self, init_containers=(*self.init_containers, container))
 
     def endpoints(self, job: str) -> list[str]:
         """Return the host names of its Pods."""

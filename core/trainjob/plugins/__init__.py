@@ -2,6 +2,7 @@
 
 from jobledger.core.trainjob.building.framework import Plugin, in_order
 from jobledger.core.trainjob.plugins.coscheduling import Coscheduling
+from jobledger.core.trainjob.plugins.flux import Flux
 from jobledger.core.trainjob.plugins.jax import Jax
 from jobledger.core.trainjob.plugins.jobset import JobSet
 from jobledger.core.trainjob.plugins.mpi import Mpi
@@ -17,7 +18,7 @@ def all_plugins(*others: Plugin, status_url: str = "") -> tuple[Plugin, ...]:
 
     `status_url` is where Pods report their progress; empty: nowhere.
     """
-    first: tuple[Plugin, ...] = (PlainMl(), Torch(), Mpi(), Jax(), XgBoost())
+    first: tuple[Plugin, ...] = (PlainMl(), Torch(), Mpi(), Jax(), XgBoost(), Flux())
     if status_url:
         first = (*first, TrainerStatus(status_url))
     return in_order(first, others, (Coscheduling(), Volcano(), JobSet()))

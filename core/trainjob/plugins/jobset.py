@@ -108,7 +108,7 @@ def _restarts(jobset: Manifest) -> Iterator[PluginCondition]:
 
 
 def _with_changes(item: Manifest, pod_set: PodSet) -> Manifest:
-    if not pod_set.changes and not pod_set.volumes:
+    if not (pod_set.changes or pod_set.volumes or pod_set.init_containers):
         return item
     pod: dict[str, Json] = dict(child(item, "template", "spec", "template", "spec"))
     if pod_set.volumes:
@@ -119,6 +119,8 @@ def _with_changes(item: Manifest, pod_set: PodSet) -> Manifest:
                 _changed(child(container), pod_set.changes.get(text(container, "name")))
                 for container in items(pod, kind)
             ]
+    if pod_set.init_containers:
+        pod["initContainers"] = [*items(pod, "initContainers"), *pod_set.init_containers]
     return with_pod(item, pod)
 
 

@@ -3,27 +3,22 @@
 from dataclasses import replace
 
 from jobledger.adapters.service.effects.plugins import builder
-from jobledger.core.trainjob.building.framework import Plugin
 from jobledger.core.trainjob.plugins import all_plugins
 from jobledger.core.values.ids import StreamId
 from tests.support.service_world import DOOR
 from tests.support.train_world import TrainWorld, torch_runtime
 
-
-class Flux(Plugin):
-    """What a third party may bring."""
-
-    name = "flux"
-    ml_policies: tuple[str, ...] = ("flux",)
+EARLIER = tuple(plugin for plugin in all_plugins() if plugin.name != "flux")
+"""The plugins of a version that did not know Flux."""
 
 
 def failed_for_good() -> tuple[TrainWorld, StreamId]:
     """Return a job whose runtime no plugin carries out."""
-    world = TrainWorld(mapper=replace(DOOR, builder="jobledger 1"))
+    world = TrainWorld(mapper=replace(DOOR, builder="jobledger 1", plugins=EARLIER))
     runtime = torch_runtime()
     runtime["spec"]["mlPolicy"] = {"numNodes": 2, "flux": {}}
     world.install_runtime(runtime)
-    stream = world.train()
+    stream = world.train(trainer={"numNodes": 2, "command": ["run"]})
     world.run(world.is_so("Created", "False"), "the failed build")
     return world, stream
 
@@ -39,7 +34,7 @@ def started_as(world: TrainWorld, version: str) -> None:
 
 def test_a_plugin_that_is_installed_builds_what_could_not_be_built() -> None:
     world, stream = failed_for_good()
-    world.mapper = replace(world.mapper, plugins=all_plugins(Flux()))
+    world.mapper = replace(world.mapper, plugins=all_plugins())
     started_as(world, "jobledger 1, flux 1")
     world.run(world.is_so("Created"), "the objects")
     assert world.told(stream).count("BuilderChanged") == 1

@@ -61,7 +61,7 @@ def installed(file: Path, **found: str) -> None:
 def test_without_any_there_are_our_own() -> None:
     names = [plugin.name for plugin in trainjob_plugins()]
     first, last = (
-        ["plainml", "torch", "mpi", "jax", "xgboost"],
+        ["plainml", "torch", "mpi", "jax", "xgboost", "flux"],
         ["coscheduling", "volcano", "jobset"],
     )
     assert names == [*first, *last]
@@ -70,7 +70,7 @@ def test_without_any_there_are_our_own() -> None:
 def test_a_plugin_from_outside_the_tree_takes_part(outside: Path) -> None:
     installed(outside, labels="Labels")
     plugins = trainjob_plugins()
-    assert [plugin.name for plugin in plugins][5] == "labels"
+    assert [plugin.name for plugin in plugins][6] == "labels"
     (jobset,) = build(plugins, trainjob(), runtime())
     (job,) = items(jobset.manifest, "spec", "replicatedJobs")
     template = child(job, "template", "spec", "template", "metadata")

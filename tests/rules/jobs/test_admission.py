@@ -181,8 +181,8 @@ def test_a_trainjob_that_cannot_be_built_is_refused(
 
 
 def test_what_no_plugin_carries_out_is_refused_by_name() -> None:
-    runtime = changed(RUNTIME, mlPolicy={"numNodes": 1, "flux": {}})
-    assert "mlPolicy.flux" in judged(trainjob(), runtime).refusal
+    runtime = changed(RUNTIME, mlPolicy={"numNodes": 1, "dask": {}})
+    assert "mlPolicy.dask" in judged(trainjob(), runtime).refusal
 
 
 def test_a_deprecated_runtime_is_warned_of() -> None:

@@ -58,6 +58,7 @@ def test_plugins_are_asked_in_a_fixed_order_those_of_others_by_name() -> None:
         "mpi",
         "jax",
         "xgboost",
+        "flux",
         "a",
         "z",
         "coscheduling",

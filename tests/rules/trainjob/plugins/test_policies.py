@@ -18,19 +18,19 @@ from tests.rules.trainjob.plugins.runtimes import (
 GPUS = {"limits": {"nvidia.com/gpu": 4}}
 
 
-class Flux(Plugin):
+class Dask(Plugin):
     """A third party's, which says what it carries out."""
 
-    name = "flux"
-    ml_policies: tuple[str, ...] = ("flux",)
+    name = "dask"
+    ml_policies: tuple[str, ...] = ("dask",)
 
 
 @pytest.mark.parametrize(
     ("policy", "gang", "named"),
     [
-        ({"numNodes": 2, "flux": {}}, None, "mlPolicy.flux"),
+        ({"numNodes": 2, "dask": {}}, None, "mlPolicy.dask"),
         ({"numNodes": 2}, {"spread": {}}, "podGroupPolicy.spread"),
-        ({"new": {}, "flux": {}}, None, "mlPolicy.flux, mlPolicy.new"),
+        ({"new": {}, "dask": {}}, None, "mlPolicy.dask, mlPolicy.new"),
     ],
 )
 def test_a_policy_that_no_plugin_carries_out_fails_the_build(
@@ -43,11 +43,11 @@ def test_a_policy_that_no_plugin_carries_out_fails_the_build(
 
 
 def test_a_policy_that_is_null_is_none() -> None:
-    assert objects(trainjob(), runtime(policy={"numNodes": 1, "flux": None}))
+    assert objects(trainjob(), runtime(policy={"numNodes": 1, "dask": None}))
 
 
 def test_a_third_partys_plugin_may_carry_out_what_ours_do_not() -> None:
-    assert "JobSet/train" in objects(trainjob(), runtime(policy={"flux": {}}), Flux())
+    assert "JobSet/train" in objects(trainjob(), runtime(policy={"dask": {}}), Dask())
 
 
 def test_an_info_without_policies_is_left_as_it_is() -> None:

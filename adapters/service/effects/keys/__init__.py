@@ -1,0 +1,1 @@
+"""Keys that the nodes of a TrainJob reach each other with."""
