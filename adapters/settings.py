@@ -101,7 +101,10 @@ class Settings(BaseSettings):
     upstream: what Trainer 2.3 writes, never Created.
     """
     trainjob_propagate_conditions: bool = False
-    """Whether plugins may show conditions of their own on a TrainJob, as of its JobSet's start."""
+    """Whether plugins may show conditions of their own on a TrainJob, as of its JobSet's start.
+
+    What they make them of is watched then as well.
+    """
     trainer_status_url: str = ""
     """Where Pods of TrainJobs report their progress, without a path; empty: they are not told.
 

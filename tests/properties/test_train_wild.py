@@ -14,13 +14,17 @@ from jobledger.core.jobs.observations import DecisionDue, EffectEnded
 from jobledger.core.jobs.pending.effects import EffectKind, Outcome
 from jobledger.core.log.chain import GENESIS, first_fault
 from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.contributions.contribution import RefusedCondition
 from jobledger.core.trainjob.decide.decider import TRAINJOB
-from jobledger.core.trainjob.events import TrainJobEvent
+from jobledger.core.trainjob.events import PluginConditionsObserved, TrainJobEvent
 from jobledger.core.trainjob.observations import TrainJobObservation
+from jobledger.core.trainjob.phases import CONDITIONS_MAX, OURS
 from jobledger.core.trainjob.policy import ConditionStyle, TrainPolicy
 from jobledger.core.trainjob.spec import RuntimeRef
 from jobledger.core.trainjob.state import TrainJobState, is_final
 from jobledger.core.trainjob.status.status import status
+from jobledger.core.values.documents import items
 from jobledger.core.values.ids import ObservationId, decision_id_of, effect_id_of
 from tests.properties.effort import effort, lighter
 from tests.properties.test_invariants import recorded, tampered
@@ -33,6 +37,7 @@ from tests.properties.train_invariants import (
     check_train_step,
     jobsets_of,
 )
+from tests.support.contributions import POD_GROUP, plugin_told, pod_group_gone
 from tests.support.rows import through_the_log
 from tests.support.trainjobs import (
     UNNAMED,
@@ -54,6 +59,8 @@ from tests.support.trainjobs import (
 Wild = Callable[[TrainJobState], TrainJobObservation]
 
 STRANGER = "jobset-of-another"
+TYPES = ("P1", "P2", "P3", "P4", "P5", "Complete")
+"""Types that plugins give: more than there is room for, and one of the controller's."""
 seconds = st.integers(0, 500).map(float)
 uids = st.sampled_from(["jobset-1", "jobset-2"])
 runtimes = st.sampled_from(["runtime-1", "runtime-2", ""])
@@ -64,7 +71,11 @@ specs = st.fixed_dictionaries(
         "active_deadline_seconds": st.sampled_from([0, 1, 60, 10_000]),
         "runtime": st.just(RuntimeRef(name="x", kind="Runtime", group="example.org")),
         "policy": st.sampled_from(
-            [TrainPolicy(conditions=style, retry_seconds=7) for style in ConditionStyle]
+            [
+                TrainPolicy(conditions=style, retry_seconds=7, propagates=propagates)
+                for style in ConditionStyle
+                for propagates in (True, False)
+            ]
         ),
     },
 )
@@ -97,6 +108,32 @@ def jobsets(draw: st.DrawFn) -> TrainJobObservation:
         restarts=draw(st.integers(0, 2)),
         deleting=draw(st.sampled_from([False] * 5 + [True])),
         end=end,
+    )
+
+
+@st.composite
+def contributions(draw: st.DrawFn) -> TrainJobObservation:
+    """Return any answer of a plugin: about a JobSet or another object, in any version."""
+    uid = draw(st.sampled_from(["jobset-1", POD_GROUP.uid, "another"]))
+    version = str(draw(st.integers(1, 3)))
+    answer = st.tuples(st.sampled_from(TYPES), st.booleans(), st.booleans())
+    said = draw(st.lists(answer, max_size=6))
+    return plugin_told(
+        *(
+            Condition(
+                type=kind,
+                is_true=is_true and not unknown,
+                unknown=unknown,
+                reason="Because",
+                message="",
+                since=after(draw(seconds)),
+            )
+            for kind, is_true, unknown in {one[0]: one for one in said}.values()
+        ),
+        at=draw(seconds),
+        source=replace(POD_GROUP, uid=uid, version=version),
+        plugin=draw(st.sampled_from(["gang", "other"])),
+        refused=draw(st.sampled_from([(), (RefusedCondition(problem="it fails: E"),)])),
     )
 
 
@@ -140,6 +177,7 @@ def always(observation: TrainJobObservation) -> Wild:
     return lambda _: observation
 
 
+groups_gone = st.builds(lambda at, built: pod_group_gone(at, built=built), seconds, st.booleans())
 applies = st.builds(
     ApplyOutcome,
     runtime=runtimes,
@@ -157,6 +195,8 @@ wild: st.SearchStrategy[Wild] = st.one_of(
     st.builds(runtime, runtimes, seconds).map(always),
     st.builds(lambda at, uid: jobset_gone(at, uid=uid), seconds, uids).map(always),
     st.builds(snapshot_gone, seconds).map(always),
+    contributions().map(always),
+    groups_gone.map(always),
     st.builds(interrupted, seconds, seconds).map(always),
     st.builds(lambda at: written(at, str(at)), seconds).map(always),
     st.builds(manifest_gone, st.integers(450, 500).map(float)).map(always),
@@ -215,6 +255,20 @@ def test_invariant_1_the_status_is_the_fold_of_the_log(
     for known in range(len(history) + 1):
         before = status(TRAINJOB.fold(history[:known]))
         assert status(TRAINJOB.fold(stored[:known])) == before
+
+
+@lighter
+@given(looks(), st.lists(st.one_of(contributions().map(always), wild), max_size=20))
+def test_what_plugins_contribute_leaves_the_controllers_conditions_and_their_room_alone(
+    first: TrainJobObservation, rest: list[Wild]
+) -> None:
+    history = lived(first, rest)
+    others = [event for event in history if not isinstance(event, PluginConditionsObserved)]
+    state, without = TRAINJOB.fold(history), TRAINJOB.fold(others)
+    own = {item.type: item for item in state.conditions if item.type in OURS}
+    assert own == {item.type: item for item in without.conditions if item.type in OURS}
+    assert len(state.conditions) <= CONDITIONS_MAX
+    assert len(items(status(state), "conditions")) <= CONDITIONS_MAX
 
 
 @lighter

@@ -16,13 +16,14 @@ def conditions_in_words(event: PluginConditionsObserved) -> str:
     An event that has neither says that a plugin gives none any more.
     """
     told = event.contribution
-    source = f"{told.source.kind} {told.source.name}"
-    shown = ", ".join(_said(item) for item in told.conditions) or "no condition"
-    gone = ", which is gone" if event.gone else ""
-    refused = [refused_in_words(told, one) for one in told.refused]
+    refused = [_cut(refused_in_words(told, one)) for one in told.refused]
     if refused and not told.conditions:
         return "; ".join(refused)
-    return "; ".join([f"{shown} (plugin {told.plugin}, of {source}{gone})", *refused])
+    source = f"{told.source.kind} {told.source.name}{', which is gone' if event.gone else ''}"
+    shown = ", ".join(f"{item.type}={item.status}/{item.reason}" for item in told.conditions)
+    said = ", ".join(_cut(item.message) for item in told.conditions if item.message)
+    first = f"{shown or 'no condition'} (plugin {told.plugin}, of {source})"
+    return "; ".join([f"{first}: {said}" if said else first, *refused])
 
 
 def conditions_told(events: Sequence[tuple[int, object]]) -> Iterator[tuple[str, int]]:
@@ -51,11 +52,6 @@ def _sentence(item: Condition, source: OwnedObject, plugin: str) -> str:
         f"{item.type} is {item.status} since {rfc3339(item.since)} ({item.reason}{message}), "
         f"as the plugin {plugin} reads {which} (uid {source.uid}{version})."
     )
-
-
-def _said(item: Condition) -> str:
-    message = f": {item.message}" if item.message else ""
-    return f"{item.type}={item.status}/{item.reason}{message}"
 
 
 def _cut(message: str) -> str:

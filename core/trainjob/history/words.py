@@ -30,7 +30,7 @@ def _fact(event: TrainFactEvent) -> str:
             summed = f" ({event.reports} reports)" if event.reports > 1 else ""
             return f"training reports {short(in_words(event.progress))}{summed}"
         case events.PluginConditionsObserved():
-            return short(conditions_in_words(event))
+            return conditions_in_words(event)
         case _:
             assert_never(event)
 
