@@ -21,8 +21,12 @@ from jobledger.adapters.serving.pace import Each, Pace
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
 
-WRITE_SECONDS = 0.5
-"""Pause between two looks at the reports that wait."""
+WRITERS = 4
+"""Threads that write reports: a write that takes long does not keep the others."""
+LOOK_SECONDS = 0.05
+"""Pause between two looks at reports whose turn has not come."""
+IDLE_SECONDS = 1.0
+"""Between two looks where none waits."""
 CONNECTIONS = 50
 """As many as requests are judged at once."""
 VALID = timedelta(days=3650)
@@ -62,13 +66,28 @@ class StatusServer:
     writer: Writer
 
     def serve(self, stopped: Event) -> None:
-        """Serve until told to stop; what waits then is written."""
+        """Serve until told to stop; what waits then is written, and answered."""
+        answered = Event()
+        writing = [
+            threading.Thread(target=self._write, args=(answered,), daemon=True)
+            for _ in range(WRITERS)
+        ]
+        for thread in writing:
+            thread.start()
         self.http.start()
         threading.Thread(target=keep_fresh, args=(self.refresh, stopped), daemon=True).start()
-        while not stopped.wait(WRITE_SECONDS):
-            self.writer.write_waiting()
+        stopped.wait()
         self.http.stop()
+        answered.set()
+        for thread in writing:
+            thread.join()
         self.writer.write_last()
+
+    def _write(self, answered: Event) -> None:
+        while not answered.is_set():
+            self.writer.wait_for_reports(IDLE_SECONDS)
+            self.writer.write_waiting()
+            answered.wait(LOOK_SECONDS)
 
 
 def each_job(monotonic: Callable[[], float]) -> Each:

@@ -27,7 +27,11 @@ BYTES_MAX = 64 * 1024
 """Longest body; upstream's."""
 BODY_SECONDS = 10.0
 """So long a body may take; upstream's."""
+WRITTEN_SECONDS = 4.0
+"""So long a report may take until it is written; the Kubeflow SDK waits five seconds."""
 RETRY_SECONDS = 5
+LATER = {429, 503}
+"""Codes with which a Pod is told when to come again."""
 
 log = get_logger(__name__)
 
@@ -78,18 +82,25 @@ class Endpoint:
         if shown is None:
             return JSONResponse({})
         report = Report(namespace=namespace, name=name, uid=uid, trainer_status=shown)
+        await self._written(report)
+        return JSONResponse({"trainerStatus": shown})
+
+    async def _written(self, report: Report) -> None:
+        """Return once the report, or a newer one of its job, is in the status."""
         try:
-            await run_in_threadpool(self.writer.take, report)
+            async with asyncio.timeout(WRITTEN_SECONDS):
+                await asyncio.wrap_future(self.writer.take(report))
         except TooManyReports as error:
             raise Refused(429, "TooManyRequests", "too many jobs report; try later") from error
+        except TimeoutError as error:
+            raise Refused(503, "ServiceUnavailable", "not written yet; report again") from error
         except ObjectNotFound as error:
             raise Refused(404, "NotFound", "Train job not found") from error
         except RequestInvalid as error:
             raise Refused(422, "Invalid", str(error)) from error
         except ClusterError as error:
-            log.warning("report_not_written", job=(namespace, uid), why=str(error))
+            log.warning("report_not_written", job=report.key, why=str(error))
             raise Refused(500, "InternalError", "Internal error") from error
-        return JSONResponse({"trainerStatus": shown})
 
     async def _speaker(self, request: Request, namespace: str, name: str) -> str:
         token = bearer_token(request.headers.get("authorization", ""))
@@ -140,5 +151,5 @@ async def _not_found(request: Request, error: HTTPException) -> Response:
 
 def _status(code: int, reason: str, message: str) -> Response:
     said = {"status": "Failure", "message": message, "reason": reason, "code": code}
-    headers = {"Retry-After": str(RETRY_SECONDS)} if code == 429 else None  # noqa: PLR2004 HTTP's own
+    headers = {"Retry-After": str(RETRY_SECONDS)} if code in LATER else None
     return JSONResponse({"metadata": {}, **said}, status_code=code, headers=headers)

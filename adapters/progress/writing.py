@@ -1,11 +1,12 @@
 """Reports on their way into `status.trainerStatus`: each job's now and then, the newest wins.
 
-The first of a job is written while its Pod waits for the answer. What comes within `EVERY_SECONDS`
-is taken, and the newest of it written when its turn has come; namespaces take turns.
+A report is answered once it, or a newer one of its job, is in the status: whoever gets an answer
+may forget it. What comes within `EVERY_SECONDS` is written together; namespaces take turns.
 """
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from jobledger.adapters.serving.pace import Bucket
@@ -15,8 +16,8 @@ from jobledger.core.ports.cluster import TRAINJOBS, Cluster
 from jobledger.core.trainjob.reports import WRITER
 from jobledger.core.values.documents import Manifest, text
 
-EVERY_SECONDS = 5.0
-"""Least time between two writes of one job; the Kubeflow SDK reports as often."""
+EVERY_SECONDS = 1.0
+"""Least time between two writes of one job: as long as an answer takes that had to wait for it."""
 
 WRITES_PER_SECOND, WRITES_AT_ONCE = 20.0, 40.0
 """Writes of all jobs."""
@@ -49,74 +50,106 @@ class Report:
         return self.namespace, self.uid
 
 
+@dataclass(slots=True)
+class Waiting:
+    """The newest report of a job, and who waits for it to be written."""
+
+    report: Report
+    answers: list[Future[None]]
+
+
 class Writer:
     """Writes reports. Safe to use from many threads."""
 
     def __init__(self, cluster: Cluster, monotonic: Callable[[], float]) -> None:
         self._cluster, self._monotonic = cluster, monotonic
-        self._lock = threading.Lock()
-        self._waiting: dict[tuple[str, str], Report] = {}
+        self._changed = threading.Condition()
+        self._waiting: dict[tuple[str, str], Waiting] = {}
+        self._writing: set[tuple[str, str]] = set()
+        """Jobs of which a report is being written: the next has to come after it."""
         self._written: dict[tuple[str, str], float] = {}
         self._served: dict[str, float] = {}
-        """Namespace -> when a report of it that waited was written."""
+        """Namespace -> when a report of it was written."""
         self._writes = Bucket(WRITES_PER_SECOND, WRITES_AT_ONCE, monotonic())
 
-    def take(self, report: Report) -> None:
-        """Write a report, or keep it until it is its turn.
+    def take(self, report: Report) -> Future[None]:
+        """Keep a report until it is its turn; return what is done once it is in the status.
+
+        The result raises a ClusterError if it could not be written.
 
         Raises:
             TooManyReports: it cannot be kept.
-            ClusterError: it was to be written now, and was not.
         """
-        with self._lock:
-            now = self._monotonic()
-            is_first = self._is_due(report.key, now) and report.key not in self._waiting
-            if not (is_first and self._writes.may_take(now)):
-                if len(self._waiting) >= WAITING_MAX and report.key not in self._waiting:
+        answer: Future[None] = Future()
+        with self._changed:
+            waiting = self._waiting.get(report.key)
+            if waiting is None:
+                if len(self._waiting) >= WAITING_MAX:
                     raise TooManyReports
-                self._waiting[report.key] = report
-                return
-            self._written[report.key] = now
-        self._write(report)
+                self._waiting[report.key] = Waiting(report, [answer])
+            else:
+                waiting.report = report
+                waiting.answers.append(answer)
+            self._changed.notify()
+        return answer
+
+    def wait_for_reports(self, seconds: float) -> None:
+        """Return once a report waits, or so many seconds have passed."""
+        with self._changed:
+            self._changed.wait_for(lambda: bool(self._waiting), seconds)
 
     def write_waiting(self) -> None:
         """Write what waits and whose turn it is."""
-        while (report := self._next()) is not None:
-            self._try_to_write(report)
+        while (waiting := self._next()) is not None:
+            self._answer(waiting)
+            with self._changed:
+                self._writing.discard(waiting.report.key)
 
     def write_last(self) -> None:
         """Write all that waits, whosever turn it is: nothing is taken any more."""
-        with self._lock:
-            waiting, self._waiting = list(self._waiting.values()), {}
-        for report in waiting:
-            self._try_to_write(report)
+        with self._changed:
+            rest, self._waiting = list(self._waiting.values()), {}
+        for waiting in rest:
+            self._answer(waiting)
 
-    def _try_to_write(self, report: Report) -> None:
+    def _answer(self, waiting: Waiting) -> None:
+        failed: Exception | None = None
         try:
-            self._write(report)
+            self._write(waiting.report)
         except ClusterError as error:
-            log.warning("report_not_written", job=report.key, why=str(error))
+            failed = error
+        except Exception as error:
+            log.exception("report_not_written", job=waiting.report.key)
+            failed = error
+        for answer in waiting.answers:
+            if not answer.set_running_or_notify_cancel():
+                continue  # nobody waits for it any more
+            if failed is None:
+                answer.set_result(None)
+            else:
+                answer.set_exception(failed)
 
-    def _next(self) -> Report | None:
-        with self._lock:
+    def _next(self) -> Waiting | None:
+        with self._changed:
             now = self._monotonic()
             self._written = {
                 key: at for key, at in self._written.items() if now - at < EVERY_SECONDS
             }
-            due = [one for one in self._waiting.values() if self._is_due(one.key, now)]
+            due = [one.report for key, one in self._waiting.items() if self._is_due(key, now)]
             if not due or not self._writes.may_take(now):
                 return None
             chosen = min(due, key=lambda one: self._served.get(one.namespace, 0.0))
-            del self._waiting[chosen.key]
-            here = {one.namespace for one in self._waiting.values()} | {chosen.namespace}
+            waiting = self._waiting.pop(chosen.key)
+            here = {one.report.namespace for one in self._waiting.values()} | {chosen.namespace}
             self._served = {name: at for name, at in self._served.items() if name in here}
             self._served[chosen.namespace] = now
             self._written[chosen.key] = now
-            return chosen
+            self._writing.add(chosen.key)
+            return waiting
 
     def _is_due(self, key: tuple[str, str], now: float) -> bool:
         at = self._written.get(key)
-        return at is None or now - at >= EVERY_SECONDS
+        return key not in self._writing and (at is None or now - at >= EVERY_SECONDS)
 
     def _write(self, report: Report) -> None:
         for tries_left in reversed(range(TRIES)):

@@ -6,8 +6,10 @@ With the rights of `ops/trainer-status.yaml`; the Pods are those of real JobSets
 import json
 import signal
 import subprocess
+import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,8 @@ class Site:
     api: Api
     url: str
     pool: urllib3.PoolManager
+    directory: Path
+    kubeconfig: Path
 
     def audience(self, job: str = "fit", namespace: str = "") -> str:
         """Return the audience of a job's tokens."""
@@ -111,6 +115,26 @@ def run(api: Api, name: str) -> None:
     assert reply.code == 201, reply.message
 
 
+@contextmanager
+def served(
+    api: Api, kubeconfig: Path, directory: Path
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Run the endpoint; yield its process and where it is served."""
+    ready = directory / f"ready-{uuid.uuid4().hex}"
+    words = [*jobledger_command(), "trainer-status", "--host", "127.0.0.1", "--port", "0"]
+    words += ["--kubeconfig", str(kubeconfig), "--namespace", api.namespace]
+    words += ["--dns-name", "localhost", "--ready-file", str(ready)]
+    process = subprocess.Popen(words, cwd=directory, stdout=subprocess.DEVNULL)
+    try:
+        wait_until(
+            lambda: ready.exists() and ready.read_text() != "", "it is served", START_SECONDS
+        )
+        yield process, f"https://localhost:{ready.read_text().rpartition(':')[2]}"
+    finally:
+        process.kill()
+        process.wait()
+
+
 @pytest.fixture(scope="module")
 def site(jobset_server: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     tmp_path = tmp_path_factory.mktemp("trainer-status")
@@ -121,26 +145,16 @@ def site(jobset_server: ApiServer, tmp_path_factory: pytest.TempPathFactory) -> 
         rights.wait_for_rights(rights.cluster(path), api.namespace, f"{ACCOUNT}-tls")
         for name in ("fit", "other"):
             run(api, name)
-        ready = tmp_path / "ready"
-        words = [*jobledger_command(), "trainer-status", "--host", "127.0.0.1", "--port", "0"]
-        words += ["--kubeconfig", str(path), "--namespace", api.namespace]
-        words += ["--dns-name", "localhost", "--ready-file", str(ready)]
-        process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL)
         try:
-            wait_until(
-                lambda: ready.exists() and ready.read_text() != "", "it is served", START_SECONDS
-            )
-            authority = tmp_path / "ca.crt"
-            told = api.get(CONFIGMAPS, f"{ACCOUNT}-ca").body["data"]["ca.crt"]
-            authority.write_text(told)
-            port = ready.read_text().rpartition(":")[2]
-            pool = urllib3.PoolManager(ca_certs=str(authority), timeout=60.0)
-            yield Site(api, f"https://localhost:{port}", pool)
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(STOP_SECONDS) == 0
+            with served(api, path, tmp_path) as (process, url):
+                authority = tmp_path / "ca.crt"
+                told = api.get(CONFIGMAPS, f"{ACCOUNT}-ca").body["data"]["ca.crt"]
+                authority.write_text(told)
+                pool = urllib3.PoolManager(ca_certs=str(authority), timeout=60.0)
+                yield Site(api, url, pool, tmp_path, path)
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(STOP_SECONDS) == 0
         finally:
-            process.kill()
-            process.wait()
             rights.remove(api, ("ClusterRole", "ClusterRoleBinding"))
     admin.pool.clear()
 
@@ -158,6 +172,19 @@ def test_what_a_pod_reports_stands_in_the_status_of_its_trainjob(site: Site) -> 
         lambda: site.shown()["trainerStatus"] == newer, "the newer takes its place whole", 60.0
     )
     assert site.post(token, {}) == (200, {})
+
+
+def test_what_was_answered_survives_a_sigkill_at_that_moment(site: Site) -> None:
+    run(site.api, "killed")
+    token = site.token(site.audience("killed"), site.pod_of("killed"))
+    with served(site.api, site.kubeconfig, site.directory) as (process, url):
+        here = replace(site, url=url)
+        reports = [{**REPORT, "progressPercentage": number} for number in range(1, 5)]
+        for report in reports:
+            assert here.post(token, {"trainerStatus": report}, "killed")[0] == 200
+        process.kill()
+        process.wait()
+    assert site.shown("killed")["trainerStatus"] == reports[-1]
 
 
 def test_a_pod_speaks_only_for_its_own_trainjob(site: Site) -> None:
