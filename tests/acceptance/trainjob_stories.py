@@ -1,5 +1,6 @@
 """What TrainJobs live through, told once for the sandbox and for a real API server."""
 
+import base64
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from tests.acceptance.trainjobs import (
     trainjob,
     upstreams_runtime,
 )
-from tests.acceptance.witness import JOBSETS, TRAINJOBS
+from tests.acceptance.witness import BATCH_JOBS, JOBSETS, TRAINJOBS
 
 Story: TypeAlias = Callable[[Trainings], None]
 
@@ -171,6 +172,34 @@ def an_mpi_job_gets_its_hosts_and_keys(at: Trainings) -> None:
         "key",
         "1",
     ]
+
+
+def a_flux_job_is_taken_as_it_is_built(at: Trainings) -> None:
+    """Born suspended, for no image of Flux is here: every object of it is taken, and none is left.
+
+    The Pod template is what the JobSet's Job would start.
+    """
+    runtime = torch_runtime("flux")
+    runtime["spec"]["mlPolicy"] = {"numNodes": 1, "flux": {}}
+    at.runtime(runtime)
+    at.submit(trainjob("fluxed", "python", "train.py", nodes=2, runtime="flux", suspend=True))
+    at.wait_for("fluxed", "Suspended")
+    at.wait_for_counts("fluxed", suspended=1)
+    (made,) = at.site.api.list(BATCH_JOBS).body["items"]
+    pod = made["spec"]["template"]["spec"]
+    assert [one["name"] for one in pod["initContainers"]] == ["flux-installer"]
+    (node,) = pod["containers"]
+    assert node["command"] == ["/bin/bash", "/etc/flux-config/entrypoint.sh", "python train.py"]
+    mounted = {one["name"] for one in node["volumeMounts"]}
+    assert mounted == {one["name"] for one in pod["volumes"]}
+    scripts = at.admin.get("v1/configmaps", "fluxed-flux-entrypoint").body
+    assert set(scripts["data"]) == {"init.sh", "entrypoint.sh"}
+    key = at.admin.get("v1/secrets", "fluxed-flux-curve").body
+    assert b'secret-key = "' in base64.b64decode(key["data"]["curve.cert"])
+    assert at.site.api.delete(TRAINJOBS, "fluxed").code == 200
+    at.witness.wait_until(
+        lambda: at.admin.get("v1/secrets", "fluxed-flux-curve").code == 404, "no key is left"
+    )
 
 
 def everything_goes_with_the_job(at: Trainings) -> None:
