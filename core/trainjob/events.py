@@ -233,11 +233,12 @@ class RuntimeObserved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BelongingVanished:
-    """An object of the job (its runtime snapshot, its hostfile, its gang) is no longer there."""
+    """An object of the job (its runtime snapshot, its hostfile, its keys, its gang) is gone."""
 
     at: Instant
     name: str
     uid: str
+    """Empty where it was asked for by its name and not found."""
     kind: str = "ConfigMap"
     """Its kind, with the group where the kind alone does not tell."""
 

@@ -114,6 +114,8 @@ class TrainJobState(NamedTuple):
     built: Built | None = None
     created_once: bool = False
     """Whether all objects were in place once: from then on the snapshot counts."""
+    parts: tuple[str, ...] = ()
+    """What was made for the job besides its JobSet and is not known to be gone, as `Kind/name`."""
     rebuild: bool = False
     """Whether something that was applied has gone."""
     rebuild_again: bool = False

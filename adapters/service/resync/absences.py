@@ -22,7 +22,7 @@ from jobledger.adapters.service.watches.trainjob_handlers import (
 from jobledger.adapters.service.work.questions import Questions
 from jobledger.adapters.service.work.slots import Slot, Slots
 from jobledger.adapters.telemetry.logging import get_logger
-from jobledger.core.errors import ClusterError
+from jobledger.core.errors import ClusterError, RequestForbidden
 from jobledger.core.jobs.control.ownership import is_controlled_by
 from jobledger.core.kinds import JobState
 from jobledger.core.ports.clock import Clock
@@ -33,6 +33,7 @@ from jobledger.core.ports.cluster import (
     PODS,
     RAYCLUSTERS,
     RAYJOBS,
+    SECRETS,
     TRAINJOBS,
     Cluster,
     Resource,
@@ -40,7 +41,7 @@ from jobledger.core.ports.cluster import (
 from jobledger.core.rayjob.observations.observations import JobIdentity
 from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.state import RayJobState, selects_cluster, standing
-from jobledger.core.trainjob.state import TrainJobState
+from jobledger.core.trainjob.state import TrainJobState, is_dormant, is_final, is_leaving
 from jobledger.core.values.documents import Manifest, text
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
@@ -75,6 +76,10 @@ class Absence:
     tell: Callable[[Instant], None]
     owner: str = ""
     """UID of what must control it; empty where the object may be anybody's."""
+    is_optional: bool = False
+    """Whether it may be that its kind may not be read: then nobody knows, and that is an answer."""
+    or_else: tuple[Resource, ...] = ()
+    """Other kinds of which it may be: the log has the bare kind, which two groups may have."""
 
     @property
     def about(self) -> str:
@@ -84,13 +89,19 @@ class Absence:
     def __call__(self) -> bool:
         """Ask for the object, and tell if it is gone; return whether there was an answer."""
         try:
-            found = self.lookout.cluster.get(self.resource, self.namespace, self.name)
+            is_there = any(self._is_there(one) for one in (self.resource, *self.or_else))
         except ClusterError as error:
+            if self.is_optional and isinstance(error, RequestForbidden):
+                return True
             log.warning("absence_unclear", name=self.name, error=str(error))
             return False
-        if found is None or not self._is_it(found):
+        if not is_there:
             self.tell(self.lookout.clock.now())
         return True
+
+    def _is_there(self, resource: Resource) -> bool:
+        found = self.lookout.cluster.get(resource, self.namespace, self.name)
+        return found is not None and self._is_it(found)
 
     def _is_it(self, found: Manifest) -> bool:
         """Return whether what has the name is the object, not somebody else's of its name."""
@@ -171,6 +182,8 @@ def _of_trainjob(
             tell_belonging_gone(around, stream, belonging, at)
 
         yield Absence(lookout, JOBSETS, where, jobset.name, jobset.uid, vanished)
+    else:
+        yield from _parts(lookout, stream, identity, state)
     yield from _sources_of_conditions(lookout, stream, identity, state)
 
 
@@ -198,6 +211,51 @@ def _tell_gone(
     at: Instant,
 ) -> None:
     tell_belonging_gone(around, stream, belonging, at, built=built)
+
+
+def _parts(
+    lookout: Lookout, stream: StreamId, identity: JobIdentity, state: TrainJobState
+) -> Iterator[Absence]:
+    """Yield what was made for a TrainJob besides its JobSet and is not shown.
+
+    Secrets never are: nobody watches them, so each look asks for the one of the name. Of the
+    others it is what somebody deleted while nobody was watching.
+    """
+    if is_dormant(state) or is_final(state) or is_leaving(state) or state.rebuild:
+        return
+    plugins = lookout.around.mapper.plugins
+    built = {CONFIGMAPS, SECRETS, *(one for plugin in plugins for one in plugin.watched)}
+    for part in state.parts:
+        kind, _, name = part.partition("/")
+        kinds = sorted((one for one in built if one.kind == kind), key=lambda one: one.group)
+        if kinds and not any(_is_shown(lookout.around, identity, one, name) for one in kinds):
+            gone = partial(_tell_part_gone, lookout.around, stream, (kept_as(kinds[0]), name))
+            where, whose = identity.namespace, identity.uid
+            first, *others = kinds
+            yield Absence(
+                lookout,
+                first,
+                where,
+                name,
+                "",
+                gone,
+                whose,
+                is_optional=True,
+                or_else=tuple(others),
+            )
+
+
+def _is_shown(around: EventHandlers, identity: JobIdentity, resource: Resource, name: str) -> bool:
+    """Return whether a watch shows an object of that name which is the job's own."""
+    shown = around.live.child_named(kept_as(resource), identity.namespace, name)
+    return shown is not None and shown.owner_uid == identity.uid
+
+
+def _tell_part_gone(
+    around: EventHandlers, stream: StreamId, part: tuple[str, str], at: Instant
+) -> None:
+    kind, name = part
+    tell_belonging_gone(around, stream, (kind, name, ""), at)
 
 
 def _of_job(lookout: Lookout, stream: StreamId, identity: JobIdentity) -> Absence:

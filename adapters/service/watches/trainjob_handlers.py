@@ -365,9 +365,12 @@ def tell_belonging_gone(
     *,
     built: bool = True,
 ) -> None:
-    """Tell a job that an object of kind, name and UID is gone, and whether it is built for jobs."""
+    """Tell a job that an object of kind, name and UID (empty: unknown) is gone.
+
+    And whether it is built for jobs.
+    """
     kind, name, uid = belonging
-    mark = observation_id(stream, kind, "gone", uid)
+    mark = observation_id(stream, kind, "gone", uid or name)
     if kind == "JobSet":
         around.inbox.put(stream, JobSetGone(id=mark, at=at, name=name, uid=uid))
     else:

@@ -25,6 +25,7 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
             return state._replace(refused=()) if waits and not state.created_once else state
         case events.BelongingVanished():
             return remember_gone(state, event.uid)._replace(
+                parts=tuple(part for part in state.parts if part != _part(event)),
                 rebuild=True,
                 rebuild_again=is_applying(state),
                 refused=tried_soon(state.refused),
@@ -40,6 +41,12 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
             return _contributed(state, event)
         case _:
             assert_never(event)
+
+
+def _part(event: events.BelongingVanished) -> str:
+    """Return an object as `Kind/name`; its kind may come with the group."""
+    kind, _, _ = event.kind.partition(".")
+    return f"{kind}/{event.name}"
 
 
 def _contributed(state: TrainJobState, event: events.PluginConditionsObserved) -> TrainJobState:

@@ -187,12 +187,22 @@ def _applied(state: TrainJobState, event: events.ObjectsApplied) -> TrainJobStat
     return state._replace(
         built=built,
         created_once=True,
+        parts=_parts_after(state, event),
         rebuild=state.rebuild_again or event.jobset_uid in state.gone,
         rebuild_again=False,
         reason="",
         message="",
         jobset=_jobset_after(state, event),
     )
+
+
+def _parts_after(state: TrainJobState, event: events.ObjectsApplied) -> tuple[str, ...]:
+    """Return what was made for the job by now; what was found and left alone is known from before.
+
+    The JobSet is known by its UID instead.
+    """
+    made = (name for name in event.names if not name.startswith("JobSet/"))
+    return tuple(dict.fromkeys((*state.parts, *made)))
 
 
 def _jobset_after(state: TrainJobState, event: events.ObjectsApplied) -> KnownJobSet | None:
