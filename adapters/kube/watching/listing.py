@@ -66,3 +66,12 @@ def pages(transport: Transport, selection: Selection, limit: int) -> Iterator[Ob
         if token == before:
             raise unreadable(request.what, "the list goes on where it was, again and again")
     raise unreadable(selection.about, f"a list of more than {PAGES_MAX} pages")
+
+
+def newest_version(transport: Transport, selection: Selection) -> str:
+    """Return the resourceVersion at which the API server is now, by a list of one object at most.
+
+    Labels do not matter to it, and looking for one that has them could be dear.
+    """
+    anything = Selection(resource=selection.resource, namespace=selection.namespace)
+    return next(pages(transport, anything, 1)).metadata.resourceVersion

@@ -7,6 +7,11 @@ missed. Only when the server cannot resume from there (410), or what it sends ca
 and again, is everything listed anew: then intermediate states may have been missed, and the
 listener is told so (`interrupted`) before it is told the new state.
 
+A server whose etcd was restored from a backup counts from an earlier version on. A watch from a
+version that it has not reached is opened and says nothing, not even that it cannot be: so before a
+watch is resumed the server is asked at which version it is, and if that is an earlier one,
+everything is listed anew.
+
 A watch is at-least-once: an object may be told again, or in an older form after a newer one.
 """
 
@@ -22,7 +27,7 @@ from jobledger.adapters.kube.transport import Transport
 from jobledger.adapters.kube.watching.backoff import Backoff
 from jobledger.adapters.kube.watching.health import WatchHealth
 from jobledger.adapters.kube.watching.known_objects import KnownObjects
-from jobledger.adapters.kube.watching.listing import Selection, pages
+from jobledger.adapters.kube.watching.listing import Selection, newest_version, pages
 from jobledger.adapters.kube.watching.stream import WatchStream
 from jobledger.adapters.kube.watching.timing import WatchTiming
 from jobledger.core.errors import (
@@ -45,6 +50,10 @@ AT_ONCE_MAX = 3
 
 RELIST_SECONDS = 120.0
 """A watch that could not be resumed, and lasted less, makes the next new list wait longer."""
+
+VERSION_SECONDS, VERSION_SECONDS_MIN = 30.0, 10.0
+"""So often the server is asked at which version it is, before a watch is resumed; and so often if
+it could not be reached, as it may be another since."""
 
 P = ParamSpec("P")
 
@@ -84,6 +93,10 @@ class Reflector:
         self._page_limit = timing.pace.page_limit
         self._unreadable_times = 0
         self._short_watches = 0
+        self._version_known_at = float("-inf")
+        """Monotonic instant at which the server said last at which version it is."""
+        self._was_away = False
+        """Whether it could not be reached since."""
         self._stream: WatchStream | None = None
         self._stopping = threading.Event()
         self._gate = threading.RLock()
@@ -151,7 +164,7 @@ class Reflector:
         self.health.relists += self._current_until is not None
         self.health.resource_version = version
         self._current_until = shown_at
-        self._list_reason = ""
+        self._list_reason, self._version_known_at = "", self._clock.monotonic()
         self._page_limit = self._pace.page_limit
         self._unreadable_times = 0
         self.health.synced = True
@@ -170,13 +183,9 @@ class Reflector:
     def _watch(self) -> float:
         """Tell what changes until the server ends the watch; return the pause before the next."""
         version = self.health.resource_version
-        stream = WatchStream.open(
-            self._transport,
-            self._selection,
-            resource_version=version,
-            server_timeout_seconds=int(self._pace.watch_seconds * (1 + self._random() / 5)),
-            read_timeout_seconds=self._pace.silence_seconds,
-        )
+        if self._went_back():
+            return 0.0
+        stream = self._opened(version)
         begun = self._clock.monotonic()
         self._stream = stream
         try:
@@ -197,6 +206,37 @@ class Reflector:
         if self._has_worked(begun):
             return 0.0
         return self._after_a_short_watch(has_news=self.health.resource_version != version)
+
+    def _opened(self, version: str) -> WatchStream:
+        try:
+            return WatchStream.open(
+                self._transport,
+                self._selection,
+                resource_version=version,
+                server_timeout_seconds=int(self._pace.watch_seconds * (1 + self._random() / 5)),
+                read_timeout_seconds=self._pace.silence_seconds,
+            )
+        except ClusterUnreachable:
+            self._was_away = True
+            raise
+
+    def _went_back(self) -> bool:
+        """Return whether the server is at an earlier version than it was; then all is listed anew.
+
+        It is not noticed of a server that has come as far again before it was asked.
+        """
+        pause = VERSION_SECONDS_MIN if self._was_away else VERSION_SECONDS
+        if self._clock.monotonic() - self._version_known_at < pause:
+            return False
+        told = self.health.resource_version
+        now = newest_version(self._transport, self._selection)
+        self._version_known_at, self._was_away = self._clock.monotonic(), False
+        if not _is_older(now, told):
+            return False
+        reason = f"the API server is at version {now} and was at {told}: its etcd was restored"
+        _log.warning("watch_went_back", **self._fields, now=now, told=told)
+        self._list_reason, self.health.synced = reason, False
+        return True
 
     def _after_a_short_watch(self, *, has_news: bool) -> float:
         """Return the pause after a watch that was ended at once.

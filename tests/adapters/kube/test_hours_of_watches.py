@@ -38,6 +38,8 @@ ANSWER_SECONDS = 0.004
 REQUESTS_PER_HOUR_MAX = 1600
 """Of one watch. A pause is 2.5 s at least once it has grown as far as it does after news."""
 LISTS_PER_HOUR_MAX = 700
+QUESTIONS_PER_HOUR_MAX = 361
+"""At which version the server is: one in ten seconds."""
 
 
 @dataclass
@@ -74,11 +76,13 @@ class Server:
     lists: Iterator[str]
     version: int = 100
     asked: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
     pages: Iterator[int] = field(default_factory=itertools.count)
 
-    def send(self, _: Request) -> bytes:
+    def send(self, request: Request) -> bytes:
         self.clock.advance(ANSWER_SECONDS)
-        self.asked.append("list")
+        is_question = ("limit", "1") in request.query
+        (self.questions if is_question else self.asked).append("list")
         kind = next(self.lists)
         if kind in REFUSALS:
             raise REFUSALS[kind]
@@ -191,6 +195,7 @@ def live(watches: list[Answer], lists: list[str], dice: float) -> Server:
 def check(server: Server) -> None:
     assert len(server.asked) <= HOURS * REQUESTS_PER_HOUR_MAX
     assert server.asked.count("list") <= HOURS * LISTS_PER_HOUR_MAX
+    assert len(server.questions) <= HOURS * QUESTIONS_PER_HOUR_MAX
 
 
 @pytest.mark.parametrize("name", WATCHES)

@@ -87,14 +87,15 @@ def test_a_watch_that_brought_something_is_resumed_at_once(watched: Start) -> No
 
 def test_a_watch_that_lasted_is_resumed_at_once_though_nothing_happened() -> None:
     clock, gate = SimulatedClock(datetime(2026, 11, 21, tzinfo=UTC)), Gate()
-    with CannedServer(list_of(), Stream((gate,))) as server:
+    at_which_version = list_of()
+    with CannedServer(list_of(), Stream((gate,)), at_which_version) as server:
         watches = KubernetesWatches(transport_to(server), pace=SLOW, clock=clock)
         reflector = watches.watch(RAYJOBS, RecordingListener())
         wait_until(lambda: reflector.health.resource_version == "100", "the watch")
         server.wait_for_requests(2)
         clock.advance(300)
         gate.set()
-        assert server.wait_for_requests(3)[2].query["resourceVersion"] == "100"
+        assert server.wait_for_requests(4)[3].query["resourceVersion"] == "100"
         reflector.stop()
 
 
