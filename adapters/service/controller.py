@@ -17,10 +17,11 @@ from jobledger.adapters.service.loop.reopening import is_settled
 from jobledger.adapters.service.loop.turn import WAIT_SECONDS, Turn
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
-from jobledger.adapters.service.resync.absences import Lookout, seek
+from jobledger.adapters.service.resync.absences import seek
 from jobledger.adapters.service.resync.control_release import is_met_everywhere, let_go_of_refused
 from jobledger.adapters.service.resync.first_looks import FirstLooks
 from jobledger.adapters.service.resync.held_jobs import Holding
+from jobledger.adapters.service.resync.lookout import Lookout
 from jobledger.adapters.service.resync.retelling import retell_shards
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.shard_release import ShardRelease

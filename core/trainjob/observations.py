@@ -69,6 +69,8 @@ class TrainJobSeen:
     """Versions of what builds here: this program and its plugins."""
     recover: str = ""
     """Which holding of the job its annotation asks to end (`lost_history.mark_of`)."""
+    instead_of: int = 0
+    """The generation that the log had when the object was asked for; 0: nobody asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +136,8 @@ class JobSetSeen:
     """What plugins make of it, in logs of before `PluginConditionsSeen`."""
     version: str = ""
     """Its resourceVersion."""
+    instead_of: str = ""
+    """The version that the log had when it was asked for; empty: nobody asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

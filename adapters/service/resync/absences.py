@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from jobledger.adapters.service.objects.object_cache import kept_as
+from jobledger.adapters.service.resync.earlier_forms import earlier_forms
+from jobledger.adapters.service.resync.lookout import Lookout
 from jobledger.adapters.service.watches.event_handlers import ChildKind, EventHandlers
 from jobledger.adapters.service.watches.rayjob_handlers import (
     tell_child,
@@ -25,7 +27,6 @@ from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError, RequestForbidden
 from jobledger.core.jobs.control.ownership import is_controlled_by
 from jobledger.core.kinds import JobState
-from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import (
     BATCH_JOBS,
     CONFIGMAPS,
@@ -35,7 +36,6 @@ from jobledger.core.ports.cluster import (
     RAYJOBS,
     SECRETS,
     TRAINJOBS,
-    Cluster,
     Resource,
 )
 from jobledger.core.rayjob.observations.observations import JobIdentity
@@ -53,15 +53,6 @@ _RESOURCES: dict[ChildKind, Resource] = {
     "Job": BATCH_JOBS,
     "Pod": PODS,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Lookout:
-    """What looking for absent objects needs."""
-
-    cluster: Cluster
-    around: EventHandlers
-    clock: Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +101,10 @@ class Absence:
 
 
 def seek(lookout: Lookout, questions: Questions, slots: Slots, slot: Slot) -> None:
-    """Have the API server asked for what a job's state names and the watches do not show."""
+    """Have the API server asked for what a job's state names and the watches do not show.
+
+    And for what they show in an earlier form than the state knows.
+    """
     stream = slot.stream_id
 
     def is_known() -> bool:
@@ -118,6 +112,8 @@ def seek(lookout: Lookout, questions: Questions, slots: Slots, slot: Slot) -> No
 
     for absence in absences(lookout, stream, slot.view.state):
         questions.ask(stream, absence.about, absence, is_known)
+    for earlier in earlier_forms(lookout, stream, slot.view.state):
+        questions.ask(stream, earlier.about, earlier, is_known)
 
 
 def absences(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Absence]:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from jobledger.core.jobs.control.went_back import is_old_look
 from jobledger.core.jobs.events import ControlReleased
 from jobledger.core.jobs.outcomes import rejected
 from jobledger.core.rayjob.decide.on_lost_history import is_unknown_but_ours, unknown_job
@@ -25,18 +26,28 @@ from jobledger.core.rayjob.state import KnownManifest, RayJobState, spec_in_forc
 
 
 def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEvent, ...]:
-    """Return what is new about the object; an older generation than the known one is no news."""
+    """Return what is new about the object; an old look at it is no news."""
     known = state.manifest
     if state.deleted_at is not None:
         return ()
     if known is None:
         is_told = (seen.spec.is_ours or seen.recorded) and not seen.in_between
         return _first_sight(seen) if is_told else ()
-    if seen.generation < known.generation:
+    if _is_old(seen, known):
         return ()
     if seen.problem is not None and seen.problem.kind == INVALID_STATUS and state.attempt:
         seen = replace(seen, problem=None)  # the status is ours; another mode is for later attempts
     return *_changes(seen, known), *control_of(state, seen)
+
+
+def _is_old(seen: ManifestSeen, known: KnownManifest) -> bool:
+    return is_old_look(
+        generation=seen.generation,
+        known_generation=known.generation,
+        instead_of=seen.instead_of,
+        deleting_at=seen.deleting_at,
+        known_deleting_at=known.deleting_at,
+    )
 
 
 def _changes(seen: ManifestSeen, known: KnownManifest) -> tuple[RayJobEvent, ...]:

@@ -74,6 +74,7 @@ def _manifest(
         observed_generation=_generation_shown(told),
         survey=survey_of(told),
         recover=asked_for(told),
+        instead_of=state.manifest.generation if state.manifest is not None else 0,
     )
 
 

@@ -86,6 +86,8 @@ class ManifestSeen:
     """What of the job is there; None: it is not known yet."""
     recover: str = ""
     """Which holding of the job its annotation asks to end (`lost_history.mark_of`)."""
+    instead_of: int = 0
+    """The generation that the log had when the object was asked for; 0: nobody asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """Events that follow from an observation of the TrainJob, its runtime, JobSet or other objects."""
 
+from jobledger.core.jobs.control.went_back import is_old_look
 from jobledger.core.jobs.events import ControlReleased
 from jobledger.core.jobs.outcomes import rejected
 from jobledger.core.trainjob.conditions import merged
@@ -46,20 +47,30 @@ News = tuple[TrainJobEvent, ...]
 
 
 def on_trainjob_seen(state: TrainJobState, seen: TrainJobSeen) -> News:
-    """Return what is new about the object; an older generation than the known one is no news."""
+    """Return what is new about the object; an old look at it is no news."""
     known = state.manifest
     if state.deleted_at is not None:
         return ()
     if known is None:
         is_told = (seen.spec.is_ours or seen.recorded) and not seen.in_between
         return _first_sight(seen) if is_told else ()
-    if seen.generation < known.generation:
+    if _is_old(seen, known):
         return ()
     again: News = ()
     if is_built_by_another(state, seen.builder) and seen.spec.runtime.is_supported:
         again = (BuilderChanged(at=seen.at, builder=seen.builder),)
     withheld = _withheld(state, seen, known)
     return *_changes(seen, known), *withheld, *again, *control_of(state, seen)
+
+
+def _is_old(seen: TrainJobSeen, known: KnownTrainJob) -> bool:
+    return is_old_look(
+        generation=seen.generation,
+        known_generation=known.generation,
+        instead_of=seen.instead_of,
+        deleting_at=seen.deleting_at,
+        known_deleting_at=known.deleting_at,
+    )
 
 
 def _withheld(state: TrainJobState, seen: TrainJobSeen, known: KnownTrainJob) -> News:
@@ -179,8 +190,11 @@ def on_jobset_seen(state: TrainJobState, seen: JobSetSeen) -> News:
 def _is_older(seen: JobSetSeen, known: KnownJobSet) -> bool:
     """Return whether a look is older than what is known, as of a watch that lags behind another's.
 
-    resourceVersions are compared as numbers, which Kubernetes allows for objects of one kind.
+    resourceVersions are compared as numbers, which Kubernetes allows for objects of one kind. One
+    that was asked for after that version was written down is none: etcd went back.
     """
+    if seen.instead_of and seen.instead_of == known.version:
+        return False
     if seen.generation < known.generation:
         return True
     both = (seen.version, known.version)

@@ -53,6 +53,7 @@ def candidates(
             end=first.end,
             contributed=first.contributed,
             version=first.version,
+            instead_of=state.jobset.version if state.jobset is not None else "",
         )
     elif isinstance(first, events.JobSetVanished):
         yield seen.JobSetGone(id=cause, at=first.at, name=first.name, uid=first.uid)
@@ -114,6 +115,7 @@ def _manifest(
         survey=survey_of(told),
         recover=asked_for(told),
         builder=_builder(told),
+        instead_of=state.manifest.generation if state.manifest is not None else 0,
     )
 
 

@@ -64,7 +64,7 @@ def wants_apply(state: TrainJobState, manifest: KnownTrainJob) -> bool:
         return True  # unless it waits: then it is among the refused
     if jobset is None or jobset.deleting:
         return False  # it is on its way, or will be told as gone
-    drifted = jobset.generation > built.jobset_generation
+    drifted = jobset.generation != built.jobset_generation
     return jobset.suspend != manifest.spec.suspend or (manifest.spec.suspend and drifted)
 
 

@@ -1,0 +1,41 @@
+"""When a look at a job's object is old, and when the object went back."""
+
+import pytest
+
+from jobledger.core.jobs.control.went_back import is_old_look
+from jobledger.core.values.instants import Instant
+from tests.support.records import NOON
+
+DELETED = NOON
+
+
+@pytest.mark.parametrize(
+    ("generation", "instead_of", "deleting", "known_deleting", "is_old"),
+    [
+        pytest.param(6, 0, None, None, False, id="a later one"),
+        pytest.param(5, 0, None, None, False, id="the one that is known"),
+        pytest.param(4, 0, None, None, True, id="an earlier one"),
+        pytest.param(4, 5, None, None, False, id="an earlier one, asked for since then"),
+        pytest.param(4, 3, None, None, True, id="asked for before the known one was written down"),
+        pytest.param(4, 0, DELETED, None, False, id="deleted, of which nobody knew"),
+        pytest.param(4, 0, DELETED, DELETED, True, id="deleted, as is known"),
+        pytest.param(4, 0, None, DELETED, True, id="from before its deletion"),
+        pytest.param(4, 5, None, DELETED, False, id="the deletion was lost, and it was asked for"),
+    ],
+)
+def test_a_look(
+    generation: int,
+    instead_of: int,
+    deleting: Instant | None,
+    known_deleting: Instant | None,
+    *,
+    is_old: bool,
+) -> None:
+    found = is_old_look(
+        generation=generation,
+        known_generation=5,
+        instead_of=instead_of,
+        deleting_at=deleting,
+        known_deleting_at=known_deleting,
+    )
+    assert found is is_old
