@@ -34,8 +34,8 @@ from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import EffectId, StreamId, shard_of
 
-Announce = Callable[[JobIdentity, Sequence[JobEvent], AnyKind], None]
-"""Sends the Kubernetes Events that follow from events."""
+Announce = Callable[[JobIdentity, Sequence[JobEvent], AnyKind, JobState], None]
+"""Sends the Kubernetes Events that follow from events; last comes the state before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Handover:
         told = prepared.events
         if state.recorded is not None:  # that it is held is all that is told of it
             told = [event for event in told if isinstance(event, LedgerBehindFound)]
-        self.announce(identity, told, kind_of(state))
+        self.announce(identity, told, kind_of(state), prepared.before.state)
 
     def changed_by_others(self, stream: StreamId, version: str, shown: Manifest) -> None:
         """Have a status written anew that others have changed. Called from any thread."""

@@ -14,11 +14,11 @@ from jobledger.adapters.service.loop.handover import Announce
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.kinds import AnyKind
+from jobledger.core.kinds import AnyKind, JobState
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.rayjob.events import lifecycle as happened
-from jobledger.core.values.documents import number, text
-from jobledger.core.values.instants import Instant, parse_rfc3339
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.values.instants import Instant
 
 LABELS = ("name", "namespace", "uid")
 
@@ -27,7 +27,8 @@ class KubeRayMetrics(Collector):
     """What upstream's operator would tell of the RayJobs that are there, whoever controls them.
 
     How long attempts took is told by the replica that saw them end, as long as the RayJob is there
-    and nobody else drives it; another replica that works on it by then has not seen it.
+    and nobody else drives it; another replica that works on it by then has not seen it. When they
+    began and how many failed before is the log's: what a status shows may be old, or forged.
     """
 
     def __init__(self, registry: CollectorRegistry, live: ObjectCache) -> None:
@@ -49,11 +50,13 @@ class KubeRayMetrics(Collector):
         )
         registry.register(self)
 
-    def announce(self, identity: JobIdentity, events: Sequence[object]) -> None:
-        """Take note of what happened to a job, in order. Called from one thread."""
+    def announce(self, identity: JobIdentity, events: Sequence[object], before: JobState) -> None:
+        """Take note of what happened to a job, in order, after that state; from one thread."""
+        if not isinstance(before, RayJobState):
+            return
         with self._lock:
             for event in events:
-                self._take_note(identity, event)
+                self._take_note(identity, event, before)
 
     def collect(self) -> Iterator[Metric]:
         """Yield one series per RayJob that is there, and those of the attempts that ended here."""
@@ -75,19 +78,19 @@ class KubeRayMetrics(Collector):
         yield info
         yield status
 
-    def _take_note(self, identity: JobIdentity, event: object) -> None:
+    def _take_note(self, identity: JobIdentity, event: object, before: RayJobState) -> None:
         uid = identity.uid
         if isinstance(event, happened.AttemptStarted):
             self._begun[uid] = event.attempt, event.at
         elif isinstance(event, happened.AttemptFailed):
-            self._failed[uid] = event.attempt, self._failures_before(uid, event.attempt)
+            self._failed[uid] = event.attempt, self._failures_before(uid, event.attempt, before)
         elif isinstance(event, happened.RetryGranted):
-            self._took(identity, event.attempt, event.at, "Retrying")
+            self._took(identity, event.attempt, event.at, "Retrying", before)
             self._failed[uid] = event.attempt + 1, event.failed
         elif isinstance(event, happened.JobFailed) and not self._is_told(uid, event.attempt):
-            self._took(identity, event.attempt, event.at, "Failed")
+            self._took(identity, event.attempt, event.at, "Failed", before)
         elif isinstance(event, happened.JobCompleted):
-            self._took(identity, event.attempt, event.at, "Complete")
+            self._took(identity, event.attempt, event.at, "Complete", before)
         elif isinstance(event, happened.JobDeleted):
             self._forget(uid)
 
@@ -95,30 +98,24 @@ class KubeRayMetrics(Collector):
         """Return whether an attempt was told as Retrying: its job failed in the pause after it."""
         return self._failed.get(uid, (0, 0))[0] > attempt
 
-    def _took(self, identity: JobIdentity, attempt: int, at: Instant, phase: str) -> None:
+    def _took(
+        self, identity: JobIdentity, attempt: int, at: Instant, phase: str, before: RayJobState
+    ) -> None:
         last, begun = self._begun.pop(identity.uid, (None, None))
         if last != attempt:  # another process saw this one begin
-            begun = self._shown_start(identity.uid)
+            known = before.attempt
+            begun = known.started_at if known is not None and known.number == attempt else None
         if begun is None:
             return
-        failed = str(self._failures_before(identity.uid, attempt))
+        failed = str(self._failures_before(identity.uid, attempt, before))
         labels = (identity.name, identity.namespace, identity.uid, phase, failed)
         self._durations.labels(*labels).set((at - begun).total_seconds())
         self._ended.setdefault(identity.uid, set()).add(labels)
 
-    def _failures_before(self, uid: str, attempt: int) -> int:
+    def _failures_before(self, uid: str, attempt: int, before: RayJobState) -> int:
+        """Return how many attempts had failed before one; by the log, if not seen here."""
         counted_for, failed = self._failed.get(uid, (None, 0))
-        return failed if counted_for == attempt else self._shown_failures(uid)
-
-    def _shown_failures(self, uid: str) -> int:
-        """Return how often the job had failed before this process, as its status says."""
-        job = self._live.job(uid)
-        return 0 if job is None else number(job.manifest, "status", "failed") or 0
-
-    def _shown_start(self, uid: str) -> Instant | None:
-        """Return when an attempt began under another process, as its status says."""
-        job = self._live.job(uid)
-        return None if job is None else parse_rfc3339(text(job.manifest, "status", "startTime"))
+        return failed if counted_for == attempt else before.failed
 
     def _keep_only_what_is_there(self) -> list[CachedJob]:
         """Forget what is gone and what another controller drives; return the jobs that are there.
@@ -142,8 +139,10 @@ class KubeRayMetrics(Collector):
 def announcing(event_recorder: Announce, metrics: KubeRayMetrics) -> Announce:
     """Return what tells users of what happened, and KubeRay's dashboards as well."""
 
-    def announce(identity: JobIdentity, events: Sequence[JobEvent], kind: AnyKind) -> None:
-        event_recorder(identity, events, kind)
-        metrics.announce(identity, events)
+    def announce(
+        identity: JobIdentity, events: Sequence[JobEvent], kind: AnyKind, before: JobState
+    ) -> None:
+        event_recorder(identity, events, kind, before)
+        metrics.announce(identity, events, before)
 
     return announce

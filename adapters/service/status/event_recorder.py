@@ -17,7 +17,7 @@ from jobledger.core.catalogue import JobEvent
 from jobledger.core.errors import ClusterError, ObjectExists
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
-from jobledger.core.kinds import RAYJOB_KIND, AnyKind
+from jobledger.core.kinds import NOTHING, RAYJOB_KIND, AnyKind, JobState
 from jobledger.core.ports.cluster import CORE_EVENTS, KUBERNETES_EVENTS, Cluster
 from jobledger.core.values.documents import Json
 from jobledger.core.values.instants import Instant, rfc3339
@@ -58,9 +58,14 @@ class EventRecorder:
                 self._thread.start()
 
     def announce(
-        self, identity: JobIdentity, events: Sequence[JobEvent], kind: AnyKind = RAYJOB_KIND
+        self,
+        identity: JobIdentity,
+        events: Sequence[JobEvent],
+        kind: AnyKind = RAYJOB_KIND,
+        before: JobState = NOTHING,
     ) -> None:
-        """Send what users are told of events; never waits."""
+        """Send what users are told of events, whatever was before; never waits."""
+        del before
         for event in events:
             for told in kind.kubernetes_events(identity, event):
                 try:

@@ -1,6 +1,7 @@
 """KubeRay's metrics of RayJobs, under its names."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -9,12 +10,14 @@ from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer, RetryOptions, RetryRule
-from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.kinds import NOTHING
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import AttemptStarted, JobCompleted, JobFailed
 from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.state import Attempt, RayJobState
 from jobledger.core.values.documents import Json
-from tests.adapters.service.parts import Bench, a_rayjob
+from jobledger.core.values.instants import Instant
+from tests.adapters.service.parts import Bench
 from tests.rules.rayjob.jobs import rayjob
 from tests.support.rayjob_builders import IDENTITY, due, manifest_gone, pods
 from tests.support.rayjob_stories import failed_attempts, failing, succeeded, working
@@ -38,7 +41,7 @@ def announced(bench: Bench, *story: object) -> CollectorRegistry:
     registry = CollectorRegistry()
     bench.see(rayjob())
     metrics = KubeRayMetrics(registry, bench.live)
-    metrics.announce(IDENTITY, play(RAYJOB, story).history)  # type: ignore[arg-type]  # steps
+    metrics.announce(IDENTITY, play(RAYJOB, story).history, NOTHING)  # type: ignore[arg-type]  # steps
     return registry
 
 
@@ -80,20 +83,36 @@ def test_a_job_that_fails_in_the_pause_after_an_attempt_is_not_told_as_a_second_
     bench.see({**rayjob(), "status": {"startTime": "2026-11-21T11:59:00Z"}})
     ended = play(RAYJOB, (*story, due(DecisionKind.JOB_DEADLINE))).history
     assert any(isinstance(one, JobFailed) for one in ended)
-    KubeRayMetrics(registry, bench.live).announce(IDENTITY, ended)
+    KubeRayMetrics(registry, bench.live).announce(IDENTITY, ended, NOTHING)
     assert durations(registry) == [duration("Retrying", 0, 42.0)]
 
 
-def test_failures_before_this_process_are_those_that_the_status_shows() -> None:
+FORGED: Json = {"failed": 99, "startTime": "2019-11-21T11:59:00Z"}
+"""A status of which nothing is true: old, or its author's."""
+
+
+def third(started_at: Instant, failed: int) -> RayJobState:
+    """Return the state in a third attempt that began under another process."""
+    attempt = Attempt(number=3, cluster_name="x", job_id="y", generation=1, started_at=started_at)
+    return RayJobState(attempt=attempt, failed=failed)
+
+
+def test_what_another_process_saw_is_taken_from_the_log_and_not_from_the_status() -> None:
     bench, registry = Bench(), CollectorRegistry()
     metrics = KubeRayMetrics(registry, bench.live)
-    shown: Json = {"failed": 2, "startTime": "2026-11-21T11:59:00Z"}
-    made = bench.cluster.create(RAYJOBS, a_rayjob())
-    job = bench.see({**made, "status": shown})
+    bench.see({**rayjob(), "status": FORGED})
     ended = JobCompleted(at=NOON, attempt=3, job_status=JobStatus.SUCCEEDED)
-    metrics.announce(job.identity, (ended,))
-    told = next(line for line in lines(registry) if "duration" in line)
-    assert 'retry_count="2"' in told
+    metrics.announce(IDENTITY, (ended,), third(NOON - timedelta(seconds=60), failed=2))
+    assert durations(registry) == [duration("Complete", 2, 60.0)]
+
+
+def test_an_attempt_of_which_the_log_knows_no_start_is_not_timed() -> None:
+    bench, registry = Bench(), CollectorRegistry()
+    metrics = KubeRayMetrics(registry, bench.live)
+    bench.see({**rayjob(), "status": FORGED})
+    ended = JobCompleted(at=NOON, attempt=4, job_status=JobStatus.SUCCEEDED)
+    metrics.announce(IDENTITY, (ended,), third(NOON, failed=2))
+    assert durations(registry) == []
 
 
 def test_what_this_process_knows_of_an_earlier_attempt_is_not_taken_for_the_present_one() -> None:
@@ -101,12 +120,12 @@ def test_what_this_process_knows_of_an_earlier_attempt_is_not_taken_for_the_pres
     bench, registry = Bench(), CollectorRegistry()
     metrics = KubeRayMetrics(registry, bench.live)
     story = play(RAYJOB, failed_attempts(1, backoff_limit=9)).history
-    shown: Json = {"failed": 3, "startTime": "2026-11-21T11:59:00Z"}
-    bench.see({**rayjob(), "status": shown})
+    bench.see({**rayjob(), "status": FORGED})
     begun = AttemptStarted(at=NOON, attempt=2, cluster_name="x", job_id="y", generation=1)
-    metrics.announce(IDENTITY, [*story, begun])
-    metrics.announce(IDENTITY, [JobCompleted(at=NOON, attempt=4, job_status=JobStatus.SUCCEEDED)])
-    assert durations(registry)[-1] == duration("Complete", 3, 60.0)
+    metrics.announce(IDENTITY, [*story, begun], NOTHING)
+    ended = JobCompleted(at=NOON, attempt=3, job_status=JobStatus.SUCCEEDED)
+    metrics.announce(IDENTITY, [ended], third(NOON - timedelta(seconds=60), failed=2))
+    assert durations(registry)[-1] == duration("Complete", 2, 60.0)
 
 
 def test_of_a_job_that_is_gone_nothing_is_told() -> None:
