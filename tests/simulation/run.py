@@ -225,10 +225,12 @@ class Run:
         for replica in world.replicas:
             replica.frozen_until = 0.0
             replica.clock.set_skew(0)
-        reason = ""
+        reason, quiet = "", 0
         for _ in range(CALM_ROUNDS_MAX):
             self._calm_round()
-            if not (reason := unrest(world)):
+            reason = unrest(world)
+            quiet = 0 if reason else quiet + 1
+            if quiet > self.loses:  # a job that is held is looked at again after a second
                 self._rest()
                 return
             self._do("time", self._jump)

@@ -267,6 +267,8 @@ class Turn:
             if outcome is AppendOutcome.FENCED:
                 self._parts.epochs.lost(shard_of(stream))
                 self.unheard.add(shard_of(stream))
+                # Decided again if the lease is back by then, as after the ledger has lost it.
+                self._parts.inbox.put_back([(stream, one) for one in item.arrivals])
         return again
 
     def _appended(self, item: Prepared) -> None:

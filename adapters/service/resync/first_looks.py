@@ -93,7 +93,7 @@ class FirstLooks:
         if looked is not None and seen.at >= looked:
             return False
         look = partial(self._look, seen.identity, kind)
-        self.questions.ask(stream, "first look", look, lambda: stream not in self._looked)
+        self.questions.ask(stream, "first look", look, lambda: True)
         return True
 
     def _look(self, identity: JobIdentity, kind: str) -> bool:

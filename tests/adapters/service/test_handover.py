@@ -87,6 +87,7 @@ class Desk:
         )
         self.service.turn._follower = self.handover  # noqa: SLF001 in place of the wired one
         self.service.leases.renew()
+        self.service.turn.is_premature = lambda *_: False  # there is no controller to ask
 
     def see(self, *what: RayJobObservation | Reply) -> list[str]:
         """Take observations in, each in a turn; return what the workers were asked for."""

@@ -1,6 +1,6 @@
 """The one road: decide, append, and only then hand over."""
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 from jobledger.adapters.service.loop.turn import BATCH_OBSERVATIONS_MAX, DECISIONS_AGAIN_MAX
 from jobledger.adapters.service.work.slots import fold_slot
 from jobledger.core.errors import BrokenChain, LedgerUnavailable
+from jobledger.core.ports.event_store import AppendOutcome, AppendResult, StreamAppend
 from jobledger.core.rayjob.observations.observations import ManifestGone, ManifestSeen
 from jobledger.core.values.ids import SHARDS, observation_id, shard_of
 from tests.adapters.service.turns import TurnBench, a_job, seen
@@ -190,6 +191,28 @@ def test_a_fenced_writer_lets_go_of_the_shard_and_of_no_other(bench: TurnBench) 
     bench.see(seen("one", 3))
     bench.take()
     assert len(bench.store.sent) == 2, "nothing more is sent for it"
+
+
+def test_what_a_fenced_writer_had_heard_is_decided_once_the_lease_is_back(
+    bench: TurnBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger may give it back under the same epoch, before anybody has missed it."""
+    bench.see(seen("one"))
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.leases, "lost", lambda _: None)
+        patch.setattr(bench.store, "append", fenced)
+        bench.take()
+    bench.take()
+    slot = bench.slots.held(ONE)
+    assert slot is not None
+    assert slot.view.state.manifest is not None
+
+
+def fenced(parts: Sequence[StreamAppend]) -> Sequence[AppendResult]:
+    return [
+        AppendResult(stream_id=one.stream_id, outcome=AppendOutcome.FENCED, version=0, chain=b"")
+        for one in parts
+    ]
 
 
 def test_what_comes_for_a_shard_that_is_not_held_is_passed_over_and_remembered(
