@@ -10,7 +10,6 @@ from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import tell_archived
 from jobledger.adapters.cli.finding import choose, find_job, matches
 from jobledger.adapters.cli.holdings import Held, held_of
-from jobledger.adapters.cli.jobs.standing import shown, standings
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
     ClusterOption,
@@ -22,6 +21,8 @@ from jobledger.adapters.cli.options import (
 )
 from jobledger.adapters.cli.output import Output, console, fail, marked, show
 from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.adapters.serving.standings import shown, standings
+from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.forensics.story.progress_words import Standing, standing_in_short
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.ports.history import JobFilter
@@ -89,7 +90,7 @@ def get(
             )
             rows = list(opened.history.jobs(wanted, limit))
         held = {one.row.stream_id: one for one in held_of(opened, rows)}
-        far = standings(opened.history, rows)
+        far = standings(opened.history, rows, SystemClock().now())
     columns = (*COLUMNS, "progress") if far else COLUMNS
     show(output, [_shown(row, held, far, output) for row in rows], columns)
     if output is Output.TABLE:
@@ -111,7 +112,8 @@ def _shown(
     if output is Output.TABLE:
         progress: object = standing_in_short(found) if found is not None else ""
     else:
-        progress = shown(found)
+        told_of = shown(found)
+        progress = asdict(told_of) if told_of is not None else None
     return {**asdict(row), "held": told, "progress": progress}
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from jobledger.adapters.serving.standings import ShownProgress
 from jobledger.core.forensics.story.explain import Account
 from jobledger.core.forensics.story.moment import Moment
 from jobledger.core.forensics.story.timeline import Line
@@ -25,6 +26,8 @@ class JobDetail:
     attempts: tuple[AttemptRow, ...]
     decisions: tuple[DecisionRow, ...]
     effects: tuple[EffectRow, ...]
+    progress: ShownProgress | None
+    """How far the training is; null where its Pods never reported it, and of a RayJob."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,8 @@ from jobledger.adapters.http.api.parameters import (
     job_filter,
     stream_of,
 )
+from jobledger.adapters.serving.standings import shown, standings
+from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import JobledgerError, LedgerUnavailable
 from jobledger.core.forensics.bundles.dossier import Dossier
@@ -94,6 +96,7 @@ def _job(sources: Sources, request: Request) -> JobDetail:
         attempts=tuple(sources.history.attempts(stream)),
         decisions=tuple(sources.history.decisions(stream)),
         effects=tuple(sources.history.effects(stream)),
+        progress=shown(standings(sources.history, found, SystemClock().now()).get(stream)),
     )
 
 
@@ -156,7 +159,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         path="/jobs/{stream}",
-        meaning="One job with its attempts, decisions and effects.",
+        meaning="One job with its attempts, decisions, effects, and how far its training is.",
         answer=JobDetail,
         handler=_job,
     ),

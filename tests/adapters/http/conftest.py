@@ -66,6 +66,11 @@ def sources() -> tuple[Sources, str]:
 
 def serve(reviewer: Reviewer | None) -> Iterator[Site]:
     read, digest = sources()
+    yield from serve_of(read, digest, reviewer)
+
+
+def serve_of(read: Sources, digest: str, reviewer: Reviewer | None = None) -> Iterator[Site]:
+    """Serve what the API reads."""
     server = HttpServer(with_api(Starlette(), read, reviewer), "127.0.0.1", 0)
     server.start()
     yield Site(server.url, read, digest)

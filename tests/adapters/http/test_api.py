@@ -82,6 +82,7 @@ def test_a_job_comes_with_all_that_belongs_to_it(site: Site) -> None:
     assert detail.job.phase == "Failed"
     assert [row.outcome for row in detail.attempts] == ["failed"]
     assert detail.effects
+    assert detail.progress is None, "a RayJob reports none"
     assert all(row.stream_id == detail.job.stream_id for row in detail.effects)
 
 
