@@ -65,7 +65,8 @@ def earlier_forms(lookout: Lookout, stream: StreamId, state: JobState) -> Iterat
     job = live.job(identity.uid) if identity is not None else None
     if identity is None or manifest is None or job is None:
         return
-    shown = job.glance[0]  # metadata.generation
+    declared = job.glance[0]  # as `declared_by` has it: metadata.generation comes first
+    shown = declared[0] if isinstance(declared, tuple) else None
     if isinstance(shown, int) and shown < manifest.generation:
         yield _of_job(lookout, stream, job, manifest.generation)
     jobset = state.jobset if isinstance(state, TrainJobState) else None

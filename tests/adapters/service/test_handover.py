@@ -83,7 +83,7 @@ class Desk:
             publisher=given.publisher,
             polls=given.polls,
             alarms=self.alarms,
-            announce=lambda _, events, *__: self.heralded.extend(events),
+            announce=lambda _, events, __: self.heralded.extend(events),  # type: ignore[arg-type] # RayJobs
         )
         self.service.turn._follower = self.handover  # noqa: SLF001 in place of the wired one
         self.service.leases.renew()
