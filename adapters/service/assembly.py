@@ -110,14 +110,18 @@ class Parts:
 
 def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) -> Parts:
     """Return the parts of a controller, connected with each other; nothing is started yet."""
+    slots = Slots(ports.store)
     stores = Stores(
-        inbox=Inbox(), live=ObjectCache(), confirmations=Confirmations(), slots=Slots(ports.store)
+        inbox=Inbox(slots.namespace),
+        live=ObjectCache(),
+        confirmations=Confirmations(),
+        slots=slots,
     )
     event_recorder = EventRecorder(ports.cluster, options.metrics, options.actor)
     handover = hooks.handover(
         Handover(
             context=_effect_context(ports, options, hooks, stores),
-            workers=Workers(ports.clock, options.workers),
+            workers=Workers(ports.clock, options.workers, slots.namespace),
             publisher=_publisher(ports, options, stores),
             polls=Polls(_poll_parts(ports, options, stores)),
             alarms=ports.alarms,

@@ -1,11 +1,13 @@
 """The inbox: observations that wait for their turn, by job."""
 
 import threading
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from jobledger.adapters.service.work.rotation import Rotation
 from jobledger.core.jobs.observations import StatusWritten
 from jobledger.core.kinds import JobObservation
+from jobledger.core.rayjob.observations.observations import ManifestSeen
+from jobledger.core.trainjob.observations import TrainJobSeen
 from jobledger.core.values.ids import StreamId
 
 Arrival = tuple[StreamId, JobObservation]
@@ -14,12 +16,17 @@ Arrival = tuple[StreamId, JobObservation]
 class Inbox:
     """An unbounded queue; its length is bounded by the jobs that exist, and is a metric.
 
-    Observations of one job are taken in the order in which they were put. What nothing follows
+    Namespaces take turns, so no tenant's jobs wait behind all those of another. Of a namespace, and
+    so of a job, observations are taken in the order in which they were put. What nothing follows
     from wakes nobody: it is taken along with the next that does, or when a `take` has waited.
     """
 
-    def __init__(self) -> None:
-        self._arrivals: deque[Arrival] = deque()
+    def __init__(self, namespace_of: Callable[[StreamId], str] = lambda _: "") -> None:
+        """`namespace_of` tells it of a job that is known; empty: of one that is not."""
+        self._namespace_of = namespace_of
+        self._arrivals: Rotation[Arrival] = Rotation()
+        self._waiting: dict[StreamId, tuple[str, int]] = {}
+        """Of each job with arrivals: the namespace under which they wait, and how many do."""
         self._urgent = 0
         """How many of them are waited for."""
         self._ready = threading.Condition()
@@ -29,7 +36,8 @@ class Inbox:
         """Add an observation; one that comes after `close` is dropped (it will be seen again)."""
         with self._ready:
             if not self._closed:
-                self._arrivals.append((stream, observation))
+                namespace = self._add(stream, observation)
+                self._arrivals.append(namespace, (stream, observation))
                 if _is_urgent(observation):
                     self._urgent += 1
                     self._ready.notify()
@@ -43,8 +51,10 @@ class Inbox:
         with self._ready:
             if not self._urgent and not self._closed:
                 self._ready.wait(timeout_seconds)
-            count = min(limit, len(self._arrivals))
-            taken = [self._arrivals.popleft() for _ in range(count)]
+            taken: list[Arrival] = []
+            while len(taken) < limit and (found := self._arrivals.pop()) is not None:
+                taken.append(found[1])
+                self._forget(found[1][0])
             self._urgent -= sum(_is_urgent(observation) for _, observation in taken)
             return taken
 
@@ -52,7 +62,10 @@ class Inbox:
         """Put what was taken back in front, in its order, unless the inbox is closed."""
         with self._ready:
             if not self._closed:
-                self._arrivals.extendleft(reversed(arrivals))
+                for stream, observation in reversed(arrivals):
+                    namespace = self._add(stream, observation)
+                    self._arrivals.append_left(namespace, (stream, observation))
+                    self._arrivals.is_next(namespace)
                 self._urgent += sum(_is_urgent(observation) for _, observation in arrivals)
                 self._ready.notify()
 
@@ -69,6 +82,23 @@ class Inbox:
 
     def __len__(self) -> int:
         return len(self._arrivals)
+
+    def _add(self, stream: StreamId, observation: JobObservation) -> str:
+        """Count an arrival of a job; return the namespace under which all of that job's wait."""
+        if known := self._waiting.get(stream):
+            namespace, count = known
+        elif isinstance(observation, ManifestSeen | TrainJobSeen):
+            namespace, count = observation.identity.namespace, 0
+        else:
+            namespace, count = self._namespace_of(stream), 0
+        self._waiting[stream] = namespace, count + 1
+        return namespace
+
+    def _forget(self, stream: StreamId) -> None:
+        """Count an arrival of a job no more."""
+        namespace, count = self._waiting.pop(stream)
+        if count > 1:
+            self._waiting[stream] = namespace, count - 1
 
 
 def _is_urgent(observation: JobObservation) -> bool:

@@ -127,6 +127,11 @@ class Slots:
         slot = self._held.get(stream)
         return slot.view.state if slot is not None else None
 
+    def namespace(self, stream: StreamId) -> str:
+        """Return the namespace of a job that is held; empty: of any other."""
+        state = self.state(stream)
+        return state.identity.namespace if state is not None and state.identity is not None else ""
+
     def finished(self, stream: StreamId) -> Finished | None:
         """Return the glance at a job in which nothing was left to do."""
         return self._finished.get(stream)

@@ -5,6 +5,8 @@ again waits aside and lets the others pass. So a poisoned job holds up nobody, a
 job write the same object at once. A queue that was begun goes on before the next is begun: of ten
 thousand new jobs the first has its status before the last has its finalizer. After some tasks in a
 row it waits behind the others: a job that never runs out of tasks keeps no thread from them.
+
+Namespaces take turns at beginning a queue: a tenant with many jobs keeps no thread from another.
 """
 
 import heapq
@@ -16,6 +18,7 @@ from collections.abc import Callable, Collection
 from enum import Enum, auto
 from typing import TypeAlias
 
+from jobledger.adapters.service.work.rotation import Rotation
 from jobledger.adapters.service.work.timekeeper import Timekeeper
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.ports.clock import Clock
@@ -48,16 +51,22 @@ _Key: TypeAlias = "tuple[StreamId, Lane]"
 class Workers:
     """The pool. `submit` may be called from any thread, also from a task."""
 
-    def __init__(self, clock: Clock, threads: int) -> None:
+    def __init__(
+        self, clock: Clock, threads: int, namespace_of: Callable[[StreamId], str] = lambda _: ""
+    ) -> None:
+        """`namespace_of` tells it of a job that is known; empty: of one that is not."""
         self._clock = clock
+        self._namespace_of = namespace_of
         self._count = threads
         self._changed = threading.Condition()
         self._timekeeper = Timekeeper(self._changed)
         self._queues: dict[_Key, deque[Task]] = {}
         self._busy: set[_Key] = set()
-        self._ready: deque[_Key] = deque()
+        self._namespaces: dict[_Key, str] = {}
+        """Of each queue: the namespace under which it waits."""
+        self._ready: Rotation[_Key] = Rotation()
         self._in_a_row: dict[_Key, int] = {}
-        self._later: list[tuple[float, int, _Key, Task]] = []
+        self._later: list[tuple[float, int, _Key, str, Task]] = []
         self._ordinals = itertools.count()
         self._open = False
         self._stopping = False
@@ -82,7 +91,7 @@ class Workers:
     def submit(self, stream: StreamId, task: Task, lane: Lane = Lane.OTHERS) -> None:
         """Add a task behind those of the same job in the same lane."""
         with self._changed:
-            self._enqueue((stream, lane), task)
+            self._enqueue((stream, lane), task, self._namespace_of(stream))
             self._changed.notify()
 
     def stop(self, timeout_seconds: float = 10.0) -> None:
@@ -112,11 +121,12 @@ class Workers:
             waiting = sum(len(queue) for queue in self._queues.values())
             return waiting + len(self._later) + len(self._busy)
 
-    def _enqueue(self, key: _Key, task: Task) -> None:
+    def _enqueue(self, key: _Key, task: Task, namespace: str) -> None:
         queue = self._queues.setdefault(key, deque())
         queue.append(task)
+        namespace = self._namespaces.setdefault(key, namespace)
         if len(queue) == 1 and key not in self._busy:
-            self._ready.append(key)
+            self._ready.append(namespace, key)
 
     def _run(self) -> None:
         while (taken := self._next()) is not None:
@@ -139,17 +149,18 @@ class Workers:
 
     def _take(self) -> tuple[_Key, Task] | None:
         self._bring_back()
-        if not self._open or not self._ready:
+        taken = self._ready.pop() if self._open else None
+        if taken is None:
             return None
-        key = self._ready.popleft()
+        _, key = taken
         self._busy.add(key)
         return key, self._queues[key].popleft()
 
     def _bring_back(self) -> None:
         now = self._clock.monotonic()
         while self._later and self._later[0][0] <= now:
-            _, _, key, task = heapq.heappop(self._later)
-            self._enqueue(key, task)
+            _, _, key, namespace, task = heapq.heappop(self._later)
+            self._enqueue(key, task, namespace)
 
     def _next_instant(self) -> float:
         return self._later[0][0] if self._later else math.inf
@@ -168,20 +179,23 @@ class Workers:
             self._busy.discard(key)
             if again is not None:
                 at = self._clock.monotonic() + again
-                heapq.heappush(self._later, (at, next(self._ordinals), key, task))
+                later = (at, next(self._ordinals), key, self._namespaces[key], task)
+                heapq.heappush(self._later, later)
                 self._changed.notify()
             if self._queues.get(key):
                 self._go_on(key)
                 self._changed.notify()
             else:
                 self._queues.pop(key, None)
+                self._namespaces.pop(key, None)
                 self._in_a_row.pop(key, None)
 
     def _go_on(self, key: _Key) -> None:
         carried_out = self._in_a_row.get(key, 0) + 1
         if carried_out < IN_A_ROW_MAX:
             self._in_a_row[key] = carried_out
-            self._ready.appendleft(key)
+            self._ready.append_left(self._namespaces[key], key)
+            self._ready.is_next(self._namespaces[key])
         else:
             self._in_a_row.pop(key, None)
-            self._ready.append(key)
+            self._ready.append(self._namespaces[key], key)

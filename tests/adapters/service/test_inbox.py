@@ -1,15 +1,17 @@
 """Where observations wait for their turn."""
 
 import threading
+from dataclasses import replace
 
 from jobledger.adapters.service.work.inbox import Arrival, Inbox
 from jobledger.core.jobs.observations import StatusWritten
-from jobledger.core.rayjob.observations.observations import ManifestGone
+from jobledger.core.rayjob.observations.observations import ManifestGone, ManifestSeen
 from jobledger.core.values.ids import StreamId, observation_id
 from tests.adapters.service.parts import run_all
+from tests.support.rayjob_builders import IDENTITY, manifest
 from tests.support.records import NOON, a_stream
 
-ONE, OTHER = a_stream("one"), a_stream("other")
+ONE, OTHER, THIRD = a_stream("one"), a_stream("other"), a_stream("third")
 
 
 def news(stream: StreamId, number: int) -> ManifestGone:
@@ -86,3 +88,56 @@ def test_closing_lets_whoever_waits_return() -> None:
     waiting.join(30)
     assert not waiting.is_alive()
     assert taken == []
+
+
+def first_look(namespace: str, name: str, number: int = 0) -> ManifestSeen:
+    identity = replace(
+        IDENTITY, namespace=namespace, name=name, stream_id=a_stream(f"{namespace}/{name}")
+    )
+    seen = manifest()
+    assert isinstance(seen, ManifestSeen)
+    mark = observation_id(identity.stream_id, str(number))
+    return replace(seen, id=mark, identity=identity)
+
+
+def whose(arrivals: list[Arrival]) -> list[str]:
+    return [seen.identity.namespace for _, seen in arrivals if isinstance(seen, ManifestSeen)]
+
+
+def test_a_job_of_another_namespace_waits_for_one_of_five_hundred() -> None:
+    inbox = Inbox()
+    for number in range(500):
+        seen = first_look("flood", f"job-{number}")
+        inbox.put(seen.identity.stream_id, seen)
+    for number in range(2):
+        seen = first_look("calm", f"job-{number}")
+        inbox.put(seen.identity.stream_id, seen)
+    assert whose(inbox.take(5, 0)) == ["flood", "calm", "flood", "calm", "flood"]
+    assert len(inbox) == 497
+
+
+def test_what_follows_on_a_first_look_waits_behind_it() -> None:
+    """Of a job that is not known yet only the first look tells the namespace."""
+    inbox, seen = Inbox(), first_look("flood", "one")
+    stream = seen.identity.stream_id
+    inbox.put(stream, seen)
+    inbox.put(ONE, news(ONE, 1))
+    inbox.put(stream, news(stream, 1))
+    assert [where for where, _ in inbox.take(10, 0)] == [stream, ONE, stream]
+
+
+def test_a_job_that_is_known_waits_among_those_of_its_namespace() -> None:
+    inbox = Inbox({ONE: "flood", OTHER: "calm"}.__getitem__)
+    for number in range(3):
+        inbox.put(ONE, news(ONE, number))
+    inbox.put(OTHER, news(OTHER, 1))
+    assert [where for where, _ in inbox.take(10, 0)] == [ONE, OTHER, ONE, ONE]
+
+
+def test_what_is_put_back_leaves_the_turns_as_they_were() -> None:
+    known = {ONE: "flood", OTHER: "calm", THIRD: "third"}
+    inbox = Inbox(known.__getitem__)
+    for stream in (ONE, ONE, ONE, OTHER, OTHER, THIRD):
+        inbox.put(stream, news(stream, 1))
+    inbox.put_back(inbox.take(4, 0))
+    assert [where for where, _ in inbox.take(10, 0)] == [ONE, OTHER, THIRD, ONE, OTHER, ONE]

@@ -66,6 +66,45 @@ def test_a_job_that_never_runs_out_of_tasks_keeps_no_thread_from_the_others() ->
     assert done == ["one"] * IN_A_ROW_MAX + ["other"]
 
 
+def test_namespaces_take_turns_whatever_waits_in_each() -> None:
+    flood = [a_stream(f"flood {number}") for number in range(500)]
+    calm = [a_stream(f"calm {number}") for number in range(3)]
+    owner = dict.fromkeys(flood, "flood") | dict.fromkeys(calm, "calm")
+    workers, done = Workers(SimulatedClock(NOON), 1, owner.__getitem__), list[str]()
+    workers.open_gate()
+    for stream in (*flood, *calm):
+        workers.submit(stream, noting(done, owner[stream]))
+    for _ in range(8):
+        assert workers.run_once()
+    assert done == ["flood", "calm"] * 3 + ["flood"] * 2
+
+
+def test_what_is_tried_again_waits_in_the_namespace_it_was_asked_in() -> None:
+    """Its job may not be known any more by then."""
+    clock, known = SimulatedClock(NOON), {JOB: "flood", OTHER: "calm"}
+    workers, done = Workers(clock, 1, lambda stream: known.get(stream, "")), list[str]()
+    workers.open_gate()
+    workers.submit(JOB, retried(done, "one", [1.0]))
+    assert workers.run_once()
+    del known[JOB]
+    for number in range(3):
+        more = known.setdefault(a_stream(f"flood {number}"), "flood")
+        workers.submit(a_stream(f"flood {number}"), noting(done, more))
+    workers.submit(OTHER, noting(done, "calm"))
+    clock.advance(1)
+    while workers.run_once():
+        pass
+    assert done == ["one", "flood", "calm", "flood", "flood", "one"]
+
+
+def retried(done: list[str], name: str, pauses: list[float]) -> Task:
+    def task() -> float | None:
+        done.append(name)
+        return pauses.pop() if pauses else None
+
+    return task
+
+
 def test_a_job_that_was_begun_goes_on_before_the_next_is_begun() -> None:
     workers, done = Workers(SimulatedClock(NOON), 1), list[str]()
     workers.open_gate()
