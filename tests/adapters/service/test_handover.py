@@ -67,6 +67,10 @@ class NotedAlarms:
         return True
 
 
+def _never(*_: object) -> bool:
+    return False
+
+
 class Desk:
     """One job, decided step by step, each step handed over as a turn does."""
 
@@ -83,11 +87,11 @@ class Desk:
             publisher=given.publisher,
             polls=given.polls,
             alarms=self.alarms,
-            announce=lambda _, events, __: self.heralded.extend(events),  # type: ignore[arg-type] # RayJobs
+            announce=lambda _, events, *__: self.heralded.extend(events),
         )
         self.service.turn._follower = self.handover  # noqa: SLF001 in place of the wired one
         self.service.leases.renew()
-        self.service.turn.is_premature = lambda *_: False  # there is no controller to ask
+        self.service.turn.is_premature = _never  # there is no controller to ask
 
     def see(self, *what: RayJobObservation | Reply) -> list[str]:
         """Take observations in, each in a turn; return what the workers were asked for."""

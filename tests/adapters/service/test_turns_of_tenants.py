@@ -41,7 +41,7 @@ def test_a_job_is_begun_in_turns_with_five_hundred_of_another_tenant(
     world = ServiceWorld(job_kinds=(resource.kind,))
     world.run(lambda: True, "it has begun")
     for name in ("flood", "calm"):
-        made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        made: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         world.cluster.create(NAMESPACES, made)
     for number in range(FLOOD):
         world.cluster.create(resource, make("flood", f"job-{number}"))
