@@ -247,6 +247,9 @@ def _ending(state: RayJobState, shown: SeenStatus, target: Phase, at: Instant) -
         return (SuspensionStarted(at=at, attempt=attempt.number, inferred=True),)
     if target is Phase.COMPLETE:
         return (_completed(shown, attempt.number, at),)
+    if target is Phase.FAILED and state.phase not in _ACTIVE:
+        # Its attempt had ended already, as before a deadline over all attempts ends the pause.
+        return (_failed(shown, attempt.number, at),)
     if target not in {Phase.RETRYING, Phase.FAILED} or state.phase not in _ACTIVE:
         return ()
     ended = shown.ended_at or at

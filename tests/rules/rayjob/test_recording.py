@@ -145,6 +145,20 @@ FAILED: Mapping[str, Any] = {"job_status": "FAILED", "reason": "AppFailed", "mes
             "Retrying",
         ),
         (
+            "the pause before a retry ends with the job, as by a deadline over all attempts",
+            (*WORKING, shown("Retrying", 40, failed=1, **FAILED)),
+            shown("Failed", 50, failed=1, **FAILED),
+            ["OthersStatusObserved", "JobFailed*"],
+            "Failed",
+        ),
+        (
+            "so does a suspension that is under way",
+            (*WORKING, shown("Suspending", 40)),
+            shown("Failed", 50, failed=1, **FAILED),
+            ["OthersStatusObserved", "JobFailed*"],
+            "Failed",
+        ),
+        (
             "an emptied status ends the clean-up",
             (*WORKING, shown("Retrying", 40, failed=1, **FAILED), cluster_gone(45)),
             shown("", 46, failed=1, bare=True),
