@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jobledger.core.catalogue import read_event
-from jobledger.core.forensics.story.progress_words import Standing, standing
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.ports.cluster import TRAINJOBS
 from jobledger.core.ports.history import History
 from jobledger.core.trainjob.events import TrainerProgressReported
+from jobledger.core.trainjob.history.progress_words import Standing, standing
 from jobledger.core.trainjob.phases import Phase
 from jobledger.core.trainjob.progress import Metric
 from jobledger.core.values.ids import StreamId

@@ -1,6 +1,6 @@
 """The kind TrainJob: what it brings, in one description."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from jobledger.core.job_kind import JobKind, LogReaders, no_attempt_cluster, no_cluster_news
 from jobledger.core.jobs.history.event_roles import EventRoles
@@ -14,6 +14,7 @@ from jobledger.core.trainjob.history import attempt_row, report_news
 from jobledger.core.trainjob.history.attempt_facts import take
 from jobledger.core.trainjob.history.observations import candidates
 from jobledger.core.trainjob.history.plugin_condition_words import conditions_told
+from jobledger.core.trainjob.history.progress_words import progress_told
 from jobledger.core.trainjob.history.signs import clues
 from jobledger.core.trainjob.history.words import (
     attempt_end_words,
@@ -79,6 +80,12 @@ def _failure_class(reason: str) -> FailureClass:
     return FailureClass.OTHER
 
 
+def _standing(events: Sequence[tuple[int, object]]) -> Iterator[tuple[str, int]]:
+    """Yield how far training is, and what plugins say of the job's objects."""
+    yield from progress_told(events)
+    yield from conditions_told(events)
+
+
 _OBSERVATIONS = (
     seen.TrainJobSeen,
     seen.TrainJobGone,
@@ -113,7 +120,7 @@ TRAINJOB_KIND = JobKind(
         completion_words=completion_words,
         attempt_end_words=attempt_end_words,
         retry_words=retry_words,
-        standing=conditions_told,
+        standing=_standing,
         clues=clues,
         parts=PARTS,
         observed=candidates,

@@ -23,10 +23,10 @@ from jobledger.adapters.cli.output import Output, console, fail, marked, show
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.serving.standings import shown, standings
 from jobledger.adapters.telemetry.clock import SystemClock
-from jobledger.core.forensics.story.progress_words import Standing, standing_in_short
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.ports.history import JobFilter
 from jobledger.core.rayjob.phases import Phase as RayJobPhase
+from jobledger.core.trainjob.history.progress_words import Standing, standing_in_short
 from jobledger.core.trainjob.phases import Phase as TrainJobPhase
 from jobledger.core.values.ids import StreamId
 

@@ -13,7 +13,6 @@ from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.failures.rule import FailureRule
 from jobledger.core.forensics.failures.rules import RULES, UNEXPLAINED
 from jobledger.core.forensics.failures.signs import Sign, signs
-from jobledger.core.forensics.story.progress_words import progress_told
 from jobledger.core.forensics.story.recorded_words import others_told
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
@@ -292,7 +291,6 @@ class _Account:
 
     def _others(self) -> Iterator[Sentence]:
         for text, version in (
-            *progress_told(self._events),
             *standing([(read.version, read.event) for read in self._events]),
             *others_told(self._events),
         ):

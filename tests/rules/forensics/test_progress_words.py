@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from jobledger.core.forensics.story.progress_words import (
+from jobledger.core.trainjob.events import TrainerProgressReported
+from jobledger.core.trainjob.history.progress_words import (
     SILENT_AFTER,
     standing,
     standing_in_short,
     standing_in_words,
 )
-from jobledger.core.trainjob.events import TrainerProgressReported
 from jobledger.core.trainjob.progress import Metric, TrainerProgress
 from tests.support.records import NOON
 

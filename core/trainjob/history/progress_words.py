@@ -7,9 +7,7 @@ minute behind the Pods.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
 
-from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.trainjob.events import TrainerProgressReported
 from jobledger.core.trainjob.progress import DONE, TrainerProgress, in_words
 from jobledger.core.values.instants import Instant, later, rfc3339
@@ -62,23 +60,19 @@ def standing_in_short(found: Standing) -> str:
     return f"{said}, silent {_span(found.age_seconds)}" if found.silent else said
 
 
-def last_report(events: Sequence[ReadEvent]) -> TrainerProgressReported | None:
+def last_report(events: Sequence[object]) -> TrainerProgressReported | None:
     """Return the last report of a job's history; None without one."""
-    return next((report for _, report in _reports(events)), None)
+    reports = (event for event in reversed(events) if isinstance(event, TrainerProgressReported))
+    return next(reports, None)
 
 
-def progress_told(events: Sequence[ReadEvent]) -> Iterator[tuple[str, int]]:
+def progress_told(events: Sequence[tuple[int, object]]) -> Iterator[tuple[str, int]]:
     """Yield the last report, as a sentence with the version of its event; nothing without one."""
-    for read, report in islice(_reports(events), 1):
-        said = in_words(report.progress)
-        yield f"Training last reported at {rfc3339(read.occurred_at)}: {said}.", read.version
-
-
-def _reports(events: Sequence[ReadEvent]) -> Iterator[tuple[ReadEvent, TrainerProgressReported]]:
-    """Yield the reports of a job's history, the last one first."""
-    for read in reversed(events):
-        if isinstance(read.event, TrainerProgressReported):
-            yield read, read.event
+    for version, event in reversed(events):
+        if isinstance(event, TrainerProgressReported):
+            said = in_words(event.progress)
+            yield f"Training last reported at {rfc3339(event.at)}: {said}.", version
+            return
 
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
