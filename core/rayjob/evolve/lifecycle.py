@@ -293,6 +293,8 @@ def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJob
         repeated=(),
         reason="",
         message="",
+        paused=None,
+        paused_words=("", ""),
         started_at=event.at,
         deadline_from=state.deadline_from or event.at,
     )

@@ -11,7 +11,7 @@ from jobledger.core.jobs.observations import LedgerSetBack, Survey
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
-from jobledger.core.rayjob.observations.observations import ManifestSeen, SeenStatus
+from jobledger.core.rayjob.observations.observations import ManifestSeen, Problem, SeenStatus
 from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.rayjob.status.status import status
@@ -269,6 +269,28 @@ def test_its_raycluster_was_selected_if_it_has_no_name_of_ours_though_the_manife
     assert played.state.attempt.selected
     wanted = [event.kind for event in played.news if isinstance(event, EffectRequested)]
     assert wanted == [EffectKind.ADD_FINALIZER, EffectKind.FIND_CLUSTER]
+
+
+def test_an_attempt_that_only_its_raycluster_tells_of_goes_on_once_its_manifest_is_repaired() -> (
+    None
+):
+    """Else the next one would begin beside it."""
+    shown = SeenStatus(phase="ValidationFailed", reason="ValidationFailed")
+    wrong = Problem(kind="InvalidRayJobSpec", message="it is spoiled")
+
+    def spoilt(at: float, *there: str, surveyed: bool = True) -> ManifestSeen:
+        return replace(ours(at, shown, *there, surveyed=surveyed), problem=wrong)
+
+    story = (spoilt(400, surveyed=False), spoilt(401, cluster_of(1)))
+    played = play(RAYJOB, story)
+    assert played.state.phase is Phase.VALIDATION_FAILED
+    repaired = replace(spoilt(402), problem=None, digest="repaired", generation=2, survey=None)
+    played.take(named(repaired))
+    assert "ManifestAccepted" in names(played.news)
+    assert "AttemptStarted" not in names(played.news)
+    attempt = played.state.attempt
+    assert attempt is not None
+    assert (attempt.number, played.state.phase) == (1, Phase.INITIALIZING)
 
 
 def test_a_ray_job_that_nobody_would_hand_in_ends_its_attempt_after_a_while() -> None:
