@@ -60,7 +60,9 @@ def main(arguments: list[str]) -> int:
     os.environ[EXAMPLES_VARIABLE] = str(given.examples)
     command = (
         *("-m", "hypothesis", "--hypothesis-profile=fresh", f"--hypothesis-seed={given.seed}"),
-        *("-q", "-p", "no:xdist", "--timeout=0", *rest),
+        *("-q", "-p", "no:xdist", "--timeout=0"),
+        "-Wignore::pytest.PytestAssertRewriteWarning",  # hypothesis had to be asked before
+        *rest,
     )
     return int(pytest.main(list(command), plugins=[Replay(given.seed, given.examples)]))
 

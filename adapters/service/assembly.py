@@ -110,18 +110,12 @@ class Parts:
 
 def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) -> Parts:
     """Return the parts of a controller, connected with each other; nothing is started yet."""
-    slots = Slots(ports.store)
-    stores = Stores(
-        inbox=Inbox(slots.namespace),
-        live=ObjectCache(),
-        confirmations=Confirmations(),
-        slots=slots,
-    )
+    stores = _stores(ports)
     event_recorder = EventRecorder(ports.cluster, options.metrics, options.actor)
     handover = hooks.handover(
         Handover(
             context=_effect_context(ports, options, hooks, stores),
-            workers=Workers(ports.clock, options.workers, slots.namespace),
+            workers=Workers(ports.clock, options.workers, stores.slots.namespace),
             publisher=_publisher(ports, options, stores),
             polls=Polls(_poll_parts(ports, options, stores)),
             alarms=ports.alarms,
@@ -170,6 +164,16 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
         handover=handover,
         turn=turn,
         controller=controller,
+    )
+
+
+def _stores(ports: ServicePorts) -> Stores:
+    slots = Slots(ports.store)
+    return Stores(
+        inbox=Inbox(slots.namespace),
+        live=ObjectCache(),
+        confirmations=Confirmations(),
+        slots=slots,
     )
 
 

@@ -101,13 +101,9 @@ class Controller:
         self._gates_open = False
         self._troubles: dict[str, str] = {}
         """What could not be read from the ledger outside of a turn -> why; only while it cannot."""
+        leases, workers, wake = parts.leases, parts.workers, parts.alarms.wake
         self._giving_up = ShardRelease(
-            parts.leases,
-            parts.workers,
-            parts.clock,
-            self._hear_out,
-            self._let_go,
-            parts.alarms.wake,
+            leases, workers, parts.clock, self._hear_out, self._let_go, wake
         )
         context = parts.handover.context
         self.holding = Holding(parts.handlers, parts.slots, parts.clock, context.metrics)

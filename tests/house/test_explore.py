@@ -37,6 +37,7 @@ def first_found(said: str) -> str:
 
 def test_a_failure_comes_with_the_command_that_shows_it_again(tmp_path: Path) -> None:
     (tmp_path / "test_numbers.py").write_text(PROPERTY)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")  # as ours
     explore = [sys.executable, "-m", "tests.explore"]
     said = explored(tmp_path, [*explore, "."])
     (told,) = re.findall(r"^python (-m tests.explore --seed .*)$", said, re.MULTILINE)
