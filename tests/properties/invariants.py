@@ -77,7 +77,9 @@ def check_retries(history: Sequence[RayJobEvent]) -> None:
             assert event.failed <= max(limit + 1, adopted + 1), event
         if isinstance(event, RetryGranted):
             assert event.reason not in NEVER_RETRIED, event
-            assert event.failed <= event.backoff_limit or not event.counted, event
+            # One that is inferred was granted by others, or in a lost past, maybe by another limit.
+            within = event.failed <= event.backoff_limit or event.inferred
+            assert within or not event.counted, event
             assert event.uncounted <= event.uncounted_max or event.counted, event
     check_job_deadline(history)
 
