@@ -20,6 +20,7 @@ from jobledger.core.rayjob.state import (
     is_final,
     is_leaving,
     keeps_cluster,
+    owns_cluster,
     selects_cluster,
     submission_mode,
 )
@@ -207,7 +208,7 @@ def _cleaning(state: RayJobState) -> Iterator[WantedEffect]:
 
 def _cluster_deletion(state: RayJobState) -> Iterator[WantedEffect]:
     cluster = state.cluster
-    if cluster is None or selects_cluster(state):
+    if cluster is None or not owns_cluster(state):
         return
     if not cluster.delete_asked and not cluster.deleting:
         yield WantedEffect(kind=EffectKind.DELETE_CLUSTER, name=cluster.name, uid=cluster.uid)

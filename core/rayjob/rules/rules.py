@@ -45,7 +45,7 @@ from jobledger.core.rayjob.state import (
     is_dormant,
     is_leaving,
     keeps_cluster,
-    selects_cluster,
+    owns_cluster,
     standing,
     submission_mode,
 )
@@ -173,7 +173,7 @@ def _clean_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
         return ()
     creating = any(effect.wanted.kind in _CREATIONS for effect in state.effects)
     kept = state.cluster.name if state.cluster is not None and keeps_cluster(state) else ""
-    own_cluster = state.cluster is not None and not selects_cluster(state) and not kept
+    own_cluster = owns_cluster(state) and not kept
     if (
         _is_ungrouping(state)
         or creating
