@@ -307,18 +307,6 @@ def selects_cluster(state: RayJobState) -> bool:
     return state.manifest is not None and state.manifest.spec.cluster_selector != ""
 
 
-def owns_cluster(state: RayJobState) -> bool:
-    """Return whether the RayCluster that is known is the job's own, to be deleted with it.
-
-    One that the last attempt had selected stays somebody else's though the attempt is over and the
-    manifest was edited; so does one that the manifest selects by now.
-    """
-    cluster, attempt = state.cluster, state.attempt
-    if cluster is None or selects_cluster(state) or cluster.name == selected(state):
-        return False
-    return attempt is None or not attempt.selected or attempt.cluster_name != cluster.name
-
-
 def selected(state: RayJobState) -> str:
     """Return the name of the RayCluster that the manifest selects; empty if it selects none."""
     return state.manifest.spec.cluster_selector if state.manifest is not None else ""

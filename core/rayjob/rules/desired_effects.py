@@ -9,6 +9,7 @@ from jobledger.core.rayjob.ending import gives_up
 from jobledger.core.rayjob.manifests.gang_scheduling import VOLCANO, pod_group_name
 from jobledger.core.rayjob.names import head_service_name, submitter_name
 from jobledger.core.rayjob.phases import Phase
+from jobledger.core.rayjob.rules.own_cluster import owns_cluster
 from jobledger.core.rayjob.spec.spec import DeletionPolicy, SubmissionMode
 from jobledger.core.rayjob.state import (
     Attempt,
@@ -20,7 +21,6 @@ from jobledger.core.rayjob.state import (
     is_final,
     is_leaving,
     keeps_cluster,
-    owns_cluster,
     selects_cluster,
     submission_mode,
 )

@@ -36,6 +36,7 @@ from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.rules.attempt_end import conclude, judge_failing
 from jobledger.core.rayjob.rules.desired_decisions import wanted_decisions
 from jobledger.core.rayjob.rules.desired_effects import wanted_effects
+from jobledger.core.rayjob.rules.own_cluster import owns_cluster
 from jobledger.core.rayjob.rules.pod_looks import waits_for_pods
 from jobledger.core.rayjob.rules.same_cluster import why_unfit
 from jobledger.core.rayjob.spec.spec import SubmissionMode
@@ -45,7 +46,6 @@ from jobledger.core.rayjob.state import (
     is_dormant,
     is_leaving,
     keeps_cluster,
-    owns_cluster,
     standing,
     submission_mode,
 )
