@@ -1,8 +1,12 @@
 """Fixtures for all tests."""
 
+import os
+
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
+from tests.explore import EXAMPLES_VARIABLE
 from tests.support.apiserver import api_server, jobset_server
 from tests.support.ledgers import empty_ledger, engine, ledger, ledger_template, ledger_url
 from tests.support.postgres import database_url, postgres_server
@@ -10,6 +14,9 @@ from tests.support.sample_ledger import sample_engine, sample_url
 
 settings.register_profile("the same examples each time", derandomize=True, database=None)
 settings.load_profile("the same examples each time")
+if EXAMPLES_VARIABLE not in os.environ:
+    # Hypothesis draws constants of all modules that happen to be loaded: other ones in each run.
+    providers._get_local_constants = lambda: providers._local_constants  # noqa: SLF001 no setting for it
 # failing rows, rules and stories explain themselves
 pytest.register_assert_rewrite(
     "tests.support.rows",
