@@ -11,9 +11,9 @@ from jobledger.adapters.admission.kept_certificate import KeptCertificate
 from jobledger.adapters.admission.looking_after import keep_fresh
 from jobledger.adapters.admission.reviews import webhook_app
 from jobledger.adapters.http.server import HttpServer
+from jobledger.adapters.kinds.trainjob.plugins import trainjob_plugins
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
-from jobledger.adapters.service.effects.plugins import trainjob_plugins
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock

@@ -16,6 +16,10 @@ from jobledger.adapters import claim_wiring, clock_wiring, forensic_wiring
 from jobledger.adapters.cluster_wiring import cluster_connection
 from jobledger.adapters.http.health import health_app
 from jobledger.adapters.http.server import HttpServer
+from jobledger.adapters.kinds.rayjob.kept_rayclusters import count_kept_clusters
+from jobledger.adapters.kinds.rayjob.kuberay_metrics import KubeRayMetrics, announcing
+from jobledger.adapters.kinds.registry import adapters
+from jobledger.adapters.kinds.trainjob.plugins import builder, trainjob_plugins
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import connect
 from jobledger.adapters.kube.read_only import ReadOnlyCluster
@@ -42,17 +46,14 @@ from jobledger.adapters.service.control.policies import (
 )
 from jobledger.adapters.service.control.preflight import look_for_others
 from jobledger.adapters.service.controller import Controller
-from jobledger.adapters.service.effects.plugins import builder, trainjob_plugins
-from jobledger.adapters.service.metrics.kept_rayclusters import count_kept_clusters
-from jobledger.adapters.service.metrics.kuberay_metrics import KubeRayMetrics, announcing
-from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
+from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.sharing import LOOKS_PER_LEASE, QUICK_LOOKS_PER_LEASE, Share
 from jobledger.adapters.service.shards.touch import Touch
-from jobledger.adapters.service.watches.watched_kinds import WATCHED
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.adapters.telemetry.steady_clock import SteadyClock
+from jobledger.core.kinds import KINDS
 
 SUM_UP_EVERY = timedelta(seconds=15)
 COUNT_KEPT_EVERY = timedelta(seconds=60)
@@ -161,7 +162,7 @@ def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
         poll_seconds=settings.poll_interval_seconds,
         pollers=settings.pollers,
         workers=settings.workers,
-        job_kinds=settings.job_kinds,
+        kinds=adapters(settings.job_kinds),
         namespaces=settings.namespaces,
         job_events_per_hour=settings.job_events_per_hour,
     )
@@ -184,7 +185,7 @@ def _share_work(basis: _Basis, controller: Controller, alarms: SchedulerAlarms) 
     share = leases.share
     assert share is not None, "the service has one"
     look_every = settings.lease_seconds / LOOKS_PER_LEASE
-    kind = WATCHED[settings.job_kinds[0]][0].resource
+    kind = KINDS[settings.job_kinds[0]].resource
     touch = Touch(basis.cluster, basis.clock, kind, settings.namespaces)
     touch.is_needed = lambda: not share.is_alone
     share.hears = lambda: (

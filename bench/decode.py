@@ -9,15 +9,15 @@ from typing import TypeVar
 
 from bench.figures import Report
 from bench.manifests import Document, rayjob
+from jobledger.adapters.kinds.registry import watchings
 from jobledger.adapters.kube.decoding import ObjectDecoder
 from jobledger.adapters.service.objects.declared_secrets import secrets_of
 from jobledger.adapters.service.objects.object_cache import ObjectCache, pack
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.adapters.service.observing.confirmations import Confirmations
-from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
+from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.rayjob_handlers import JobListener
-from jobledger.adapters.service.watches.trainjob_handlers import TrainJobListener
+from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.log.redaction.redact import Redactor, digest
@@ -124,8 +124,10 @@ class Listening:
 
     def __init__(self, live: ObjectCache, kind: str = "RayJob") -> None:
         self._inbox = Inbox()
-        around = EventHandlers(DOOR, self._inbox, live, Confirmations(), lambda _: None)
-        self._listener = JobListener(around) if kind == "RayJob" else TrainJobListener(around)
+        around = EventHandlers(
+            DOOR, self._inbox, live, Confirmations(), watchings(), lambda _: None
+        )
+        self._listener = JobListener(around, kind)
 
     def seen(self, manifest: Manifest) -> None:
         """Take in an object and drop what it says."""

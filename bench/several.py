@@ -20,7 +20,7 @@ from sqlalchemy import make_url
 from bench.figures import Report
 from bench.real_cluster import RealCluster
 from bench.throwaway import Server
-from jobledger.adapters.service.observing.rayjob_observations import identify
+from jobledger.adapters.service.observing.mapper import identify
 from jobledger.core.values.ids import SHARDS, StreamId
 from tests.support.api import RAYJOBS, Api, api_of_kubeconfig
 from tests.support.fault_proxy import FaultProxy

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from jobledger.core.jobs.control.sightings import SightingRules
+from jobledger.core.jobs.evidence.scene import EvidenceRules
 from jobledger.core.jobs.history.attempt_facts import FactsSoFar
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.jobs.history.report_news import (
@@ -22,6 +24,7 @@ from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.rows import AttemptRow, PlatformColumns
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
+from jobledger.core.jobs.status.status_format import StatusFormat
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import ObservationId, StreamId
@@ -104,6 +107,11 @@ class JobKind(Generic[State, Observation, Event, OwnEvent]):
     """What users are to see; empty: nothing is written."""
     milestone: Callable[[State], str]
     """What users must not miss: statuses of one milestone may be merged into one write."""
+    status_format: StatusFormat
+    sightings: SightingRules[Observation]
+    evidence: EvidenceRules[State]
+    managed_by: frozenset[str]
+    """Values of spec.managedBy that leave a job to this controller."""
     kubernetes_events: Callable[[JobIdentity, Event], tuple[KubernetesEvent, ...]]
     reporting_controller: str
     """As upstream names itself, so that dashboards and filters keep working."""

@@ -10,16 +10,23 @@ from dataclasses import replace
 from typing import TypeAlias, cast
 
 from jobledger.core.job_kind import JobKind
+from jobledger.core.jobs.control.sightings import Sighting
 from jobledger.core.jobs.events import SharedEvent
 from jobledger.core.jobs.history.attempt_facts import FactsSoFar
 from jobledger.core.jobs.history.event_roles import merged
 from jobledger.core.jobs.history.report_news import ClusterNews, FailureNews
 from jobledger.core.jobs.history.shared_words import shared_words
 from jobledger.core.jobs.history.signs import Clue, shared_clues
-from jobledger.core.jobs.observations import DecisionDue, StatusWritten
+from jobledger.core.jobs.observations import (
+    DecisionDue,
+    EffectEnded,
+    EvidenceSeen,
+    NothingNew,
+    StatusWritten,
+)
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.kind import RAYJOB_KIND as _RAYJOB_KIND
-from jobledger.core.rayjob.observations.observations import RayJobObservation
+from jobledger.core.rayjob.observations.observations import ManifestSeen, RayJobObservation
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.kind import TRAINJOB_KIND as _TRAINJOB_KIND
@@ -48,6 +55,7 @@ NOTHING: JobState = RAYJOB_KIND.initial
 _OF_STATE = {type(kind.initial): kind for kind in KINDS.values()}
 _OF_EVENT = {cls: kind for kind in KINDS.values() for cls in kind.event_types.values()}
 _OF_OBSERVATION = {cls: kind for kind in KINDS.values() for cls in kind.observations}
+_OF_SIGHTING = {kind.observations[0]: kind for kind in KINDS.values()}
 _DISCOVERED = {kind.discovered: kind for kind in KINDS.values()}
 _PARTS = {cls: part for kind in KINDS.values() for cls, part in kind.log.parts.items()}
 
@@ -55,6 +63,42 @@ _PARTS = {cls: part for kind in KINDS.values() for cls, part in kind.log.parts.i
 def kind_of(state: JobState) -> AnyKind:
     """Return the description of a job's kind; of one that is not known yet, any."""
     return _OF_STATE[type(state)]
+
+
+def kind_of_event(event: JobEvent) -> AnyKind | None:
+    """Return the kind of job that an event is of; None of one that every kind has."""
+    return _OF_EVENT.get(type(event))
+
+
+def sighting(seen: JobObservation) -> tuple[AnyKind, Sighting] | None:
+    """Return an observation of a job's own object, with the kind of job; None of any other."""
+    kind = _OF_SIGHTING.get(type(seen))
+    return None if kind is None else (kind, cast("Sighting", seen))
+
+
+def altered(seen: JobObservation, **changes: object) -> JobObservation:
+    """Return the sighting of a job with some of its fields changed."""
+    assert type(seen) in _OF_SIGHTING, "it is the sighting of a job"
+    as_if = cast("ManifestSeen", seen)  # every sighting of a job has the fields of `Sighting`
+    return cast("JobObservation", replace(as_if, **changes))  # type: ignore[arg-type]
+
+
+def subject(seen: JobObservation) -> tuple[object, ...] | None:
+    """Return what a look is at, where a later look at the same makes it worth nothing."""
+    if isinstance(seen, DecisionDue):
+        return type(seen), seen.decision_id
+    if isinstance(seen, StatusWritten | NothingNew):
+        return (type(seen),)
+    kind = _OF_OBSERVATION.get(type(seen))
+    return None if kind is None else kind.sightings.subject(seen)
+
+
+def reopens(seen: JobObservation) -> bool:
+    """Return whether what is no sighting of a job itself can mean something after its end."""
+    if isinstance(seen, EffectEnded | DecisionDue | EvidenceSeen):
+        return True
+    kind = _OF_OBSERVATION.get(type(seen))
+    return kind is not None and kind.sightings.reopens(seen)
 
 
 def decide(state: JobState, observation: JobObservation) -> tuple[JobEvent, ...]:
@@ -158,6 +202,12 @@ def observed(
         return kind.log.observed(kind.initial, told, cause)
     return kind_of(state).log.observed(state, told, cause)
 
+
+TURNING_POINTS = (
+    *(cls for kind in KINDS.values() for cls in kind.sightings.turning_points),
+    DecisionDue,
+)
+"""Observations that may end an attempt or a job, and so the sums of what was seen until then."""
 
 RECURRING = (
     *(cls for kind in KINDS.values() for cls in kind.recurring),

@@ -11,11 +11,13 @@ from jobledger.adapters.service.effects.context import World
 from jobledger.adapters.service.evidence.capture import Capturer
 from jobledger.adapters.service.heads.polls import PollParts, Polls
 from jobledger.adapters.service.heads.tokens import Tokens
+from jobledger.adapters.service.kind_adapter import KindAdapter
+from jobledger.adapters.service.loop.followers import Follower
 from jobledger.adapters.service.loop.handover import Announce, Handover
 from jobledger.adapters.service.loop.turn import Turn, TurnParts
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
-from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
+from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.status.event_recorder import EventRecorder
 from jobledger.adapters.service.status.own_writes import OwnWrites
@@ -26,6 +28,7 @@ from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.slots import Slots
 from jobledger.adapters.service.work.workers import Workers
 from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.core.catalogue import JobEvent
 from jobledger.core.ports.alarms import Alarms
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster, Watches
@@ -61,7 +64,8 @@ class ServiceOptions:
     poll_seconds: float
     pollers: int
     workers: int
-    job_kinds: tuple[str, ...] = ("RayJob",)
+    kinds: tuple[KindAdapter, ...]
+    """The kinds of job that are controlled, as far as they are served."""
     namespaces: tuple[str, ...] = ()
     """Namespaces to watch; none: all."""
     job_events_per_hour: int = 6000
@@ -104,6 +108,7 @@ class Parts:
     stores: Stores
     event_recorder: EventRecorder
     handover: Handover
+    polls: Polls
     turn: Turn
     controller: Controller
 
@@ -112,12 +117,14 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
     """Return the parts of a controller, connected with each other; nothing is started yet."""
     stores = _stores(ports)
     event_recorder = EventRecorder(ports.cluster, options.metrics, options.actor)
+    polls = Polls(_poll_parts(ports, options, stores))
+    context = _effect_context(ports, options, hooks, stores)
     handover = hooks.handover(
         Handover(
-            context=_effect_context(ports, options, hooks, stores),
+            context=context,
             workers=Workers(ports.clock, options.workers, stores.slots.namespace),
             publisher=_publisher(ports, options, stores),
-            polls=Polls(_poll_parts(ports, options, stores)),
+            followers=_followers(options, context, polls),
             alarms=ports.alarms,
             announce=hooks.announce(event_recorder.announce, stores.live),
         )
@@ -125,7 +132,8 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
     writes = OwnWrites(options.mapper.cluster, ports.store, handover.publisher.is_own)
     options.mapper.control_policy.is_own = writes.recognise
     turn = Turn(_turn_parts(ports, options, hooks, stores), handover)
-    synced = SyncedKinds(max(1, len(options.namespaces)), options.job_kinds)
+    watching = {kind.name: kind.watching for kind in options.kinds}
+    synced = SyncedKinds(max(1, len(options.namespaces)), tuple(watching.values()))
     controller = Controller(
         ControllerParts(
             turn=turn,
@@ -135,7 +143,7 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
             confirmations=stores.confirmations,
             leases=ports.leases,
             workers=handover.workers,
-            polls=handover.polls,
+            polls=polls,
             alarms=ports.alarms,
             event_recorder=event_recorder,
             handover=handover,
@@ -147,6 +155,7 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
                 stores.inbox,
                 stores.live,
                 stores.confirmations,
+                watching,
                 synced.note,
                 handover.changed_by_others,
                 turn.is_heard,
@@ -155,16 +164,24 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
             namespaces=options.namespaces,
             stopping=hooks.stopping,
             watch_troubles=hooks.watch_troubles,
-            job_kinds=options.job_kinds,
+            resync={kind.name: kind.resync for kind in options.kinds},
         )
     )
     return Parts(
         stores=stores,
         event_recorder=event_recorder,
         handover=handover,
+        polls=polls,
         turn=turn,
         controller=controller,
     )
+
+
+def _followers(
+    options: ServiceOptions, context: EffectContext, polls: Polls
+) -> dict[str, Follower]:
+    made = ((kind.name, kind.follower) for kind in options.kinds)
+    return {name: follower(context, polls) for name, follower in made if follower is not None}
 
 
 def _stores(ports: ServicePorts) -> Stores:
@@ -181,7 +198,13 @@ def _effect_context(
     ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks, stores: Stores
 ) -> EffectContext:
     return EffectContext(
-        world=World(ports.cluster, ports.ray, stores.live, options.mapper),
+        world=World(
+            ports.cluster,
+            ports.ray,
+            stores.live,
+            options.mapper,
+            {kind.name: kind.acting for kind in options.kinds},
+        ),
         slots=stores.slots,
         inbox=stores.inbox,
         clock=ports.clock,
@@ -223,6 +246,11 @@ def _poll_parts(ports: ServicePorts, options: ServiceOptions, stores: Stores) ->
 def _turn_parts(
     ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks, stores: Stores
 ) -> TurnParts:
+
+    def appended(event: JobEvent) -> None:
+        for kind in options.kinds:
+            kind.appended(options.metrics, event)
+
     return TurnParts(
         store=ports.store,
         slots=stores.slots,
@@ -234,4 +262,5 @@ def _turn_parts(
         actor=options.actor,
         pause=hooks.pause or hooks.stopping.wait,
         job_events_per_hour=options.job_events_per_hour,
+        appended=appended,
     )

@@ -21,7 +21,7 @@ from jobledger.adapters.service.resync.absences import seek
 from jobledger.adapters.service.resync.control_release import is_met_everywhere, let_go_of_refused
 from jobledger.adapters.service.resync.first_looks import FirstLooks
 from jobledger.adapters.service.resync.held_jobs import Holding
-from jobledger.adapters.service.resync.lookout import Lookout
+from jobledger.adapters.service.resync.lookout import KindResync, Lookout
 from jobledger.adapters.service.resync.retelling import retell_shards
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.shard_release import ShardRelease
@@ -35,12 +35,12 @@ from jobledger.adapters.service.work.slots import Slot, Slots
 from jobledger.adapters.service.work.workers import Workers
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import LedgerError
+from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import kind_of
 from jobledger.core.ports.alarms import Alarms
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Watches
 from jobledger.core.ports.history import History
-from jobledger.core.rayjob.observations.observations import JobIdentity
 from jobledger.core.values.ids import SHARDS, StreamId, shard_of
 
 log = get_logger(__name__)
@@ -69,14 +69,14 @@ class ControllerParts:
     clock: Clock
     handlers: EventHandlers
     synced: SyncedKinds
+    resync: Mapping[str, KindResync]
+    """The kinds of job, by name."""
     namespaces: tuple[str, ...]
     """Namespaces to watch; none: all."""
     stopping: threading.Event
     """Set once the service is to stop; the turn waits on it."""
     watch_troubles: Callable[[], list[str]] = list
     """Why watches do not run at the moment; empty if all do."""
-    job_kinds: tuple[str, ...] = ("RayJob",)
-    """Kinds of job that are controlled, as far as they are served."""
 
 
 class Controller:
@@ -91,7 +91,6 @@ class Controller:
             around=parts.handlers,
             synced=parts.synced,
             namespaces=parts.namespaces,
-            job_kinds=parts.job_kinds,
             stopping=parts.stopping,
         )
         self._starting = threading.Lock()
@@ -112,9 +111,10 @@ class Controller:
         around, cluster = parts.handlers, context.world.cluster
         self._first_looks = FirstLooks(cluster, around, parts.clock, self._questions, parts.synced)
         parts.turn.is_premature = self._first_looks.is_premature
-        self._on_due = FallingDue(
-            parts.slots, parts.inbox, self._questions, parts.polls, cluster, around, parts.clock
-        ).tell
+        self._lookout = Lookout(
+            cluster, around, parts.clock, self._questions, parts.polls, parts.resync
+        )
+        self._on_due = FallingDue(parts.slots, parts.inbox, self._lookout).tell
         self._thread = threading.Thread(target=self._run, name="turn", daemon=True)
 
     def start(self) -> None:
@@ -359,8 +359,7 @@ class Controller:
             return
         if not parts.synced.has_listed(kind_of(slot.view.state).name):
             return
-        lookout = Lookout(parts.handover.context.world.cluster, parts.handlers, parts.clock)
-        seek(lookout, self._questions, parts.slots, slot)
+        seek(self._lookout, parts.slots, slot)
 
     def _is_watched(self, identity: JobIdentity) -> bool:
         namespaces, mapper = self._parts.namespaces, self._parts.handlers.mapper

@@ -18,10 +18,14 @@ from jobledger.core.rayjob.history.observations import candidates
 from jobledger.core.rayjob.history.signs import clues
 from jobledger.core.rayjob.history.words import words
 from jobledger.core.rayjob.observations import observations as seen
+from jobledger.core.rayjob.rules.evidence_scene import RAYJOB_EVIDENCE
 from jobledger.core.rayjob.rules.failure_class import by_reason
+from jobledger.core.rayjob.rules.sightings import RAYJOB_SIGHTINGS
+from jobledger.core.rayjob.spec.spec import OURS
 from jobledger.core.rayjob.state import RayJobState, is_final
 from jobledger.core.rayjob.status.kubernetes_events import kubernetes_events
 from jobledger.core.rayjob.status.status import status
+from jobledger.core.rayjob.status.status_format import RAYJOB_STATUS
 
 ROLES = EventRoles(
     adopted=(events.JobAdopted,),
@@ -103,6 +107,10 @@ RAYJOB_KIND = JobKind(
     is_final=is_final,
     status=status,
     milestone=_milestone,
+    status_format=RAYJOB_STATUS,
+    sightings=RAYJOB_SIGHTINGS,
+    evidence=RAYJOB_EVIDENCE,
+    managed_by=OURS,
     kubernetes_events=kubernetes_events,
     reporting_controller="rayjob-controller",
     log=LogReaders(

@@ -22,9 +22,13 @@ from jobledger.core.trainjob.history.words import (
     retry_words,
     words,
 )
+from jobledger.core.trainjob.rules.evidence_scene import TRAINJOB_EVIDENCE
+from jobledger.core.trainjob.rules.sightings import TRAINJOB_SIGHTINGS
+from jobledger.core.trainjob.spec import MANAGED_BY_US
 from jobledger.core.trainjob.state import is_final, is_open
 from jobledger.core.trainjob.status.kubernetes_events import kubernetes_events
 from jobledger.core.trainjob.status.status import milestone, status
+from jobledger.core.trainjob.status.status_format import TRAINJOB_STATUS
 
 TYPES: Mapping[str, type[TrainFactEvent | TrainLifeEvent]] = {
     "TrainJobDiscovered": events.TrainJobDiscovered,
@@ -111,6 +115,10 @@ TRAINJOB_KIND = JobKind(
     is_final=is_final,
     status=status,
     milestone=milestone,
+    status_format=TRAINJOB_STATUS,
+    sightings=TRAINJOB_SIGHTINGS,
+    evidence=TRAINJOB_EVIDENCE,
+    managed_by=MANAGED_BY_US,
     kubernetes_events=kubernetes_events,
     reporting_controller="trainer-trainjob-controller",
     is_told_in_core_events=True,

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobledger.adapters.service.observing.rayjob_observations import identify
+from jobledger.adapters.service.observing.mapper import identify
 from jobledger.core.values.documents import text
 from jobledger.core.values.ids import StreamId
 from tests.acceptance.site import QUICK, Site

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry
 
+from jobledger.adapters.kinds.registry import adapters
 from jobledger.adapters.memory.alarms import MemoryAlarms
 from jobledger.adapters.service.assembly import (
     ServiceHooks,
@@ -14,7 +15,7 @@ from jobledger.adapters.service.assembly import (
 )
 from jobledger.adapters.service.effects.carrying_out import EffectTask
 from jobledger.adapters.service.loop.handover import Handover
-from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
+from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.shards.footing import Footing
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.sharing import Share
@@ -108,7 +109,7 @@ class Replica:
         parts = assemble(*self._ports_and_options(around), self._hooks(around))
         self.inbox, self.live = parts.stores.inbox, parts.stores.live
         self.confirmations, self.slots = parts.stores.confirmations, parts.stores.slots
-        self.workers, self.polls = parts.handover.workers, parts.handover.polls
+        self.workers, self.polls = parts.handover.workers, parts.polls
         self.event_recorder, self.handover = parts.event_recorder, parts.handover
         self.turn, self.controller = parts.turn, parts.controller
         self.turn.footing = _ToldFooting(ports.store, around.looked)
@@ -162,7 +163,7 @@ class Replica:
             poll_seconds=POLL_SECONDS,
             pollers=1,
             workers=1,
-            job_kinds=around.job_kinds,
+            kinds=adapters(around.job_kinds),
             dice=around.dice,
         )
         return ports, options
@@ -174,7 +175,7 @@ class Replica:
                 context=made.context,
                 workers=made.workers,
                 publisher=made.publisher,
-                polls=made.polls,
+                followers=made.followers,
                 alarms=made.alarms,
                 announce=made.announce,
                 resumed=around.resumed,

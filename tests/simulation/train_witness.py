@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from jobledger.adapters.service.status.writer_by_kind import FACES
 from jobledger.core.catalogue import read_event
 from jobledger.core.jobs.events import EffectRequested
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -17,12 +16,13 @@ from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.phases import CREATED, TERMINAL
 from jobledger.core.trainjob.state import TrainJobState, is_final
 from jobledger.core.trainjob.status.status import status
+from jobledger.core.trainjob.status.status_format import TRAINJOB_STATUS
 from jobledger.core.values.documents import Manifest, items, text
 from jobledger.core.values.ids import StreamId
 from tests.simulation.follower import Follower, require
 from tests.simulation.kubernetes import Change
 
-MILESTONE = FACES["TrainJob"].milestone
+MILESTONE = TRAINJOB_STATUS.milestone
 CONDITIONS_MAX = 8
 
 

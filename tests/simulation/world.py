@@ -15,7 +15,7 @@ from jobledger.adapters.memory.history import MemoryHistory
 from jobledger.adapters.memory.leases import MemoryLeases
 from jobledger.adapters.memory.pending import MemoryPendingDecisions
 from jobledger.adapters.memory.replicas import MemoryReplicas
-from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper, identify
+from jobledger.adapters.service.observing.mapper import ObservationMapper, identify
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.ports.cluster import CORE_EVENTS, KUBERNETES_EVENTS, RAYJOBS, TRAINJOBS
 from jobledger.core.rayjob.observations.children import owner_uid

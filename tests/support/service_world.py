@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from prometheus_client import CollectorRegistry
 
+from jobledger.adapters.kinds.registry import adapters
 from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.adapters.memory.event_store import MemoryEventStore
 from jobledger.adapters.memory.history import MemoryHistory
@@ -25,7 +26,7 @@ from jobledger.adapters.service.assembly import (
     assemble,
 )
 from jobledger.adapters.service.control.control_policy import ControlPolicy
-from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper, identify
+from jobledger.adapters.service.observing.mapper import ObservationMapper, identify
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.sharing import Share
 from jobledger.adapters.telemetry.metrics import Metrics
@@ -160,7 +161,7 @@ class Service:
                 poll_seconds=3,
                 pollers=2,
                 workers=2,
-                job_kinds=job_kinds,
+                kinds=adapters(job_kinds),
                 job_events_per_hour=job_events_per_hour,
             ),
             ServiceHooks(
@@ -172,7 +173,7 @@ class Service:
         )
         self.inbox, self.live = parts.stores.inbox, parts.stores.live
         self.confirmations, self.slots = parts.stores.confirmations, parts.stores.slots
-        self.workers, self.polls = parts.handover.workers, parts.handover.polls
+        self.workers, self.polls = parts.handover.workers, parts.polls
         self.event_recorder, self.handover = parts.event_recorder, parts.handover
         self.turn, self.controller = parts.turn, parts.controller
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from jobledger.adapters.service.observing.rayjob_observations import identify
+from jobledger.adapters.service.observing.mapper import identify
 from jobledger.core.catalogue import NAMES, read_event
 from jobledger.core.ports.cluster import CLUSTER_TRAINING_RUNTIMES, CONFIGMAPS, JOBSETS, TRAINJOBS
 from jobledger.core.values.documents import Manifest, child, items, text

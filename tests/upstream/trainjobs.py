@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from jobledger.adapters.service.effects.keys.curve_keys import CERTIFICATE as CURVE
-from jobledger.adapters.service.effects.keys.curve_keys import curve_certificate
-from jobledger.adapters.service.effects.plugins import trainjob_plugins
+from jobledger.adapters.kinds.trainjob.acting.keys.curve_keys import CERTIFICATE as CURVE
+from jobledger.adapters.kinds.trainjob.acting.keys.curve_keys import curve_certificate
+from jobledger.adapters.kinds.trainjob.plugins import trainjob_plugins
 from jobledger.core.trainjob.building.build import build
 from jobledger.core.trainjob.building.framework import BuildFailed, BuiltObject, Plugin
 from jobledger.core.trainjob.building.runtime_validation import UNCHECKED, UNCHECKED_LABEL

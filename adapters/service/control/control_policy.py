@@ -24,8 +24,7 @@ from jobledger.core.jobs.control.control_policy import (
     why_recorded,
 )
 from jobledger.core.jobs.control.status_writers import StatusWriter, other_controller
-from jobledger.core.rayjob.spec.spec import OURS
-from jobledger.core.trainjob.spec import MANAGED_BY_US
+from jobledger.core.kinds import KINDS
 from jobledger.core.values.documents import Manifest, text
 from jobledger.core.values.instants import Instant
 
@@ -158,7 +157,7 @@ def _names_another(kind: str, manifest: Manifest) -> bool:
     Nothing is ever done about it here, so that others write its status is no reason to refuse.
     """
     managed_by = text(manifest, "spec", "managedBy")
-    return managed_by not in (OURS if kind == "RayJob" else MANAGED_BY_US)
+    return managed_by not in KINDS[kind].managed_by
 
 
 def _refusal(kind: str, manifest: Manifest, other: StatusWriter) -> Refusal:

@@ -10,12 +10,11 @@ from collections.abc import Iterable
 from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, ControlPolicy
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError, ObjectNotFound
+from jobledger.core.kinds import KINDS
 from jobledger.core.ports.clock import Clock
-from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster
+from jobledger.core.ports.cluster import Cluster
 
 log = get_logger(__name__)
-
-_RESOURCES = {"RayJob": RAYJOBS, "TrainJob": TRAINJOBS}
 
 
 def look_for_others(
@@ -43,7 +42,7 @@ def _look(
     cluster: Cluster, control_policy: ControlPolicy, kind: str, namespace: str, clock: Clock
 ) -> None:
     try:
-        jobs = cluster.list(_RESOURCES[kind], namespace).items
+        jobs = cluster.list(KINDS[kind].resource, namespace).items
     except ObjectNotFound:  # the kind is not served
         return
     for job in jobs:

@@ -9,15 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from jobledger.adapters.service.effects.context import (
+    CAUSE_CHARACTERS_MAX,
     Done,
+    EffectFailed,
     SomebodyElses,
     SupersededEffect,
     World,
-    names_of,
 )
-from jobledger.adapters.service.effects.rayjob_effects import act
-from jobledger.adapters.service.effects.trainjob_apply import ApplyFailed
-from jobledger.adapters.service.effects.trainjob_effects import CAUSE_CHARACTERS_MAX, act_trainjob
 from jobledger.adapters.service.evidence.capture import Capturer
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.work.inbox import Inbox
@@ -39,10 +37,6 @@ from jobledger.core.jobs.reported_errors import is_new_trouble
 from jobledger.core.kinds import JobState
 from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.ports.clock import Clock
-from jobledger.core.rayjob.phases import Phase
-from jobledger.core.rayjob.status.what_queues_see import looks_stopped
-from jobledger.core.trainjob.building.outcomes import write_outcome
-from jobledger.core.trainjob.state import TrainJobState
 from jobledger.core.values.ids import StreamId, observation_id
 
 log = get_logger(__name__)
@@ -59,22 +53,15 @@ STOP_TRIES_MAX = 1
 """The stop before an object goes is tried once, as upstream does: a dead head must not hold it."""
 
 QUICK_TRIES_MAX = 3
-"""How often objects are applied before an error that mostly passes within moments is told."""
+"""How often an effect is tried before a failure that mostly passes within moments is told."""
 
 LEASE_PAUSE_SECONDS = 1.0
 """Pause while this process does not trust its lease, or has met another controller."""
 
 UNSHOWN_FIRST_SECONDS, UNSHOWN_MAX_SECONDS = 0.02, 1.0
-"""Pauses while the status is still to say that a RayCluster is there: its write is under way."""
+"""Pauses while the status is still to show what an effect waits for: its write is under way."""
 UNSHOWN_TOLD_AFTER = 8
-"""So many of these pauses, some 4 s, and it is told why there is no RayCluster yet."""
-UNSHOWN = (
-    "the status does not show yet that the job runs, and a queue would take it for stopped: "
-    "its RayCluster is made once it does"
-)
-
-_STOPPED = ("", Phase.SUSPENDED.value)
-"""Other phases need no look at the object."""
+"""So many of these pauses, some 4 s, and it is told what is waited for."""
 
 _PERMANENT = (RequestForbidden, RequestInvalid, RayJobRefused, SomebodyElses, ObjectNotFound)
 
@@ -93,11 +80,6 @@ class EffectContext:
     dice: Callable[[], float] = random.random
     evidence: Capturer | None = None
     """Captures what is about to disappear; None: nothing is captured."""
-
-
-def _looks_stopped(job: CachedJob) -> bool:
-    """Return whether a queue takes the job for stopped, by the status it was last seen with."""
-    return job.phase in _STOPPED and looks_stopped(job.phase, job.manifest)
 
 
 class _Broken(Exception):
@@ -141,15 +123,15 @@ class EffectTask:
             return PAUSE_MAX_SECONDS
         if context.world.mapper.control_policy.is_refused(job.kind, job.identity.namespace):
             return LEASE_PAUSE_SECONDS  # until it is told that the job is only recorded
-        if self.effect.wanted.kind is EffectKind.CREATE_CLUSTER and _looks_stopped(job):
-            return self._until_shown()
+        if unshown := context.world.kinds[job.kind].unshown(job, self.effect):
+            return self._until_shown(unshown)
         return self._try(job, state)
 
-    def _until_shown(self) -> float:
+    def _until_shown(self, unshown: str) -> float:
         """Return the pause until the status is looked at again; tell once what is waited for."""
         self.times_unshown += 1
         if self.times_unshown == UNSHOWN_TOLD_AFTER:
-            self._tell(Outcome.FALTERED, UNSHOWN)
+            self._tell(Outcome.FALTERED, unshown)
         return min(UNSHOWN_FIRST_SECONDS * (1 << min(self.times_unshown, 16)), UNSHOWN_MAX_SECONDS)
 
     def _try(self, job: CachedJob, state: JobState) -> float | None:
@@ -158,8 +140,8 @@ class EffectTask:
         try:
             with context.metrics.effect_seconds.labels(kind.value).time():
                 done = self._act(job, state)
-        except ApplyFailed as failure:
-            return self._judge_apply(failure, job.redactor)
+        except EffectFailed as failure:
+            return self._judge_failed(failure, job.redactor)
         except SupersededEffect as reason:
             self._tell(Outcome.SUPERSEDED, str(reason))
         except (JobledgerError, SomebodyElses) as error:
@@ -174,16 +156,15 @@ class EffectTask:
     def _act(self, job: CachedJob, state: JobState) -> Done:
         if self.context.evidence is not None:
             self.context.evidence.before(self.stream, job, state, self.effect)
-        if isinstance(state, TrainJobState):
-            return act_trainjob(self.context.world, job, self.effect, state)
-        return act(self.context.world, job, self.effect, names_of(state.attempt))
+        act = self.context.world.kinds[job.kind].act
+        return act(self.context.world, job, self.effect, state)
 
-    def _judge_apply(self, failure: ApplyFailed, redactor: Redactor) -> float | None:
-        """Tell that objects were not built or not applied; what passes at once is tried again."""
+    def _judge_failed(self, failure: EffectFailed, redactor: Redactor) -> float | None:
+        """Tell what its kind of job says of a failure; what mostly passes is tried again first."""
         if failure.is_quick and failure.error is not None and self.tries < QUICK_TRIES_MAX:
             return self._judge(failure.error, redactor)
         trouble = redactor.text(failure.cause, CAUSE_CHARACTERS_MAX)
-        done = Done(details=write_outcome(failure.outcome))
+        done = Done(details=failure.details)
         self._tell(Outcome.FAILED, trouble, done)
         return None
 

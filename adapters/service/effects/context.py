@@ -1,16 +1,27 @@
 """The dependencies that every effect is carried out with."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
-from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
-from jobledger.core.errors import ObjectExists
+from jobledger.adapters.service.observing.mapper import ObservationMapper
+from jobledger.core.errors import (
+    ClusterUnreachable,
+    ObjectChanged,
+    ObjectExists,
+    RequestThrottled,
+)
 from jobledger.core.jobs.control.ownership import in_the_way, is_controlled_by
+from jobledger.core.jobs.pending.effects import OpenEffect
+from jobledger.core.kinds import JobState
 from jobledger.core.ports.cluster import Cluster, Resource
 from jobledger.core.ports.ray_jobs import RayJobs
-from jobledger.core.rayjob.names import cluster_name
-from jobledger.core.rayjob.state import Attempt
 from jobledger.core.values.documents import Json, Manifest, child, text
+
+_QUICK = (ClusterUnreachable, RequestThrottled, ObjectChanged)
+
+CAUSE_CHARACTERS_MAX = 1000
+"""How much of the cause of an `EffectFailed` is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,41 +36,19 @@ class Done:
     """What else is told, in the words of the kind of job."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptNames:
-    """What the present attempt of a RayJob goes by, as the state has it.
-
-    Never read from the object: its status is written later than the state, and by others too.
-    """
-
-    number: int = 0
-    cluster: str = ""
-    job_id: str = ""
-    """The submission id."""
-    selected: bool = False
-    """Whether the RayCluster is one that the job selected."""
-
-    def cluster_of(self, job: CachedJob, attempt: int) -> str:
-        """Return the RayCluster of an attempt; of any but the present one it is derived."""
-        if self.cluster and attempt == self.number:
-            return self.cluster
-        return cluster_name(job.identity.name, job.identity.uid, attempt)
-
-
-def names_of(attempt: Attempt | None) -> AttemptNames:
-    """Return what an attempt goes by."""
-    if attempt is None:
-        return AttemptNames()
-    return AttemptNames(
-        number=attempt.number,
-        cluster=attempt.cluster_name,
-        job_id=attempt.job_id,
-        selected=attempt.selected,
-    )
-
-
 class SupersededEffect(Exception):
     """What the effect was decided on is no longer so; nothing was sent."""
+
+
+class EffectFailed(Exception):
+    """It was not done, or only in part, and the kind of job says more of it than an error."""
+
+    def __init__(self, cause: str, details: Manifest, error: Exception | None = None) -> None:
+        """Take the cause, what else is told, and the error if a port raised one."""
+        self.cause, self.details, self.error = cause, details, error
+        self.is_quick = isinstance(error, _QUICK)
+        """Whether it mostly passes within moments: it is tried again before it is told."""
+        super().__init__(cause)
 
 
 class SomebodyElses(Exception):
@@ -81,6 +70,19 @@ def refuse_if_taken(resource: Resource, found: Manifest, job: CachedJob) -> None
     raise SomebodyElses(sentence)
 
 
+Act = Callable[["World", CachedJob, OpenEffect, JobState], Done]
+"""Does an effect. Raises `SupersededEffect`, `SomebodyElses`, `EffectFailed`, errors of ports."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindActing:
+    """How effects of one kind of job are carried out."""
+
+    act: Act
+    unshown: Callable[[CachedJob, OpenEffect], str]
+    """Says what the status is to show before an effect; empty: the effect need not wait."""
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """What acting needs."""
@@ -89,6 +91,8 @@ class World:
     ray: RayJobs
     live: ObjectCache
     mapper: ObservationMapper
+    kinds: Mapping[str, KindActing]
+    """The kinds of job, by name."""
     services: dict[str, dict[str, Json]] = field(default_factory=dict)
     """UID of a job -> its Service, `exactly` as it was last seen; at most `SERVICES_MAX`."""
 

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jobledger.adapters.service.effects.carrying_out import EffectContext
-from jobledger.adapters.service.evidence.capture import BEFORE
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.work.workers import Task
 from jobledger.core.catalogue import JobEvent
-from jobledger.core.kinds import JobState
-from jobledger.core.rayjob.events.lifecycle import AttemptFailed
-from jobledger.core.trainjob.events import TrainAttemptEnded
+from jobledger.core.jobs.history.report_news import AttemptFailed
+from jobledger.core.kinds import JobState, failure_news, kind_of
 from jobledger.core.values.ids import StreamId
 
 
@@ -22,7 +20,7 @@ def failure_capture(
 ) -> Task | None:
     """Return the task that captures evidence of an attempt that has just failed, if one has."""
     failed = next((number for event in events if (number := _failed(event))), None)
-    deleting = any(effect.wanted.kind in BEFORE for effect in state.effects)
+    deleting = any(effect.wanted.kind in kind_of(state).evidence.before for effect in state.effects)
     if context.evidence is None or failed is None or deleting or state.identity is None:
         return None
     job = context.world.live.job(state.identity.uid)
@@ -31,11 +29,8 @@ def failure_capture(
 
 def _failed(event: JobEvent) -> int | None:
     """Return the number of the attempt that an event says has failed."""
-    if isinstance(event, AttemptFailed):
-        return event.attempt
-    if isinstance(event, TrainAttemptEnded) and event.outcome == "failed":
-        return event.attempt
-    return None
+    news = failure_news(event)
+    return news.attempt if isinstance(news, AttemptFailed) else None
 
 
 @dataclass(frozen=True, slots=True)

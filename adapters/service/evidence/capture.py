@@ -37,15 +37,15 @@ from jobledger.core.jobs.evidence.pods import (
     pods_kept,
     trouble,
 )
+from jobledger.core.jobs.evidence.scene import SceneObject
 from jobledger.core.jobs.observations import EvidenceSeen
-from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
-from jobledger.core.kinds import JobState
+from jobledger.core.jobs.pending.effects import OpenEffect
+from jobledger.core.kinds import JobState, kind_of
 from jobledger.core.log.redaction.redact import joined
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
 from jobledger.core.ports.evidence import EvidenceStore, PodWitness
 from jobledger.core.ports.ray_jobs import RayJobs
-from jobledger.core.rayjob.state import RayJobState, selects_cluster
 from jobledger.core.values.documents import text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import Instant
@@ -62,13 +62,6 @@ EVENTS_ABOUT_PODS_MAX = 4
 """Pods about which Kubernetes Events are asked for, those in the greatest trouble."""
 
 WHY_CHARACTERS_MAX = 200
-
-BEFORE: Mapping[EffectKind, str] = {
-    EffectKind.DELETE_CLUSTER: "RayCluster",
-    EffectKind.DELETE_SUBMITTER: "Job",
-    EffectKind.DELETE_JOBSET: "JobSet",
-}
-"""Deletions before which evidence is captured -> the kind of object that goes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,27 +115,26 @@ class Capturer:
 
         Never raises: what could not be had must not keep the effect from being carried out.
         """
-        kind = BEFORE.get(effect.wanted.kind)
+        wanted = effect.wanted
+        kind = kind_of(state).evidence.before.get(wanted.kind)
         if kind is None:
             return
-        occasion = f"{effect.wanted.kind}/{effect.effect_id}"
-        scene = _scene(stream, job, state, occasion, kind, effect.wanted.name)
+        occasion = f"{wanted.kind}/{effect.effect_id}"
+        about = SceneObject(kind=kind, name=wanted.name, uid=wanted.uid)
+        scene = _scene(stream, job, state, occasion, about)
         if scene is not None and self._is_new(stream, state, occasion):
-            self.capture(replace(scene, uid=effect.wanted.uid))
+            self.capture(scene)
 
     def after_failure(
         self, stream: StreamId, job: CachedJob, state: JobState, attempt: int
     ) -> None:
         """Capture what is left of an attempt that failed. Never raises."""
         occasion = f"failure/{attempt}"
-        kind, name = "JobSet", job.identity.name
-        if isinstance(state, RayJobState):
-            kind = "RayCluster"
-            name = state.attempt.cluster_name if state.attempt is not None else ""
-        scene = _scene(stream, job, state, occasion, kind, name)
+        about = kind_of(state).evidence.whole(job.identity, state)
+        scene = _scene(stream, job, state, occasion, about)
         if scene is not None and self._is_new(stream, state, occasion):
             # The next attempt may have begun.
-            self.capture(replace(scene, attempt=attempt, uid=_uid_of_whole(state)))
+            self.capture(replace(scene, attempt=attempt))
 
     def stop(self) -> None:
         """End; questions under way are left to their own limits."""
@@ -169,41 +161,24 @@ class Capturer:
         self._parts.inbox.put(scene.stream, seen)
 
 
-def _uid_of_whole(state: JobState) -> str:
-    """Return the UID of the RayCluster or JobSet that the log knows; a shared one is nobody's."""
-    if not isinstance(state, RayJobState):
-        return state.jobset.uid if state.jobset is not None else ""
-    return state.cluster.uid if state.cluster is not None and not selects_cluster(state) else ""
-
-
 def _scene(
-    stream: StreamId, job: CachedJob, state: JobState, occasion: str, kind: str, name: str
+    stream: StreamId, job: CachedJob, state: JobState, occasion: str, about: SceneObject
 ) -> Scene | None:
-    attempt = state.attempt
-    if attempt is None:
+    known = kind_of(state).evidence.scene(state, about.kind)
+    if known is None:
         return None
-    address = job_id = ""
-    is_well, began = False, None
-    if isinstance(state, RayJobState) and state.attempt is not None:
-        # To find the Kubernetes Events of one object, the API server looks through all those of
-        # the namespace: they are left out where the Ray job has said why it ended. Of a submitter
-        # nothing is asked then: it has seen less than the head.
-        is_well, began = state.entrypoint.explains_itself, state.entrypoint.started_at
-        if is_well and kind == "Job":
-            return None
-        if kind == "RayCluster":
-            address, job_id = state.attempt.address, state.attempt.job_id
     return Scene(
-        is_well=is_well,
-        began=began,
         stream=stream,
         job=job,
-        attempt=attempt.number,
+        attempt=known.attempt,
         occasion=occasion,
-        kind=kind,
-        name=name,
-        address=address,
-        job_id=job_id,
+        kind=about.kind,
+        name=about.name,
+        uid=about.uid,
+        address=known.address,
+        job_id=known.job_id,
+        is_well=known.is_well,
+        began=known.began,
     )
 
 

@@ -2,18 +2,13 @@
 
 from dataclasses import dataclass
 
-from jobledger.adapters.service.heads.polls import Polls
-from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.jobset_looks import JobSetLook
+from jobledger.adapters.service.resync.lookout import FreshLook, Lookout
 from jobledger.adapters.service.work.inbox import Inbox
-from jobledger.adapters.service.work.questions import Questions
 from jobledger.adapters.service.work.slots import Slots
 from jobledger.core.jobs.observations import DecisionDue
 from jobledger.core.jobs.pending.decisions import LOOK_FIRST, DecisionKind
 from jobledger.core.jobs.rows import DecisionRow
-from jobledger.core.ports.clock import Clock
-from jobledger.core.ports.cluster import Cluster
-from jobledger.core.trainjob.state import TrainJobState
+from jobledger.core.kinds import kind_of
 from jobledger.core.values.ids import StreamId, observation_id
 
 
@@ -23,27 +18,20 @@ class FallingDue:
 
     slots: Slots
     inbox: Inbox
-    questions: Questions
-    polls: Polls
-    cluster: Cluster
-    around: EventHandlers
-    clock: Clock
+    lookout: Lookout
 
     def tell(self, row: DecisionRow) -> None:
-        """Pass a due decision on, after a look at the Ray job or JobSet if it would end it."""
+        """Pass a due decision on, after a look at what it would end."""
         stream = row.stream_id
-        if DecisionKind(row.kind) in LOOK_FIRST:
-            state = self.slots.state(stream)
-
-            def looked() -> None:
-                self._put(stream, row, looked=True)
-
-            if isinstance(state, TrainJobState) and state.identity is not None:
-                look = JobSetLook(self.cluster, self.around, self.clock, state.identity, looked)
-                about = f"decision {row.decision_id}"
-                self.questions.ask(stream, about, look, lambda: self._is_pending(row))
-                return
-            if self.polls.look(stream, looked):
+        state = self.slots.state(stream) if DecisionKind(row.kind) in LOOK_FIRST else None
+        kind = self.lookout.kinds.get(kind_of(state).name) if state is not None else None
+        if state is not None and kind is not None:
+            look = FreshLook(
+                about=f"decision {row.decision_id}",
+                is_pending=lambda: self._is_pending(row),
+                then=lambda: self._put(stream, row, looked=True),
+            )
+            if kind.look_first(self.lookout, stream, state, look):
                 return
         self._put(stream, row, looked=False)
 
@@ -55,7 +43,7 @@ class FallingDue:
     def _put(self, stream: StreamId, row: DecisionRow, *, looked: bool) -> None:
         due = DecisionDue(
             id=observation_id(stream, "due", str(row.decision_id), str(looked)),
-            at=max(self.clock.now(), row.due_at),
+            at=max(self.lookout.clock.now(), row.due_at),
             decision_id=row.decision_id,
             looked=looked,
         )

@@ -5,13 +5,12 @@ Everything here only
 passes on what the log says; nothing is decided.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jobledger.adapters.service.effects.carrying_out import EffectContext, EffectTask
 from jobledger.adapters.service.effects.failures_seen import failure_capture
-from jobledger.adapters.service.effects.pod_looks import PodLooks
-from jobledger.adapters.service.heads.polls import Polls
+from jobledger.adapters.service.loop.followers import Follower
 from jobledger.adapters.service.status.status_writer import Publisher
 from jobledger.adapters.service.work.prepared import Prepared
 from jobledger.adapters.service.work.slots import Slot
@@ -30,7 +29,6 @@ from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import ON_THE_JOB, EffectKind
 from jobledger.core.kinds import AnyKind, JobState, kind_of, status
 from jobledger.core.ports.alarms import Alarms
-from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import EffectId, StreamId, shard_of
 
@@ -45,16 +43,12 @@ class Handover:
     context: EffectContext
     workers: Workers
     publisher: Publisher
-    polls: Polls
+    followers: Mapping[str, Follower]
+    """Kind of job -> what asks about running ones; a kind may have none."""
     alarms: Alarms
     announce: Announce
     under_way: dict[StreamId, dict[EffectId, EffectTask]] = field(default_factory=dict)
     """Effects that were handed to the workers and have not ended. The turn's thread only."""
-    pod_looks: PodLooks = field(init=False)
-
-    def __post_init__(self) -> None:
-        # frozen: there is no other way to set what follows from another field
-        object.__setattr__(self, "pod_looks", PodLooks(self.context))
 
     def after_append(self, prepared: Prepared) -> None:
         """Pass on what follows from the events that were just appended."""
@@ -85,14 +79,18 @@ class Handover:
 
     def abandon(self, shards: Collection[int]) -> None:
         """Drop everything about the jobs of shards that another replica works on now."""
-        known = {*self.under_way, *self.polls.streams(), *self.publisher.remembered()}
-        known |= self.pod_looks.under_way
+        known = {*self.under_way, *self.publisher.remembered()}
+        known = known.union(*(follower.streams() for follower in self.followers.values()))
         for stream in known:
             if shard_of(stream) in shards:
                 self._drop_errands(stream)
-                self.polls.forget(stream)
-                self.pod_looks.forget(stream)
-                self.publisher.forget(stream)
+                self._forget(stream)
+
+    def _forget(self, stream: StreamId) -> None:
+        """Ask no more about a job, and write no status of it."""
+        for follower in self.followers.values():
+            follower.forget(stream)
+        self.publisher.forget(stream)
 
     def resume(self, slot: Slot) -> None:
         """Pass on what an open job still waits for, after a start."""
@@ -114,25 +112,19 @@ class Handover:
         """
         if state.deleted_at is not None:
             self._drop_errands(stream)
-            self.polls.forget(stream)
-            self.pod_looks.forget(stream)
-            self.publisher.forget(stream)
+            self._forget(stream)
             return
         if state.recorded is not None:  # nothing is done about it
             if state.recorded.behind:  # what is under way may be of a past that the log has lost
                 self._drop_errands(stream)
-            self.polls.forget(stream)
-            self.pod_looks.forget(stream)
-            self.publisher.forget(stream)
+            self._forget(stream)
             return
         self._effect_tasks(stream, state, first=True)
         if task := self.publisher.offer(identity, shown, kind_of(state).name):
             self.workers.submit(stream, task, Lane.OWN)
         self._effect_tasks(stream, state, first=False)
-        if not isinstance(state, RayJobState):
-            return
-        self.polls.update(stream, state)
-        if look := self.pod_looks.offer(stream, state):
+        follower = self.followers.get(kind_of(state).name)
+        if follower is not None and (look := follower.follow(stream, state)):
             self.workers.submit(stream, look)
 
     def _effect_tasks(self, stream: StreamId, state: JobState, *, first: bool) -> None:

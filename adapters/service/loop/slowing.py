@@ -11,23 +11,9 @@ from jobledger.adapters.service.work.inbox import Arrival
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.jobs.budget import Budget, budget_after, whole_budget
-from jobledger.core.jobs.observations import DecisionDue, NothingNew, StatusWritten
-from jobledger.core.kinds import JobObservation
+from jobledger.core.kinds import JobObservation, subject
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.clock import Clock
-from jobledger.core.rayjob.observations.observations import (
-    ClusterSeen,
-    HeadPodSeen,
-    ManifestSeen,
-    SubmitterSeen,
-)
-from jobledger.core.trainjob.observations import (
-    JobSetSeen,
-    PluginConditionsSeen,
-    ProgressSeen,
-    RuntimeSeen,
-    TrainJobSeen,
-)
 from jobledger.core.values.ids import StreamId
 
 log = get_logger(__name__)
@@ -88,24 +74,7 @@ class Slowing:
             self._told.add(stream)
             log.warning("job_slowed", stream=str(stream), events_per_hour=self._per_hour)
         waiting = self._held.setdefault(stream, [])
-        subject = _subject(observation)
-        if subject is not None:
-            waiting[:] = [item for item in waiting if _subject(item) != subject]
+        looked_at = subject(observation)
+        if looked_at is not None:
+            waiting[:] = [item for item in waiting if subject(item) != looked_at]
         waiting.append(observation)
-
-
-def _subject(seen: JobObservation) -> tuple[object, ...] | None:
-    """Return what a look is at, where a later look at the same makes it worth nothing."""
-    match seen:
-        case ManifestSeen() | TrainJobSeen():
-            return type(seen), seen.recorded, seen.in_between
-        case ClusterSeen() | SubmitterSeen() | HeadPodSeen() | JobSetSeen():
-            return type(seen), seen.uid
-        case PluginConditionsSeen():
-            return type(seen), seen.contribution.plugin, seen.contribution.source.uid
-        case DecisionDue():
-            return type(seen), seen.decision_id
-        case RuntimeSeen() | StatusWritten() | NothingNew() | ProgressSeen():
-            return (type(seen),)
-        case _:
-            return None

@@ -13,7 +13,6 @@ from jobledger.adapters.service.loop.reopening import may_reopen
 from jobledger.adapters.service.loop.slowing import Slowing
 from jobledger.adapters.service.loop.turn_partners import Epochs, Follower
 from jobledger.adapters.service.observing.confirmations import Confirmations
-from jobledger.adapters.service.observing.plugin_conditions import note_refused
 from jobledger.adapters.service.shards.footing import Footing
 from jobledger.adapters.service.shards.set_back import set_back
 from jobledger.adapters.service.work.inbox import Arrival, Inbox
@@ -23,19 +22,12 @@ from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
 from jobledger.core.errors import BrokenChain, LedgerError
-from jobledger.core.jobs.observations import DecisionDue
-from jobledger.core.kinds import JobObservation, JobState, decide, identified
+from jobledger.core.kinds import TURNING_POINTS, JobObservation, JobState, decide, identified
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import NamedEvent, Writer, record
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.event_store import AppendOutcome, AppendResult, EventStore, StreamAppend
 from jobledger.core.projections.view import advance, states_after
-from jobledger.core.rayjob.observations.observations import (
-    ManifestGone,
-    PollAnswered,
-    SubmitterSeen,
-)
-from jobledger.core.trainjob.observations import TrainJobGone
 from jobledger.core.values.ids import StreamId, shard_of
 
 log = get_logger(__name__)
@@ -72,6 +64,8 @@ class TurnParts:
     """Wait that many seconds; True if the service is to stop."""
     job_events_per_hour: int = 6000
     """Beyond it a job is slowed."""
+    appended: Callable[[JobEvent], None] = lambda _: None
+    """Is called for each event that is in the log."""
 
 
 class Turn:
@@ -148,7 +142,7 @@ class Turn:
     def _add_confirmations(self, grouped: dict[StreamId, list[JobObservation]]) -> None:
         """Let what was seen unchanged go out with news of a job, before that news may end it."""
         for stream, observations in grouped.items():
-            if not any(isinstance(item, _TURNING_POINTS) for item in observations):
+            if not any(isinstance(item, TURNING_POINTS) for item in observations):
                 continue
             if (total := self._parts.confirmations.take(stream)) is not None:
                 observations.insert(0, total)
@@ -278,7 +272,7 @@ class Turn:
         self._slowing.spent(item.slot.stream_id, len(item.events))
         for event in item.events:
             self._parts.metrics.events.labels(NAMES[type(event)]).inc()
-            note_refused(self._parts.metrics, event)
+            self._parts.appended(event)
         try:
             self._follower.after_append(item)
         except Exception:  # what follows from one job must not keep the others waiting
@@ -375,16 +369,6 @@ class Turn:
             self._parts.confirmations.forget(slot.stream_id)
             self._follower.retired(slot.stream_id)
         self._parts.metrics.jobs.set(len(self._parts.slots))
-
-
-_TURNING_POINTS = (
-    PollAnswered,
-    SubmitterSeen,
-    DecisionDue,
-    ManifestGone,
-    TrainJobGone,
-)
-"""Observations that may end an attempt or a job, and so the sums of what was seen until then."""
 
 
 def _named(event: JobEvent) -> NamedEvent:

@@ -21,12 +21,6 @@ from jobledger.core.log.redaction.redact import joined, secrets_in
 from jobledger.core.trainjob.names import SNAPSHOT_KEY
 from jobledger.core.values.documents import Manifest, child, items, number, text
 
-PARTS = {
-    "RayJob": ("RayCluster", "Job", "Pod"),
-    "TrainJob": ("JobSet", "ConfigMap"),
-}
-"""Kind of job -> kinds of its children whose secrets it may show."""
-
 _WITHOUT_GENERATION = frozenset({"ConfigMap", "Secret"})
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -81,10 +75,10 @@ def _secrets_of_snapshot(manifest: Manifest) -> frozenset[str]:
     return secrets_in(held, None)
 
 
-def secrets_of_parts(live: ObjectCache, job: CachedJob) -> frozenset[str]:
-    """Return the secrets of all that a job runs from and that belongs to it, as far as seen."""
+def secrets_of_parts(live: ObjectCache, job: CachedJob, kinds: Iterable[str]) -> frozenset[str]:
+    """Return the secrets of all that a job runs from and of its children of some kinds, if seen."""
     found: frozenset[str] = frozenset()
-    for kind in PARTS[job.kind]:
+    for kind in kinds:
         for part in live.children_of(kind, job):
             found |= part.secrets
     runtime: CachedRuntime | None = live.runtime(job.runtime)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from jobledger.core.jobs.control.status_writers import StatusWriter
+from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.log.redaction.redact import Redactor, joined
 from jobledger.core.ports.cluster import (
     BATCH_JOBS,
@@ -23,7 +24,6 @@ from jobledger.core.ports.cluster import (
     RAYCLUSTERS,
     Resource,
 )
-from jobledger.core.rayjob.observations.observations import JobIdentity
 from jobledger.core.values.documents import Manifest, child, items
 
 _PACKING_LEVEL = 1

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from jobledger.adapters.service.control.control_policy import ControlPolicy
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.rayjob_handlers import JobListener
-from jobledger.adapters.service.watches.trainjob_handlers import TrainJobListener
+from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.adapters.service.work.workers import Workers
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.control.control_policy import ENDED
 from jobledger.core.ports.clock import Clock
-from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster
+from jobledger.core.ports.cluster import Cluster
 
 log = get_logger(__name__)
 
@@ -35,16 +34,14 @@ class FreshLook:
 
     def __call__(self) -> float | None:
         """Ask for the job and tell it; return the pause before the next try."""
-        identity, is_training = self.job.identity, self.job.kind == "TrainJob"
-        resource = TRAINJOBS if is_training else RAYJOBS
+        identity, resource = self.job.identity, self.around.kinds[self.job.kind].resource
         try:
             found = self.cluster.get(resource, identity.namespace, identity.name)
         except ClusterError as error:
             log.warning("job_not_looked_at", job=identity.name, error=str(error))
             return PAUSE_SECONDS
         if found is not None:  # if it is gone, its watch tells
-            listener = TrainJobListener if is_training else JobListener
-            listener(self.around).seen(found, self.clock.now())
+            JobListener(self.around, self.job.kind).seen(found, self.clock.now())
         return None
 
 

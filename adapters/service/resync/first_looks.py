@@ -11,20 +11,16 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 
-from jobledger.adapters.service.resync.retelling import retell_job
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.job_listener import JobListener, retell_job
 from jobledger.adapters.service.watches.kind_watches import SyncedKinds
-from jobledger.adapters.service.watches.rayjob_handlers import JobListener
-from jobledger.adapters.service.watches.trainjob_handlers import TrainJobListener
 from jobledger.adapters.service.work.questions import Questions
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.kinds import JobObservation
+from jobledger.core.kinds import JobObservation, sighting
 from jobledger.core.ports.clock import Clock
-from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster
-from jobledger.core.rayjob.observations.observations import ManifestSeen
-from jobledger.core.trainjob.observations import TrainJobSeen
+from jobledger.core.ports.cluster import Cluster
 from jobledger.core.values.documents import text
 from jobledger.core.values.ids import StreamId, shard_of
 from jobledger.core.values.instants import EPOCH, Instant
@@ -82,23 +78,24 @@ class FirstLooks:
 
         The job is asked for then, and told as it is. Called by the turn's thread.
         """
-        if not isinstance(seen, ManifestSeen | TrainJobSeen) or not _may_be_old(seen):
+        found = sighting(seen)
+        if found is None or not found[0].sightings.may_be_old(seen):
             return False
-        kind = "TrainJob" if isinstance(seen, TrainJobSeen) else "RayJob"
-        if self._is_listed_since(stream, kind):
+        kind, its = found
+        if self._is_listed_since(stream, kind.name):
             return False
-        if seen.identity.created_at > self._from(stream) + CLOCKS_APART_MAX:
+        if its.identity.created_at > self._from(stream) + CLOCKS_APART_MAX:
             return False
         looked = self._looked.get(stream)
-        if looked is not None and seen.at >= looked:
+        if looked is not None and its.at >= looked:
             return False
-        look = partial(self._look, seen.identity, kind)
+        look = partial(self._look, its.identity, kind.name)
         self.questions.ask(stream, "first look", look, lambda: True)
         return True
 
     def _look(self, identity: JobIdentity, kind: str) -> bool:
         """Ask for a job and tell it as it is; return whether there was an answer."""
-        resource, at = TRAINJOBS if kind == "TrainJob" else RAYJOBS, self.clock.now()
+        resource, at = self.around.kinds[kind].resource, self.clock.now()
         try:
             found = self.cluster.get(resource, identity.namespace, identity.name)
         except ClusterError as error:
@@ -107,16 +104,7 @@ class FirstLooks:
         if found is None or text(found, "metadata", "uid") != identity.uid:
             return True  # it is gone, as its watch tells
         with self.around.telling:
-            listener = TrainJobListener if kind == "TrainJob" else JobListener
-            listener(self.around).seen(found, at)
+            JobListener(self.around, kind).seen(found, at)
             self._looked[identity.stream_id] = at
             retell_job(self.around, identity.uid, at)
         return True
-
-
-def _may_be_old(seen: ManifestSeen | TrainJobSeen) -> bool:
-    """Return whether a job shows nothing, or what was written here: more may be there by now."""
-    if seen.recorded or not seen.spec.is_ours:
-        return False
-    shown = seen.status.phase if isinstance(seen, ManifestSeen) else seen.status.conditions
-    return seen.written_here or not shown

@@ -6,22 +6,16 @@ enough to take it over (`core.rayjob.decide.on_lost_history`,
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from jobledger.adapters.service.objects.object_cache import CachedJob
-from jobledger.adapters.service.observing.rayjob_observations import see_manifest
-from jobledger.adapters.service.observing.trainjob_observations import see_trainjob
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.rayjob_handlers import tell_children
-from jobledger.adapters.service.watches.trainjob_handlers import tell_jobsets
+from jobledger.adapters.service.watches.job_listener import see_job
 from jobledger.adapters.service.work.slots import Slot, Slots
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.jobs.observations import Survey
-from jobledger.core.kinds import JobState
+from jobledger.core.kinds import JobState, altered
 from jobledger.core.ports.clock import Clock
-from jobledger.core.rayjob.observations.observations import ManifestSeen
-from jobledger.core.trainjob.observations import TrainJobSeen
 from jobledger.core.values.documents import text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import Instant
@@ -110,23 +104,14 @@ def survey(around: EventHandlers, job: CachedJob, there: Survey, mark: str, at: 
     """Tell a job what its object shows and what of it is there, and then of each."""
     stream = job.identity.stream_id
     with around.telling:
-        sighting = _seen(around, job, at)
+        seen = see_job(around, job, at)
         marks = (job.version, *there.there, mark)
-        told = replace(sighting, id=observation_id(stream, "survey", *marks), survey=there)
+        told = altered(seen, id=observation_id(stream, "survey", *marks), survey=there)
         around.inbox.put(stream, told)
-        if job.kind == "TrainJob":
-            tell_jobsets(around, job, at, str(told.id))
-        else:
-            tell_children(around, job, at, str(told.id))
-
-
-def _seen(around: EventHandlers, job: CachedJob, at: Instant) -> ManifestSeen | TrainJobSeen:
-    see = see_trainjob if job.kind == "TrainJob" else see_manifest
-    return see(around.mapper, job.identity, job.newest, job.redactor, at)
+        around.kinds[job.kind].tell_children(around, job, at, str(told.id))
 
 
 def _there(around: EventHandlers, job: CachedJob) -> Iterator[str]:
-    kind = "JobSet" if job.kind == "TrainJob" else "RayCluster"
-    for item in around.live.children_of(kind, job):
+    for item in around.live.children_of(around.kinds[job.kind].whole, job):
         if not text(item.manifest, "metadata", "deletionTimestamp"):
             yield item.name

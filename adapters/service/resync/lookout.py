@@ -1,10 +1,52 @@
-"""What looking for objects by name needs."""
+"""What looking for objects by name needs, and what each kind of job is looked for by."""
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
+from jobledger.adapters.service.heads.polls import Polls
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.work.questions import Questions
+from jobledger.core.kinds import JobState
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
+from jobledger.core.values.ids import StreamId
+
+
+class Look(Protocol):
+    """A question to the API server about one object."""
+
+    @property
+    def about(self) -> str:
+        """Return what is asked for; of a job that is never twice the same."""
+        ...
+
+    def __call__(self) -> bool:
+        """Ask, and tell what came back; return whether there was an answer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshLook:
+    """A look that is to come before a due decision is judged."""
+
+    about: str
+    is_pending: Callable[[], bool]
+    """Whether the decision still waits for it."""
+    then: Callable[[], None]
+    """Is called once the answer has been told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindResync:
+    """What is asked for by name of one kind of job."""
+
+    absent: Callable[["Lookout", StreamId, JobState], Iterator[Look]]
+    """Yields looks for what the state names and the watches do not show; not the job itself."""
+    earlier: Callable[["Lookout", StreamId, JobState], Iterator[Look]]
+    """Yields looks for what they show in an earlier form than it knows; not the job itself."""
+    look_first: Callable[["Lookout", StreamId, JobState, FreshLook], bool]
+    """Looks before a decision that would end an attempt; returns whether there is anything to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +56,7 @@ class Lookout:
     cluster: Cluster
     around: EventHandlers
     clock: Clock
+    questions: Questions
+    polls: Polls
+    kinds: Mapping[str, KindResync]
+    """The kinds of job, by name."""

@@ -1,22 +1,12 @@
-"""Delivers the last seen objects of a job once more."""
+"""Delivers the last seen objects of the jobs of shards once more."""
 
 from collections.abc import Collection
 
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.rayjob_handlers import retell
-from jobledger.adapters.service.watches.trainjob_handlers import retell_trainjob
+from jobledger.adapters.service.watches.job_listener import retell_job
 from jobledger.adapters.service.work.slots import Slots
 from jobledger.core.values.ids import shard_of
 from jobledger.core.values.instants import Instant
-
-
-def retell_job(around: EventHandlers, uid: str, at: Instant) -> None:
-    """Tell a job of any kind, and its children."""
-    job = around.live.job(uid)
-    if job is not None and job.kind == "TrainJob":
-        retell_trainjob(around, job, at)
-    else:
-        retell(around, uid, at)
 
 
 def retell_shards(

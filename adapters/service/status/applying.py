@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.status.pruning import patch_of_leftovers
-from jobledger.adapters.service.status.writer_by_kind import StatusFormat
 from jobledger.core.errors import RequestInvalid
 from jobledger.core.jobs.control.status_writers import OUR_MANAGER
+from jobledger.core.kinds import AnyKind
 from jobledger.core.ports.cluster import Cluster
 from jobledger.core.values.documents import Json, Manifest, child, text
 
@@ -24,7 +24,7 @@ class StatusWrite:
     cluster: Cluster
     live: ObjectCache
     job: CachedJob
-    status_format: StatusFormat
+    kind: AnyKind
     status: Manifest
     sends: Callable[[Manifest], None]
     """Is told of what the status will be, also in between."""
@@ -36,7 +36,7 @@ class StatusWrite:
             ClusterError: as the port does.
         """
         self.sends(self.status)
-        if self.status_format.is_merged:
+        if self.kind.status_format.is_merged:
             return self._patched(self.status, self.job.version)
         try:
             return self._cleared(self._applied(self.job.version))
@@ -49,7 +49,7 @@ class StatusWrite:
     def _emptied(self) -> Manifest | None:
         """Take away what others left; None if there is nothing, or on a version not known yet."""
         identity = self.job.identity
-        found = self.cluster.get(self.status_format.resource, identity.namespace, identity.name)
+        found = self.cluster.get(self.kind.resource, identity.namespace, identity.name)
         if found is None or text(found, "metadata", "resourceVersion") != self.job.version:
             return None
         emptied = self._cleared(found)
@@ -58,7 +58,7 @@ class StatusWrite:
     def _cleared(self, answer: Manifest) -> Manifest:
         """Take away what should be empty; return the object as it is then."""
         present = child(answer, "status")
-        fields = self.status_format.fields
+        fields = self.kind.status_format.fields
         shown = {key: value for key, value in present.items() if key in fields}
         left = patch_of_leftovers(shown, self.status)
         return self._patched(left, self._noted(answer)) if left else answer
@@ -74,7 +74,7 @@ class StatusWrite:
         identity = self.job.identity
         sent: dict[str, Json] = {"metadata": {"resourceVersion": version}, "status": patch}
         return self.cluster.merge_patch(
-            self.status_format.resource,
+            self.kind.resource,
             identity.namespace,
             identity.name,
             sent,
@@ -82,7 +82,7 @@ class StatusWrite:
         )
 
     def _applied(self, version: str) -> Manifest:
-        identity, resource = self.job.identity, self.status_format.resource
+        identity, resource = self.job.identity, self.kind.resource
         metadata: dict[str, Json] = {
             "name": identity.name,
             "namespace": identity.namespace,

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from jobledger.adapters.service.objects.object_cache import version_is_older
-from jobledger.adapters.service.status.writer_by_kind import OURS
+from jobledger.core.kinds import KINDS
 from jobledger.core.log.chain import canonical
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import StreamId
+
+_OURS = frozenset().union(*(kind.status_format.fields for kind in KINDS.values()))
+"""The fields of the statuses of every kind of job that are written here."""
 
 PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 1.0, 300.0
 OWN_MAX = 8
@@ -22,7 +25,7 @@ CALM_SECONDS = 600.0
 
 def fingerprint(status: Manifest) -> bytes:
     """Return what tells whether the fields of a status that are ours are the same."""
-    return _digest(canonical({name: value for name, value in status.items() if name in OURS}))
+    return _digest(canonical({name: value for name, value in status.items() if name in _OURS}))
 
 
 def _digest(canonical_form: bytes) -> bytes:

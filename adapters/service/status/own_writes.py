@@ -7,13 +7,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
-from jobledger.adapters.service.observing.rayjob_observations import identify
+from jobledger.adapters.service.observing.mapper import identify
 from jobledger.adapters.service.status.drift import fingerprint
-from jobledger.adapters.service.status.writer_by_kind import FACES
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.catalogue import read_event
 from jobledger.core.errors import JobledgerError
 from jobledger.core.jobs.events import StatusPublished
+from jobledger.core.kinds import KINDS
 from jobledger.core.log.chain import data_sha
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.values.documents import Manifest, child
@@ -69,7 +69,7 @@ class OwnWrites:
 
     def _is_in_log(self, kind: str, stream: StreamId, status: Manifest) -> bool:
         """Return whether the log says that this status was the last that was published."""
-        fields = FACES[kind].fields
+        fields = KINDS[kind].status_format.fields
         mark = data_sha({name: value for name, value in status.items() if name in fields}).hex()
         for stored in reversed(self._store.read_stream(stream)):
             if stored.record.type == "StatusPublished":

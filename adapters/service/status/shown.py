@@ -1,14 +1,14 @@
 """Checks whether an object already shows a status, so that the write can be skipped."""
 
 from jobledger.adapters.service.objects.object_cache import CachedJob
-from jobledger.adapters.service.status.writer_by_kind import StatusFormat
 from jobledger.core.jobs.control.control_policy import ended_at, forbids_start, has_ended
 from jobledger.core.jobs.control.status_writers import other_controller
+from jobledger.core.kinds import AnyKind
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.instants import Instant
 
 
-def shows(status_format: StatusFormat, job: CachedJob, status: Manifest, now: Instant) -> bool:
+def shows(kind: AnyKind, job: CachedJob, status: Manifest, now: Instant) -> bool:
     """Return whether an object already shows a status: after a start most do.
 
     Asked of the object as the watch last told it whole; later versions are not kept. What another
@@ -27,4 +27,4 @@ def shows(status_format: StatusFormat, job: CachedJob, status: Manifest, now: In
     ):
         return False
     shown = child(manifest, "status")
-    return all(shown.get(name) == status.get(name) for name in status_format.fields)
+    return all(shown.get(name) == status.get(name) for name in kind.status_format.fields)

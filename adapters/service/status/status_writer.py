@@ -21,17 +21,17 @@ from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCac
 from jobledger.adapters.service.status.applying import StatusWrite
 from jobledger.adapters.service.status.drift import Ends, Kept
 from jobledger.adapters.service.status.shown import shows
-from jobledger.adapters.service.status.writer_by_kind import FACES, StatusFormat
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.workers import Task
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import ClusterError, ObjectChanged, RequestInvalid, RequestThrottled
+from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import StatusWritten
+from jobledger.core.kinds import KINDS, AnyKind
 from jobledger.core.log.chain import canonical, data_sha
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
-from jobledger.core.rayjob.observations.observations import JobIdentity
 from jobledger.core.values.documents import Json, Manifest, child, text
 from jobledger.core.values.ids import StreamId, observation_id
 
@@ -54,7 +54,7 @@ class _Outbox:
     """What is still to be written for one job."""
 
     identity: JobIdentity
-    status_format: StatusFormat = FACES["RayJob"]
+    kind: AnyKind
     waiting: deque[Manifest] = field(default_factory=deque)
     not_before: float = 0.0
     """Monotonic instant before which the last of them, mere progress, need not be written."""
@@ -91,9 +91,7 @@ class Publisher:
     lock: threading.Lock = field(default_factory=threading.Lock)
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def offer(
-        self, identity: JobIdentity, statuses: list[Manifest], kind: str = "RayJob"
-    ) -> Task | None:
+    def offer(self, identity: JobIdentity, statuses: list[Manifest], kind: str) -> Task | None:
         """Take statuses to be written, in order; return a task for the workers that does it.
 
         None, if nothing is to be written or an earlier task will do: it is under way, or waits
@@ -120,7 +118,7 @@ class Publisher:
         box = self.outboxes.get(identity.stream_id)
         if box is None:
             kept = self.ends.take_out(identity.stream_id)
-            box = self.outboxes[identity.stream_id] = _Outbox(identity, FACES[kind], kept=kept)
+            box = self.outboxes[identity.stream_id] = _Outbox(identity, KINDS[kind], kept=kept)
         return box
 
     def seen(self, stream: StreamId, version: str, status: Manifest) -> Task | None:
@@ -173,7 +171,7 @@ class Publisher:
         It is of the same phase, or differs from what users see by mere progress only. What users
         see is no measure for it while another waits before it.
         """
-        if box.status_format.milestone(last) in ("", box.status_format.milestone(status)):
+        if box.kind.status_format.milestone(last) in ("", box.kind.status_format.milestone(status)):
             return True
         if len(box.waiting) > 1:
             return False
@@ -241,7 +239,7 @@ class Publisher:
                 if box.resting:
                     return early
                 status = box.waiting[0]
-            where = box.status_format.resource.kind, box.identity.namespace
+            where = box.kind.name, box.identity.namespace
             if not self.may_act(stream) or self.is_refused(*where):
                 return LEASE_PAUSE_SECONDS
             pause = self._write(box, status)
@@ -259,12 +257,12 @@ class Publisher:
         if job is None:
             self._over(box, "object_gone")
             return None
-        if box.status_format.is_merged and not status:  # it would take nothing away
+        if box.kind.status_format.is_merged and not status:  # it would take nothing away
             self._note_written(box, status)
             return None
         is_known = not box.failures and not box.kept.is_overwritten()
         meant = canonical(status)
-        if not box.written and is_known and shows(box.status_format, job, status, self.clock.now()):
+        if not box.written and is_known and shows(box.kind, job, status, self.clock.now()):
             self._note_written(box, status)
             box.kept.note(job.version, status, meant)
             return None
@@ -289,7 +287,7 @@ class Publisher:
         written = StatusWritten(
             id=observation_id(box.identity.stream_id, "status written", version),
             at=self.clock.now(),
-            phase=box.status_format.words(status),
+            phase=box.kind.status_format.words(status),
             resource_version=version,
             status_sha=data_sha(status).hex(),
         )
@@ -307,7 +305,7 @@ class Publisher:
             with self.lock:
                 box.kept.sends(sent)
 
-        write = StatusWrite(self.cluster, self.live, job, box.status_format, status, sends)
+        write = StatusWrite(self.cluster, self.live, job, box.kind, status, sends)
         return write()
 
     def _passed_over(self, box: _Outbox, status: Manifest) -> bool:

@@ -1,21 +1,98 @@
-"""The part of the event handlers that all kinds share: where observations go, who is notified."""
+"""What the handlers of watch events share: where observations go, and what each kind brings.
+
+A kind of job describes itself once (`KindWatching`); `adapters.kinds` has the descriptions.
+"""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TypeVar, cast
 
-from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
-from jobledger.adapters.service.observing.plugin_conditions import PluginConditions
-from jobledger.adapters.service.observing.progress import ProgressReports
-from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
+from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.kinds import JobObservation
+from jobledger.core.log.redaction.redact import Redactor
+from jobledger.core.ports.cluster import ObjectListener, Resource
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
 
-ChildKind = Literal["RayCluster", "Job", "Pod"]
-CHILD_KINDS: tuple[ChildKind, ...] = ("RayCluster", "Job", "Pod")
+Memory = TypeVar("Memory")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedKind:
+    """One watch."""
+
+    resource: Resource
+    listener: Callable[["EventHandlers"], ObjectListener]
+    selector: str = ""
+    is_cluster_wide: bool = False
+    is_optional: bool = False
+    """Whether jobs can do without: its kind may not be served."""
+    called: str = ""
+    """What the watch is called, where its kind is watched for another kind of job as well."""
+
+    @property
+    def name(self) -> str:
+        """Return what the watch is called: the kind; with its group, if a plugin asks for it."""
+        if self.called:
+            return self.called
+        return self.resource.group_kind if self.is_optional else self.resource.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLook:
+    """What is kept of a job's object besides what every kind has."""
+
+    glance: tuple[object, ...]
+    """What changes with everything that matters but the specification, labels and annotations."""
+    phase: str
+    """How far the job is, as its status shows; `Complete` or `Failed` once it has ended."""
+    observed_generation: int
+    """The generation that the status tells of; 0 if it tells of an earlier one."""
+    copied: str = ""
+    """Name of the RayCluster of which the status shows a copy."""
+    selected: str = ""
+    """Name of the RayCluster that it selects."""
+    runtime: tuple[str, str, str] = ("", "", "")
+    """Kind, namespace and name of the training runtime that it names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindWatching:
+    """How one kind of job is watched, and what jobs of it are told."""
+
+    name: str
+    resource: Resource
+    watched: tuple[WatchedKind, ...]
+    """The watches that every job of the kind needs, that of the jobs themselves first."""
+    also_watched: Callable[[ObservationMapper], tuple[WatchedKind, ...]]
+    """More of them, of what may not be served: what plugins ask for."""
+    parts: tuple[str, ...]
+    """Kinds of children whose secrets a job may show."""
+    whole: str
+    """Kind of the child that an attempt runs as."""
+    look: Callable[[Manifest], JobLook]
+    see: Callable[[ObservationMapper, JobIdentity, Manifest, Redactor, Instant], JobObservation]
+    """Makes the sighting of a job's own object."""
+    gone: Callable[[StreamId, Instant], JobObservation]
+    """Makes the observation that it is gone."""
+    tell_related: Callable[["EventHandlers", CachedJob | None, CachedJob, Instant], None]
+    """Tells a job, seen before as the first has it, of what was seen before it."""
+    tell_children: Callable[["EventHandlers", CachedJob, Instant, str], None]
+    """Tells a job of its children; with a mark that is news although they were told before."""
+    retell: Callable[["EventHandlers", CachedJob, Instant], None]
+    """Tells a job once more of all that belongs to it, as it was last seen."""
+    noted: Callable[["EventHandlers", CachedJob | None, Manifest, Instant], None]
+    """Is called after each sighting of a job, with how it was known before."""
+    forget: Callable[["EventHandlers", StreamId], None]
+    """Drops what is remembered of a job that is gone."""
+    due: Callable[["EventHandlers", Instant], Iterable[tuple[StreamId, JobObservation]]]
+    """Returns what was held back of jobs, and is to be told by now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +103,26 @@ class EventHandlers:
     inbox: Inbox
     live: ObjectCache
     confirmations: Confirmations
+    kinds: Mapping[str, KindWatching]
+    """The kinds of job, by name."""
     synced: Callable[[str], None]
     """Called with the kind after each complete list."""
     changed: Callable[[StreamId, str, Manifest], None] = lambda *_: None
-    """Called with stream, resourceVersion and status of a RayJob that others may have written."""
+    """Called with stream, resourceVersion and status of a job that others may have written."""
     concerns_us: Callable[[StreamId], bool] = lambda _: True
     """Tells whether a job is worked on here; one that is not is told once its shard is gained."""
-    progress: ProgressReports = field(default_factory=ProgressReports)
-    """What Pods of TrainJobs report."""
-    conditions: PluginConditions = field(default_factory=PluginConditions)
-    """What plugins make of the objects of TrainJobs."""
+    memory: dict[type, object] = field(default_factory=dict)
+    """What a kind of job keeps between sightings; asked for by `remembered`."""
     telling: threading.RLock = field(default_factory=threading.RLock)
     """Held from taking note of an object until the jobs concerned have been told.
 
     Else two watches could tell the same job of the same child, the older form last.
     """
+
+    def remembered(self, made: type[Memory]) -> Memory:
+        """Return what a kind of job keeps between sightings, made when it is first asked for."""
+        with self.telling:
+            found = self.memory.get(made)
+            if found is None:
+                found = self.memory[made] = made()
+            return cast("Memory", found)

@@ -1,17 +1,16 @@
 """Starts the watches of every served kind, and of the objects that plugins watch."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.watched_kinds import (
-    WATCHED,
+from jobledger.adapters.service.watches.event_handlers import (
+    EventHandlers,
+    KindWatching,
     WatchedKind,
-    is_served,
-    watched_for,
 )
+from jobledger.adapters.service.watches.served import is_served
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError, RequestForbidden
 from jobledger.core.ports.cluster import Cluster, Resource, Subscription, Watches
@@ -25,7 +24,9 @@ ASK_AGAIN_SECONDS, ASK_AGAIN_SECONDS_MAX = 1.0, 10.0
 class SyncedKinds:
     """Which kinds have been listed completely, in every namespace that is watched."""
 
-    def __init__(self, lists_per_kind: int, job_kinds: tuple[str, ...] = ("RayJob",)) -> None:
+    def __init__(self, lists_per_kind: int, kinds: Sequence[KindWatching]) -> None:
+        """Take how many watches list a kind, and the kinds of job."""
+        self._kinds = {kind.name: kind for kind in kinds}
         self._lock = threading.Lock()
         self._lists_per_kind = lists_per_kind
         self._expected: dict[str, int] = {}
@@ -34,8 +35,8 @@ class SyncedKinds:
         """Kind -> which of them have; a watch may list again before another has listed at all."""
         self.all = threading.Event()
         """Set while all that is watched has been listed."""
-        if len(job_kinds) == 1:
-            self.expect(WATCHED[job_kinds[0]])  # of several, those that are served
+        if len(kinds) == 1:
+            self.expect(kinds[0].watched)  # of several, those that are served
 
     def expect(self, kinds: Iterable[WatchedKind]) -> None:
         """Take note of kinds that are watched from now on."""
@@ -59,8 +60,9 @@ class SyncedKinds:
 
     def has_listed(self, job_kind: str) -> bool:
         """Return whether all that is watched for a kind of job has been listed."""
+        kind = self._kinds.get(job_kind)
         with self._lock:
-            return all(self._is_listed(kind.name) for kind in WATCHED[job_kind])
+            return kind is not None and all(self._is_listed(one.name) for one in kind.watched)
 
     def _is_listed(self, kind: str) -> bool:
         return kind in self._expected and len(self._listed[kind]) >= self._expected[kind]
@@ -69,7 +71,7 @@ class SyncedKinds:
 class KindWatches:
     """Starts the watches, and stops them."""
 
-    def __init__(  # noqa: PLR0913 what watching needs
+    def __init__(
         self,
         *,
         cluster: Cluster,
@@ -77,14 +79,13 @@ class KindWatches:
         around: EventHandlers,
         synced: SyncedKinds,
         namespaces: tuple[str, ...],
-        job_kinds: tuple[str, ...],
         stopping: threading.Event,
     ) -> None:
         self._cluster, self._watches = cluster, watches
         self._around, self._synced = around, synced
         self._namespaces, self._stopping = namespaces, stopping
-        self._job_kinds = job_kinds
-        self._unwatched = list(job_kinds)
+        self._job_kinds = tuple(around.kinds)
+        self._unwatched = list(self._job_kinds)
         """Kinds of job that are not watched: the API server does not know them (yet)."""
         self._optional: list[tuple[str, WatchedKind]] = []
         """What would be watched for a kind of job that is, and is not served (yet)."""
@@ -161,7 +162,8 @@ class KindWatches:
         self.is_settled = True
 
     def _ask_for(self, job_kind: str) -> None:
-        if not all(self._is_served(job_kind, kind) for kind in WATCHED[job_kind]):
+        needed = self._around.kinds[job_kind].watched
+        if not all(self._is_served(job_kind, kind) for kind in needed):
             return
         with self._lock:
             if job_kind not in self._unwatched or self._stopping.is_set():
@@ -185,11 +187,9 @@ class KindWatches:
 
     def _take_up(self, job_kind: str) -> tuple[WatchedKind, ...]:
         """Return what has to be watched for a kind of job; note what would be, if it is served."""
-        mapper = self._around.mapper
-        propagates = mapper.train_policy.propagates
-        more = watched_for(job_kind, mapper.plugins, propagates=propagates)
-        self._optional += [(job_kind, kind) for kind in more if kind.is_optional]
-        return WATCHED[job_kind]
+        kind = self._around.kinds[job_kind]
+        self._optional += [(job_kind, more) for more in kind.also_watched(self._around.mapper)]
+        return kind.watched
 
     def _is_served(self, job_kind: str, kind: WatchedKind) -> bool:
         """Return whether a kind may be watched, asked for exactly where it would be watched.

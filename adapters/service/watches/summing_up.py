@@ -11,11 +11,12 @@ CONFIRMATIONS_EVERY = timedelta(minutes=3)
 
 
 def sum_up(around: EventHandlers, slots: Slots, at: Instant) -> None:
-    """Tell jobs what was seen unchanged for a while, and what their Pods reported meanwhile."""
+    """Tell jobs what was seen unchanged for a while, and what was held back of them meanwhile."""
     for stream in around.confirmations.older_than(at - CONFIRMATIONS_EVERY):
         total = around.confirmations.take(stream)
         if total is not None and slots.held(stream) is not None:
             around.inbox.put(stream, total)
-    for stream, seen in around.progress.due(at):
-        if around.concerns_us(stream):
-            around.inbox.put(stream, seen)
+    for kind in around.kinds.values():
+        for stream, seen in kind.due(around, at):
+            if around.concerns_us(stream):
+                around.inbox.put(stream, seen)

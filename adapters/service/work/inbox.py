@@ -5,9 +5,7 @@ from collections.abc import Callable, Sequence
 
 from jobledger.adapters.service.work.rotation import Rotation
 from jobledger.core.jobs.observations import StatusWritten
-from jobledger.core.kinds import JobObservation
-from jobledger.core.rayjob.observations.observations import ManifestSeen
-from jobledger.core.trainjob.observations import TrainJobSeen
+from jobledger.core.kinds import JobObservation, sighting
 from jobledger.core.values.ids import StreamId
 
 Arrival = tuple[StreamId, JobObservation]
@@ -87,8 +85,8 @@ class Inbox:
         """Count an arrival of a job; return the namespace under which all of that job's wait."""
         if known := self._waiting.get(stream):
             namespace, count = known
-        elif isinstance(observation, ManifestSeen | TrainJobSeen):
-            namespace, count = observation.identity.namespace, 0
+        elif (found := sighting(observation)) is not None:
+            namespace, count = found[1].identity.namespace, 0
         else:
             namespace, count = self._namespace_of(stream), 0
         self._waiting[stream] = namespace, count + 1

@@ -5,16 +5,18 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
+from jobledger.adapters.kinds.rayjob.acting.attempt_names import AttemptNames
+from jobledger.adapters.kinds.rayjob.acting.effects import act
+from jobledger.adapters.kinds.registry import actings, watchings
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
-from jobledger.adapters.service.effects.context import AttemptNames, Done, World
-from jobledger.adapters.service.effects.rayjob_effects import act
+from jobledger.adapters.service.effects.context import Done, World
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.status.status_writer import Publisher
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.rayjob_handlers import JobListener
+from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.adapters.telemetry.metrics import Metrics
@@ -47,8 +49,10 @@ class Desk:
     metrics: Metrics = field(default_factory=lambda: Metrics(CollectorRegistry()))
 
     def __post_init__(self) -> None:
-        around = EventHandlers(own_door(), self.inbox, self.live, Confirmations(), lambda _: None)
-        self.jobs = JobListener(around)
+        around = EventHandlers(
+            own_door(), self.inbox, self.live, Confirmations(), watchings(), lambda _: None
+        )
+        self.jobs = JobListener(around, "RayJob")
         self.publisher = Publisher(
             self.cluster, self.live, self.inbox, self.clock, self.metrics, lambda _: True
         )
@@ -78,7 +82,7 @@ class Desk:
 
     def publish(self, job: CachedJob, status: Manifest) -> Document:
         """Publish a status and return what the API server then shows."""
-        task = self.publisher.offer(job.identity, [status])
+        task = self.publisher.offer(job.identity, [status], job.kind)
         assert task is not None, "there is something to write"
         assert task() is None, "it was written"
         return dict(child(self.now(job.identity.name), "status"))
@@ -92,7 +96,7 @@ class Desk:
             wanted=WantedEffect(kind=kind, name=name, **wanted),
             digest=digest(DOOR.redaction_key, child(job.manifest, "spec")),
         )
-        world = World(self.cluster, MemoryRayJobs(self.clock.now), self.live, own_door())
+        world = World(self.cluster, MemoryRayJobs(self.clock.now), self.live, own_door(), actings())
         return act(world, job, effect, NAMES)
 
 

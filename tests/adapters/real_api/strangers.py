@@ -16,7 +16,7 @@ from jobledger.adapters.memory.history import MemoryHistory
 from jobledger.adapters.memory.leases import MemoryLeases
 from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
 from jobledger.adapters.memory.replicas import MemoryReplicas
-from jobledger.adapters.service.observing.rayjob_observations import identify
+from jobledger.adapters.service.observing.mapper import identify
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Resource

@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
-from jobledger.adapters.service.observing.rayjob_observations import MESSAGE_CHARACTERS_MAX
+from jobledger.adapters.service.observing.mapper import MESSAGE_CHARACTERS_MAX
 from jobledger.adapters.service.status.event_recorder import EventRecorder
 from jobledger.core.errors import RequestForbidden
 from jobledger.core.jobs.pending.effects import EffectKind

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
+from jobledger.adapters.kinds.rayjob.watching.listeners import ChildKind, ChildListener
 from jobledger.adapters.service.effects.context import SomebodyElses
-from jobledger.adapters.service.watches.event_handlers import ChildKind
-from jobledger.adapters.service.watches.rayjob_handlers import ChildListener
 from jobledger.core.errors import ObjectChanged
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.ports.cluster import (

@@ -78,7 +78,7 @@ def test_a_status_is_written_whole_and_only_once(desk: Desk) -> None:
     status = {**FRESH, **COUNTS}
     assert desk.publish(job, status) == status
     version = desk.now()["metadata"]["resourceVersion"]
-    assert desk.publisher.offer(job.identity, [status]) is None
+    assert desk.publisher.offer(job.identity, [status], job.kind) is None
     again = {"metadata": {"name": "train", "namespace": desk.api.namespace}, "status": status}
     desk.cluster.apply(RAYJOBS, again, field_manager="jobledger", subresource="status")
     assert desk.now()["metadata"]["resourceVersion"] == version
@@ -171,7 +171,9 @@ def test_no_status_is_left_on_an_object_that_took_the_place_of_the_job(desk: Des
     desk.publish(job, {**FRESH, **COUNTS})
     desk.api.delete("ray.io/v1/rayjobs", "train")
     desk.submit(rayjob("train"))
-    task = desk.publisher.offer(job.identity, [{**UPSTREAMS, "jobDeploymentStatus": "Complete"}])
+    task = desk.publisher.offer(
+        job.identity, [{**UPSTREAMS, "jobDeploymentStatus": "Complete"}], job.kind
+    )
     assert task is not None
     assert task() is not None, "a conflict; the watch will tell why"
     assert "status" not in desk.now()
@@ -181,7 +183,7 @@ def test_not_even_the_first_status_goes_to_another_object(desk: Desk) -> None:
     job = desk.job()
     desk.api.delete("ray.io/v1/rayjobs", "train")
     desk.submit(rayjob("train"))
-    task = desk.publisher.offer(job.identity, [UPSTREAMS])
+    task = desk.publisher.offer(job.identity, [UPSTREAMS], job.kind)
     assert task is not None
     assert task() is not None, "a conflict"
     assert "status" not in desk.now()

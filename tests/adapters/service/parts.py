@@ -7,16 +7,19 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
+from jobledger.adapters.kinds.rayjob.acting.attempt_names import AttemptNames
+from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
+from jobledger.adapters.kinds.registry import actings, watchings
 from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.adapters.memory.event_store import MemoryEventStore
 from jobledger.adapters.memory.leases import MemoryLeases
 from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
 from jobledger.adapters.service.effects.carrying_out import EffectContext, EffectTask
-from jobledger.adapters.service.effects.context import AttemptNames, World
+from jobledger.adapters.service.effects.context import World
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.rayjob_handlers import ChildListener, JobListener
+from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.slots import Slot, Slots
 from jobledger.adapters.telemetry.metrics import Metrics
@@ -65,9 +68,14 @@ class Bench:
         self.slots = Slots(MemoryEventStore(MemoryLeases(self.clock.now)))
         self.kinds: list[str] = []
         self.around = EventHandlers(
-            own_door(), self.inbox, self.live, self.confirmations, self.kinds.append
+            own_door(),
+            self.inbox,
+            self.live,
+            self.confirmations,
+            watchings(),
+            self.kinds.append,
         )
-        self.jobs = JobListener(self.around)
+        self.jobs = JobListener(self.around, "RayJob")
         self.clusters = ChildListener(self.around, "RayCluster")
         self.submitters = ChildListener(self.around, "Job")
 
@@ -89,7 +97,7 @@ class Bench:
 
     def context(self) -> EffectContext:
         """Return what an errand needs; the dice always show one."""
-        world = World(self.cluster, self.ray, self.live, own_door())
+        world = World(self.cluster, self.ray, self.live, own_door(), actings())
         return EffectContext(
             world,
             self.slots,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from jobledger.adapters.kinds.rayjob.acting.effects import act
 from jobledger.adapters.service.effects.context import Done, SomebodyElses, SupersededEffect
-from jobledger.adapters.service.effects.rayjob_effects import act
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RayJobRefused
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.service.effects.context import AttemptNames, Done, SomebodyElses, World
-from jobledger.adapters.service.effects.rayjob_effects import act
+from jobledger.adapters.kinds.rayjob.acting.attempt_names import AttemptNames
+from jobledger.adapters.kinds.rayjob.acting.effects import act
+from jobledger.adapters.service.effects.context import Done, SomebodyElses, World
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.errors import ClusterUnreachable, ObjectChanged, ObjectNotFound
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
@@ -113,7 +114,7 @@ def two_worlds(bench: Bench) -> tuple[Line, World, World]:
     """Return a line, a replica behind it, and one with a good line."""
     good = bench.context().world
     line = Line(bench.cluster)
-    return line, World(line, good.ray, good.live, good.mapper), good
+    return line, World(line, good.ray, good.live, good.mapper, good.kinds), good
 
 
 def test_a_service_is_led_on_again_and_again_without_a_look() -> None:

@@ -8,17 +8,14 @@ import msgspec
 import pytest
 import yaml
 
+from jobledger.adapters.kinds.trainjob.watching.listeners import BelongingListener, RuntimeListener
 from jobledger.adapters.service.objects.declared_secrets import (
     KINDS_OF_PODS_MAX,
     secrets_of,
     secrets_of_pods,
 )
 from jobledger.adapters.service.objects.object_cache import CachedJob
-from jobledger.adapters.service.watches.trainjob_handlers import (
-    BelongingListener,
-    RuntimeListener,
-    TrainJobListener,
-)
+from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.core.log.redaction.redact import UNCOUNTED, joined
 from jobledger.core.log.redaction.secret_values import KNOWN_MAX
 from jobledger.core.ports.cluster import PODS
@@ -152,7 +149,7 @@ def test_a_trainjob_knows_the_secrets_of_what_it_runs_from(
     kind: str, part: Manifest, first: str
 ) -> None:
     bench = Bench()
-    jobs = TrainJobListener(bench.around)
+    jobs = JobListener(bench.around, "TrainJob")
     parts: RuntimeListener | BelongingListener = (
         RuntimeListener(bench.around, kind)
         if kind == "ClusterTrainingRuntime"
@@ -263,7 +260,7 @@ def test_a_job_is_looked_through_once_for_each_form_that_its_author_gave_it(
 
     monkeypatch.setattr("jobledger.adapters.service.objects.declared_secrets.secrets_in", counted)
     manifest = selecting() if kind == "RayJob" else trainjob()
-    listener = bench.jobs if kind == "RayJob" else TrainJobListener(bench.around)
+    listener = bench.jobs if kind == "RayJob" else JobListener(bench.around, "TrainJob")
     versions = itertools.count(100)
 
     def see(status: Manifest, **changed: Json) -> int:
@@ -293,7 +290,7 @@ def test_a_job_is_looked_through_once_for_each_form_that_its_author_gave_it(
 def test_a_snapshot_that_is_written_over_declares_what_it_holds_now(first: str) -> None:
     """A ConfigMap counts no generation; before, it declared for ever what it did at first."""
     bench = Bench()
-    TrainJobListener(bench.around).seen(trainjob(), NOON)
+    JobListener(bench.around, "TrainJob").seen(trainjob(), NOON)
     held = "kind: ClusterTrainingRuntime" if first == "a runtime without" else "a: ["
     metadata: Manifest = {
         key: value for key, value in child(SNAPSHOT, "metadata").items() if key != "generation"
@@ -310,7 +307,7 @@ def test_so_it_is_with_what_its_author_writes_into_it_edit_by_edit(kind: str) ->
     """Before, what earlier forms declared became legible once it was too much to search for."""
     bench = Bench()
     manifest = selecting() if kind == "RayJob" else trainjob()
-    listener = bench.jobs if kind == "RayJob" else TrainJobListener(bench.around)
+    listener = bench.jobs if kind == "RayJob" else JobListener(bench.around, "TrainJob")
     each = KNOWN_MAX // 4
     for edit in range(6):
         env: Json = [

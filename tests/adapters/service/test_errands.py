@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from jobledger.adapters.kinds.rayjob.acting.effects import UNSHOWN
 from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, ControlPolicy
 from jobledger.adapters.service.effects.carrying_out import (
     HEAD_PAUSE_MAX_SECONDS,
     LEASE_PAUSE_SECONDS,
     PAUSE_FIRST_SECONDS,
     PAUSE_MAX_SECONDS,
-    UNSHOWN,
     UNSHOWN_FIRST_SECONDS,
     UNSHOWN_MAX_SECONDS,
     UNSHOWN_TOLD_AFTER,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.service.effects.keys.curve_keys import _z85, curve_certificate
+from jobledger.adapters.kinds.trainjob.acting.keys.curve_keys import _z85, curve_certificate
 from jobledger.core.errors import RequestInvalid
 from jobledger.core.ports.cluster import CONFIGMAPS, JOBSETS, SECRETS, Resource
 from jobledger.core.values.documents import Manifest, child, items, text

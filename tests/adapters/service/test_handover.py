@@ -85,7 +85,7 @@ class Desk:
             context=given.context,
             workers=self.workers,
             publisher=given.publisher,
-            polls=given.polls,
+            followers=given.followers,
             alarms=self.alarms,
             announce=lambda _, events, *__: self.heralded.extend(events),
         )
@@ -159,9 +159,9 @@ def test_after_a_start_what_the_job_waits_for_is_asked_for(desk: Desk) -> None:
 
 def test_a_running_job_is_asked_about_and_an_ended_one_is_not(desk: Desk) -> None:
     desk.see(manifest(submission_mode=HTTP), *BUILT, done(EffectKind.SUBMIT_ENTRYPOINT))
-    assert desk.handover.polls.streams() == [STREAM]
+    assert desk.service.polls.streams() == [STREAM]
     desk.see(poll("SUCCEEDED"))
-    assert desk.handover.polls.streams() == []
+    assert desk.service.polls.streams() == []
 
 
 def test_alarms_are_woken_for_the_earliest_decision_once_polls_are_in_place(desk: Desk) -> None:
@@ -187,7 +187,7 @@ def test_of_a_deleted_job_nothing_is_left(desk: Desk) -> None:
     under_way = [item for items in desk.handover.under_way.values() for item in items.values()]
     desk.see(manifest_gone())
     assert desk.handover.under_way == {}
-    assert desk.handover.polls.streams() == desk.handover.publisher.streams() == []
+    assert desk.service.polls.streams() == desk.handover.publisher.streams() == []
     assert all(effect_task.is_dropped for effect_task in under_way)
 
 

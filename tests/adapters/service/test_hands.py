@@ -5,13 +5,14 @@ from typing import Any, cast
 
 import pytest
 
+from jobledger.adapters.kinds.registry import watchings
 from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, ControlPolicy
 from jobledger.adapters.service.control.preflight import look_for_others
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
-from jobledger.adapters.service.observing.rayjob_observations import ObservationMapper
+from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.rayjob_handlers import JobListener
+from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
 from jobledger.core.jobs.control.control_policy import MANAGED_BY_JOBLEDGER, Control, Whose
@@ -157,8 +158,8 @@ def seen_by(control_policy: ControlPolicy) -> tuple[JobListener, Inbox, ObjectCa
         cluster="kind", policy=Policy(), redaction_key=b"k" * 32, control_policy=control_policy
     )
     inbox, live = Inbox(), ObjectCache()
-    around = EventHandlers(mapper, inbox, live, Confirmations(), lambda _: None)
-    return JobListener(around), inbox, live
+    around = EventHandlers(mapper, inbox, live, Confirmations(), watchings(), lambda _: None)
+    return JobListener(around, "RayJob"), inbox, live
 
 
 def taken(inbox: Inbox) -> list[str]:

@@ -6,12 +6,9 @@ from typing import Any, TypeAlias
 import msgspec
 import pytest
 
-from jobledger.adapters.service.observing.rayjob_observations import (
-    ObservationMapper,
-    identify,
-    see_manifest,
-)
-from jobledger.adapters.service.observing.trainjob_observations import see_trainjob
+from jobledger.adapters.kinds.rayjob.watching.observations import see_manifest
+from jobledger.adapters.kinds.trainjob.watching.observations import see_trainjob
+from jobledger.adapters.service.observing.mapper import ObservationMapper, identify
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.log.storable import WORD_CHARACTERS_MAX

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobledger.adapters.service.effects.plugins import BrokenPlugin, builder, trainjob_plugins
+from jobledger.adapters.kinds.trainjob.plugins import BrokenPlugin, builder, trainjob_plugins
 from jobledger.core.ports.cluster import VOLCANO_POD_GROUPS
 from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.values.documents import Manifest

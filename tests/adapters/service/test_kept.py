@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from prometheus_client import CollectorRegistry
 
-from jobledger.adapters.service.metrics.kept_rayclusters import count_kept_clusters
+from jobledger.adapters.kinds.rayjob.kept_rayclusters import count_kept_clusters
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import LedgerUnavailable

@@ -5,11 +5,11 @@ import threading
 import pytest
 from structlog.testing import capture_logs
 
+from jobledger.adapters.kinds.registry import ADAPTERS, watchings
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.kind_watches import KindWatches, SyncedKinds
-from jobledger.adapters.service.watches.watched_kinds import WATCHED
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
 from jobledger.core.ports.cluster import (
@@ -69,9 +69,10 @@ class Desk:
         job_kinds: tuple[str, ...] = ("RayJob", "TrainJob"),
     ) -> None:
         self.server = Server()
-        self.synced = SyncedKinds(max(1, len(namespaces)), job_kinds)
+        kinds = watchings(job_kinds)
+        self.synced = SyncedKinds(max(1, len(namespaces)), tuple(kinds.values()))
         around = EventHandlers(
-            own_door(), Inbox(), ObjectCache(), Confirmations(), self.synced.note
+            own_door(), Inbox(), ObjectCache(), Confirmations(), kinds, self.synced.note
         )
         stopping = threading.Event()
         stopping.wait = lambda _=None: False  # type: ignore[method-assign,assignment] # no time
@@ -81,7 +82,6 @@ class Desk:
             around=around,
             synced=self.synced,
             namespaces=namespaces,
-            job_kinds=job_kinds,
             stopping=stopping,
         )
         self.watches.start()
@@ -238,10 +238,12 @@ def test_kinds_without_namespace_are_listed_once_whatever_is_watched() -> None:
 def test_a_namespace_that_is_listed_twice_does_not_stand_for_another() -> None:
     """Its watches may expire (410) before those of the other have listed at all."""
     desk = Desk(("a", "b"), ("RayJob",))
-    desk.synced.expect(WATCHED["RayJob"])
+    desk.synced.expect(ADAPTERS["RayJob"].watching.watched)
     for listener in desk.server.listeners["a"] * 2:
         listener.synced(NOON)
-    assert desk.synced.missing() == sorted(kind.name for kind in WATCHED["RayJob"])
+    assert desk.synced.missing() == sorted(
+        kind.name for kind in ADAPTERS["RayJob"].watching.watched
+    )
     assert not desk.synced.all.is_set()
     for listener in desk.server.listeners["b"]:
         listener.synced(NOON)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from jobledger.adapters.service.metrics.kuberay_metrics import KubeRayMetrics
+from jobledger.adapters.kinds.rayjob.kuberay_metrics import KubeRayMetrics
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.failures import FailureClass

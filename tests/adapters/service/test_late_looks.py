@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
+from jobledger.adapters.kinds.trainjob.jobset_looks import JobSetLook
 from jobledger.adapters.service.objects.object_cache import GONE_MAX, ObjectCache
 from jobledger.adapters.service.resync.control_release import FreshLook
-from jobledger.adapters.service.watches.jobset_looks import JobSetLook
-from jobledger.adapters.service.watches.rayjob_handlers import ChildListener
 from jobledger.core.ports.cluster import JOBSETS, RAYJOBS, Resource
 from jobledger.core.values.documents import Json, Manifest, text
 from tests.adapters.service.parts import Bench, a_rayjob

@@ -3,7 +3,7 @@
 import pytest
 from structlog.testing import capture_logs
 
-from jobledger.adapters.service.watches.trainjob_handlers import TrainJobListener
+from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.core.jobs.retries.job_deadline import JOB_DEADLINE_ANNOTATION
 from jobledger.core.ports.cluster import KUBERNETES_EVENTS
 from jobledger.core.values.documents import Manifest, child, text
@@ -18,7 +18,7 @@ def test_they_are_named_once_however_often_the_job_is_edited(kind: str) -> None:
     """Before, each edit wrote a line per annotation: a tenant filled the disk of the log."""
     bench = Bench()
     job: Manifest = rayjob() if kind == "RayJob" else a_trainjob()
-    listener = bench.jobs if kind == "RayJob" else TrainJobListener(bench.around)
+    listener = bench.jobs if kind == "RayJob" else JobListener(bench.around, "TrainJob")
     with capture_logs() as lines:
         for edit in range(50):
             metadata: Manifest = {

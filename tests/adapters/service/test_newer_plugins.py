@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jobledger.adapters.service.effects.plugins import builder
+from jobledger.adapters.kinds.trainjob.plugins import builder
 from jobledger.core.trainjob.plugins import all_plugins
 from jobledger.core.values.ids import StreamId
 from tests.support.service_world import DOOR

@@ -2,7 +2,7 @@
 
 from jobledger.adapters.kube.decoding import ObjectDecoder
 from jobledger.adapters.service.objects.object_cache import CachedJob, pack, pack_status
-from jobledger.adapters.service.observing.rayjob_observations import identify
+from jobledger.adapters.service.observing.mapper import identify
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.log.chain import canonical
 from jobledger.core.log.redaction.redact import Redactor

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from jobledger.adapters.service.observing import plugin_conditions
+from jobledger.adapters.kinds.trainjob.watching import plugin_conditions
 from jobledger.core.catalogue import read_event
 from jobledger.core.ports.cluster import POD_GROUPS, TRAINJOBS, Resource
 from jobledger.core.trainjob.building.framework import Plugin, PluginCondition

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobledger.adapters.service.effects.plugins import GROUP, BrokenPlugin, trainjob_plugins
+from jobledger.adapters.kinds.trainjob.plugins import GROUP, BrokenPlugin, trainjob_plugins
 from jobledger.core.trainjob.building.build import build
 from jobledger.core.values.documents import child, items
 from tests.rules.trainjob.plugins.runtimes import runtime, trainjob

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.service.effects.pod_looks import (
+from jobledger.adapters.kinds.rayjob.acting.pod_looks import (
     PAUSE_FIRST_SECONDS,
     PAUSE_MAX_SECONDS,
     TOLD_AGAIN_AFTER,

@@ -56,7 +56,7 @@ class Desk(Bench):
         self.cluster.apply = self._maybe  # type: ignore[method-assign]  # refusals
 
     def offer(self, *statuses: Manifest) -> None:
-        task = self.publisher.offer(self.a_job.identity, list(statuses))
+        task = self.publisher.offer(self.a_job.identity, list(statuses), "RayJob")
         if task is not None:
             self.tasks.append(task)
 

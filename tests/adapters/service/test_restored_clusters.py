@@ -8,13 +8,10 @@ from typing import Any
 
 import pytest
 
+from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
+from jobledger.adapters.kinds.trainjob.watching.listeners import BelongingListener, RuntimeListener
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.rayjob_handlers import ChildListener, JobListener
-from jobledger.adapters.service.watches.trainjob_handlers import (
-    BelongingListener,
-    RuntimeListener,
-    TrainJobListener,
-)
+from jobledger.adapters.service.watches.job_listener import JobListener, job_listener
 from jobledger.core.ports.cluster import ObjectListener
 from tests.adapters.service.parts import Bench, a_rayjob
 from tests.support.records import NOON
@@ -32,8 +29,8 @@ def a_child(kind: str) -> Document:
 
 
 LISTENERS: dict[str, tuple[Callable[[EventHandlers], ObjectListener], Document]] = {
-    "RayJob": (JobListener, a_rayjob()),
-    "TrainJob": (TrainJobListener, a_trainjob()),
+    "RayJob": (job_listener("RayJob"), a_rayjob()),
+    "TrainJob": (job_listener("TrainJob"), a_trainjob()),
     "RayCluster": (lambda around: ChildListener(around, "RayCluster"), a_child("RayCluster")),
     "Job": (lambda around: ChildListener(around, "Job"), a_child("Job")),
     "JobSet": (lambda around: BelongingListener(around, "JobSet"), a_child("JobSet")),
@@ -84,7 +81,7 @@ def test_what_a_new_list_tells_counts_whatever_its_version(kind: str) -> None:
 
 def test_a_write_of_our_own_after_it_counts_as_well() -> None:
     bench = Bench()
-    listener = JobListener(bench.around)
+    listener = JobListener(bench.around, "RayJob")
     listener.seen(shown(a_rayjob(), 900), NOON)
     listener.interrupted(NOON, NOON, "the API server went back to an earlier state")
     bench.around.live.note_version("u-1", "101")

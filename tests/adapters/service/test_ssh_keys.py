@@ -7,7 +7,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_public_key
 
-from jobledger.adapters.service.effects.keys.ssh_keys import encoded, new_ssh_keys
+from jobledger.adapters.kinds.trainjob.acting.keys.ssh_keys import encoded, new_ssh_keys
 
 WORDS = "EC PRIVATE KEY"
 PRIVATE_OF_ONE = f"""\

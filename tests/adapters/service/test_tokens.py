@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.service.effects.rayjob_effects import act
+from jobledger.adapters.kinds.rayjob.acting.effects import act
 from jobledger.adapters.service.heads.polls import PollParts, Polls
 from jobledger.adapters.service.heads.tokens import KEPT_SECONDS, Tokens, read_token
 from jobledger.adapters.service.objects.object_cache import CachedJob

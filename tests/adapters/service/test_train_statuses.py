@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
-from jobledger.adapters.service.status.writer_by_kind import FACES
 from jobledger.core.ports.cluster import CORE_EVENTS, TRAINJOBS
 from jobledger.core.trainjob.policy import ConditionStyle, TrainPolicy
+from jobledger.core.trainjob.status.status_format import TRAINJOB_STATUS
 from jobledger.core.values.documents import Manifest, child, items, text
 from tests.support.service_world import DOOR
 from tests.support.train_world import TrainWorld
 
-FACE = FACES["TrainJob"]
+FORMAT = TRAINJOB_STATUS
 
 
 def status(*conditions: tuple[str, str, str], **counts: int) -> dict[str, Any]:
@@ -25,7 +25,7 @@ CREATED = ("Created", "True", "JobsCreationSucceeded")
 def test_a_flip_of_a_condition_or_of_its_reason_is_not_merged_away() -> None:
     built = ("Created", "False", "JobsBuildFailed")
     made = ("Created", "False", "JobsCreationFailed")
-    found = {FACE.milestone(status(one)) for one in (CREATED, built, made)}
+    found = {FORMAT.milestone(status(one)) for one in (CREATED, built, made)}
     assert len(found) == 3
 
 
@@ -36,11 +36,11 @@ def test_that_jobs_are_active_or_no_longer_or_ready_is_not_merged_away() -> None
         status(CREATED, active=0),
         status(CREATED, succeeded=1, active=1),
     )
-    assert len({FACE.milestone(one) for one in looks}) == 3, "ready and succeeded count as one"
+    assert len({FORMAT.milestone(one) for one in looks}) == 3, "ready and succeeded count as one"
 
 
 def test_the_log_says_which_conditions_were_published() -> None:
-    assert FACE.words(status(CREATED, ("Complete", "True", "x"))) == "Created=True, Complete=True"
+    assert FORMAT.words(status(CREATED, ("Complete", "True", "x"))) == "Created=True, Complete=True"
 
 
 def test_what_training_code_writes_is_left_alone() -> None:

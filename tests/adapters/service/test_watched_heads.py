@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.service.watches.rayjob_handlers import ChildListener
+from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
 from jobledger.core.rayjob.observations.observations import HeadPodGone, HeadPodSeen
 from jobledger.core.values.documents import Json, Manifest, child
 from tests.adapters.service.parts import Bench

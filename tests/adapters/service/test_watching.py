@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.service.watches.rayjob_handlers import retell
+from jobledger.adapters.service.watches.job_listener import retell_job
 from jobledger.core.jobs.observations import WatchInterrupted
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from jobledger.core.rayjob.observations.observations import (
@@ -185,11 +185,11 @@ def test_a_job_can_be_told_once_more_with_its_children() -> None:
     job = bench.job()
     bench.clusters.seen(a_child(job.identity.uid), NOON)
     first = bench.said()
-    retell(bench.around, job.identity.uid, NOON)
+    retell_job(bench.around, job.identity.uid, NOON)
     again = bench.said()
     assert [type(item) for item in again] == [ManifestSeen, ClusterSeen]
     assert again[1:] == first
-    retell(bench.around, "of nobody", NOON)
+    retell_job(bench.around, "of nobody", NOON)
     assert bench.said() == []
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 import msgspec
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, kept_as
-from jobledger.adapters.service.observing.rayjob_observations import (
+from jobledger.adapters.service.observing.mapper import (
     MESSAGE_CHARACTERS_MAX,
     ObservationMapper,
 )

@@ -11,24 +11,25 @@ import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from jobledger.adapters.service.effects.context import World, exactly
-from jobledger.adapters.service.effects.keys.curve_keys import CERTIFICATE, curve_certificate
-from jobledger.adapters.service.effects.keys.ssh_keys import new_ssh_keys
+from jobledger.adapters.kinds.trainjob.acting.keys.curve_keys import (
+    CERTIFICATE,
+    curve_certificate,
+)
+from jobledger.adapters.kinds.trainjob.acting.keys.ssh_keys import new_ssh_keys
+from jobledger.adapters.service.effects.context import EffectFailed, World, exactly
 from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime, kept_as
 from jobledger.core.errors import (
     ClusterError,
-    ClusterUnreachable,
     ObjectChanged,
     ObjectExists,
     RequestForbidden,
     RequestInvalid,
-    RequestThrottled,
 )
 from jobledger.core.jobs.control.ownership import in_the_way, is_controlled_by
 from jobledger.core.ports.cluster import CONFIGMAPS, JOBSETS, Resource
 from jobledger.core.trainjob.building.framework import ApplyRule, BuiltObject
 from jobledger.core.trainjob.building.keep_order import in_the_order_of
-from jobledger.core.trainjob.building.outcomes import ApplyOutcome
+from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
 from jobledger.core.trainjob.building.runtimes import INVALID
 from jobledger.core.trainjob.names import FIELD_MANAGER
 from jobledger.core.trainjob.plugins.trainer_status import AUTHORITY
@@ -38,9 +39,6 @@ from jobledger.core.values.documents import Json, Manifest, child, text
 NO_OBJECTS_VERSION = "1"
 """A resourceVersion that no object has: etcd begins to count with it before it holds anything."""
 
-_QUICK = (ClusterUnreachable, RequestThrottled, ObjectChanged)
-"""Errors that mostly pass within moments: they are tried again before they are told."""
-
 _MAY_QUOTE = (RequestForbidden, RequestInvalid)
 """Refusals whose text somebody else's object may have got into: those of admission webhooks."""
 
@@ -49,14 +47,12 @@ NOT_ITS_SNAPSHOT = f"{INVALID}it is not controlled by this TrainJob: "
 """Upstream's words; the snapshot is the one object that is put while building."""
 
 
-class ApplyFailed(Exception):
+class ApplyFailed(EffectFailed):
     """The objects were not built, or not all applied."""
 
     def __init__(self, cause: str, outcome: ApplyOutcome, error: Exception | None = None) -> None:
-        self.cause, self.outcome = cause, outcome
-        self.error = error
-        self.is_quick = isinstance(error, _QUICK)
-        super().__init__(cause)
+        self.outcome = outcome
+        super().__init__(cause, write_outcome(outcome), error)
 
 
 @dataclass(slots=True)

@@ -8,16 +8,17 @@ says.
 
 from collections.abc import Callable, Mapping
 
+from jobledger.adapters.kinds.rayjob.acting.attempt_names import AttemptNames, names_of
+from jobledger.adapters.kinds.rayjob.acting.head_services import put_service
 from jobledger.adapters.service.effects.context import (
-    AttemptNames,
     Done,
+    KindActing,
     SupersededEffect,
     World,
     exactly,
     refuse_if_taken,
 )
 from jobledger.adapters.service.effects.deleting import delete_own
-from jobledger.adapters.service.effects.head_services import put_service
 from jobledger.adapters.service.heads.tokens import read_token
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
@@ -29,6 +30,7 @@ from jobledger.core.errors import (
 )
 from jobledger.core.jobs.control.ownership import is_controlled_by
 from jobledger.core.jobs.pending.effects import BUILT_FROM_SPEC, EffectKind, OpenEffect
+from jobledger.core.kinds import JobState
 from jobledger.core.log.redaction.redact import digest
 from jobledger.core.ports.cluster import (
     BATCH_JOBS,
@@ -42,6 +44,9 @@ from jobledger.core.rayjob.manifests.http_submission import build_submission
 from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submitter
 from jobledger.core.rayjob.names import FINALIZER
 from jobledger.core.rayjob.observations.children import attempt_of
+from jobledger.core.rayjob.phases import Phase
+from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.rayjob.status.what_queues_see import looks_stopped
 from jobledger.core.values.documents import Json, Manifest, child, items, text
 
 
@@ -317,3 +322,26 @@ _ACTS: Mapping[EffectKind, _Act] = {
     EffectKind.SUSPEND_WORKERS: _suspend_workers,
     EffectKind.DELETE_JOB: _delete_job,
 }
+
+_STOPPED = ("", Phase.SUSPENDED.value)
+"""Other phases need no look at the object."""
+
+UNSHOWN = (
+    "the status does not show yet that the job runs, and a queue would take it for stopped: "
+    "its RayCluster is made once it does"
+)
+
+
+def _unshown(job: CachedJob, effect: OpenEffect) -> str:
+    """Return what a RayCluster waits for: a queue takes the job for stopped, by its status."""
+    if effect.wanted.kind is not EffectKind.CREATE_CLUSTER or job.phase not in _STOPPED:
+        return ""
+    return UNSHOWN if looks_stopped(job.phase, job.manifest) else ""
+
+
+def _act(world: World, job: CachedJob, effect: OpenEffect, state: JobState) -> Done:
+    assert isinstance(state, RayJobState), "a stream is one job, of one kind"
+    return act(world, job, effect, names_of(state.attempt))
+
+
+RAYJOB_ACTING = KindActing(act=_act, unshown=_unshown)

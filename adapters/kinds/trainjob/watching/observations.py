@@ -1,6 +1,6 @@
 """Maps TrainJobs, runtimes and JobSets to observations: decoded and redacted.
 
-Nothing gets past here unredacted, as in `adapters.service.observing.rayjob_observations`.
+Nothing gets past here unredacted, as in `adapters.kinds.rayjob.watching.observations`.
 """
 
 from dataclasses import replace
@@ -8,10 +8,11 @@ from dataclasses import replace
 import msgspec
 
 from jobledger.adapters.service.objects.object_cache import CachedJob
-from jobledger.adapters.service.observing.rayjob_observations import (
+from jobledger.adapters.service.observing.mapper import (
     MESSAGE_CHARACTERS_MAX,
     REASON_CHARACTERS_MAX,
     ObservationMapper,
+    without_copy,
 )
 from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION
 from jobledger.core.jobs.control.status_writers import is_driven_here
@@ -35,8 +36,6 @@ from jobledger.core.trainjob.spec import read_runtime_ref, read_spec
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import EPOCH, Instant, parse_rfc3339
-
-_COPY = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def runtime_key(manifest: Manifest) -> tuple[str, str, str]:
@@ -64,11 +63,10 @@ def see_trainjob(
     recorded = redactor.text(because, REASON_CHARACTERS_MAX)
     marks = (msgspec.json.encode(mapper.train_policy).decode(), *((recorded,) if recorded else ()))
     redacted = redactor.manifest(manifest, None)
-    annotations = child(redacted, "metadata", "annotations")
     document: dict[str, Json] = {
         "spec": child(redacted, "spec"),
         "labels": child(redacted, "metadata", "labels"),
-        "annotations": {key: value for key, value in annotations.items() if key != _COPY},
+        "annotations": without_copy(child(redacted, "metadata", "annotations")),
     }
     version = text(metadata, "resourceVersion")
     return TrainJobSeen(

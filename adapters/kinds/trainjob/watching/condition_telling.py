@@ -1,5 +1,6 @@
 """Tells TrainJobs what plugins make of their objects as conditions."""
 
+from jobledger.adapters.kinds.trainjob.watching.plugin_conditions import PluginConditions
 from jobledger.adapters.service.objects.object_cache import CachedJob, kept_as
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.core.values.documents import Manifest
@@ -22,5 +23,5 @@ def tell_conditions(
     """Tell a TrainJob what plugins make of one of its objects."""
     if not around.concerns_us(job.identity.stream_id):
         return
-    for seen in around.conditions.about(around.mapper, job, kind, manifest, at):
+    for seen in around.remembered(PluginConditions).about(around.mapper, job, kind, manifest, at):
         around.inbox.put(job.identity.stream_id, seen)

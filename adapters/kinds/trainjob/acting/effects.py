@@ -10,16 +10,24 @@ from dataclasses import replace
 
 import yaml
 
-from jobledger.adapters.service.effects.context import Done, SupersededEffect, World
+from jobledger.adapters.kinds.trainjob.acting.apply import ApplyFailed, Work, put
+from jobledger.adapters.kinds.trainjob.acting.jobset_suspension import suspend_or_resume
+from jobledger.adapters.kinds.trainjob.watching.observations import runtime_digest
+from jobledger.adapters.kinds.trainjob.watching.watched import TRAINJOB_WATCHING
+from jobledger.adapters.service.effects.context import (
+    CAUSE_CHARACTERS_MAX,
+    Done,
+    KindActing,
+    SupersededEffect,
+    World,
+)
 from jobledger.adapters.service.effects.deleting import delete_own
-from jobledger.adapters.service.effects.jobset_suspension import suspend_or_resume
-from jobledger.adapters.service.effects.trainjob_apply import ApplyFailed, Work, put
 from jobledger.adapters.service.objects.declared_secrets import secrets_of, secrets_of_parts
 from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime, pack
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
-from jobledger.adapters.service.observing.trainjob_observations import runtime_digest
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
+from jobledger.core.kinds import JobState
 from jobledger.core.log.redaction.redact import Redactor, digest, secrets_in
 from jobledger.core.ports.cluster import (
     CLUSTER_TRAINING_RUNTIMES,
@@ -41,9 +49,6 @@ from jobledger.core.trainjob.names import SNAPSHOT_KEY, snapshot_name
 from jobledger.core.trainjob.spec import RuntimeRef, read_runtime_ref
 from jobledger.core.trainjob.state import TrainJobState
 from jobledger.core.values.documents import Json, Manifest, child, number, text
-
-CAUSE_CHARACTERS_MAX = 1000
-"""How much of a cause is kept, and shown in the condition's message."""
 
 
 def act_trainjob(world: World, job: CachedJob, effect: OpenEffect, state: TrainJobState) -> Done:
@@ -102,7 +107,7 @@ def _scrubbed(work: Work, cause: str) -> str:
 
 def _redactor(work: Work, documents: Sequence[Manifest]) -> Redactor:
     """Return what knows all that the job is built from; it knows so from now on."""
-    secrets = secrets_of_parts(work.world.live, work.job)
+    secrets = secrets_of_parts(work.world.live, work.job, TRAINJOB_WATCHING.parts)
     secrets |= work.live.secrets if work.live is not None else frozenset()
     quotable = (*documents, *work.quotable)
     secrets = secrets.union(*(secrets_in(document, None) for document in quotable))
@@ -187,3 +192,16 @@ def _applied(work: Work, built: Sequence[BuiltObject], runtime: Manifest) -> Don
     )
     uid = text(jobset, "metadata", "uid")
     return Done(uid=uid, sent=sent, details=write_outcome(outcome), already=not names)
+
+
+def _act(world: World, job: CachedJob, effect: OpenEffect, state: JobState) -> Done:
+    assert isinstance(state, TrainJobState), "a stream is one job, of one kind"
+    return act_trainjob(world, job, effect, state)
+
+
+def _unshown(job: CachedJob, effect: OpenEffect) -> str:
+    del job, effect  # queues look at the JobSet, and at spec.suspend
+    return ""
+
+
+TRAINJOB_ACTING = KindActing(act=_act, unshown=_unshown)

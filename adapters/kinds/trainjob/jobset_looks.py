@@ -7,8 +7,8 @@ completed has completed.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from jobledger.adapters.kinds.trainjob.watching.listeners import BelongingListener
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.trainjob_handlers import BelongingListener
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.identity import JobIdentity

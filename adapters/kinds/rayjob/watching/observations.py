@@ -6,19 +6,22 @@ Nothing gets past here unredacted: whatever leaves this file for the core has go
 `Redactor`.
 """
 
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-
 import msgspec
 
-from jobledger.adapters.service.control.control_policy import ControlPolicy
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
+from jobledger.adapters.service.observing.mapper import (
+    COUNT_MAX,
+    MESSAGE_CHARACTERS_MAX,
+    REASON_CHARACTERS_MAX,
+    WORD_CHARACTERS_MAX,
+    ObservationMapper,
+    without_copy,
+)
 from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.log.redaction.redact import Redactor, digest
 from jobledger.core.log.storable import storable_text, word
-from jobledger.core.ports.ray_jobs import RayJobInfo
 from jobledger.core.rayjob.names import FINALIZER, LABEL_CLUSTER
 from jobledger.core.rayjob.observations.children import (
     attempt_of,
@@ -39,70 +42,17 @@ from jobledger.core.rayjob.observations.observations import (
     HeadPodSeen,
     JobIdentity,
     ManifestSeen,
-    PollAnswered,
     Problem,
     SeenStatus,
     SubmitterSeen,
 )
-from jobledger.core.rayjob.phases import JobStatus
-from jobledger.core.rayjob.spec.installation import UPSTREAMS, Installation
+from jobledger.core.rayjob.spec.installation import UPSTREAMS
 from jobledger.core.rayjob.spec.retry_annotations import read_retry_options
 from jobledger.core.rayjob.spec.spec import read_spec
 from jobledger.core.rayjob.validation.validate import validate
-from jobledger.core.trainjob.building.framework import Plugin
-from jobledger.core.trainjob.plugins import all_plugins
-from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
-from jobledger.core.values.ids import StreamId, observation_id, stream_id
+from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import EPOCH, Instant, parse_rfc3339
-
-MESSAGE_CHARACTERS_MAX = 20_000
-"""Longest message that is kept; Ray's own limit for the log in a failure's message."""
-
-REASON_CHARACTERS_MAX = 200
-"""Longest reason that is kept; they are words, but others write them."""
-
-
-WORD_CHARACTERS_MAX = 1000
-"""Longest name, id or address that is taken over from a status."""
-
-COUNT_MAX = 1_000_000
-"""Highest counter that is taken over from a status."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservationMapper:
-    """What every sighting needs to know of this installation."""
-
-    cluster: str
-    """Name of the Kubernetes cluster in the ledger."""
-    policy: Policy
-    redaction_key: bytes
-    train_policy: TrainPolicy = field(default_factory=TrainPolicy)
-    plugins: tuple[Plugin, ...] = field(default_factory=all_plugins)
-    """What builds the objects of TrainJobs, in the order in which they are asked."""
-    builder: str = ""
-    """Versions of what builds them: this program and the plugins of others."""
-    status_authority: tuple[str, str] = ("", "")
-    """Namespace and name of the ConfigMap with the authority of the trainer-status server."""
-    installation: Installation = UPSTREAMS
-    control_policy: ControlPolicy = field(default_factory=ControlPolicy)
-    """In whose hands the jobs are."""
-
-
-def identify(cluster: str, manifest: Manifest) -> JobIdentity:
-    """Return which job an object is."""
-    metadata = child(manifest, "metadata")
-    uid = text(metadata, "uid")
-    created_at = parse_rfc3339(text(metadata, "creationTimestamp")) or EPOCH
-    return JobIdentity(
-        stream_id=stream_id(cluster, uid, created_at),
-        cluster=cluster,
-        namespace=text(metadata, "namespace"),
-        name=text(metadata, "name"),
-        uid=uid,
-        created_at=created_at,
-    )
 
 
 def see_manifest(
@@ -128,7 +78,7 @@ def see_manifest(
     document: dict[str, Json] = {
         "spec": child(redacted, "spec"),
         "labels": child(redacted, "metadata", "labels"),
-        "annotations": _without_copy(child(redacted, "metadata", "annotations")),
+        "annotations": without_copy(child(redacted, "metadata", "annotations")),
     }
     return ManifestSeen(
         id=observation_id(identity.stream_id, "manifest", version, *marks),
@@ -162,12 +112,6 @@ def _problem(found: Problem | None, redactor: Redactor) -> Problem | None:
 def hash_of(policy: Policy) -> str:
     """Return a short text that differs between policies."""
     return msgspec.json.encode(policy).decode()
-
-
-def _without_copy(annotations: Manifest) -> Manifest:
-    """Return the annotations without kubectl's copy of the whole object."""
-    copy = "kubectl.kubernetes.io/last-applied-configuration"
-    return {key: value for key, value in annotations.items() if key != copy}
 
 
 def _seen_status(status: Manifest, redactor: Redactor, at: Instant) -> SeenStatus:
@@ -299,25 +243,3 @@ def see_head_pod(
         ended=redactor.text(ended, REASON_CHARACTERS_MAX),
         keeps_jobs=keeps_jobs(manifest),
     )
-
-
-def see_answer(
-    stream: StreamId, job_id: str, info: RayJobInfo, redactor: Redactor, at: Instant
-) -> PollAnswered:
-    """Return the sighting of a Ray job, as its head told it."""
-    return PollAnswered(
-        id=observation_id(stream, "poll", job_id, at.astimezone(UTC).isoformat()),
-        at=at,
-        job_id=job_id,
-        status=JobStatus(info.status),
-        message=redactor.text(info.message, MESSAGE_CHARACTERS_MAX, keep_end=True),
-        started_at=info.started_at,
-        ended_at=info.ended_at,
-        error_type=redactor.text(info.error_type, REASON_CHARACTERS_MAX),
-        exit_code=info.exit_code,
-    )
-
-
-def instant_mark(at: datetime) -> str:
-    """Return an instant as a part of an id."""
-    return at.astimezone(UTC).isoformat()

@@ -2,9 +2,9 @@
 
 from contextlib import suppress
 
+from jobledger.adapters.kinds.rayjob.acting.attempt_names import AttemptNames
 from jobledger.adapters.service.effects.context import (
     SERVICES_MAX,
-    AttemptNames,
     Done,
     World,
     exactly,

@@ -4,8 +4,8 @@ For a job that is being deleted and held by somebody's finalizer, of which nothi
 anew; and for a job whose objects cannot be built or applied: what runs can always be stopped.
 """
 
+from jobledger.adapters.kinds.trainjob.acting.apply import Work
 from jobledger.adapters.service.effects.context import Done, SupersededEffect, exactly
-from jobledger.adapters.service.effects.trainjob_apply import Work
 from jobledger.core.ports.cluster import JOBSETS
 from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
 from jobledger.core.values.documents import Json, Manifest, child, number, text

@@ -1,0 +1,1 @@
+"""How the effects of RayJobs are carried out."""

@@ -1,0 +1,98 @@
+"""Asks by name for what belongs to a RayJob and is not shown, and for its head before its end."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from jobledger.adapters.kinds.rayjob.watching.listeners import (
+    ChildKind,
+    tell_child,
+    tell_child_gone,
+)
+from jobledger.adapters.service.resync.absences import Absence
+from jobledger.adapters.service.resync.lookout import FreshLook, KindResync, Look, Lookout
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.kinds import JobState
+from jobledger.core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS, Resource
+from jobledger.core.rayjob.phases import Phase
+from jobledger.core.rayjob.state import RayJobState, selects_cluster, standing
+from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
+
+_RESOURCES: dict[ChildKind, Resource] = {
+    "RayCluster": RAYCLUSTERS,
+    "Job": BATCH_JOBS,
+    "Pod": PODS,
+}
+
+
+def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Absence]:
+    """Yield looks for the RayClusters, submitters and head Pods that the log knows."""
+    identity, around = state.identity, lookout.around
+    assert isinstance(state, RayJobState), "a stream is one job, of one kind"
+    if identity is None:
+        return
+    known: list[tuple[ChildKind, str, str]] = [
+        ("RayCluster", item.name, item.uid)
+        for item in (*([state.cluster] if state.cluster else []), *state.strays)
+    ]
+    submitters = (state.submitter, state.stray_submitter)
+    known += [("Job", item.name, item.uid) for item in submitters if item is not None]
+    if state.head is not None:
+        known.append(("Pod", state.head.name, state.head.uid))
+    for kind, name, uid in known:
+        if _is_absent(around, identity, state, kind, name, uid):
+            absence = _of_child(lookout, stream, identity, kind, (name, uid))
+            anybodys = uid or kind != "RayCluster" or selects_cluster(state)
+            yield absence if anybodys else replace(absence, owner=identity.uid)
+
+
+def _is_absent(
+    around: EventHandlers,
+    identity: JobIdentity,
+    state: RayJobState,
+    kind: ChildKind,
+    name: str,
+    uid: str,
+) -> bool:
+    """Return whether a child is not shown; one that only a status named has no UID."""
+    if uid:
+        return not around.live.has_child(kind, uid)
+    in_use = kind == "RayCluster" and standing(state) in {Phase.WAITING, Phase.RUNNING}
+    there = around.live.child_named(kind, identity.namespace, name)
+    is_its = there is not None and (there.owner_uid == identity.uid or selects_cluster(state))
+    return in_use and not is_its
+
+
+def _of_child(
+    lookout: Lookout,
+    stream: StreamId,
+    identity: JobIdentity,
+    kind: ChildKind,
+    child: tuple[str, str],
+) -> Absence:
+    name, uid = child
+
+    def tell(at: Instant) -> None:
+        tell_child_gone(lookout.around, kind, stream, name, uid, at)
+        job = lookout.around.live.job(identity.uid)
+        other = lookout.around.live.child_named(kind, identity.namespace, name)
+        if job is not None and other is not None:  # it has taken the place
+            tell_child(lookout.around, kind, job, other.manifest, at)
+
+    return Absence(lookout, _RESOURCES[kind], identity.namespace, name, uid, tell)
+
+
+def _none_earlier(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Look]:
+    """Yield nothing: its facts have no versions that the log compares."""
+    del lookout, stream, state
+    yield from ()
+
+
+def _look_first(lookout: Lookout, stream: StreamId, state: JobState, look: FreshLook) -> bool:
+    """Ask the head at once; what it answers is told before the decision is."""
+    del state
+    return lookout.polls.look(stream, look.then)
+
+
+RAYJOB_RESYNC = KindResync(absent=_absent, earlier=_none_earlier, look_first=_look_first)

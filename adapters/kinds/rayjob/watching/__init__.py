@@ -1,0 +1,1 @@
+"""What watches tell of RayJobs and of what belongs to them."""

@@ -1,0 +1,107 @@
+"""How RayJobs are watched, and what they are told."""
+
+from collections.abc import Iterable
+
+from jobledger.adapters.kinds.rayjob.watching.listeners import (
+    CHILD_KINDS,
+    ChildKind,
+    ChildListener,
+    tell_children,
+)
+from jobledger.adapters.kinds.rayjob.watching.observations import see_manifest
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.adapters.service.observing.mapper import ObservationMapper
+from jobledger.adapters.service.watches.event_handlers import (
+    EventHandlers,
+    JobLook,
+    KindWatching,
+    WatchedKind,
+)
+from jobledger.adapters.service.watches.job_listener import job_listener
+from jobledger.core.kinds import JobObservation
+from jobledger.core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS, RAYJOBS, Resource
+from jobledger.core.rayjob.names import CREATED_BY, HEAD, LABEL_CREATED_BY, LABEL_NODE_TYPE
+from jobledger.core.rayjob.observations.observations import ManifestGone
+from jobledger.core.values.documents import Manifest, child, items, number, text
+from jobledger.core.values.ids import StreamId, observation_id
+from jobledger.core.values.instants import Instant
+
+
+def _look(manifest: Manifest) -> JobLook:
+    """Return what is kept of a RayJob; labels count, they are passed on to RayClusters."""
+    status = child(manifest, "status")
+    finalizers = tuple(str(item) for item in items(manifest, "metadata", "finalizers"))
+    is_copied = "rayClusterStatus" in status
+    return JobLook(
+        glance=(finalizers,),
+        phase=text(status, "jobDeploymentStatus"),
+        observed_generation=number(status, "observedGeneration") or 0,
+        copied=text(status, "rayClusterName") if is_copied else "",
+        selected=text(manifest, "spec", "clusterSelector", "ray.io/cluster"),
+    )
+
+
+def _gone(stream: StreamId, at: Instant) -> ManifestGone:
+    return ManifestGone(id=observation_id(stream, "manifest gone"), at=at)
+
+
+def _tell_related(
+    around: EventHandlers, known: CachedJob | None, job: CachedJob, at: Instant
+) -> None:
+    if known is None or known.selected != job.selected or job.recorded or known.recorded:
+        tell_children(around, job, at)  # which of them are meant follows from the status
+
+
+def _retell(around: EventHandlers, job: CachedJob, at: Instant) -> None:
+    tell_children(around, job, at)
+
+
+def _watch(resource: Resource, kind: ChildKind, selector: str = "") -> WatchedKind:
+    def listener(around: EventHandlers) -> ChildListener:
+        return ChildListener(around, kind)
+
+    return WatchedKind(resource=resource, listener=listener, selector=selector)
+
+
+def _nothing_more(mapper: ObservationMapper) -> tuple[WatchedKind, ...]:
+    del mapper
+    return ()
+
+
+def _nothing_noted(
+    around: EventHandlers, known: CachedJob | None, manifest: Manifest, at: Instant
+) -> None:
+    del around, known, manifest, at
+
+
+def _nothing_kept(around: EventHandlers, stream: StreamId) -> None:
+    del around, stream
+
+
+def _nothing_due(around: EventHandlers, at: Instant) -> Iterable[tuple[StreamId, JobObservation]]:
+    del around, at
+    return ()
+
+
+RAYJOB_WATCHING = KindWatching(
+    name=RAYJOBS.kind,
+    resource=RAYJOBS,
+    watched=(
+        WatchedKind(resource=RAYJOBS, listener=job_listener(RAYJOBS.kind)),
+        _watch(RAYCLUSTERS, "RayCluster"),
+        _watch(BATCH_JOBS, "Job", f"{LABEL_CREATED_BY}={CREATED_BY}"),
+        _watch(PODS, "Pod", f"{LABEL_NODE_TYPE}={HEAD}"),
+    ),
+    also_watched=_nothing_more,
+    parts=CHILD_KINDS,
+    whole="RayCluster",
+    look=_look,
+    see=see_manifest,
+    gone=_gone,
+    tell_related=_tell_related,
+    tell_children=tell_children,
+    retell=_retell,
+    noted=_nothing_noted,
+    forget=_nothing_kept,
+    due=_nothing_due,
+)

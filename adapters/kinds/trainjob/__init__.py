@@ -1,0 +1,1 @@
+"""The kind TrainJob outside of the core: how it is watched and acted for."""

@@ -1,0 +1,1 @@
+"""How the effects of TrainJobs are carried out."""

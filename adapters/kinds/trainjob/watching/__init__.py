@@ -1,0 +1,1 @@
+"""What watches tell of TrainJobs and of what belongs to them."""

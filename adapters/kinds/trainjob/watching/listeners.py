@@ -1,0 +1,202 @@
+"""Handles watch events of what TrainJobs are built from and own: runtimes, JobSets, other objects.
+
+A listener does no more than decode, redact and put into the inbox; it decides nothing.
+"""
+
+from jobledger.adapters.kinds.trainjob.watching.condition_telling import (
+    tell_all_conditions,
+    tell_conditions,
+)
+from jobledger.adapters.kinds.trainjob.watching.observations import (
+    runtime_digest,
+    see_jobset,
+    see_runtime,
+)
+from jobledger.adapters.kinds.trainjob.watching.progress import ProgressReports, read_progress
+from jobledger.adapters.service.objects.declared_secrets import secrets_of, secrets_of_child
+from jobledger.adapters.service.objects.object_cache import (
+    CachedChild,
+    CachedJob,
+    CachedRuntime,
+    pack,
+)
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.job_listener import marked, tell_gap
+from jobledger.core.ports.cluster import TRAINJOBS
+from jobledger.core.trainjob.building.runtimes import trainjob_owner
+from jobledger.core.trainjob.names import SNAPSHOT_ENDING
+from jobledger.core.trainjob.observations import BelongingGone, JobSetGone
+from jobledger.core.values.documents import Manifest, child, number, text
+from jobledger.core.values.ids import StreamId, observation_id
+from jobledger.core.values.instants import Instant
+
+
+def tell_progress(around: EventHandlers, manifest: Manifest, at: Instant) -> None:
+    """Tell a TrainJob what its Pods have reported, as often as the rule has it."""
+    job = around.live.job(text(manifest, "metadata", "uid"))
+    if job is None or not around.concerns_us(job.identity.stream_id):
+        return
+    progress = read_progress(manifest, job.redactor)
+    if progress is None:
+        return
+    stream, version = job.identity.stream_id, text(manifest, "metadata", "resourceVersion")
+    seen = around.remembered(ProgressReports).note(stream, progress, version, at)
+    if seen is not None:
+        around.inbox.put(stream, seen)
+
+
+def tell_objects(around: EventHandlers, job: CachedJob, at: Instant) -> None:
+    """Tell a TrainJob of its objects, as they were last seen: of an end last."""
+    tell_all_conditions(around, job, at)
+    tell_jobsets(around, job, at)
+
+
+def tell_jobsets(around: EventHandlers, job: CachedJob, at: Instant, mark: str = "") -> None:
+    """Tell a TrainJob of its JobSet, as it was last seen; with a `mark` that is news again."""
+    stream = job.identity.stream_id
+    for item in around.live.children_of("JobSet", job):
+        around.inbox.put(stream, marked(see_jobset(job, item.manifest, at), stream, mark))
+
+
+def tell_runtime(around: EventHandlers, job: CachedJob, at: Instant) -> None:
+    """Tell a TrainJob of its runtime, as it was last seen."""
+    found = around.live.runtime(job.runtime)
+    if found is not None:
+        seen = see_runtime(job.identity.stream_id, found.digest, found.version, at)
+        around.inbox.put(job.identity.stream_id, seen)
+
+
+class RuntimeListener:
+    """Takes in TrainingRuntimes, or ClusterTrainingRuntimes."""
+
+    def __init__(self, around: EventHandlers, kind: str) -> None:
+        self._around = around
+        self._kind = kind
+
+    def _key(self, manifest: Manifest) -> tuple[str, str, str]:
+        metadata = child(manifest, "metadata")
+        return self._kind, text(metadata, "namespace"), text(metadata, "name")
+
+    def seen(self, manifest: Manifest, at: Instant) -> None:
+        """Tell the jobs that name a runtime of it; at once, if one waits for it."""
+        around, key = self._around, self._key(manifest)
+        runtime = CachedRuntime(
+            version=text(manifest, "metadata", "resourceVersion"),
+            digest=runtime_digest(around.mapper, manifest),
+            packed=pack(manifest),
+            secrets=secrets_of(manifest),
+        )
+        with around.telling:
+            known = around.live.runtime(key)
+            if known is not None and around.live.is_older(key, runtime.version, known.version):
+                return
+            around.live.put_runtime(key, runtime)
+            if known is not None and known.digest == runtime.digest:
+                return
+            for job in around.live.jobs_on(key):
+                around.live.learn(job.identity.uid, runtime.secrets)
+                tell_runtime(around, job, at)
+
+    def gone(self, manifest: Manifest, at: Instant) -> None:
+        """Tell the jobs that name a runtime that it is gone."""
+        around, key = self._around, self._key(manifest)
+        with around.telling:
+            around.live.drop_runtime(key)
+            for job in around.live.jobs_on(key):
+                stream = job.identity.stream_id
+                around.inbox.put(stream, see_runtime(stream, "", "", at))
+
+    def synced(self, at: Instant) -> None:
+        """Pass on that all runtimes have been told."""
+        del at
+        self._around.synced(self._kind)
+
+    def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
+        """Tell every TrainJob of the gap."""
+        tell_gap(self._around, TRAINJOBS.kind, self._kind, since, until, reason)
+
+
+def _may_be_in_the_way(kind: str, name: str) -> bool:
+    """Return whether an object that no TrainJob owns may have a name that one of ours needs."""
+    return kind == "JobSet" or (kind == "ConfigMap" and name.endswith(SNAPSHOT_ENDING))
+
+
+class BelongingListener:
+    """Takes in what TrainJobs own: JobSets, and other objects.
+
+    Those that were built for a job are made again if they go.
+    """
+
+    def __init__(self, around: EventHandlers, kind: str, *, built: bool = True) -> None:
+        self._around = around
+        self._kind = kind
+        self._built = built
+
+    def seen(self, manifest: Manifest, at: Instant) -> None:
+        """Take note of an object that a TrainJob owns; tell the job of its JobSet."""
+        around, metadata = self._around, child(manifest, "metadata")
+        before = around.live.child(self._kind, text(metadata, "uid"))
+        item = CachedChild(
+            namespace=text(metadata, "namespace"),
+            name=text(metadata, "name"),
+            uid=text(metadata, "uid"),
+            version=text(metadata, "resourceVersion"),
+            owner_uid=trainjob_owner(manifest),
+            packed=pack(manifest),
+            generation=number(metadata, "generation") or 0,
+            secrets=secrets_of_child(self._kind, manifest, before),
+        )
+        if not item.owner_uid and not _may_be_in_the_way(self._kind, item.name):
+            return
+        with around.telling:
+            known = around.live.child(self._kind, item.uid)
+            if known is not None and around.live.is_older(item.uid, item.version, known.version):
+                return
+            around.live.put_child(self._kind, item)
+            job = around.live.learn(item.owner_uid, item.secrets)
+            if job is None:
+                return
+            tell_conditions(around, job, self._kind, manifest, at)  # before an end that it tells
+            if self._kind == "JobSet":
+                around.inbox.put(job.identity.stream_id, see_jobset(job, manifest, at))
+
+    def gone(self, manifest: Manifest, at: Instant) -> None:
+        """Tell the job that owned an object that it is gone."""
+        with self._around.telling:
+            uid = text(manifest, "metadata", "uid")
+            item = self._around.live.drop_child(self._kind, uid)
+            job = self._around.live.job(item.owner_uid) if item is not None else None
+            if item is not None and job is not None:
+                belonging = (self._kind, item.name, item.uid)
+                stream = job.identity.stream_id
+                tell_belonging_gone(self._around, stream, belonging, at, built=self._built)
+
+    def synced(self, at: Instant) -> None:
+        """Pass on that all objects of the kind have been told."""
+        del at
+        self._around.synced(self._kind)
+
+    def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
+        """Tell every TrainJob of the gap."""
+        tell_gap(self._around, TRAINJOBS.kind, self._kind, since, until, reason)
+
+
+def tell_belonging_gone(
+    around: EventHandlers,
+    stream: StreamId,
+    belonging: tuple[str, str, str],
+    at: Instant,
+    *,
+    built: bool = True,
+) -> None:
+    """Tell a job that an object of kind, name and UID (empty: unknown) is gone.
+
+    And whether it is built for jobs.
+    """
+    kind, name, uid = belonging
+    mark = observation_id(stream, kind, "gone", uid or name)
+    if kind == "JobSet":
+        around.inbox.put(stream, JobSetGone(id=mark, at=at, name=name, uid=uid))
+    else:
+        gone = BelongingGone(id=mark, at=at, name=name, uid=uid, kind=kind, built=built)
+        around.inbox.put(stream, gone)

@@ -1,1 +1,0 @@
-"""Metrics under the names of KubeRay's operator, and RayClusters that remain."""

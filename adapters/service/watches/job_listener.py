@@ -1,0 +1,248 @@
+"""Handles watch events of jobs themselves, of every kind.
+
+A listener does no more than decode, redact and put into the inbox; it decides nothing.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import msgspec
+
+from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, LiveWriter
+from jobledger.adapters.service.objects.declared_secrets import secrets_of_job, secrets_of_parts
+from jobledger.adapters.service.objects.object_cache import CachedJob, pack, pack_status
+from jobledger.adapters.service.observing.left_out import tell_left_out
+from jobledger.adapters.service.observing.mapper import identify
+from jobledger.adapters.service.watches.event_handlers import EventHandlers, KindWatching
+from jobledger.core.jobs.control.status_writers import StatusWriter
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.observations import WatchInterrupted
+from jobledger.core.kinds import JobObservation, altered
+from jobledger.core.log.redaction.redact import Redactor
+from jobledger.core.ports.cluster import ObjectListener
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.ids import StreamId, observation_id
+from jobledger.core.values.instants import Instant, rfc3339
+
+
+def job_listener(kind: str) -> Callable[[EventHandlers], ObjectListener]:
+    """Return what makes the listener of a kind of job."""
+
+    def made(around: EventHandlers) -> ObjectListener:
+        return JobListener(around, kind)
+
+    return made
+
+
+class JobListener:
+    """Takes in the jobs of one kind."""
+
+    def __init__(self, around: EventHandlers, kind: str) -> None:
+        self._around, self._name = around, kind
+
+    @property
+    def _kind(self) -> KindWatching:
+        return self._around.kinds[self._name]
+
+    def seen(self, manifest: Manifest, at: Instant) -> None:
+        """Tell of a job, unless nothing that matters has changed since the last time."""
+        around, metadata = self._around, child(manifest, "metadata")
+        with around.telling:
+            known = around.live.job(text(metadata, "uid"))
+            version = text(metadata, "resourceVersion")
+            # Also of a version that a write of ours has followed: that another wrote it is news.
+            policy = around.mapper.control_policy
+            other = policy.note(self._name, manifest, last_writer(known), at)
+            if known is not None and around.live.is_older(
+                known.identity.uid, version, known.version
+            ):
+                return
+            self._take_in(known, manifest, other, at)
+            self._kind.noted(around, known, manifest, at)
+            is_ours = not policy.why_recorded(self._name, manifest)
+            if known is None or version == known.version or not is_ours:
+                return
+            if around.concerns_us(stream := known.identity.stream_id):
+                around.changed(stream, version, child(manifest, "status"))
+
+    def _take_in(
+        self, known: CachedJob | None, manifest: Manifest, other: StatusWriter | None, at: Instant
+    ) -> None:
+        around, kind, metadata = self._around, self._kind, child(manifest, "metadata")
+        look, version = kind.look(manifest), text(metadata, "resourceVersion")
+        recorded = around.mapper.control_policy.why_recorded(kind.name, manifest)
+        others = newest_writer(known, other)
+        declared = declared_by(metadata)
+        glance = (
+            declared,
+            metadata.get("deletionTimestamp"),
+            *look.glance,
+            *_recorded_glance(recorded, manifest),
+        )
+        if known is not None and known.glance == glance:
+            now = replace(
+                known,
+                version=version,
+                phase=look.phase,
+                observed_generation=look.observed_generation,
+                copied=look.copied,
+                others=others,
+                shown=pack_status(manifest),
+                told=version,
+            )
+            around.live.put_job(now)
+            around.confirmations.count(known.identity.stream_id, kind.name, at)
+            return
+        secrets = secrets_of_job(manifest, known, declared)
+        job = CachedJob(
+            kind=kind.name,
+            identity=identify(around.mapper.cluster, manifest),
+            version=version,
+            glance=glance,
+            declared=declared,
+            secrets=secrets,
+            redactor=_redactor_of(around, known, secrets),
+            selected=look.selected,
+            runtime=look.runtime,
+            phase=look.phase,
+            packed=pack(manifest),
+            copied=look.copied,
+            observed_generation=look.observed_generation,
+            others=others,
+            recorded=recorded,
+            shown=pack_status(manifest),
+            told=version,
+            is_told_left_out=known is not None and known.is_told_left_out,
+        )
+        self._tell(known, job, manifest, at)
+
+    def _tell(
+        self, known: CachedJob | None, job: CachedJob, manifest: Manifest, at: Instant
+    ) -> None:
+        around, kind, stream = self._around, self._kind, job.identity.stream_id
+        around.live.put_job(job)
+        secrets = secrets_of_parts(around.live, job, kind.parts)
+        job = around.live.learn(job.identity.uid, secrets) or job
+        if not around.concerns_us(stream):
+            return
+        seen = kind.see(around.mapper, job.identity, manifest, job.redactor, at)
+        if known is None and job.others is not None and not job.recorded:
+            told, seen = after_another(seen, job.identity, job.others)
+            around.inbox.put(stream, told)
+        tell_left_out(around.live, job, getattr(seen, "option_problems", ()))
+        around.inbox.put(stream, seen)
+        kind.tell_related(around, known, job, at)
+
+    def gone(self, manifest: Manifest, at: Instant) -> None:
+        """Tell that a job's object is gone."""
+        around = self._around
+        with around.telling:
+            job = around.live.drop_job(text(manifest, "metadata", "uid"))
+            if job is not None:
+                self._kind.forget(around, job.identity.stream_id)
+                tell_job_gone(around, self._name, job.identity.stream_id, at)
+
+    def synced(self, at: Instant) -> None:
+        """Pass on that all jobs of the kind have been told."""
+        del at
+        self._around.synced(self._name)
+
+    def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
+        """Tell every job of the gap."""
+        tell_gap(self._around, self._name, self._name, since, until, reason)
+
+
+def see_job(around: EventHandlers, job: CachedJob, at: Instant) -> JobObservation:
+    """Return the sighting of a job as it was last seen."""
+    see = around.kinds[job.kind].see
+    return see(around.mapper, job.identity, job.newest, job.redactor, at)
+
+
+def retell_job(around: EventHandlers, uid: str, at: Instant) -> None:
+    """Tell a job and what belongs to it once more, as they were last seen."""
+    with around.telling:
+        job = around.live.job(uid)
+        if job is None:
+            return
+        around.inbox.put(job.identity.stream_id, see_job(around, job, at))
+        around.kinds[job.kind].retell(around, job, at)
+
+
+def tell_job_gone(around: EventHandlers, kind: str, stream: StreamId, at: Instant) -> None:
+    """Tell a job that its object is gone."""
+    around.inbox.put(stream, around.kinds[kind].gone(stream, at))
+
+
+def tell_gap(
+    around: EventHandlers, kind: str, source: str, since: Instant, until: Instant, reason: str
+) -> None:
+    """Tell every job of a kind that changes of a kind of object may have been missed."""
+    around.live.doubt(source)
+    for job in around.live.jobs():
+        if job.kind != kind:
+            continue
+        stream = job.identity.stream_id
+        gap = WatchInterrupted(
+            id=observation_id(stream, "gap", source, until.isoformat()),
+            at=until,
+            source=source,
+            since=since,
+            until=until,
+            reason=reason,
+        )
+        around.inbox.put(stream, gap)
+
+
+def marked(seen: JobObservation, stream: StreamId, mark: str) -> JobObservation:
+    """Return an observation that is news although it was told before; as it is without a mark."""
+    return replace(seen, id=observation_id(stream, str(seen.id), mark)) if mark else seen
+
+
+def after_another(
+    seen: JobObservation, identity: JobIdentity, other: StatusWriter
+) -> tuple[JobObservation, JobObservation]:
+    """Return the first sighting of a job that another controller drove while nobody was here.
+
+    First what that one did is recorded, then control is taken. What a start is told is news though
+    an earlier one may have been told the same.
+    """
+    stream, at = identity.stream_id, seen.at.isoformat()
+    why = f"{other.manager or 'another controller'} wrote its status at {rfc3339(other.written_at)}"
+    mark = observation_id(stream, "driven by another", str(seen.id), at)
+    told = altered(seen, id=mark, recorded=why, in_between=True)
+    return told, replace(seen, id=observation_id(stream, "taken back", str(seen.id), at))
+
+
+def last_writer(known: CachedJob | None) -> LiveWriter:
+    """Return the other controller that the last sighting of a job told of."""
+    return FIRST_SIGHT if known is None or known.recorded else known.others
+
+
+def newest_writer(known: CachedJob | None, other: StatusWriter | None) -> StatusWriter | None:
+    """Return the last write of another controller that any sighting of a job has told of."""
+    before = known.others if known is not None else None
+    if before is None or other is None:
+        return other or before
+    return max(before, other, key=lambda one: one.written_at)
+
+
+def declared_by(metadata: Manifest) -> tuple[object, ...]:
+    """Return what changes with the specification, the labels and the annotations of a job."""
+    shown = (metadata.get("labels"), metadata.get("annotations"))
+    return metadata.get("generation"), hash(msgspec.json.encode(shown))
+
+
+def _recorded_glance(recorded: str, manifest: Manifest) -> tuple[object, ...]:
+    """Return what matters besides of a job that is only recorded: what others say of it."""
+    if not recorded:
+        return ()
+    return recorded, hash(msgspec.json.encode(child(manifest, "status")))
+
+
+def _redactor_of(
+    around: EventHandlers, known: CachedJob | None, secrets: frozenset[str]
+) -> Redactor:
+    """Return the redactor of a job, which is made anew only for other secrets."""
+    if known is not None and known.secrets == secrets:
+        return known.redactor
+    return Redactor(around.mapper.redaction_key, secrets)

@@ -1,0 +1,72 @@
+"""What is asked of the observations of a kind of job before anything is decided on them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.values.ids import ObservationId
+from jobledger.core.values.instants import Instant
+
+Observation = TypeVar("Observation")
+
+
+class Sighting(Protocol):
+    """The first observation of a kind: the job's own object as it is."""
+
+    @property
+    def id(self) -> ObservationId:
+        """Return its id."""
+        ...
+
+    @property
+    def at(self) -> Instant:
+        """Return when it was seen."""
+        ...
+
+    @property
+    def identity(self) -> JobIdentity:
+        """Return which job it is."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """Return metadata.generation."""
+        ...
+
+    @property
+    def deleting_at(self) -> Instant | None:
+        """Return since when it is being deleted."""
+        ...
+
+    @property
+    def recorded(self) -> str:
+        """Return why the job is only recorded; empty: it is controlled."""
+        ...
+
+    @property
+    def in_between(self) -> bool:
+        """Return whether it tells of what others did while nobody was here."""
+        ...
+
+    @property
+    def written_here(self) -> bool:
+        """Return whether this controller wrote its status last."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SightingRules(Generic[Observation]):
+    """What observations of a kind mean before they are decided on."""
+
+    subject: Callable[[Observation], tuple[object, ...] | None]
+    """What a look is at, where a later look at the same makes it worth nothing; None: never."""
+    reopens: Callable[[Observation], bool]
+    """Whether one, besides the job's own sighting, can mean something to a job that is over."""
+    shows_end: Callable[[Observation], bool]
+    """Whether the job's own sighting has the status of a job that has ended."""
+    turning_points: tuple[type, ...]
+    """Observations that may end an attempt or a job: with them ends the sum of what was seen."""
+    may_be_old: Callable[[Observation], bool]
+    """Whether the job's own sighting shows nothing, or what was written here: a lagging watch may
+    show it so although the job has gone on since."""

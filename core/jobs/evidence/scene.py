@@ -1,0 +1,48 @@
+"""Of what evidence is captured: the objects of an attempt, as its kind of job has them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.values.instants import Instant
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneObject:
+    """An object whose Pods, and Kubernetes Events, are looked at."""
+
+    kind: str
+    name: str
+    uid: str = ""
+    """Its UID, as the log knows it; empty if it does not, or if it may be somebody else's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptScene:
+    """What is known of an attempt before anybody is asked."""
+
+    attempt: int
+    address: str = ""
+    """`host:port` of the head; empty: none is asked."""
+    job_id: str = ""
+    """The submission id of the Ray job."""
+    is_well: bool = False
+    """Unless a Pod says otherwise: the program has ended by itself, and the Pods are not why."""
+    began: Instant | None = None
+    """When the program did, if it is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceRules(Generic[State]):
+    """Where the evidence of a kind of job is found."""
+
+    before: Mapping[EffectKind, str]
+    """Deletions before which it is captured -> the kind of object that goes."""
+    whole: Callable[[JobIdentity, State], SceneObject]
+    """The object that an attempt runs as; its name is empty if there is none."""
+    scene: Callable[[State, str], AttemptScene | None]
+    """What is known of the attempt, if an object of that kind is looked at; None: nothing is."""

@@ -1,0 +1,41 @@
+"""Where the evidence of a RayJob's attempts is found."""
+
+from jobledger.core.jobs.evidence.scene import AttemptScene, EvidenceRules, SceneObject
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.state import RayJobState, selects_cluster
+
+
+def _whole(identity: JobIdentity, state: RayJobState) -> SceneObject:
+    del identity
+    name = state.attempt.cluster_name if state.attempt is not None else ""
+    is_own = state.cluster is not None and not selects_cluster(state)
+    uid = state.cluster.uid if state.cluster is not None and is_own else ""
+    return SceneObject(kind="RayCluster", name=name, uid=uid)
+
+
+def _scene(state: RayJobState, kind: str) -> AttemptScene | None:
+    """Return what is known; None of a submitter where the Ray job has said why it ended.
+
+    To find the Kubernetes Events of one object, the API server looks through all those of the
+    namespace: they are left out then, and of a submitter nothing is asked: it has seen less than
+    the head.
+    """
+    attempt, entrypoint = state.attempt, state.entrypoint
+    if attempt is None or (entrypoint.explains_itself and kind == "Job"):
+        return None
+    on_head = kind == "RayCluster"
+    return AttemptScene(
+        attempt=attempt.number,
+        address=attempt.address if on_head else "",
+        job_id=attempt.job_id if on_head else "",
+        is_well=entrypoint.explains_itself,
+        began=entrypoint.started_at,
+    )
+
+
+RAYJOB_EVIDENCE = EvidenceRules(
+    before={EffectKind.DELETE_CLUSTER: "RayCluster", EffectKind.DELETE_SUBMITTER: "Job"},
+    whole=_whole,
+    scene=_scene,
+)
