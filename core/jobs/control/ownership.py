@@ -58,6 +58,18 @@ def is_controlled_by(manifest: Manifest, uid: str) -> bool:
     return uid != "" and found is not None and found.uid == uid
 
 
+def controller_reference(api_version: str, kind: str, job: Manifest) -> Manifest:
+    """Return the owner reference that makes a job the controller of an object."""
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "name": text(job, "metadata", "name"),
+        "uid": text(job, "metadata", "uid"),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
 def in_the_way(kind: str, manifest: Manifest, job_kind: str) -> str:
     """Return whose name keeps a job from having an object of that name, and what to do.
 

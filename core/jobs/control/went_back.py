@@ -22,3 +22,16 @@ def is_old_look(
     if generation >= known_generation or instead_of == known_generation:
         return False
     return deleting_at is None or known_deleting_at is not None
+
+
+def is_older_version(version: str, known_version: str, instead_of: str = "") -> bool:
+    """Return whether a look at another object of a job is older than what is known of it.
+
+    resourceVersions are compared as numbers, which Kubernetes allows for objects of one kind
+    (KEP-5504). A look that was asked for after that version was written down is none: etcd went
+    back.
+    """
+    if instead_of and instead_of == known_version:
+        return False
+    both = (version, known_version)
+    return all(item.isdecimal() for item in both) and int(version) < int(known_version)

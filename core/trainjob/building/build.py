@@ -6,6 +6,7 @@ Source: Trainer v2.3, pkg/runtime/core (trainingruntime.go, newRuntimeInfo) and 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from jobledger.core.jobs.control.ownership import controller_reference
 from jobledger.core.ports.cluster import TRAINJOBS
 from jobledger.core.trainjob.building.framework import BuildFailed, BuiltObject, Info, Plugin, run
 from jobledger.core.trainjob.building.pod_sets import pod_sets_of
@@ -31,14 +32,7 @@ def build(plugins: Sequence[Plugin], job: Manifest, runtime: Manifest) -> tuple[
 def owned(item: BuiltObject, job: Manifest) -> Manifest:
     """Return an object as it is sent: with namespace and the one owner reference."""
     metadata = child(item.manifest, "metadata")
-    owner: Manifest = {
-        "apiVersion": TRAINJOBS.api_version,
-        "kind": TRAINJOBS.kind,
-        "name": text(job, "metadata", "name"),
-        "uid": text(job, "metadata", "uid"),
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+    owner = controller_reference(TRAINJOBS.api_version, TRAINJOBS.kind, job)
     return {
         "apiVersion": item.resource.api_version,
         "kind": item.resource.kind,

@@ -1,6 +1,6 @@
 """Events that follow from what plugins make of a TrainJob's objects as conditions of it."""
 
-from jobledger.core.trainjob.contributions.contribution import OwnedObject
+from jobledger.core.jobs.control.went_back import is_older_version
 from jobledger.core.trainjob.contributions.taking import (
     SOURCES_MAX,
     after_object_gone,
@@ -26,7 +26,7 @@ def on_plugin_conditions_seen(state: TrainJobState, seen: PluginConditionsSeen) 
         return ()
     known = of_object(state.contributions, told.plugin, told.source.uid)
     if told.source.uid in state.gone or (
-        known is not None and _is_older(told.source, known.source)
+        known is not None and is_older_version(told.source.version, known.source.version)
     ):
         return ()
     places = SOURCES_MAX - len(state.contributions)
@@ -38,15 +38,6 @@ def on_plugin_conditions_seen(state: TrainJobState, seen: PluginConditionsSeen) 
     if not is_news(state.conditions, known, now):
         return ()
     return (PluginConditionsObserved(at=seen.at, contribution=now),)
-
-
-def _is_older(seen: OwnedObject, known: OwnedObject) -> bool:
-    """Return whether a look is older, as of a watch that lags behind another's.
-
-    Source: KEP-5504, resourceVersions of one resource are comparable as whole numbers.
-    """
-    both = (seen.version, known.version)
-    return all(item.isdecimal() for item in both) and int(seen.version) < int(known.version)
 
 
 def on_source_gone(state: TrainJobState, uid: str, at: Instant) -> News:

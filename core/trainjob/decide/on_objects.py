@@ -1,6 +1,6 @@
 """Events that follow from an observation of the TrainJob, its runtime, JobSet or other objects."""
 
-from jobledger.core.jobs.control.went_back import is_old_look
+from jobledger.core.jobs.control.went_back import is_old_look, is_older_version
 from jobledger.core.jobs.events import ControlReleased
 from jobledger.core.jobs.outcomes import rejected
 from jobledger.core.trainjob.conditions import merged
@@ -190,15 +190,11 @@ def on_jobset_seen(state: TrainJobState, seen: JobSetSeen) -> News:
 def _is_older(seen: JobSetSeen, known: KnownJobSet) -> bool:
     """Return whether a look is older than what is known, as of a watch that lags behind another's.
 
-    resourceVersions are compared as numbers, which Kubernetes allows for objects of one kind. One
-    that was asked for after that version was written down is none: etcd went back.
+    One that was asked for after that version was written down is none: etcd went back.
     """
     if seen.instead_of and seen.instead_of == known.version:
         return False
-    if seen.generation < known.generation:
-        return True
-    both = (seen.version, known.version)
-    return all(item.isdecimal() for item in both) and int(seen.version) < int(known.version)
+    return seen.generation < known.generation or is_older_version(seen.version, known.version)
 
 
 def _is_known(state: TrainJobState, seen: JobSetSeen) -> bool:
