@@ -6,6 +6,7 @@ begins it anew. Source: Kubernetes does so with the activeDeadlineSeconds of a b
 ("effectively stopped and reset when the Job is resumed again"); by attempts it knows none.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -45,16 +46,19 @@ def deadline_seconds(written: str) -> int | None:
     return found if found is not None and 1 <= found <= SECONDS_MAX else None
 
 
-def read_job_deadline(job: Manifest) -> AskedDeadline:
-    """Return what the annotation of a job that takes no other asks for.
+def read_job_deadline(job: Manifest, known: Sequence[str] = (JOB_DEADLINE,)) -> AskedDeadline:
+    """Return what the annotation asks for, of a job that takes none about classes of failures.
 
-    Names that are much like its own, and those that RayJobs take for their retries, are named.
+    Names that are much like a `known` one (of those that the kind of job takes, behind the prefix),
+    and those that RayJobs take for their retries, are named.
     """
     annotations = child(job, "metadata", "annotations")
-    said = f"there is no such annotation of this kind of job; known is {JOB_DEADLINE}"
+    verb = "is" if len(known) == 1 else "are"
+    names = ", ".join(sorted(known))
+    said = f"there is no such annotation of this kind of job; known {verb} {names}"
     unknown = [
         _left_out(key, written, said)
-        for key in slips(annotations, (JOB_DEADLINE,))
+        for key in slips(annotations, known)
         if isinstance(written := annotations[key], str)
     ]
     problems = tuple(at_most_named(unknown))

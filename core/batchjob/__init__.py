@@ -1,0 +1,1 @@
+"""A batch/v1 Job that is retried on new Jobs: everything about this kind that is pure."""

@@ -1,0 +1,101 @@
+"""The fields of a Job, and the annotations of ours on it, that the rules use.
+
+Everything else is read from the live object when the Job of an attempt is built.
+"""
+
+import re
+from dataclasses import dataclass
+
+from jobledger.core.batchjob.names import MANAGED_BY
+from jobledger.core.jobs.retries.job_deadline import (
+    JOB_DEADLINE,
+    JOB_DEADLINE_ANNOTATION,
+    SHOWN_MAX,
+    read_job_deadline,
+)
+from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
+from jobledger.core.jobs.retries.slips import is_slip_of, slips
+from jobledger.core.log.storable import word
+from jobledger.core.values.documents import Manifest, child
+from jobledger.core.values.our_prefix import OUR_PREFIX
+
+BACKOFF_LIMIT = "backoff-limit"
+"""Name of the annotation behind the prefix."""
+
+BACKOFF_LIMIT_ANNOTATION = f"{OUR_PREFIX}{BACKOFF_LIMIT}"
+"""How often a Job is retried on a new Job; its own spec.backoffLimit counts Pods of one attempt."""
+
+BACKOFF_LIMIT_MAX = 100
+"""Most retries that can be asked for."""
+
+KNOWN = (JOB_DEADLINE, BACKOFF_LIMIT)
+"""Names of the annotations that are read."""
+
+
+MANAGED_BY_US = frozenset({MANAGED_BY})
+"""Values of spec.managedBy that leave the Job to this controller."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJobSpec:
+    """What decides about the life of the job."""
+
+    suspend: bool = False
+    managed_by: str = ""
+    backoff_limit: int = 0
+    """How often it is retried on a new Job. Ours, asked for by an annotation."""
+    options: RetryOptions = NOTHING_ASKED
+    """What else it asks for about its retries."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Return whether the Job is given to this controller."""
+        return self.managed_by in MANAGED_BY_US
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSpec:
+    """What was read, and what could not be."""
+
+    spec: BatchJobSpec
+    problems: tuple[str, ...] = ()
+    """One per annotation that is left out: its name, its value and what to write instead."""
+
+
+def read_spec(manifest: Manifest) -> ReadSpec:
+    """Return the specification of a Job; what is absent or of a wrong type has its default.
+
+    A deadline over all attempts that cannot be understood, or a policy, which this kind of job does
+    not take, might forbid any retry: none is granted.
+    """
+    spec = child(manifest, "spec")
+    limit, problems = _backoff_limit(manifest)
+    asked = read_job_deadline(manifest, known=KNOWN)
+    annotations = child(manifest, "metadata", "annotations")
+    meant = slips(annotations, KNOWN)
+    names = [key.removeprefix(OUR_PREFIX) for key in meant]
+    is_unclear = JOB_DEADLINE_ANNOTATION in annotations and not asked.seconds
+    read = BatchJobSpec(
+        suspend=spec.get("suspend") is True,
+        managed_by=word(spec, "managedBy"),
+        backoff_limit=limit,
+        options=RetryOptions(
+            job_deadline_seconds=asked.seconds or None,
+            unclear=any("=" in str(annotations[key]) for key in meant),
+            deadline_unclear=is_unclear or any(is_slip_of(name, (JOB_DEADLINE,)) for name in names),
+        ),
+    )
+    return ReadSpec(read, (*problems, *asked.problems))
+
+
+def _backoff_limit(manifest: Manifest) -> tuple[int, tuple[str, ...]]:
+    written = child(manifest, "metadata", "annotations").get(BACKOFF_LIMIT_ANNOTATION)
+    if not isinstance(written, str):
+        return 0, ()
+    if re.fullmatch(r"[0-9]{1,9}", written.strip()) and int(written) <= BACKOFF_LIMIT_MAX:
+        return int(written), ()
+    told = (
+        f"annotation {BACKOFF_LIMIT_ANNOTATION} is left out: {written[:SHOWN_MAX]!a}: "
+        f"write a whole number from 0 to {BACKOFF_LIMIT_MAX}"
+    )
+    return 0, (told,)

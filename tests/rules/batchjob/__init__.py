@@ -1,0 +1,1 @@
+"""Tables of rules for Jobs that are retried on new Jobs."""
