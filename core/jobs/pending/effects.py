@@ -43,6 +43,12 @@ class EffectKind(StrEnum):
     """Delete the RayJob itself, and so everything that it owns."""
     APPLY_OBJECTS = "apply_objects"
     DELETE_JOBSET = "delete_jobset"
+    CREATE_ATTEMPT_JOB = "create_attempt_job"
+    """Make the Job of an attempt, of a Job that is retried on new Jobs."""
+    DELETE_ATTEMPT_JOB = "delete_attempt_job"
+    """Delete it, and its Pods with it."""
+    SUSPEND_ATTEMPT_JOB = "suspend_attempt_job"
+    RESUME_ATTEMPT_JOB = "resume_attempt_job"
 
 
 BUILT_FROM_SPEC = frozenset(
@@ -54,6 +60,7 @@ BUILT_FROM_SPEC = frozenset(
         EffectKind.UPDATE_SERVICE,
         EffectKind.APPLY_POD_GROUP,
         EffectKind.APPLY_OBJECTS,
+        EffectKind.CREATE_ATTEMPT_JOB,
     }
 )
 """Kinds that are superseded if the live specification is no longer the one they were decided on."""

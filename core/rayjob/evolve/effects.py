@@ -185,6 +185,10 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
             return state._replace(job_delete_asked=True)
         case EffectKind.APPLY_OBJECTS | EffectKind.DELETE_JOBSET:
             return state  # of TrainJobs
+        case EffectKind.CREATE_ATTEMPT_JOB | EffectKind.DELETE_ATTEMPT_JOB:
+            return state  # of Jobs
+        case EffectKind.SUSPEND_ATTEMPT_JOB | EffectKind.RESUME_ATTEMPT_JOB:
+            return state  # of Jobs
         case _:
             assert_never(event.kind)
 

@@ -1,0 +1,238 @@
+"""Events of Jobs that are retried on new Jobs.
+
+These names are the storage format: `core.batchjob.kind` gives each its stored type. `at` is the
+instant the event was true; it is stored in the envelope as `occurred_at`.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from jobledger.core.batchjob.observations import NO_PODS, JobEnd, PodCounts, SeenBatchStatus
+from jobledger.core.batchjob.spec import BatchJobSpec
+from jobledger.core.jobs.events import SharedEvent
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJobDiscovered:
+    """A Job that is given to this controller was seen for the first time."""
+
+    at: Instant
+    identity: JobIdentity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJobAdopted:
+    """It already had a status: its life goes on from there."""
+
+    at: Instant
+    status: SeenBatchStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJobReceived:
+    """The specification, or what else decides about the job, is now this."""
+
+    at: Instant
+    generation: int
+    digest: str
+    """Keyed digest of the whole specification."""
+    spec: BatchJobSpec
+    policy: Policy
+    deleting_at: Instant | None = None
+    """Since when the object is being deleted, by the API server's clock."""
+    document: Manifest = field(default_factory=dict)
+    """The redacted specification, labels and annotations.
+
+    It is empty if the specification did not change.
+    """
+    option_problems: tuple[str, ...] = ()
+    """Annotations of ours that are left out, and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchAttemptStarted:
+    """An attempt began: its Job is to be made."""
+
+    at: Instant
+    attempt: int
+    generation: int
+    job_name: str
+    """Name of the attempt's Job."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchAttemptEnded:
+    """An attempt ended."""
+
+    at: Instant
+    attempt: int
+    outcome: str
+    """succeeded, failed, or unknown if its end was not seen."""
+    reason: str = ""
+    message: str = ""
+    failure: FailureClass = FailureClass.OTHER
+    """The class of the failure."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRetryGranted:
+    """Another attempt follows once the last one's Job is gone; with what it was judged by."""
+
+    at: Instant
+    attempt: int
+    backoff_limit: int
+    failed: int
+    reason: str
+    rule: str
+    due_at: Instant
+    failure: FailureClass = FailureClass.OTHER
+    """The class it was judged by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRetryRefused:
+    """No other attempt follows; with the numbers it was judged by."""
+
+    at: Instant
+    attempt: int
+    backoff_limit: int
+    failed: int
+    reason: str
+    rule: str
+    failure: FailureClass = FailureClass.OTHER
+    """The class it was judged by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJobFailing:
+    """The job is to fail: it is Failed once nothing of it is at work."""
+
+    at: Instant
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJobSuspended:
+    """The job is to be suspended, and says so."""
+
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJobResumed:
+    """The job is no longer to be suspended. A deadline over all attempts counts from here."""
+
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJobCompleted:
+    """The Job of an attempt is complete, and so is the user's. Final."""
+
+    at: Instant
+    reason: str
+    message: str
+    ended_at: Instant
+    """By the attempt's Job."""
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJobFailed:
+    """No other attempt follows, and nothing is at work. Final."""
+
+    at: Instant
+    reason: str
+    message: str
+    inferred: bool = False
+    """Whether another controller did it, and this follows from what it left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJobDeletionStarted:
+    """Somebody asked for the Job to be deleted."""
+
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJobDeleted:
+    """The Job is gone. Nothing more will happen."""
+
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OthersBatchStatusObserved:
+    """The `.status` that was written elsewhere, or that the log had lost, is this."""
+
+    at: Instant
+    status: SeenBatchStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptJobObserved:
+    """The Job of an attempt is there, in this state."""
+
+    at: Instant
+    attempt: int
+    name: str
+    uid: str
+    suspend: bool
+    """spec.suspend."""
+    deleting: bool = False
+    pods: PodCounts = NO_PODS
+    """How many of its Pods are in which state."""
+    end: JobEnd | None = None
+    """Its terminal condition, if it has one."""
+    version: str = ""
+    """Its resourceVersion."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptJobVanished:
+    """The Job of an attempt is no longer there."""
+
+    at: Instant
+    attempt: int
+    name: str
+    uid: str
+    asked: bool
+    """Whether its deletion had been asked for here."""
+
+
+BatchFactEvent: TypeAlias = AttemptJobObserved | AttemptJobVanished
+"""What was seen of the Jobs of attempts."""
+
+BatchLifeEvent: TypeAlias = (
+    BatchJobDiscovered
+    | BatchJobAdopted
+    | BatchJobReceived
+    | BatchAttemptStarted
+    | BatchAttemptEnded
+    | BatchRetryGranted
+    | BatchRetryRefused
+    | BatchJobFailing
+    | BatchJobSuspended
+    | BatchJobResumed
+    | BatchJobCompleted
+    | BatchJobFailed
+    | BatchJobDeletionStarted
+    | BatchJobDeleted
+    | OthersBatchStatusObserved
+)
+"""What became of the job itself."""
+
+BatchOwnEvent: TypeAlias = BatchFactEvent | BatchLifeEvent
+BatchJobEvent: TypeAlias = BatchOwnEvent | SharedEvent

@@ -1,0 +1,1 @@
+"""Applies events to the state of a Job."""

@@ -1,0 +1,140 @@
+"""Applies events of effects and decisions to the state of a Job."""
+
+from dataclasses import replace
+
+from jobledger.core.batchjob.state import (
+    AttemptJob,
+    BatchAttempt,
+    BatchJobState,
+    remembered,
+    without_job,
+)
+from jobledger.core.jobs.events import (
+    DecisionCancelled,
+    DecisionFired,
+    DecisionScheduled,
+    EffectFailed,
+    EffectFaltered,
+    EffectRequested,
+    EffectSucceeded,
+    EffectSuperseded,
+)
+from jobledger.core.jobs.identity import is_another
+from jobledger.core.jobs.open_work import (
+    is_outdated,
+    pending,
+    tried_again,
+    without_decision,
+    without_effect,
+)
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, RefusedEffect, WantedEffect
+from jobledger.core.jobs.pending.pacing import done_once_more
+
+_SUSPEND = {EffectKind.SUSPEND_ATTEMPT_JOB: True, EffectKind.RESUME_ATTEMPT_JOB: False}
+
+
+def effect_requested(state: BatchJobState, event: EffectRequested) -> BatchJobState:
+    """Return the state with the effect open."""
+    effect = OpenEffect(
+        effect_id=event.effect_id,
+        attempt=event.attempt,
+        wanted=WantedEffect(kind=event.kind, name=event.name, uid=event.uid, address=event.address),
+        digest=event.digest,
+        generation=event.generation,
+    )
+    return state._replace(effects=(*state.effects, effect))
+
+
+def effect_faltered(state: BatchJobState, event: EffectFaltered) -> BatchJobState:
+    """Return the state with the trouble noted."""
+    effects = tuple(
+        replace(effect, trouble=event.trouble) if effect.effect_id == event.effect_id else effect
+        for effect in state.effects
+    )
+    return state._replace(effects=effects)
+
+
+def effect_failed(state: BatchJobState, event: EffectFailed) -> BatchJobState:
+    """Return the state with the effect refused."""
+    key = (event.kind, event.name)
+    times = next((item.times for item in state.refused if item.key == key), 0)
+    refusal = RefusedEffect(
+        kind=event.kind,
+        name=event.name,
+        times=times + 1,
+        refused_at=event.at,
+        trouble=event.trouble,
+    )
+    others = tuple(item for item in state.refused if item.key != key)
+    effects = without_effect(state.effects, event.effect_id)
+    return state._replace(effects=effects, refused=(*others, refusal))
+
+
+def effect_superseded(state: BatchJobState, event: EffectSuperseded) -> BatchJobState:
+    """Return the state without the effect; one that was not sent waits for its specification."""
+    effect = next((item for item in state.effects if item.effect_id == event.effect_id), None)
+    state = state._replace(effects=without_effect(state.effects, event.effect_id))
+    outdated = state.manifest is None or effect is None or effect.digest != state.manifest.digest
+    if event.sent or outdated:
+        return state
+    key = (event.kind, event.name)
+    return state._replace(repeated=done_once_more(state.repeated, key, event.at, unsent=True))
+
+
+def effect_succeeded(state: BatchJobState, event: EffectSucceeded) -> BatchJobState:
+    """Return the state with what the effect brought about."""
+    effect = next((item for item in state.effects if item.effect_id == event.effect_id), None)
+    digest = state.manifest.digest if state.manifest is not None else ""
+    key, outdated = (event.kind, event.name), is_outdated(effect, digest)
+    state = state._replace(
+        effects=without_effect(state.effects, event.effect_id),
+        refused=tuple(item for item in state.refused if item.key != key),
+        repeated=done_once_more(state.repeated, key, event.at, outdated=outdated),
+    )
+    attempt = state.attempt
+    if attempt is None or attempt.job_name != event.name:
+        return state
+    return _acted_on(state, attempt, event)
+
+
+def _acted_on(state: BatchJobState, attempt: BatchAttempt, event: EffectSucceeded) -> BatchJobState:
+    """Return the state after something was done about a Job; the watch may have told more."""
+    job = attempt.job
+    if event.kind is EffectKind.CREATE_ATTEMPT_JOB:
+        if job is not None or attempt.is_over:
+            return state
+        if event.uid in state.gone:
+            return state._replace(attempt=replace(attempt, is_lost=True))
+        return state._replace(attempt=replace(attempt, job=AttemptJob(uid=event.uid)))
+    if job is None or is_another(job.uid, event.uid):
+        return state
+    if event.kind is EffectKind.DELETE_ATTEMPT_JOB:
+        if event.gone:
+            return without_job(state)._replace(gone=remembered(state.gone, job.uid))
+        return state._replace(attempt=replace(attempt, job=replace(job, delete_asked=True)))
+    suspend = _SUSPEND.get(event.kind, job.suspend)
+    return state._replace(attempt=replace(attempt, job=replace(job, suspend=suspend)))
+
+
+def decision_scheduled(state: BatchJobState, event: DecisionScheduled) -> BatchJobState:
+    """Return the state with the decision pending."""
+    return state._replace(decisions=(*state.decisions, pending(event)))
+
+
+def decision_cancelled(state: BatchJobState, event: DecisionCancelled) -> BatchJobState:
+    """Return the state without the decision."""
+    return state._replace(decisions=without_decision(state.decisions, event.decision_id))
+
+
+def decision_fired(state: BatchJobState, event: DecisionFired) -> BatchJobState:
+    """Return the state without the decision, and with what it allows from now on."""
+    state = state._replace(decisions=without_decision(state.decisions, event.decision_id))
+    if event.kind is DecisionKind.RETRY and state.attempt is not None:
+        return state._replace(attempt=replace(state.attempt, retry_due=True))
+    if event.kind is not DecisionKind.EFFECT_RETRY:
+        return state
+    return state._replace(
+        refused=tried_again(state.refused, event.subject),
+        repeated=tried_again(state.repeated, event.subject),
+    )

@@ -1,0 +1,182 @@
+"""Applies facts and lifecycle events to the state of a Job."""
+
+from dataclasses import replace
+from typing import assert_never
+
+from jobledger.core.batchjob import events
+from jobledger.core.batchjob.evolve.recorded import status_observed
+from jobledger.core.batchjob.observations import JobEnd
+from jobledger.core.batchjob.state import (
+    AttemptJob,
+    BatchAttempt,
+    BatchJobState,
+    KnownBatchJob,
+    UnknownJob,
+    remembered,
+    without_job,
+)
+from jobledger.core.jobs.identity import is_another
+from jobledger.core.jobs.open_work import tried_at_once
+
+
+def evolve_fact(state: BatchJobState, event: events.BatchFactEvent) -> BatchJobState:
+    """Return the state after a fact about an attempt's Job was observed.
+
+    One of an attempt that the log does not know is taken when that attempt begins.
+    """
+    attempt = state.attempt
+    is_of_now = attempt is not None and attempt.number == event.attempt
+    match event:
+        case events.AttemptJobObserved():
+            return _observed(state, event)
+        case events.AttemptJobVanished():
+            state = state._replace(gone=remembered(state.gone, event.uid))
+            return without_job(state) if is_of_now else state
+        case _:
+            assert_never(event)
+
+
+def _observed(state: BatchJobState, event: events.AttemptJobObserved) -> BatchJobState:
+    attempt = state.attempt
+    job = AttemptJob(
+        uid=event.uid,
+        suspend=event.suspend,
+        deleting=event.deleting,
+        pods=event.pods,
+        end=event.end,
+        observed=True,
+        version=event.version,
+    )
+    state = state._replace(pods_succeeded=max(state.pods_succeeded, event.pods.succeeded))
+    if attempt is None or attempt.number != event.attempt:
+        return state._replace(unknown_job=UnknownJob(event.attempt, job))
+    before = attempt.job
+    if before is not None and is_another(before.uid, event.uid):
+        state = without_job(state)._replace(gone=remembered(state.gone, before.uid))
+    elif before is not None:
+        job = replace(job, delete_asked=before.delete_asked)
+    failed = max(state.pods_failed_min, state.pods_failed + job.pods.failed)
+    return state._replace(attempt=replace(attempt, job=job, is_lost=False), pods_failed_min=failed)
+
+
+def evolve_life(state: BatchJobState, event: events.BatchLifeEvent) -> BatchJobState:  # noqa: C901, PLR0911, PLR0912 one case per event
+    """Return the state after something became of the job."""
+    match event:
+        case events.BatchJobDiscovered():
+            return state._replace(identity=event.identity)
+        case events.BatchJobAdopted() | events.OthersBatchStatusObserved():
+            return status_observed(state, event.status)
+        case events.BatchJobReceived():
+            return _received(state, event)
+        case events.BatchAttemptStarted():
+            return _attempt_started(state, event)
+        case events.BatchAttemptEnded():
+            return _attempt_ended(state, event)
+        case events.BatchRetryGranted():
+            if state.attempt is None:
+                return state
+            due = event.due_at <= event.at
+            granted = replace(state.attempt, retry_at=event.due_at, retry_due=due)
+            return state._replace(attempt=granted)
+        case events.BatchRetryRefused():
+            return state
+        case events.BatchJobFailing():
+            why = JobEnd(
+                completed=False, reason=event.reason, message=event.message, ended_at=event.at
+            )
+            return state._replace(failing=why, reason=event.reason, message=event.message)
+        case events.BatchJobSuspended():
+            return state._replace(
+                suspended=True, suspension_changed_at=event.at, deadline_from=None
+            )
+        case events.BatchJobResumed():
+            goes_on = state.attempt is not None and not state.attempt.is_over
+            return state._replace(
+                suspended=False,
+                suspension_changed_at=event.at,
+                deadline_from=event.at if goes_on else None,
+            )
+        case events.BatchJobCompleted() | events.BatchJobFailed():
+            return _ended(state, event)
+        case events.BatchJobDeleted():
+            return state._replace(deleted_at=event.at)
+        case events.BatchJobDeletionStarted():
+            return state
+        case _:
+            assert_never(event)
+
+
+def _received(state: BatchJobState, event: events.BatchJobReceived) -> BatchJobState:
+    manifest = KnownBatchJob(
+        generation=event.generation,
+        digest=event.digest,
+        spec=event.spec,
+        policy=event.policy,
+        deleting_at=event.deleting_at,
+        option_problems=event.option_problems,
+    )
+    before = state.manifest
+    changed = before is None or (before.digest, before.generation) != (
+        event.digest,
+        event.generation,
+    )
+    return state._replace(
+        manifest=manifest,
+        refused=() if changed else state.refused,
+        repeated=tried_at_once(state.repeated) if changed else state.repeated,
+    )
+
+
+def _attempt_started(state: BatchJobState, event: events.BatchAttemptStarted) -> BatchJobState:
+    attempt = BatchAttempt(
+        number=event.attempt,
+        generation=event.generation,
+        started_at=event.at,
+        job_name=event.job_name,
+    )
+    state = state._replace(
+        retries=max(state.retries, event.attempt - 1),
+        failed=max(state.failed, event.attempt - 1),
+        started_at=state.started_at or event.at,
+        deadline_from=state.deadline_from or event.at,
+    )
+    unknown = state.unknown_job
+    if unknown is not None and unknown.attempt == event.attempt:
+        attempt = replace(attempt, job=unknown.job)
+    failed = state.pods_failed + (attempt.job.pods.failed if attempt.job is not None else 0)
+    return state._replace(
+        attempt=attempt, unknown_job=None, pods_failed_min=max(state.pods_failed_min, failed)
+    )
+
+
+def _attempt_ended(state: BatchJobState, event: events.BatchAttemptEnded) -> BatchJobState:
+    attempt = state.attempt
+    if attempt is None or attempt.number != event.attempt:
+        return state
+    over = replace(
+        attempt, outcome=event.outcome, reason=event.reason, message=event.message, is_lost=False
+    )
+    return state._replace(
+        attempt=over,
+        succeeded=state.succeeded + (event.outcome == "succeeded"),
+        failed=state.failed + (event.outcome == "failed"),
+        reason=event.reason,
+        message=event.message,
+    )
+
+
+def _ended(
+    state: BatchJobState, event: events.BatchJobCompleted | events.BatchJobFailed
+) -> BatchJobState:
+    completed = isinstance(event, events.BatchJobCompleted)
+    ended_at = event.ended_at if isinstance(event, events.BatchJobCompleted) else event.at
+    end = JobEnd(completed=completed, reason=event.reason, message=event.message, ended_at=ended_at)
+    return state._replace(
+        end=end,
+        ended_at=ended_at,
+        reason=event.reason,
+        message=event.message,
+        succeeded=max(state.succeeded, int(completed)),
+        failed=max(state.failed, int(not completed)),
+        refused=(),
+    )

@@ -1,0 +1,239 @@
+"""The state of one Job: the fold of its stream, and the questions that rules ask of it."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from jobledger.core.batchjob.names import attempt_job_name, attempt_of
+from jobledger.core.batchjob.observations import NO_PODS, JobEnd, PodCounts, SeenBatchStatus
+from jobledger.core.batchjob.phases import FINAL, Phase
+from jobledger.core.batchjob.spec import BatchJobSpec
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.pending.decisions import PendingDecision
+from jobledger.core.jobs.pending.effects import (
+    EffectKind,
+    OpenEffect,
+    RefusedEffect,
+    RepeatedEffect,
+)
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownBatchJob:
+    """The manifest as it was last received."""
+
+    generation: int
+    digest: str
+    spec: BatchJobSpec
+    policy: Policy
+    deleting_at: Instant | None
+    option_problems: tuple[str, ...] = ()
+    """Annotations of ours that are left out, and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptJob:
+    """The Job of the present attempt."""
+
+    uid: str
+    suspend: bool = False
+    deleting: bool = False
+    delete_asked: bool = False
+    pods: PodCounts = NO_PODS
+    end: JobEnd | None = None
+    observed: bool = False
+    """Whether it was seen, and is not known by its creation alone."""
+    version: str = ""
+    """resourceVersion of the look that brought the last news; empty: unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownJob:
+    """The Job of an attempt that the log knows nothing of."""
+
+    attempt: int
+    job: AttemptJob
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchAttempt:
+    """The current or last attempt."""
+
+    number: int
+    generation: int
+    started_at: Instant
+    job_name: str
+    job: AttemptJob | None = None
+    """None: it is not known to be there."""
+    is_lost: bool = False
+    """Whether its Job went before it had ended."""
+    outcome: str = ""
+    """Empty while it goes on."""
+    reason: str = ""
+    message: str = ""
+    retry_at: Instant | None = None
+    """Not before this instant the next one begins; None: none was granted."""
+    retry_due: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether it has ended."""
+        return self.outcome != ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRecorded:
+    """The job is only recorded; another controller decides about it, or it is held."""
+
+    since: Instant
+    why: str
+    shown: SeenBatchStatus | None = None
+    """What its status has shown last, as far as it was seen."""
+    behind: bool = False
+    """It is held: the log was found to know less than the cluster, and nobody else drives it."""
+
+
+class BatchJobState(NamedTuple):
+    """One Job. A NamedTuple because every event replaces a field or two of it."""
+
+    identity: JobIdentity | None = None
+    manifest: KnownBatchJob | None = None
+    phase: Phase = Phase.NEW
+    """Kept beside the facts it follows from: `evolve` sets it after every event."""
+    attempt: BatchAttempt | None = None
+    unknown_job: UnknownJob | None = None
+    """The Job of an attempt that the log knows nothing of."""
+    gone: tuple[str, ...] = ()
+    """UIDs of attempts' Jobs that are known to be gone: late news of them is no news."""
+    suspended: bool | None = None
+    """Whether the job says that it is suspended; None: it has said nothing yet."""
+    suspension_changed_at: Instant | None = None
+    failing: JobEnd | None = None
+    """Why it is to fail; None: it is not."""
+    end: JobEnd | None = None
+    reason: str = ""
+    message: str = ""
+    pods_failed: int = 0
+    """Failed Pods of Jobs that are gone."""
+    pods_failed_min: int = 0
+    """As many were counted at most, or shown: the API server lets the counter never fall."""
+    pods_succeeded: int = 0
+    """Most succeeded Pods of any attempt; this counter must not fall either."""
+    deadline_from: Instant | None = None
+    """Since when the deadline over all attempts counts; None: it does not."""
+    succeeded: int = 0
+    failed: int = 0
+    retries: int = 0
+    started_at: Instant | None = None
+    """When the first attempt began."""
+    ended_at: Instant | None = None
+    deleted_at: Instant | None = None
+    effects: tuple[OpenEffect, ...] = ()
+    refused: tuple[RefusedEffect, ...] = ()
+    repeated: tuple[RepeatedEffect, ...] = ()
+    """What was done a short while ago."""
+    decisions: tuple[PendingDecision, ...] = ()
+    published: str = ""
+    """resourceVersion of the object after the last status write."""
+    confirmed_at: Instant | None = None
+    gap_until: Instant | None = None
+    captured: tuple[str, ...] = ()
+    """Occasions on which evidence was captured, the last few."""
+    recorded: BatchRecorded | None = None
+    """The job is only recorded; None: it is controlled here."""
+
+
+GONE_REMEMBERED_MAX = 8
+
+
+def remembered(gone: tuple[str, ...], uid: str) -> tuple[str, ...]:
+    """Return the UIDs that are known to be gone, with one more."""
+    return gone if not uid or uid in gone else (*gone, uid)[-GONE_REMEMBERED_MAX:]
+
+
+def without_job(state: BatchJobState) -> BatchJobState:
+    """Return the state after the present attempt's Job went; its failed Pods stay counted."""
+    attempt = state.attempt
+    if attempt is None or attempt.job is None:
+        return state
+    is_lost = not attempt.is_over and attempt.job.end is None
+    return state._replace(
+        attempt=replace(attempt, job=None, is_lost=is_lost),
+        pods_failed=state.pods_failed + attempt.job.pods.failed,
+    )
+
+
+def is_final(state: BatchJobState) -> bool:
+    """Return whether the job has ended for good."""
+    return state.phase in FINAL
+
+
+def is_dormant(state: BatchJobState) -> bool:
+    """Return whether nothing may be done about the job: it is gone, unknown, or not ours."""
+    if state.recorded is not None or state.deleted_at is not None:
+        return True
+    return state.manifest is None or not state.manifest.spec.is_ours
+
+
+def is_leaving(state: BatchJobState) -> bool:
+    """Return whether the object is being deleted; what it owns goes with it."""
+    return state.manifest is not None and state.manifest.deleting_at is not None
+
+
+def is_to_be_suspended(state: BatchJobState) -> bool:
+    """Return whether its specification asks that it is suspended."""
+    return state.manifest is not None and state.manifest.spec.suspend
+
+
+def is_creating(state: BatchJobState) -> bool:
+    """Return whether a Job was asked for and it is not known what became of that."""
+    return any(item.wanted.kind is EffectKind.CREATE_ATTEMPT_JOB for item in state.effects)
+
+
+def is_at_work(state: BatchJobState) -> bool:
+    """Return whether the present attempt's Job is there and has not ended."""
+    job = state.attempt.job if state.attempt is not None else None
+    return job is not None and job.end is None
+
+
+def is_open(state: BatchJobState) -> bool:
+    """Return whether anything is left to do or to wait for."""
+    if state.deleted_at is not None or state.manifest is None:
+        return False
+    waiting = any(item.waiting for item in state.refused)
+    unfinished = bool(state.effects or state.decisions or waiting)
+    return not is_final(state) or unfinished or is_at_work(state) or is_leaving(state)
+
+
+def number_of(state: BatchJobState, name: str) -> int:
+    """Return for which attempt a Job is called so; 0: for none."""
+    if state.attempt is not None and name == state.attempt.job_name:
+        return state.attempt.number
+    identity = state.identity
+    return attempt_of(identity.name, identity.uid, name) if identity is not None else 0
+
+
+def name_for(state: BatchJobState, attempt: int) -> str:
+    """Return the name of an attempt's Job."""
+    assert state.identity is not None, "a stream begins with who the job is"
+    return attempt_job_name(state.identity.name, state.identity.uid, attempt)
+
+
+def pods_of(state: BatchJobState) -> PodCounts:
+    """Return the Pods of the present attempt."""
+    job = state.attempt.job if state.attempt is not None else None
+    return job.pods if job is not None else NO_PODS
+
+
+def phase_of(state: BatchJobState) -> Phase:
+    """Return the phase that the facts amount to; the first that holds."""
+    if state.end is not None:
+        return Phase.COMPLETE if state.end.completed else Phase.FAILED
+    if state.failing is not None:
+        return Phase.FAILING
+    if state.suspended:
+        return Phase.SUSPENDED
+    if state.attempt is None:
+        return Phase.NEW
+    return Phase.RETRYING if state.attempt.is_over else Phase.RUNNING
