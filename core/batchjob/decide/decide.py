@@ -1,0 +1,89 @@
+"""Dispatches an observation of a Job to the rule for its source.
+
+One function per observation, then whatever follows by itself. Nothing here knows the time, and
+nothing here acts.
+"""
+
+from typing import assert_never
+
+from jobledger.core.batchjob import observations as seen
+from jobledger.core.batchjob.decide.on_attempt_job import on_attempt_job_gone, on_attempt_job_seen
+from jobledger.core.batchjob.decide.on_job import on_job_gone, on_job_seen
+from jobledger.core.batchjob.decide.on_lost_history import recovery
+from jobledger.core.batchjob.decide.on_outcomes import (
+    on_decision_due,
+    on_effect_ended,
+    on_nothing_new,
+    on_status_written,
+    on_watch_interrupted,
+)
+from jobledger.core.batchjob.decide.recorded import infer
+from jobledger.core.batchjob.events import BatchJobEvent
+from jobledger.core.batchjob.evolve.evolve import evolve
+from jobledger.core.batchjob.rules.rules import settle
+from jobledger.core.batchjob.state import BatchJobState
+from jobledger.core.jobs import observations as shared
+from jobledger.core.jobs.control.control_change import facts_and_conclusions
+from jobledger.core.jobs.control.lost_history import set_back
+
+
+def decide(
+    state: BatchJobState, observation: seen.BatchJobObservation
+) -> tuple[BatchJobEvent, ...]:
+    """Return what happens because of `observation`; nothing, if it brings no news."""
+    facts = _facts(state, observation)
+    is_surveyed = isinstance(observation, seen.BatchJobSeen) and observation.survey is not None
+    if not facts and not is_surveyed:
+        return ()
+    was_recorded = state.recorded is not None
+    state, facts = facts_and_conclusions(
+        state, facts, evolve, lambda now: infer(now, observation.at)
+    )
+    if state.recorded is None:
+        return *facts, *settle(state, observation.id, observation.at)
+    # What was under way or pending when control was given up is dropped, once.
+    dropped = () if was_recorded else settle(state, observation.id, observation.at)
+    for event in dropped:
+        state = evolve(state, event)
+    inferred = infer(state, observation.at)
+    for event in inferred:
+        state = evolve(state, event)
+    recovered = recovery(state, observation)
+    if not recovered:
+        return *facts, *dropped, *inferred
+    for event in recovered:
+        state = evolve(state, event)
+    after = settle(state, observation.id, observation.at)
+    return *facts, *dropped, *inferred, *recovered, *after
+
+
+def _facts(  # noqa: C901, PLR0911 one case per observation
+    state: BatchJobState, observation: seen.BatchJobObservation
+) -> tuple[BatchJobEvent, ...]:
+    match observation:
+        case seen.BatchJobSeen():
+            return on_job_seen(state, observation)
+        case seen.AttemptJobSeen():
+            return on_attempt_job_seen(state, observation)
+        case seen.AttemptJobGone():
+            return on_attempt_job_gone(state, observation)
+        case seen.BatchJobGone():
+            return on_job_gone(state, observation)
+        case shared.EffectEnded():
+            return on_effect_ended(state, observation)
+        case shared.DecisionDue():
+            return on_decision_due(state, observation)
+        case shared.EvidenceSeen():
+            attempt = state.attempt.number if state.attempt is not None else None
+            return shared.evidence_of(observation, state.captured, attempt)
+        case shared.StatusWritten():
+            return on_status_written(state, observation)
+        case shared.NothingNew():
+            return on_nothing_new(state, observation)
+        case shared.WatchInterrupted():
+            return on_watch_interrupted(state, observation)
+        case shared.LedgerSetBack():
+            held = state.identity is None or state.recorded is not None
+            return () if held else set_back(observation)
+        case _:
+            assert_never(observation)

@@ -1,0 +1,75 @@
+"""Events that follow from the controller's own effects, due decisions, status writes and gaps."""
+
+from jobledger.core.batchjob.events import BatchJobEvent, BatchJobFailing
+from jobledger.core.batchjob.phases import DEADLINE_EXCEEDED
+from jobledger.core.batchjob.rules.rules import attempt_ended
+from jobledger.core.batchjob.state import BatchJobState, is_final
+from jobledger.core.jobs.events import DecisionFired
+from jobledger.core.jobs.observations import (
+    DecisionDue,
+    EffectEnded,
+    NothingNew,
+    StatusWritten,
+    WatchInterrupted,
+)
+from jobledger.core.jobs.outcomes import confirmation_of, gap_of, outcome_of, publication_of
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.retries.job_deadline import passed_message
+from jobledger.core.values.instants import Instant
+
+News = tuple[BatchJobEvent, ...]
+
+
+def on_effect_ended(state: BatchJobState, ended: EffectEnded) -> News:
+    """Return the outcome of an open effect; of any other nothing."""
+    effect = next((item for item in state.effects if item.effect_id == ended.effect_id), None)
+    return outcome_of(effect, ended) if effect is not None else ()
+
+
+def on_decision_due(state: BatchJobState, due: DecisionDue) -> News:
+    """Return the firing of a pending decision; a firing before its instant is none."""
+    decision = next((item for item in state.decisions if item.decision_id == due.decision_id), None)
+    if decision is None or due.at < decision.due_at:
+        return ()
+    fired = DecisionFired(
+        at=due.at,
+        decision_id=decision.decision_id,
+        kind=decision.kind,
+        due_at=decision.due_at,
+        subject=decision.subject,
+    )
+    if decision.kind is DecisionKind.JOB_DEADLINE:
+        return fired, *_deadline(state, due.at)
+    return (fired,)
+
+
+def _deadline(state: BatchJobState, at: Instant) -> News:
+    """Return the end of the attempt, which is never retried; of a pause between two that it is one.
+
+    That the deadline still holds need not be asked: else it had been cancelled.
+    """
+    attempt, manifest = state.attempt, state.manifest
+    assert attempt is not None, "it counts from an attempt"
+    assert state.deadline_from is not None, "it counts from an attempt"
+    seconds = manifest.spec.options.job_deadline_seconds if manifest is not None else 0
+    message = passed_message("Job", state.deadline_from, seconds or 0)
+    if attempt.is_over:
+        return (BatchJobFailing(at=at, reason=DEADLINE_EXCEEDED, message=message),)
+    return attempt_ended(attempt, at, False, DEADLINE_EXCEEDED, message)  # noqa: FBT003
+
+
+def on_watch_interrupted(state: BatchJobState, gap: WatchInterrupted) -> News:
+    """Return the gap, for a job to which something could have happened in it."""
+    if state.manifest is None or state.deleted_at is not None or is_final(state):
+        return ()
+    return gap_of(gap, state.gap_until)
+
+
+def on_nothing_new(state: BatchJobState, total: NothingNew) -> News:
+    """Return the sum of what was seen unchanged."""
+    return confirmation_of(total, state.confirmed_at) if state.manifest is not None else ()
+
+
+def on_status_written(state: BatchJobState, written: StatusWritten) -> News:
+    """Return that users can now see this status."""
+    return publication_of(written, state.published) if state.manifest is not None else ()
