@@ -1,7 +1,7 @@
 """What a kind of job brings: everything that other code asks of it, in one description.
 
-A kind fills it in its own folder (`core.rayjob.kind`, `core.trainjob.kind`), and `core.kinds`
-lists the kinds. Nothing else in the core asks which kind a job is.
+A kind fills it in its own folder (`core.rayjob.kind`, `core.trainjob.kind`, `core.batchjob.kind`),
+and `core.kinds` lists the kinds. Nothing else in the core asks which kind a job is.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

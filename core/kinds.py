@@ -9,6 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias, cast
 
+from jobledger.core.batchjob.events import BatchJobEvent
+from jobledger.core.batchjob.kind import BATCHJOB_KIND as _BATCHJOB_KIND
+from jobledger.core.batchjob.observations import BatchJobObservation
+from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.job_kind import JobKind
 from jobledger.core.jobs.control.sightings import Sighting
 from jobledger.core.jobs.events import SharedEvent
@@ -35,16 +39,19 @@ from jobledger.core.trainjob.state import TrainJobState
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import ObservationId, StreamId, observation_id
 
-JobState: TypeAlias = RayJobState | TrainJobState
-JobObservation: TypeAlias = RayJobObservation | TrainJobObservation
-JobEvent: TypeAlias = RayJobEvent | TrainJobEvent
+JobState: TypeAlias = RayJobState | TrainJobState | BatchJobState
+JobObservation: TypeAlias = RayJobObservation | TrainJobObservation | BatchJobObservation
+JobEvent: TypeAlias = RayJobEvent | TrainJobEvent | BatchJobEvent
 """An event of any kind of job."""
 
 AnyKind: TypeAlias = JobKind[JobState, JobObservation, JobEvent, JobEvent]
 
 RAYJOB_KIND = cast("AnyKind", _RAYJOB_KIND)
 TRAINJOB_KIND = cast("AnyKind", _TRAINJOB_KIND)
-KINDS: Mapping[str, AnyKind] = {kind.name: kind for kind in (RAYJOB_KIND, TRAINJOB_KIND)}
+BATCHJOB_KIND = cast("AnyKind", _BATCHJOB_KIND)
+KINDS: Mapping[str, AnyKind] = {
+    kind.name: kind for kind in (RAYJOB_KIND, TRAINJOB_KIND, BATCHJOB_KIND)
+}
 
 ROLES = merged(kind.log.roles for kind in KINDS.values())
 """The events of all kinds by the role that they play."""
@@ -63,11 +70,6 @@ _PARTS = {cls: part for kind in KINDS.values() for cls, part in kind.log.parts.i
 def kind_of(state: JobState) -> AnyKind:
     """Return the description of a job's kind; of one that is not known yet, any."""
     return _OF_STATE[type(state)]
-
-
-def kind_of_event(event: JobEvent) -> AnyKind | None:
-    """Return the kind of job that an event is of; None of one that every kind has."""
-    return _OF_EVENT.get(type(event))
 
 
 def sighting(seen: JobObservation) -> tuple[AnyKind, Sighting] | None:
@@ -99,6 +101,11 @@ def reopens(seen: JobObservation) -> bool:
         return True
     kind = _OF_OBSERVATION.get(type(seen))
     return kind is not None and kind.sightings.reopens(seen)
+
+
+def kind_of_type(stored: str) -> AnyKind | None:
+    """Return the kind of job that has an event of this stored name of its own; None: none has."""
+    return next((kind for kind in KINDS.values() if stored in kind.event_types), None)
 
 
 def decide(state: JobState, observation: JobObservation) -> tuple[JobEvent, ...]:

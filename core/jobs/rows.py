@@ -31,7 +31,7 @@ class JobRow:
     cluster: str
     """Name of the Kubernetes cluster, as this installation calls it."""
     kind: str
-    """RayJob or TrainJob."""
+    """RayJob, TrainJob or Job."""
     namespace: str
     name: str
     uid: str

@@ -13,6 +13,7 @@ from docs.reference.from_code.doctor import doctor_page
 from docs.reference.from_code.effects import decisions_page, effects_page
 from docs.reference.from_code.events import events_page
 from docs.reference.from_code.failure_classes import failure_classes_page
+from docs.reference.from_code.job_phases import job_phases_page
 from docs.reference.from_code.metrics import metrics_page
 from docs.reference.from_code.phases import phases_page
 from docs.reference.from_code.report_views import report_views_page
@@ -32,6 +33,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "events.md": events_page,
     "exit-codes.md": exit_codes_page,
     "failure-classes.md": failure_classes_page,
+    "job-phases.md": job_phases_page,
     "metrics.md": metrics_page,
     "phases.md": phases_page,
     "report-views.md": report_views_page,

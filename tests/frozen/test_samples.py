@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.catalogue import SCHEMA_VERSION, TYPES, JobEvent, read_event
 from jobledger.core.kinds import status
 from jobledger.core.log.chain import GENESIS, canonical, data_sha
@@ -20,7 +21,7 @@ from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.values.ids import EventId
 from tests.frozen.samples import FOLDER, meaning, path_of
-from tests.support import trainjobs
+from tests.support import batchjobs, trainjobs
 from tests.support.rayjob_stories import initializing, running, working
 from tests.support.rows import STREAM, play
 
@@ -104,6 +105,9 @@ def stories(event: JobEvent) -> Iterator[list[JobEvent]]:
     if isinstance(event, get_args(TrainJobEvent)):
         for train_story in (trainjobs.seen(), trainjobs.running(), trainjobs.completed()):
             yield list(trainjobs.play(train_story).history)
+    if isinstance(event, get_args(BatchJobEvent)):
+        for batch_story in (batchjobs.running(), batchjobs.retried(), batchjobs.completed()):
+            yield list(batchjobs.play(batch_story).history)
 
 
 def test_no_sample_is_of_a_type_that_the_catalogue_has_lost() -> None:

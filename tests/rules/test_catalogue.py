@@ -8,6 +8,8 @@ from typing import get_args
 
 import pytest
 
+from jobledger.core.batchjob import events as batchjob
+from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, TYPES, read_event
 from jobledger.core.errors import BrokenChain, UnknownEventType
 from jobledger.core.jobs import events as shared
@@ -22,7 +24,10 @@ from jobledger.core.trainjob import events as trainjob
 from jobledger.core.trainjob.events import TrainJobEvent
 from tests.support.records import a_stream, an_event
 
-EVENTS = sorted({*get_args(RayJobEvent), *get_args(TrainJobEvent)}, key=lambda cls: cls.__name__)
+EVENTS = sorted(
+    {*get_args(RayJobEvent), *get_args(TrainJobEvent), *get_args(BatchJobEvent)},
+    key=lambda cls: cls.__name__,
+)
 SAID_BY_THEIR_NAMES = frozenset(
     {
         *("at", "effect_id", "decision_id", "kind", "attempt", "name", "uid", "state"),
@@ -45,7 +50,7 @@ def test_the_unions_leave_out_no_event() -> None:
         cls
         for module in (
             *(shared, rayjob, fact_events, kept_events, pod_events),
-            *(recorded_events, trainjob),
+            *(recorded_events, trainjob, batchjob),
         )
         for cls in vars(module).values()
         if inspect.isclass(cls)

@@ -8,11 +8,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 from uuid import UUID
 
 import pytest
 
+from jobledger.core.batchjob.events import BatchJobAdopted, BatchJobCompleted, BatchJobFailed
+from jobledger.core.batchjob.phases import FOLLOWERS as BATCH_FOLLOWERS
+from jobledger.core.batchjob.phases import Phase as BatchJobPhase
 from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event
 from jobledger.core.decider import Decider
 from jobledger.core.jobs import events as shared
@@ -35,6 +38,7 @@ from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.rayjob.status.status import status
 from jobledger.core.trainjob.events import TrainJobAdopted
 from jobledger.core.trainjob.phases import FOLLOWERS as TRAIN_FOLLOWERS
+from jobledger.core.trainjob.phases import Phase as TrainJobPhase
 from jobledger.core.values.documents import Json
 from jobledger.core.values.ids import (
     DecisionId,
@@ -215,8 +219,18 @@ def check_laws(
 def _is_leap(event: JobEvent) -> bool:
     """Return whether an event tells where a job stands, and not how it got there."""
     unseen = isinstance(event, JobSuspended) and event.attempt == 0
-    ended = isinstance(event, JobCompleted | JobFailed) and event.inferred  # nobody saw the way
-    return unseen or ended or isinstance(event, JobAdopted | TransitionsMissed | TrainJobAdopted)
+    ends = (JobCompleted, JobFailed, BatchJobCompleted, BatchJobFailed)
+    ended = isinstance(event, ends) and event.inferred  # nobody saw the way
+    found = (JobAdopted, TransitionsMissed, TrainJobAdopted, BatchJobAdopted)
+    return unseen or ended or isinstance(event, found)
+
+
+_FOLLOWERS: Mapping[type, Mapping[Any, Iterable[str]]] = {
+    RayJobPhase: FOLLOWERS,
+    TrainJobPhase: TRAIN_FOLLOWERS,
+    BatchJobPhase: BATCH_FOLLOWERS,
+}
+"""Phases of a kind of job -> which may come next."""
 
 
 def check_phases(decider: Decider[State, Event, Observation], history: Iterable[Event]) -> None:
@@ -233,8 +247,8 @@ def check_phases(decider: Decider[State, Event, Observation], history: Iterable[
 
 def _followers(state: JobState) -> Iterable[str]:
     """Return the phases that may come next."""
-    phase = state.phase
-    return FOLLOWERS[phase] if isinstance(phase, RayJobPhase) else TRAIN_FOLLOWERS[phase]
+    known: Mapping[object, Iterable[str]] = _FOLLOWERS[type(state.phase)]
+    return known[state.phase]
 
 
 def through_the_log(history: Sequence[Event]) -> list[Event]:

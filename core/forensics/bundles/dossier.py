@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from jobledger.core.catalogue import JobEvent, read_event
 from jobledger.core.errors import BrokenChain
 from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.kinds import kind_of_type
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.values.instants import Instant
 
@@ -46,8 +47,9 @@ class Dossier:
 
     @property
     def kind(self) -> str:
-        """Return RayJob or TrainJob."""
-        return "TrainJob" if self.events[0].record.type.startswith("TrainJob") else "RayJob"
+        """Return the name of the kind of job; empty if the stream does not say it."""
+        kind = kind_of_type(self.events[0].record.type)
+        return kind.name if kind is not None else ""
 
     def read(self) -> tuple[ReadEvent, ...]:
         """Return all events, decoded.

@@ -26,6 +26,12 @@ OF_JOBS: tuple[FailureRule, ...] = (
         tests=(clue(r"^jobset$", Source.LOSS), clue(r".", Source.REASON)),
     ),
     FailureRule(
+        name="job-deleted",
+        because="the Job of the attempt was deleted while it was running",
+        advice="ask who deleted it: the API server's audit log names them",
+        tests=(clue(r"^attempt's Job$", Source.LOSS), clue(r"^JobDeleted$", Source.REASON)),
+    ),
+    FailureRule(
         name="head-restarted",
         because="the head was restarted and lost its jobs",
         advice="see why: memory of the head, its node, or its liveness probe",
@@ -89,7 +95,8 @@ OF_JOBS: tuple[FailureRule, ...] = (
         advice="read the end of its log",
         tests=(
             clue(
-                r"^(AppFailed|JobSetFailed|FailedJobs)$|Traceback|\w(Error|Exception):|exit \d",
+                r"^(AppFailed|JobSetFailed|FailedJobs|BackoffLimitExceeded|PodFailurePolicy)$|"
+                r"Traceback|\w(Error|Exception):|exit \d",
                 Source.REASON,
                 *TALK,
                 Source.EXIT,

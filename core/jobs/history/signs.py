@@ -30,7 +30,7 @@ class Source(StrEnum):
     REFUSAL = "refusal"
     """What the API server, or the head, said when it would not do something."""
     LOSS = "loss"
-    """`cluster`, `head`, `submitter` or `jobset` that went without having been asked to."""
+    """`cluster`, `head`, `submitter`, `jobset` or `attempt's Job` that went unasked."""
     SILENCE = "silence"
     """What was met instead of an answer of the head."""
     MANIFEST = "manifest"

@@ -6,6 +6,9 @@ from typing import get_args
 from docs.reference.from_code.attributes import attributes, cell, class_words, code
 from jobledger.adapters.postgres.schema.tables import event
 from jobledger.core import catalogue
+from jobledger.core.batchjob.events import BatchFactEvent, BatchLifeEvent
+from jobledger.core.batchjob.observations import JobEnd, PodCounts, SeenBatchStatus
+from jobledger.core.batchjob.spec import BatchJobSpec
 from jobledger.core.jobs.events import Confirmation, SharedEvent
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.rayjob.events.lifecycle import FactEvent, LifeEvent
@@ -34,6 +37,8 @@ GROUPS = (
     ("What was seen of its RayCluster, its submitter and its entrypoint", FactEvent),
     ("What became of a TrainJob", TrainLifeEvent),
     ("What was seen of a TrainJob's runtime and objects", TrainFactEvent),
+    ("What became of a Job that is retried on new Jobs", BatchLifeEvent),
+    ("What was seen of the Jobs of its attempts", BatchFactEvent),
     ("What every kind of job has", SharedEvent),
 )
 
@@ -51,6 +56,10 @@ PARTS = (
     Condition,
     JobCounts,
     JobSetEnd,
+    BatchJobSpec,
+    SeenBatchStatus,
+    PodCounts,
+    JobEnd,
 )
 """What stands inside of events."""
 

@@ -10,6 +10,7 @@ from jobledger.core.forensics.story.explain import Account, explain
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.log.envelope import StoredEvent
+from tests.rules.forensics.corpus.batchjobs import BATCHJOBS, BatchCase
 from tests.rules.forensics.corpus.cases import Case
 from tests.rules.forensics.corpus.jobs import JOBS
 from tests.rules.forensics.corpus.pods import PODS
@@ -20,7 +21,13 @@ from tests.support.rayjob_builders import faltered, interrupted, manifest, poll,
 from tests.support.recorded import dossier_of
 from tests.support.rows import Step
 
-CORPUS: tuple[Case | TrainCase, ...] = (*PROGRAMS, *PODS, *JOBS, *TRAINJOBS)
+CORPUS: tuple[Case | TrainCase | BatchCase, ...] = (
+    *PROGRAMS,
+    *PODS,
+    *JOBS,
+    *TRAINJOBS,
+    *BATCHJOBS,
+)
 
 
 def checked(dossier: Dossier) -> Account:
@@ -38,7 +45,9 @@ def checked(dossier: Dossier) -> Account:
 
 
 @pytest.mark.parametrize("case", CORPUS, ids=[case.name for case in CORPUS])
-def test_every_failure_of_the_corpus_is_told_by_its_class(case: Case | TrainCase) -> None:
+def test_every_failure_of_the_corpus_is_told_by_its_class(
+    case: Case | TrainCase | BatchCase,
+) -> None:
     account = checked(case.dossier())
     told = [sentence.text for sentence in account.sentences]
     assert account.failure_class == case.expected, told

@@ -1,0 +1,51 @@
+"""What the events of a Job say of its attempts."""
+
+from jobledger.core.batchjob import events
+from jobledger.core.jobs.history.attempt_facts import AttemptFacts, FactsSoFar
+
+
+def take(event: events.BatchOwnEvent, so_far: FactsSoFar) -> None:
+    """Take one more event."""
+    if isinstance(event, events.BatchFactEvent):
+        _of_job(event, so_far)
+    else:
+        _of_life(event, so_far)
+
+
+def _of_job(event: events.BatchFactEvent, so_far: FactsSoFar) -> None:
+    """Take what was seen of an attempt's Job, which is what a RayCluster is to a RayJob."""
+    last = so_far.last
+    if last is None or last.number != event.attempt:
+        return
+    if isinstance(event, events.AttemptJobVanished):
+        so_far.cluster_is_gone(event.at)
+        return
+    so_far.cluster_is_there(event.at)
+    if event.pods.active and last.running_at is None:
+        so_far.update(running_at=event.at)
+
+
+def _of_life(event: events.BatchLifeEvent, so_far: FactsSoFar) -> None:
+    if isinstance(event, events.BatchJobReceived):
+        so_far.asked(
+            backoff_limit=event.spec.backoff_limit,
+            policy=event.policy,
+            options=event.spec.options,
+        )
+    elif isinstance(event, events.BatchAttemptStarted):
+        so_far.began(AttemptFacts(number=event.attempt, started_at=event.at))
+    elif isinstance(event, events.BatchAttemptEnded):
+        so_far.update(
+            ended_at=event.at, outcome=event.outcome, reason=event.reason, failure=event.failure
+        )
+    elif isinstance(event, events.BatchRetryGranted):
+        so_far.judged(event.failure, None)
+        so_far.update(retry_due_at=event.due_at)
+    elif isinstance(event, events.BatchRetryRefused):
+        so_far.judged(event.failure, None)
+    elif isinstance(event, events.BatchJobCompleted):
+        so_far.ended(event.at, "Complete", event.reason)
+    elif isinstance(event, events.BatchJobFailed):
+        so_far.ended(event.at, "Failed", event.reason)
+    elif isinstance(event, events.BatchJobDeleted):
+        so_far.deleted(event.at)

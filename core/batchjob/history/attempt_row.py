@@ -1,0 +1,65 @@
+"""Projection `attempt` for Jobs: `(row, event) -> row`."""
+
+from dataclasses import replace
+
+from jobledger.core.batchjob import events
+from jobledger.core.batchjob.state import BatchAttempt, BatchJobState
+from jobledger.core.jobs.rows import AttemptRow, PlatformColumns
+from jobledger.core.values.ids import StreamId
+
+
+def attempt_row(
+    row: AttemptRow | None, state: BatchJobState, event: events.BatchJobEvent, stream: StreamId
+) -> AttemptRow | None:
+    """Return the row of the current or last attempt after an event; None before the first."""
+    if state.attempt is None:
+        return None
+    if row is None or row.number != state.attempt.number:
+        row = begun(stream, state.attempt)
+    return project_attempt(row, event)
+
+
+def columns(state: BatchJobState) -> PlatformColumns:
+    """Return nothing: a Job has no Ray beneath it."""
+    del state
+    return PlatformColumns()
+
+
+def begun(stream: StreamId, attempt: BatchAttempt) -> AttemptRow:
+    """Return the row of an attempt that has just begun; one that was found may run already."""
+    at_work = attempt.job is not None and attempt.job.pods.active > 0
+    return AttemptRow(
+        stream_id=stream,
+        number=attempt.number,
+        generation=attempt.generation,
+        ray_cluster_name="",
+        ray_job_id="",
+        started_at=attempt.started_at,
+        running_at=attempt.started_at if at_work else None,
+        ended_at=None,
+        outcome="",
+        reason="",
+        message="",
+        job_status="",
+        retried=False,
+    )
+
+
+def project_attempt(row: AttemptRow, event: events.BatchJobEvent) -> AttemptRow:
+    """Return the row after an event; the same row if the event does not concern it."""
+    if isinstance(event, events.AttemptJobObserved) and event.attempt == row.number:
+        if row.running_at is None and row.ended_at is None and event.pods.active:
+            return replace(row, running_at=event.at)
+    elif isinstance(event, events.BatchAttemptEnded) and event.attempt == row.number:
+        return replace(
+            row,
+            ended_at=event.at,
+            outcome=event.outcome,
+            reason=event.reason,
+            message=event.message,
+        )
+    elif isinstance(event, events.BatchRetryGranted) and event.attempt == row.number:
+        return replace(row, retried=True)
+    elif isinstance(event, events.BatchJobDeleted) and row.ended_at is None:
+        return replace(row, ended_at=event.at, outcome="deleted")
+    return row

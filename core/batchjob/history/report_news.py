@@ -1,0 +1,52 @@
+"""What the events and the state of a Job mean for reports."""
+
+from jobledger.core.batchjob import events
+from jobledger.core.batchjob.phases import Phase
+from jobledger.core.batchjob.state import BatchJobState
+from jobledger.core.jobs.history.report_news import (
+    AttemptFailed,
+    FailureJudged,
+    FailureNews,
+    Found,
+    JobFailed,
+    Workload,
+)
+from jobledger.core.values.documents import Manifest, items, text
+
+
+def failure_news(event: events.BatchJobEvent) -> FailureNews | None:
+    """Return what an event says of a failure; None if nothing."""
+    if isinstance(event, events.BatchAttemptEnded) and event.outcome == "failed":
+        return AttemptFailed(attempt=event.attempt, reason=event.reason, message=event.message)
+    if isinstance(event, events.BatchRetryGranted | events.BatchRetryRefused):
+        return FailureJudged(
+            attempt=event.attempt,
+            failure=event.failure,
+            exit_code=None,
+            retried=isinstance(event, events.BatchRetryGranted),
+        )
+    if isinstance(event, events.BatchJobFailed):
+        return JobFailed(attempt=None, reason=event.reason, message=event.message)
+    return None
+
+
+def found(state: BatchJobState) -> Found | None:
+    """Return how a job was found that was just adopted; None: as if from its beginning.
+
+    Which attempt it was in is told by the first look at that one's Job.
+    """
+    idle = state.phase in (Phase.NEW, Phase.SUSPENDED) and state.started_at is None
+    return None if idle else Found(1, may_have_run=True)
+
+
+def workload(document: Manifest) -> Workload:
+    """Return what a manifest runs: no framework that is known, on its first container's image."""
+    for container in items(document, "spec", "template", "spec", "containers"):
+        return Workload("", "", text(container, "image"))
+    return Workload("", "", "")
+
+
+def built_image(sent: Manifest) -> str:
+    """Return nothing: an attempt's Job has the image that the manifest says."""
+    del sent
+    return ""

@@ -1,0 +1,127 @@
+"""The kind Job: what it brings, in one description."""
+
+from collections.abc import Mapping
+
+from jobledger.core.batchjob import events
+from jobledger.core.batchjob import observations as seen
+from jobledger.core.batchjob.decide.decider import BATCHJOB
+from jobledger.core.batchjob.events import BatchOwnEvent
+from jobledger.core.batchjob.history import attempt_row, report_news
+from jobledger.core.batchjob.history.attempt_facts import take
+from jobledger.core.batchjob.history.observations import candidates
+from jobledger.core.batchjob.history.signs import clues
+from jobledger.core.batchjob.history.words import (
+    attempt_end_words,
+    completion_words,
+    retry_words,
+    words,
+)
+from jobledger.core.batchjob.rules.evidence_scene import BATCHJOB_EVIDENCE
+from jobledger.core.batchjob.rules.rules import failure_class
+from jobledger.core.batchjob.rules.sightings import BATCHJOB_SIGHTINGS
+from jobledger.core.batchjob.spec import MANAGED_BY_US
+from jobledger.core.batchjob.state import is_final, is_open
+from jobledger.core.batchjob.status.kubernetes_events import kubernetes_events
+from jobledger.core.batchjob.status.status import milestone, status
+from jobledger.core.batchjob.status.status_format import BATCHJOB_STATUS
+from jobledger.core.job_kind import (
+    JobKind,
+    LogReaders,
+    no_attempt_cluster,
+    no_cluster_news,
+    no_standing,
+)
+from jobledger.core.jobs.history.event_roles import EventRoles
+from jobledger.core.ports.cluster import BATCH_JOBS
+
+TYPES: Mapping[str, type[BatchOwnEvent]] = {
+    "BatchJobDiscovered": events.BatchJobDiscovered,
+    "BatchJobAdopted": events.BatchJobAdopted,
+    "BatchJobReceived": events.BatchJobReceived,
+    "BatchAttemptStarted": events.BatchAttemptStarted,
+    "BatchAttemptEnded": events.BatchAttemptEnded,
+    "BatchRetryGranted": events.BatchRetryGranted,
+    "BatchRetryRefused": events.BatchRetryRefused,
+    "BatchJobFailing": events.BatchJobFailing,
+    "BatchJobSuspended": events.BatchJobSuspended,
+    "BatchJobResumed": events.BatchJobResumed,
+    "BatchJobCompleted": events.BatchJobCompleted,
+    "BatchJobFailed": events.BatchJobFailed,
+    "BatchJobDeletionStarted": events.BatchJobDeletionStarted,
+    "BatchJobDeleted": events.BatchJobDeleted,
+    "AttemptJobObserved": events.AttemptJobObserved,
+    "AttemptJobVanished": events.AttemptJobVanished,
+    "OthersBatchStatusObserved": events.OthersBatchStatusObserved,
+}
+"""Stored name -> class of the newest version. A class may be renamed, its name here stays."""
+
+ROLES = EventRoles(
+    adopted=(events.BatchJobAdopted,),
+    manifest_received=(events.BatchJobReceived,),
+    attempt_started=(events.BatchAttemptStarted,),
+    attempt_ran=(events.BatchAttemptStarted,),
+    attempt_ended=(events.BatchAttemptEnded,),
+    completed=(events.BatchJobCompleted,),
+    failed=(events.BatchJobFailed,),
+    deleted=(events.BatchJobDeleted,),
+)
+
+PARTS = {
+    events.BatchJobReceived: "Job",
+    events.AttemptJobObserved: "attempt's Job",
+    events.AttemptJobVanished: "attempt's Job",
+}
+"""Fact -> the part of the job that it is about."""
+
+_OBSERVATIONS = (
+    seen.BatchJobSeen,
+    seen.BatchJobGone,
+    seen.AttemptJobSeen,
+    seen.AttemptJobGone,
+)
+
+BATCHJOB_KIND = JobKind(
+    name="Job",
+    resource=BATCH_JOBS,
+    initial=BATCHJOB.initial,
+    decide=BATCHJOB.decide,
+    evolve=BATCHJOB.evolve,
+    event_types=TYPES,
+    discovered=events.BatchJobDiscovered,
+    observations=_OBSERVATIONS,
+    recurring=_OBSERVATIONS,
+    is_open=is_open,
+    is_final=is_final,
+    status=status,
+    milestone=milestone,
+    status_format=BATCHJOB_STATUS,
+    sightings=BATCHJOB_SIGHTINGS,
+    evidence=BATCHJOB_EVIDENCE,
+    managed_by=MANAGED_BY_US,
+    kubernetes_events=kubernetes_events,
+    reporting_controller="job-controller",
+    is_told_in_core_events=True,
+    log=LogReaders(
+        roles=ROLES,
+        words=words,
+        completion_words=completion_words,
+        attempt_end_words=attempt_end_words,
+        retry_words=retry_words,
+        standing=no_standing,
+        clues=clues,
+        parts=PARTS,
+        observed=candidates,
+        take_facts=take,
+        attempt_row=attempt_row.attempt_row,
+        columns=attempt_row.columns,
+        failure_news=report_news.failure_news,
+        cluster_news=no_cluster_news,
+        attempt_cluster=no_attempt_cluster,
+        found=report_news.found,
+        failure_class=failure_class,
+        workload=report_news.workload,
+        built_image=report_news.built_image,
+        grants_retries=True,
+        runs_when_seen=False,
+    ),
+)

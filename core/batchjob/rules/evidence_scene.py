@@ -1,0 +1,23 @@
+"""Where the evidence of a Job's attempts is found."""
+
+from jobledger.core.batchjob.state import BatchJobState
+from jobledger.core.jobs.evidence.scene import AttemptScene, EvidenceRules, SceneObject
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.pending.effects import EffectKind
+
+
+def _whole(identity: JobIdentity, state: BatchJobState) -> SceneObject:
+    del identity
+    attempt = state.attempt
+    uid = attempt.job.uid if attempt is not None and attempt.job is not None else ""
+    return SceneObject(kind="Job", name=attempt.job_name if attempt is not None else "", uid=uid)
+
+
+def _scene(state: BatchJobState, kind: str) -> AttemptScene | None:
+    del kind
+    return None if state.attempt is None else AttemptScene(attempt=state.attempt.number)
+
+
+BATCHJOB_EVIDENCE = EvidenceRules(
+    before={EffectKind.DELETE_ATTEMPT_JOB: "Job"}, whole=_whole, scene=_scene
+)

@@ -1,0 +1,41 @@
+"""What observations of a Job mean before anything is decided on them."""
+
+from jobledger.core.batchjob.observations import (
+    NO_STATUS,
+    AttemptJobSeen,
+    BatchJobGone,
+    BatchJobObservation,
+    BatchJobSeen,
+)
+from jobledger.core.jobs.control.sightings import SightingRules
+
+
+def _subject(seen: BatchJobObservation) -> tuple[object, ...] | None:
+    if isinstance(seen, BatchJobSeen):
+        return type(seen), seen.recorded, seen.in_between
+    return (type(seen), seen.uid) if isinstance(seen, AttemptJobSeen) else None
+
+
+def _reopens(seen: BatchJobObservation) -> bool:
+    if isinstance(seen, AttemptJobSeen):  # after the end none should be at work
+        return seen.end is None and not seen.deleting
+    return isinstance(seen, BatchJobGone)
+
+
+def _shows_end(seen: BatchJobObservation) -> bool:
+    return isinstance(seen, BatchJobSeen) and seen.status.end is not None
+
+
+def _may_be_old(seen: BatchJobObservation) -> bool:
+    if not isinstance(seen, BatchJobSeen) or seen.recorded or not seen.spec.is_ours:
+        return False
+    return seen.written_here or seen.status == NO_STATUS
+
+
+BATCHJOB_SIGHTINGS: SightingRules[BatchJobObservation] = SightingRules(
+    subject=_subject,
+    reopens=_reopens,
+    shows_end=_shows_end,
+    turning_points=(AttemptJobSeen, BatchJobGone),
+    may_be_old=_may_be_old,
+)
