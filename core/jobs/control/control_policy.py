@@ -7,6 +7,7 @@ records of the writers of its status (`core.jobs.control.status_writers`).
 A job that is not controlled is recorded: its life is written down, and nothing is done about it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -20,6 +21,12 @@ MANAGED_BY_JOBLEDGER = "jobledger.dev/controller"
 
 The RayJob CRD admits it only with the patch in `ops/patches`. A TrainJob's CRD never does.
 """
+
+NAMES_US: Mapping[str, str] = {
+    "RayJob": MANAGED_BY_JOBLEDGER,
+    "Job": "jobledger.dev/job-controller",
+}
+"""Kind of job -> value of spec.managedBy that names this controller, where there is one."""
 
 RECENT = timedelta(minutes=10)
 """So long a write to the status of a job that has ended shows that its controller is at work."""
@@ -75,26 +82,26 @@ WHAT_TO_DO = (
 
 
 ENDED = frozenset({"Complete", "Failed"})
-"""The final phases of a RayJob; the final conditions of a TrainJob."""
+"""The final phases of a RayJob; the final conditions of any other kind of job."""
 
 
 def has_ended(kind: str, manifest: Manifest) -> bool:
     """Return whether the status of a job shows that it has ended."""
     if kind == "RayJob":
         return text(manifest, "status", "jobDeploymentStatus") in ENDED
-    return bool(_ends_of_training(manifest))
+    return bool(_final_conditions(manifest))
 
 
 def ended_at(kind: str, manifest: Manifest) -> Instant | None:
     """Return when a job ended, as its status has it; None if it does not say."""
     if kind == "RayJob":
         return parse_rfc3339(text(manifest, "status", "endTime"))
-    found = [parse_rfc3339(told) for told in _ends_of_training(manifest)]
+    found = [parse_rfc3339(told) for told in _final_conditions(manifest)]
     return max((one for one in found if one is not None), default=None)
 
 
-def _ends_of_training(manifest: Manifest) -> list[str]:
-    """Return since when each final condition of a TrainJob is true."""
+def _final_conditions(manifest: Manifest) -> list[str]:
+    """Return since when each final condition of a job is true."""
     return [
         text(item, "lastTransitionTime")
         for item in items(manifest, "status", "conditions")
@@ -104,7 +111,7 @@ def _ends_of_training(manifest: Manifest) -> list[str]:
 
 def is_named(kind: str, managed_by: str) -> bool:
     """Return whether a job names this controller."""
-    return kind == "RayJob" and managed_by == MANAGED_BY_JOBLEDGER
+    return kind in NAMES_US and managed_by == NAMES_US[kind]
 
 
 def why_recorded(whose: Whose, kind: str, namespace: str, managed_by: str) -> str:

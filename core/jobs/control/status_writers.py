@@ -25,6 +25,7 @@ BY_HAND = "kubectl"
 DRIVING_FIELDS: Mapping[str, frozenset[str]] = {
     "RayJob": frozenset({"f:jobDeploymentStatus"}),
     "TrainJob": frozenset({"f:conditions", "f:jobsStatus"}),
+    "Job": frozenset({"f:conditions", "f:startTime", "f:active"}),
 }
 """Kind of job -> what only the controller of a job writes into its status.
 

@@ -1,0 +1,60 @@
+"""Whose a Job is: the one that names this controller is controlled whatever the setting is."""
+
+import pytest
+
+from jobledger.core.batchjob.names import MANAGED_BY
+from jobledger.core.jobs.control.control_policy import (
+    Control,
+    Whose,
+    ended_at,
+    has_ended,
+    is_named,
+    why_recorded,
+)
+from jobledger.core.jobs.control.status_writers import is_driven_here
+from jobledger.core.kinds import KINDS
+from jobledger.core.values.documents import Manifest
+from tests.support.batchjobs import after
+
+DONE: Manifest = {
+    "metadata": {
+        "managedFields": [
+            {
+                "manager": "jobledger",
+                "operation": "Apply",
+                "subresource": "status",
+                "time": "2026-11-21T12:00:00Z",
+                "fieldsV1": {"f:status": {"f:startTime": {}, "f:conditions": {}}},
+            }
+        ]
+    },
+    "status": {
+        "startTime": "2026-11-21T12:00:00Z",
+        "conditions": [
+            {"type": "Complete", "status": "True", "lastTransitionTime": "2026-11-21T12:01:00Z"}
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("control", [Control.ALL, Control.NAMESPACES, Control.MANAGED_BY])
+def test_a_job_that_names_this_controller_is_controlled(control: Control) -> None:
+    assert is_named("Job", MANAGED_BY)
+    assert why_recorded(Whose(control=control), "Job", "data", MANAGED_BY) == ""
+
+
+def test_a_recorder_controls_no_job() -> None:
+    assert why_recorded(Whose(control=Control.NOTHING), "Job", "data", MANAGED_BY) != ""
+
+
+def test_no_other_kind_is_named_by_that() -> None:
+    assert not is_named("RayJob", MANAGED_BY)
+    assert not is_named("TrainJob", MANAGED_BY)
+    assert not is_named("Job", "")
+
+
+def test_what_a_status_holds_says_that_a_job_has_ended_and_who_drove_it() -> None:
+    assert has_ended("Job", DONE)
+    assert ended_at("Job", DONE) == after(60)
+    assert is_driven_here("Job", DONE)
+    assert "Job" in KINDS
