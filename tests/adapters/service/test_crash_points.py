@@ -25,6 +25,7 @@ from tests.support.crash_points import MODES, Crash, Fuse, Mode, fused
 from tests.support.effectful_steps import (
     HARMLESS,
     LOOKS,
+    NOT_CARRIED_OUT,
     UNUSED,
     all_calls,
     knowing_effects,
@@ -143,7 +144,7 @@ def test_every_step_that_the_ports_have_is_hit_by_a_life() -> None:
 def test_what_is_excused_is_there_and_taken_by_no_life() -> None:
     """An excuse that has become void is red, too."""
     assert set(HARMLESS) | set(UNUSED) <= all_calls() | set(ports())
-    assert set(LOOKS) <= {kind.value for kind in EffectKind}
+    assert {*LOOKS, *NOT_CARRIED_OUT} <= {kind.value for kind in EffectKind}
     fuses = [
         story(submission, Fuse())[0].fuse
         for story in LIVES.values()
@@ -152,7 +153,7 @@ def test_what_is_excused_is_there_and_taken_by_no_life() -> None:
     fuses += [story(Fuse())[0].fuse for story in TRAIN_LIVES.values()]
     assert {name for fuse in fuses for name in fuse.calls} & set(UNUSED) == set()
     hit = {point for fuse in fuses for point in fuse.points}
-    assert hit & {f"act {kind}" for kind in LOOKS} == set()
+    assert hit & {f"act {kind}" for kind in (*LOOKS, *NOT_CARRIED_OUT)} == set()
 
 
 def test_two_deaths_one_after_the_other_do_no_more_harm_than_one() -> None:
