@@ -66,7 +66,7 @@ class Settings(BaseSettings):
     """Context of the kubeconfig. Empty: its current one."""
     namespaces: tuple[str, ...] = ()
     """Namespaces whose jobs are controlled. Empty: all."""
-    job_kinds: tuple[Literal["RayJob", "TrainJob"], ...] = Field(
+    job_kinds: tuple[Literal["RayJob", "TrainJob", "Job"], ...] = Field(
         default=("RayJob", "TrainJob"), min_length=1
     )
     """Kinds of job that are controlled, as far as the API server serves them.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from jobledger.adapters.kinds.batchjob.kind import BATCHJOB_ADAPTER
 from jobledger.adapters.kinds.rayjob.kind import RAYJOB_ADAPTER
 from jobledger.adapters.kinds.trainjob.kind import TRAINJOB_ADAPTER
 from jobledger.adapters.service.effects.context import KindActing
@@ -9,7 +10,7 @@ from jobledger.adapters.service.kind_adapter import KindAdapter
 from jobledger.adapters.service.watches.event_handlers import KindWatching
 
 ADAPTERS: Mapping[str, KindAdapter] = {
-    adapter.name: adapter for adapter in (RAYJOB_ADAPTER, TRAINJOB_ADAPTER)
+    adapter.name: adapter for adapter in (RAYJOB_ADAPTER, TRAINJOB_ADAPTER, BATCHJOB_ADAPTER)
 }
 
 

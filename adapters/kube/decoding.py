@@ -13,7 +13,8 @@ import msgspec
 import structlog
 
 from jobledger.adapters.kube.errors import unreadable
-from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
+from jobledger.core.kinds import KINDS
+from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest
 
 Prepare: TypeAlias = Callable[[bytes], Manifest]
@@ -22,7 +23,7 @@ Prepare: TypeAlias = Callable[[bytes], Manifest]
 It must keep `metadata.namespace`, `name`, `uid` and `resourceVersion`.
 """
 
-_JOBS = (RAYJOBS, TRAINJOBS)
+_JOBS = tuple(kind.resource for kind in KINDS.values())
 _NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 _log = structlog.get_logger(__name__)

@@ -26,7 +26,8 @@ from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.core.errors import ClusterError, ObjectChanged, ObjectNotFound
 from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION, mark_of
 from jobledger.core.jobs.rows import JobRow
-from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster
+from jobledger.core.kinds import KINDS
+from jobledger.core.ports.cluster import Cluster
 from jobledger.core.values.documents import Manifest
 
 COLUMNS = ("namespace", "kind", "name", "held_since", "signs", "result")
@@ -35,8 +36,6 @@ WAITS = "held; `jobledger recover JOB` takes it over as the cluster shows it"
 WOULD = "would be asked for"
 ASKED = "asked for; the running service takes it over"
 GONE = "its object is gone, or another has its name: nothing to take over"
-
-_RESOURCES = {one.kind: one for one in (RAYJOBS, TRAINJOBS)}
 
 
 def shown(held: Held, result: str) -> dict[str, object]:
@@ -112,7 +111,7 @@ def _ask(server: Cluster, held: Held) -> str:
     marks: Manifest = {RECOVER_ANNOTATION: mark_of(held.holding.at)}
     about: Manifest = {"uid": row.uid, "annotations": marks}
     try:
-        server.merge_patch(_RESOURCES[row.kind], row.namespace, row.name, {"metadata": about})
+        server.merge_patch(KINDS[row.kind].resource, row.namespace, row.name, {"metadata": about})
     except (ObjectNotFound, ObjectChanged):
         return GONE
     except ClusterError as error:

@@ -31,7 +31,7 @@ TakeOver = Annotated[
 
 JobKinds = Annotated[
     list[str] | None,
-    typer.Option("--job-kind", help="Control this kind of job only: RayJob or TrainJob."),
+    typer.Option("--job-kind", help="Control this kind of job only: RayJob, TrainJob or Job."),
 ]
 
 

@@ -61,7 +61,7 @@ def run(
         Path | None, typer.Option(help="File to write the HTTP address into once it is served.")
     ] = None,
 ) -> None:
-    """Control RayJobs and TrainJobs until told to stop (SIGTERM, SIGINT).
+    """Control RayJobs, TrainJobs and, if asked for, Jobs until told to stop (SIGTERM, SIGINT).
 
     Killed at any instant, it resumes.
     """

@@ -11,6 +11,7 @@ from jobledger.core.claims.rule import kinship, overlap
 from jobledger.core.errors import ObjectNotFound, RequestForbidden
 from jobledger.core.forensics.findings import Check, Finding, error, note, warning
 from jobledger.core.jobs.control.control_policy import WHAT_TO_DO, Refusal
+from jobledger.core.kinds import KINDS
 from jobledger.core.ports.cluster import (
     CRDS,
     JOBSETS,
@@ -146,7 +147,7 @@ def _definition(view: ClusterView, kind: str, resource: Resource) -> Iterator[Fi
 def _is_missed(view: ClusterView, kind: str, resource: Resource) -> bool:
     """Return whether nothing can be controlled without a kind, or RayJobs that are there cannot."""
     others = [other for other in view.wants.kinds if other != kind]
-    if not any(_is_served(view, _NEEDED[other][0]) for other in others):
+    if not any(_is_served(view, KINDS[other].resource) for other in others):
         return True
     return resource == RAYCLUSTERS and _is_served(view, RAYJOBS)
 
@@ -176,10 +177,8 @@ def _pruned(definition: Manifest, resource: Resource) -> Iterator[str]:
 def other_controllers(view: ClusterView) -> Iterator[Finding]:
     """Yield jobs whose status another controller writes: their namespace is only recorded."""
     met: set[tuple[str, str]] = set()
-    for kind, resource in (("RayJob", RAYJOBS), ("TrainJob", TRAINJOBS)):
-        if kind not in view.wants.kinds:
-            continue
-        for job in _listed(view, resource):
+    for kind in view.wants.kinds:
+        for job in _listed(view, KINDS[kind].resource):
             refusal = view.refusal(kind, job, view.now())
             if refusal is not None and (kind, refusal.namespace) not in met:
                 met.add((kind, refusal.namespace))

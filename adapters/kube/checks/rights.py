@@ -78,7 +78,7 @@ class Wants:
     volcano: bool = False
 
 
-BY_SETTING = frozenset({"api-tokens", "volcano"})
+BY_SETTING = frozenset({"api-tokens", "volcano", "jobs"})
 """Parts that are needed with a setting only."""
 
 
@@ -112,6 +112,7 @@ def how_bad(right: Right, wants: Wants) -> Severity | None:
     needed = {
         "rayjobs": "RayJob" in wants.kinds,
         "trainjobs": "TrainJob" in wants.kinds,
+        "jobs": "Job" in wants.kinds,
         "head-tokens": "RayJob" in wants.kinds,
         "mpi-keys": "TrainJob" in wants.kinds,
         "api-tokens": wants.reviews_tokens,

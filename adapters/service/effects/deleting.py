@@ -5,11 +5,17 @@ from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.errors import ObjectChanged
 from jobledger.core.jobs.control.ownership import is_controlled_by
 from jobledger.core.jobs.pending.effects import WantedEffect
-from jobledger.core.ports.cluster import Resource
+from jobledger.core.ports.cluster import Propagation, Resource
 from jobledger.core.values.documents import text
 
 
-def delete_own(world: World, job: CachedJob, resource: Resource, wanted: WantedEffect) -> Done:
+def delete_own(
+    world: World,
+    job: CachedJob,
+    resource: Resource,
+    wanted: WantedEffect,
+    propagation: Propagation = "Background",
+) -> Done:
     """Delete the very object: never another of its name, nor one that the job does not own.
 
     Where the watch does not know it as the job's own, the cluster is asked first. An object that
@@ -26,7 +32,7 @@ def delete_own(world: World, job: CachedJob, resource: Resource, wanted: WantedE
             return Done(uid=uid, gone=True, already=True)
         uid = there
     try:
-        world.cluster.delete(resource, namespace, name, uid=uid)
+        world.cluster.delete(resource, namespace, name, uid=uid, propagation=propagation)
     except ObjectChanged:
         # Taken for gone without a look, an object that some other conflict saved would be leaked.
         found = world.cluster.get(resource, namespace, name)

@@ -126,3 +126,27 @@ class EventHandlers:
             if found is None:
                 found = self.memory[made] = made()
             return cast("Memory", found)
+
+
+def nothing_more(mapper: ObservationMapper) -> tuple[WatchedKind, ...]:
+    """Return no more watches, for kinds that plugins add nothing to."""
+    del mapper
+    return ()
+
+
+def nothing_noted(
+    around: EventHandlers, known: CachedJob | None, manifest: Manifest, at: Instant
+) -> None:
+    """Do nothing after a sighting, for kinds whose own object tells nothing else."""
+    del around, known, manifest, at
+
+
+def nothing_kept(around: EventHandlers, stream: StreamId) -> None:
+    """Drop nothing, for kinds that remember nothing of a job."""
+    del around, stream
+
+
+def nothing_due(around: EventHandlers, at: Instant) -> Iterable[tuple[StreamId, JobObservation]]:
+    """Return nothing, for kinds of which nothing is held back."""
+    del around, at
+    return ()

@@ -22,6 +22,4 @@ def _milestone(status: Manifest) -> str:
     return " ".join([*conditions, pods, str(number(status, "failed") or 0)])
 
 
-BATCHJOB_STATUS = StatusFormat(
-    fields=FIELDS, milestone=_milestone, words=_words, is_merged=True
-)
+BATCHJOB_STATUS = StatusFormat(fields=FIELDS, milestone=_milestone, words=_words, is_merged=True)

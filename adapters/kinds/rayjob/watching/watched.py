@@ -1,7 +1,5 @@
 """How RayJobs are watched, and what they are told."""
 
-from collections.abc import Iterable
-
 from jobledger.adapters.kinds.rayjob.watching.listeners import (
     CHILD_KINDS,
     ChildKind,
@@ -10,15 +8,17 @@ from jobledger.adapters.kinds.rayjob.watching.listeners import (
 )
 from jobledger.adapters.kinds.rayjob.watching.observations import see_manifest
 from jobledger.adapters.service.objects.object_cache import CachedJob
-from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.watches.event_handlers import (
     EventHandlers,
     JobLook,
     KindWatching,
     WatchedKind,
+    nothing_due,
+    nothing_kept,
+    nothing_more,
+    nothing_noted,
 )
 from jobledger.adapters.service.watches.job_listener import job_listener
-from jobledger.core.kinds import JobObservation
 from jobledger.core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS, RAYJOBS, Resource
 from jobledger.core.rayjob.names import CREATED_BY, HEAD, LABEL_CREATED_BY, LABEL_NODE_TYPE
 from jobledger.core.rayjob.observations.observations import ManifestGone
@@ -63,26 +63,6 @@ def _watch(resource: Resource, kind: ChildKind, selector: str = "") -> WatchedKi
     return WatchedKind(resource=resource, listener=listener, selector=selector)
 
 
-def _nothing_more(mapper: ObservationMapper) -> tuple[WatchedKind, ...]:
-    del mapper
-    return ()
-
-
-def _nothing_noted(
-    around: EventHandlers, known: CachedJob | None, manifest: Manifest, at: Instant
-) -> None:
-    del around, known, manifest, at
-
-
-def _nothing_kept(around: EventHandlers, stream: StreamId) -> None:
-    del around, stream
-
-
-def _nothing_due(around: EventHandlers, at: Instant) -> Iterable[tuple[StreamId, JobObservation]]:
-    del around, at
-    return ()
-
-
 RAYJOB_WATCHING = KindWatching(
     name=RAYJOBS.kind,
     resource=RAYJOBS,
@@ -92,7 +72,7 @@ RAYJOB_WATCHING = KindWatching(
         _watch(BATCH_JOBS, "Job", f"{LABEL_CREATED_BY}={CREATED_BY}"),
         _watch(PODS, "Pod", f"{LABEL_NODE_TYPE}={HEAD}"),
     ),
-    also_watched=_nothing_more,
+    also_watched=nothing_more,
     parts=CHILD_KINDS,
     whole="RayCluster",
     look=_look,
@@ -101,7 +81,7 @@ RAYJOB_WATCHING = KindWatching(
     tell_related=_tell_related,
     tell_children=tell_children,
     retell=_retell,
-    noted=_nothing_noted,
-    forget=_nothing_kept,
-    due=_nothing_due,
+    noted=nothing_noted,
+    forget=nothing_kept,
+    due=nothing_due,
 )

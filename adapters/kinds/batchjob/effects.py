@@ -1,0 +1,90 @@
+"""Carries out the effects of Jobs: makes, suspends and deletes the Jobs of attempts."""
+
+from collections.abc import Callable, Mapping
+
+from jobledger.adapters.service.effects.context import (
+    Done,
+    KindActing,
+    SupersededEffect,
+    World,
+    exactly,
+    refuse_if_taken,
+)
+from jobledger.adapters.service.effects.deleting import delete_own
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.core.batchjob.building import attempt_job
+from jobledger.core.errors import ObjectExists
+from jobledger.core.jobs.control.ownership import is_controlled_by
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
+from jobledger.core.kinds import JobState
+from jobledger.core.log.redaction.redact import digest
+from jobledger.core.ports.cluster import BATCH_JOBS
+from jobledger.core.values.documents import Json, child, text
+
+
+def _act(world: World, job: CachedJob, effect: OpenEffect, state: JobState) -> Done:
+    """Do it.
+
+    Raises:
+        SupersededEffect: the live specification is not the one it was decided on.
+        SomebodyElses: the name is taken.
+        ClusterError: as the port does.
+    """
+    del state
+    return _ACTS[effect.wanted.kind](world, job, effect)
+
+
+def _create(world: World, job: CachedJob, effect: OpenEffect) -> Done:
+    live = job.manifest
+    if digest(world.mapper.redaction_key, child(live, "spec")) != effect.digest:
+        raise SupersededEffect("the specification has changed since")
+    manifest = attempt_job(live, effect.attempt)
+    sent = job.redactor.document(manifest)
+    assert isinstance(sent, Mapping), "a redacted object is an object"
+    try:
+        made = world.cluster.create(BATCH_JOBS, manifest)
+    except ObjectExists:
+        found = world.cluster.get(BATCH_JOBS, job.identity.namespace, effect.wanted.name)
+        if found is None:
+            raise  # it has just gone: later
+        refuse_if_taken(BATCH_JOBS, found, job)
+        if text(found, "metadata", "deletionTimestamp"):
+            raise  # it is on its way out: later
+        return Done(uid=text(found, "metadata", "uid"), already=True, sent=sent)
+    return Done(uid=text(made, "metadata", "uid"), sent=sent)
+
+
+def _delete(world: World, job: CachedJob, effect: OpenEffect) -> Done:
+    """Delete a Job after its Pods: the next attempt begins when nothing of this one runs."""
+    return delete_own(world, job, BATCH_JOBS, effect.wanted, propagation="Foreground")
+
+
+def _suspend_or_resume(world: World, job: CachedJob, effect: OpenEffect) -> Done:
+    """Suspend or resume the Job of an attempt, at the version just seen."""
+    namespace, name = job.identity.namespace, effect.wanted.name
+    suspend = effect.wanted.kind is EffectKind.SUSPEND_ATTEMPT_JOB
+    found = world.cluster.get(BATCH_JOBS, namespace, name)
+    if found is None or not is_controlled_by(found, job.identity.uid):
+        raise SupersededEffect("the attempt's Job is gone")
+    uid = text(found, "metadata", "uid")
+    if (child(found, "spec").get("suspend") is True) is suspend:
+        return Done(uid=uid, already=True)
+    patch: dict[str, Json] = {**exactly(found), "spec": {"suspend": suspend}}
+    world.cluster.merge_patch(BATCH_JOBS, namespace, name, patch)
+    return Done(uid=uid)
+
+
+_ACTS: Mapping[EffectKind, Callable[[World, CachedJob, OpenEffect], Done]] = {
+    EffectKind.CREATE_ATTEMPT_JOB: _create,
+    EffectKind.DELETE_ATTEMPT_JOB: _delete,
+    EffectKind.SUSPEND_ATTEMPT_JOB: _suspend_or_resume,
+    EffectKind.RESUME_ATTEMPT_JOB: _suspend_or_resume,
+}
+
+
+def _unshown(job: CachedJob, effect: OpenEffect) -> str:
+    del job, effect  # queues look at spec.suspend
+    return ""
+
+
+BATCHJOB_ACTING = KindActing(act=_act, unshown=_unshown)

@@ -1,0 +1,157 @@
+"""How Jobs are watched, and what they are told.
+
+One watch tells of both: a Job that is given to this controller is a job, a Job whose controller is
+a Job is one of its attempts. Any other is passed over, and nothing of it is kept.
+"""
+
+from jobledger.adapters.kinds.batchjob.observations import see_attempt, see_job
+from jobledger.adapters.service.objects.declared_secrets import secrets_of_child
+from jobledger.adapters.service.objects.object_cache import CachedChild, CachedJob, pack
+from jobledger.adapters.service.watches.event_handlers import (
+    EventHandlers,
+    JobLook,
+    KindWatching,
+    WatchedKind,
+    nothing_due,
+    nothing_kept,
+    nothing_more,
+    nothing_noted,
+)
+from jobledger.adapters.service.watches.job_listener import JobListener, marked, tell_gap
+from jobledger.core.batchjob.observations import AttemptJobGone, BatchJobGone
+from jobledger.core.batchjob.spec import MANAGED_BY_US
+from jobledger.core.jobs.control.ownership import controller_of
+from jobledger.core.ports.cluster import BATCH_JOBS
+from jobledger.core.values.documents import Manifest, child, items, number, text
+from jobledger.core.values.ids import StreamId, observation_id
+from jobledger.core.values.instants import Instant
+
+JOB = BATCH_JOBS.kind
+"""The kind of the user's Job, and of those of its attempts."""
+
+WATCH = "batch Jobs"
+"""What the watch is called: submitters of RayJobs are watched as Jobs too."""
+
+
+class BatchJobListener:
+    """Takes in Jobs: those that are given to this controller, and those of their attempts."""
+
+    def __init__(self, around: EventHandlers) -> None:
+        self._around, self._jobs = around, JobListener(around, JOB)
+
+    def seen(self, manifest: Manifest, at: Instant) -> None:
+        """Tell of a Job, unless it is none of ours."""
+        if text(manifest, "spec", "managedBy") in MANAGED_BY_US:
+            self._jobs.seen(manifest, at)
+        elif owner := _owner(manifest):
+            self._attempt_seen(manifest, owner, at)
+
+    def _attempt_seen(self, manifest: Manifest, owner: str, at: Instant) -> None:
+        around, metadata = self._around, child(manifest, "metadata")
+        uid = text(metadata, "uid")
+        item = CachedChild(
+            namespace=text(metadata, "namespace"),
+            name=text(metadata, "name"),
+            uid=uid,
+            version=text(metadata, "resourceVersion"),
+            owner_uid=owner,
+            packed=pack(manifest),
+            generation=number(metadata, "generation") or 0,
+            secrets=secrets_of_child(JOB, manifest, around.live.child(JOB, uid)),
+        )
+        with around.telling:
+            known = around.live.child(JOB, uid)
+            if known is not None and around.live.is_older(uid, item.version, known.version):
+                return
+            around.live.put_child(JOB, item)
+            job = around.live.learn(owner, item.secrets)
+            if job is not None and around.concerns_us(stream := job.identity.stream_id):
+                around.inbox.put(stream, see_attempt(stream, manifest, job.redactor, at))
+
+    def gone(self, manifest: Manifest, at: Instant) -> None:
+        """Tell that a Job is gone: the user's, or that of an attempt."""
+        around, uid = self._around, text(manifest, "metadata", "uid")
+        with around.telling:
+            if around.live.job(uid) is not None:
+                self._jobs.gone(manifest, at)
+                return
+            item = around.live.drop_child(JOB, uid)
+            job = around.live.job(item.owner_uid) if item is not None else None
+            if item is not None and job is not None and job.kind == JOB:
+                tell_attempt_gone(around, job.identity.stream_id, item.name, item.uid, at)
+
+    def synced(self, at: Instant) -> None:
+        """Pass on that all Jobs have been told."""
+        del at
+        self._around.synced(WATCH)
+
+    def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
+        """Tell every job of the gap."""
+        tell_gap(self._around, JOB, JOB, since, until, reason)
+
+
+def _owner(manifest: Manifest) -> str:
+    """Return the UID of the Job that controls a Job; empty if none does."""
+    owner = controller_of(manifest)
+    return owner.uid if owner is not None and owner.kind == JOB else ""
+
+
+def tell_attempt_gone(
+    around: EventHandlers, stream: StreamId, name: str, uid: str, at: Instant
+) -> None:
+    """Tell a job that the Job of an attempt is gone; without a UID it was asked for by name."""
+    mark = observation_id(stream, "attempt's job gone", uid or name)
+    around.inbox.put(stream, AttemptJobGone(id=mark, at=at, name=name, uid=uid))
+
+
+def tell_attempts(around: EventHandlers, job: CachedJob, at: Instant, mark: str = "") -> None:
+    """Tell a job of the Jobs of its attempts, as they were last seen."""
+    stream = job.identity.stream_id
+    for item in around.live.children_of(JOB, job):
+        seen = see_attempt(stream, item.manifest, job.redactor, at)
+        around.inbox.put(stream, marked(seen, stream, mark))
+
+
+def _look(manifest: Manifest) -> JobLook:
+    """Return what is kept of a Job; its status has no generation, so an end is of the present."""
+    status = child(manifest, "status")
+    shown = {
+        text(one, "type") for one in items(status, "conditions") if text(one, "status") == "True"
+    }
+    phase = next((kind for kind in ("Complete", "Failed") if kind in shown), "")
+    generation = number(manifest, "metadata", "generation") or 0
+    return JobLook(glance=(), phase=phase, observed_generation=generation if phase else 0)
+
+
+def _gone(stream: StreamId, at: Instant) -> BatchJobGone:
+    return BatchJobGone(id=observation_id(stream, "job gone"), at=at)
+
+
+def _tell_related(
+    around: EventHandlers, known: CachedJob | None, job: CachedJob, at: Instant
+) -> None:
+    if known is None or job.recorded or known.recorded:
+        tell_attempts(around, job, at)
+
+
+def _retell(around: EventHandlers, job: CachedJob, at: Instant) -> None:
+    tell_attempts(around, job, at)
+
+
+BATCHJOB_WATCHING = KindWatching(
+    name=JOB,
+    resource=BATCH_JOBS,
+    watched=(WatchedKind(resource=BATCH_JOBS, listener=BatchJobListener, called=WATCH),),
+    also_watched=nothing_more,
+    parts=(JOB,),
+    whole=JOB,
+    look=_look,
+    see=see_job,
+    gone=_gone,
+    tell_related=_tell_related,
+    tell_children=tell_attempts,
+    retell=_retell,
+    noted=nothing_noted,
+    forget=nothing_kept,
+    due=nothing_due,
+)
