@@ -15,11 +15,12 @@ from jobledger.adapters.service.kind_adapter import KindAdapter
 from jobledger.adapters.service.loop.followers import Follower
 from jobledger.adapters.service.loop.handover import Announce, Handover
 from jobledger.adapters.service.loop.turn import Turn, TurnParts
-from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.status.event_recorder import EventRecorder
+from jobledger.adapters.service.status.lost_events import LostEvents
 from jobledger.adapters.service.status.own_writes import OwnWrites
 from jobledger.adapters.service.status.status_writer import Publisher
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
@@ -29,6 +30,7 @@ from jobledger.adapters.service.work.slots import Slots
 from jobledger.adapters.service.work.workers import Workers
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.catalogue import JobEvent
+from jobledger.core.kinds import JobObservation
 from jobledger.core.ports.alarms import Alarms
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster, Watches
@@ -36,6 +38,7 @@ from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import History
 from jobledger.core.ports.job_ends import JobEnds
 from jobledger.core.ports.ray_jobs import RayJobs
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +219,13 @@ def _effect_context(
 
 
 def _publisher(ports: ServicePorts, options: ServiceOptions, stores: Stores) -> Publisher:
+    watching = {kind.name: kind.watching for kind in options.kinds}
+
+    def see(job: CachedJob, at: Instant) -> JobObservation:
+        kind = watching[job.kind]
+        return kind.see(options.mapper, job.identity, job.newest, job.redactor, at)
+
+    lost = LostEvents(see, stores.slots, stores.live, stores.inbox, ports.clock)
     return Publisher(
         ports.cluster,
         stores.live,
@@ -224,6 +234,7 @@ def _publisher(ports: ServicePorts, options: ServiceOptions, stores: Stores) -> 
         options.metrics,
         ports.leases.may_act,
         options.mapper.control_policy.is_refused,
+        lost.are_shown,
     )
 
 

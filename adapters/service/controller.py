@@ -294,6 +294,7 @@ class Controller:
         unheard = shards & parts.turn.unheard
         parts.turn.unheard -= unheard  # what is passed over from now on is noted anew
         gained = shards if self._gates_open else unheard  # a start tells all anyway
+        self._first_looks.look_anew(parts.slots, shards)
         retell_shards(parts.handlers, parts.slots, unheard, gained, parts.clock.now())
         self._hear_out()
         self._take_up_finished(shards)

@@ -21,6 +21,8 @@ class SteppedCluster(MemoryCluster):
         self.lagging: set[Resource] = set()
         """Kinds whose watches tell nothing for now."""
         self._mailboxes: list[_Stepped] = []
+        self._held_back: list[_Stepped] = []
+        """Single watches that tell nothing for now."""
 
     def prune(self, *fields: str) -> None:
         """Go on as an API server whose CRD of RayJobs does not have these fields of the status."""
@@ -36,9 +38,20 @@ class SteppedCluster(MemoryCluster):
     def deliver(self) -> bool:
         """Tell everything that waits; return whether there was anything."""
         self.collect()
-        ready = [item for item in self._mailboxes if item.resource not in self.lagging]
+        lagging = {id(item) for item in self._held_back}
+        ready = [
+            item
+            for item in self._mailboxes
+            if item.resource not in self.lagging and id(item) not in lagging
+        ]
         told = [mailbox.deliver() for mailbox in ready]
         return any(told)
+
+    def hold_back(self, resource: Resource) -> Callable[[], None]:
+        """Let the watch of a kind that was opened last lag; return what lets it go on."""
+        mailbox = [item for item in self._mailboxes if item.resource == resource][-1]
+        self._held_back.append(mailbox)
+        return lambda: self._held_back.remove(mailbox)
 
     @contextlib.contextmanager
     def unheard(self) -> Iterator[None]:

@@ -68,7 +68,13 @@ class Handover:
         self.announce(identity, told, kind_of(state), prepared.before.state)
 
     def changed_by_others(self, stream: StreamId, version: str, shown: Manifest) -> None:
-        """Have a status written anew that others have changed. Called from any thread."""
+        """Have a status written anew that others have changed. Called from any thread.
+
+        One of ours that is ahead of the log is no such change, but news of the job.
+        """
+        publisher = self.publisher
+        if not publisher.is_own(stream, shown) and publisher.is_ahead(stream):
+            return
         if task := self.publisher.seen(stream, version, shown):
             self.workers.submit(stream, task, Lane.OWN)
 

@@ -1,12 +1,13 @@
-"""Asks anew for jobs that are in no log, before anything is decided about them.
+"""Asks anew for jobs before anything is decided about them that another process may have driven.
 
 A watch may lag: what it shows of a job may be from before another process drove it to its end. If
 that was written into a log that is lost since (a promoted replica), nothing else tells of it, and
-the job would run again. A job that was created, or listed, while its shard was held here has had no
-other process; nor is one asked for that another controller drives, or that is only recorded.
+the job would run again: be it that it is in no log, or that its stream has lost its end. A job that
+was created, or listed, while its shard was held here has had no other process; nor is one asked for
+that another controller drives, or that is only recorded.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -15,13 +16,14 @@ from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import JobListener, retell_job
 from jobledger.adapters.service.watches.kind_watches import SyncedKinds
 from jobledger.adapters.service.work.questions import Questions
+from jobledger.adapters.service.work.slots import Slots
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.kinds import JobObservation, sighting
+from jobledger.core.kinds import JobObservation, kind_of, sighting
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
-from jobledger.core.values.documents import text
+from jobledger.core.values.documents import Manifest, text
 from jobledger.core.values.ids import StreamId, shard_of
 from jobledger.core.values.instants import EPOCH, Instant
 
@@ -29,6 +31,9 @@ log = get_logger(__name__)
 
 CLOCKS_APART_MAX = timedelta(seconds=5)
 """So far the API server's clock, which dates a job, may be from this one."""
+
+LOOKING_SECONDS_MAX = 5.0
+"""How long everything else waits while the jobs of gained shards are asked for."""
 
 
 @dataclass(slots=True)
@@ -73,6 +78,33 @@ class FirstLooks:
         is_begun = self._since.get(shard, (0, EPOCH))[0] == self.questions.epoch(shard)
         return is_begun and (shard, kind) in self._fresh
 
+    def look_anew(self, slots: Slots, shards: Collection[int]) -> None:
+        """Ask for the jobs of gained shards that go on by the log, and take them in as they are.
+
+        Others wait meanwhile, so not for ever: those that are not asked for go on by what their
+        watch shows, and nothing is written over what it tells later.
+        """
+        until = self.clock.monotonic() + LOOKING_SECONDS_MAX
+        for slot in slots:
+            state = slot.view.state
+            identity, kind = state.identity, kind_of(state)
+            goes_on = slot.shard in shards and state.recorded is None and not kind.is_final(state)
+            if identity is None or not goes_on or self.around.live.job(identity.uid) is None:
+                continue
+            if self._is_listed_since(slot.stream_id, kind.name):
+                continue
+            if self.clock.monotonic() > until:
+                log.warning("jobs_not_looked_at", first=identity.name, because="of their number")
+                return
+            at = self.clock.now()
+            try:
+                found = self._found(identity, kind.name)
+            except ClusterError as error:
+                log.warning("jobs_not_looked_at", first=identity.name, because=str(error))
+                return
+            if found is not None:
+                JobListener(self.around, kind.name).seen(found, at)
+
     def is_premature(self, stream: StreamId, seen: JobObservation) -> bool:
         """Return whether a sighting of a job in no log may be too old to decide on.
 
@@ -95,16 +127,23 @@ class FirstLooks:
 
     def _look(self, identity: JobIdentity, kind: str) -> bool:
         """Ask for a job and tell it as it is; return whether there was an answer."""
-        resource, at = self.around.kinds[kind].resource, self.clock.now()
+        at = self.clock.now()
         try:
-            found = self.cluster.get(resource, identity.namespace, identity.name)
+            found = self._found(identity, kind)
         except ClusterError as error:
             log.warning("job_not_looked_at", job=identity.name, error=str(error))
             return False
-        if found is None or text(found, "metadata", "uid") != identity.uid:
+        if found is None:
             return True  # it is gone, as its watch tells
         with self.around.telling:
             JobListener(self.around, kind).seen(found, at)
             self._looked[identity.stream_id] = at
             retell_job(self.around, identity.uid, at)
         return True
+
+    def _found(self, identity: JobIdentity, kind: str) -> Manifest | None:
+        """Return a job as it is now, None if it is gone; raises as the cluster does."""
+        resource = self.around.kinds[kind].resource
+        found = self.cluster.get(resource, identity.namespace, identity.name)
+        is_it = found is not None and text(found, "metadata", "uid") == identity.uid
+        return found if is_it else None

@@ -46,7 +46,8 @@ PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 0.25, 30.0
 CONFLICT_PAUSE_SECONDS = 0.02
 """Pause after a conflict, at first: the watch tells of the newer version within moments."""
 LEASE_PAUSE_SECONDS = 1.0
-"""Pause while this process does not trust its lease, or has met another controller."""
+"""Pause while this process does not trust its lease, has met another controller, or must not write
+over what a job shows."""
 
 
 @dataclass(slots=True)
@@ -86,6 +87,8 @@ class Publisher:
     may_act: Callable[[StreamId], bool]
     is_refused: Callable[[str, str], bool] = lambda *_: False
     """Whether another controller was met among the jobs of a kind in a namespace."""
+    is_ahead: Callable[[StreamId], bool] = lambda _: False
+    """Whether a job shows a status of ours that is ahead of the log."""
     outboxes: dict[StreamId, _Outbox] = field(default_factory=dict)
     ends: Ends = field(default_factory=Ends)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -240,11 +243,17 @@ class Publisher:
                     return early
                 status = box.waiting[0]
             where = box.kind.name, box.identity.namespace
-            if not self.may_act(stream) or self.is_refused(*where):
+            if not self.may_act(stream) or self.is_refused(*where) or self._is_unknown(box):
                 return LEASE_PAUSE_SECONDS
             pause = self._write(box, status)
             if pause is not None:
                 return pause
+
+    def _is_unknown(self, box: _Outbox) -> bool:
+        """Return whether a job shows a status of lost events: it is held once that is decided."""
+        job = self.live.job(box.identity.uid)
+        is_written_now = job is None or job.version == box.kept.version
+        return not is_written_now and self.is_ahead(box.identity.stream_id)
 
     def _drop_if_done(self, box: _Outbox) -> None:
         stream = box.identity.stream_id

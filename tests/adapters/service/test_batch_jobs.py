@@ -57,7 +57,8 @@ class JobWorld(ServiceWorld):
     def step(self) -> bool:
         """Let everybody do one thing."""
         moved = super().step()
-        return any([self._run(job) for job in self.attempts()]) or moved
+        ran = [self._run(job) for job in self.attempts()]
+        return any(ran) or moved
 
     def attempts(self) -> list[Manifest]:
         """Return the Jobs of attempts that are there."""

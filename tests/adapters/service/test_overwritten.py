@@ -181,7 +181,8 @@ def test_a_running_job_is_mended_though_nothing_happens_to_it() -> None:
     world.plane.holds = True
     world.create(a_rayjob(submissionMode=HTTP))
     world.run(lambda: world.phase("train") == "Running", "the job to run")
-    world.cluster.edit(RAYJOBS, "ml", "train", status={"jobDeploymentStatus": "Complete"})
+    theirs: Manifest = {"status": {"jobDeploymentStatus": "Complete"}}
+    world.cluster.patch_as("kubectl-edit", RAYJOBS, "ml", "train", theirs, subresource="status")
     world.run(lambda: world.phase("train") == "Running", "it to be mended")
 
 
