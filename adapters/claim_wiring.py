@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from jobledger.adapters.cluster_wiring import kubernetes_cluster
+from jobledger.adapters.kube.checks import claims
 from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.connection.identity import database_identity
 from jobledger.adapters.scheduler.alarms import SchedulerAlarms
@@ -13,6 +15,7 @@ from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.claims.rule import Claim, Standing
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
+from jobledger.core.values.instants import Instant
 
 
 def claiming(
@@ -60,6 +63,16 @@ def claim_of_run(settings: Settings, owner: str, clock: Clock) -> Claim:
         kinds=tuple(kind for kind in settings.job_kinds if kind == "RayJob" or not by_name),
         named_in=settings.namespaces if by_namespace else None,
     )
+
+
+def who_acts_instead(opened: Ledger, settings: Settings, now: Instant) -> str:
+    """Return which other ledger controls jobs of the cluster; empty if none is known to.
+
+    Raises:
+        ClusterError, LedgerError: as the ports do.
+    """
+    cluster, database = kubernetes_cluster(settings), database_identity(opened.engine)
+    return claims.who_acts_instead(cluster, settings.claim_namespace, database, now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,10 @@ def both_say_so(first: Controller, late: Controller, second: Site, claims: Api) 
         assert '"event": "other_ledger"' in controller.log
     (told,) = of_doctor(second, "other-ledgers")
     assert "would control the same jobs" in told
+    asked = ("get", "--kubeconfig", second.terminal.environment["KUBECONFIG"])
+    ended = second.terminal.jobledger(*asked)
+    assert "another ledger controls jobs" in ended.err
+    assert "the service of this one waits" in ended.err
     notes = {one["reason"]: one["note"] for one in claims.list(EVENTS).body["items"]}
     assert "Another ledger would control the same jobs" in notes["OtherLedger"]
 

@@ -10,6 +10,7 @@ from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import tell_archived
 from jobledger.adapters.cli.finding import choose, find_job, matches
 from jobledger.adapters.cli.holdings import Held, held_of
+from jobledger.adapters.cli.jobs.which_ledger import tell_ledger, warn_of_others
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
     ClusterOption,
@@ -72,12 +73,24 @@ def get(
     ] = False,
     limit: Annotated[int, typer.Option(help="At most so many jobs.", min=1, max=LIMIT_MAX)] = 200,
     output: OutputOption = Output.TABLE,
+    kubeconfig: Annotated[
+        str,
+        typer.Option(
+            help="Path of a kubeconfig: ask that cluster whether another ledger controls the jobs."
+            " Without it only a Pod asks its own.",
+            show_default=False,
+        ),
+    ] = "",
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
-    """List jobs, the youngest first."""
+    """List jobs, the youngest first; on standard error, of which ledger."""
     known = _phase(phase)
-    with ledger(settings_from(database_url, data_dir)) as opened:
+    settings = settings_from(database_url, data_dir, kubeconfig=kubeconfig)
+    with ledger(settings) as opened:
+        if output is Output.TABLE:
+            tell_ledger(opened, settings)
+        warn_of_others(opened, settings)
         if job is not None:
             rows = [_one(opened, job, namespace, cluster)]
         else:
