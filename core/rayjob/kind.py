@@ -92,6 +92,7 @@ RAYJOB_KIND = JobKind(
         seen.PodsSeen,
         seen.HeadPodSeen,
         seen.HeadPodGone,
+        seen.PartGone,
     ),
     recurring=(
         seen.ManifestSeen,
@@ -102,6 +103,7 @@ RAYJOB_KIND = JobKind(
         seen.SubmitterGone,
         seen.HeadPodSeen,
         seen.HeadPodGone,
+        seen.PartGone,
     ),
     is_open=ending.is_open,
     is_final=is_final,

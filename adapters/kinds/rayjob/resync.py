@@ -13,10 +13,19 @@ from jobledger.adapters.service.resync.lookout import FreshLook, KindResync, Loo
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import JobState
-from jobledger.core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS, Resource
+from jobledger.core.ports.cluster import (
+    BATCH_JOBS,
+    PODS,
+    RAYCLUSTERS,
+    SERVICES,
+    VOLCANO_POD_GROUPS,
+    Resource,
+)
+from jobledger.core.rayjob.observations.observations import PartGone
+from jobledger.core.rayjob.parts import POD_GROUP, SERVICE, needed_parts
 from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.state import RayJobState, selects_cluster, standing
-from jobledger.core.values.ids import StreamId
+from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import Instant
 
 _RESOURCES: dict[ChildKind, Resource] = {
@@ -24,6 +33,8 @@ _RESOURCES: dict[ChildKind, Resource] = {
     "Job": BATCH_JOBS,
     "Pod": PODS,
 }
+
+_PARTS: dict[str, Resource] = {SERVICE: SERVICES, POD_GROUP: VOLCANO_POD_GROUPS}
 
 
 def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Absence]:
@@ -45,6 +56,21 @@ def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Abs
             absence = _of_child(lookout, stream, identity, kind, (name, uid))
             anybodys = uid or kind != "RayCluster" or selects_cluster(state)
             yield absence if anybodys else replace(absence, owner=identity.uid)
+    yield from _parts(lookout, stream, identity, state)
+
+
+def _parts(
+    lookout: Lookout, stream: StreamId, identity: JobIdentity, state: RayJobState
+) -> Iterator[Absence]:
+    """Yield what was made for a RayJob besides what it runs on: nobody watches it."""
+    for kind, name in needed_parts(state):
+
+        def tell(at: Instant, kind: str = kind, name: str = name) -> None:
+            mark = observation_id(stream, "part gone", kind, name)
+            lookout.around.inbox.put(stream, PartGone(id=mark, at=at, kind=kind, name=name))
+
+        where, whose = identity.namespace, identity.uid
+        yield Absence(lookout, _PARTS[kind], where, name, "", tell, whose, is_optional=True)
 
 
 def _is_absent(

@@ -14,6 +14,7 @@ from jobledger.core.jobs.control.lost_history import set_back
 from jobledger.core.rayjob.decide.on_children import (
     on_cluster_gone,
     on_cluster_seen,
+    on_part_gone,
     on_submitter_gone,
     on_submitter_seen,
 )
@@ -109,6 +110,8 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_head_pod_gone(state, observation)
         case seen.PodsSeen():
             return on_pods_seen(state, observation)
+        case seen.PartGone():
+            return on_part_gone(state, observation)
         case shared.WatchInterrupted():
             return on_watch_interrupted(state, observation)
         case shared.LedgerSetBack():

@@ -1,4 +1,4 @@
-"""Events that follow from an observation of the RayCluster or the submitter.
+"""Events that follow from an observation of the RayCluster, the submitter or a part beside them.
 
 News of a child that is known to be gone is late news and ignored. A RayCluster that carries the
 job's UID but belongs
@@ -10,6 +10,7 @@ from jobledger.core.rayjob.decide.on_lost_history import behind_by_cluster, behi
 from jobledger.core.rayjob.events.lifecycle import (
     ClusterObserved,
     ClusterVanished,
+    PartVanished,
     RayJobEvent,
     StrayClusterFound,
     StrayClusterVanished,
@@ -22,9 +23,11 @@ from jobledger.core.rayjob.names_ahead import number_ahead
 from jobledger.core.rayjob.observations.observations import (
     ClusterGone,
     ClusterSeen,
+    PartGone,
     SubmitterGone,
     SubmitterSeen,
 )
+from jobledger.core.rayjob.parts import needed_parts
 from jobledger.core.rayjob.state import (
     RayJobState,
     is_dormant,
@@ -175,3 +178,10 @@ def on_submitter_gone(state: RayJobState, gone: SubmitterGone) -> tuple[RayJobEv
         effect.wanted.kind == "delete_submitter" for effect in state.effects
     )
     return (SubmitterVanished(at=gone.at, name=gone.name, uid=gone.uid, asked=asked),)
+
+
+def on_part_gone(state: RayJobState, gone: PartGone) -> tuple[RayJobEvent, ...]:
+    """Return that a part which the job needs is gone, so that it is made again."""
+    if (gone.kind, gone.name) not in needed_parts(state):
+        return ()
+    return (PartVanished(at=gone.at, kind=gone.kind, name=gone.name),)

@@ -69,6 +69,8 @@ def recorded_facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return ()  # what was under way was dropped when the job was released
         case seen.PollAnswered() | seen.PollNotFound() | seen.PollUnanswered() | seen.PodsSeen():
             return ()  # a question that was on its way when the job was released
+        case seen.PartGone():
+            return ()  # as this one
         case seen.ManifestSeen():
             return ()
         case _:

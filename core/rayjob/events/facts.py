@@ -182,6 +182,15 @@ class SidecarFinished:
     message: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartVanished:
+    """An object that the job needs besides what it runs on (its Service, its PodGroup) is gone."""
+
+    at: Instant
+    kind: str
+    name: str
+
+
 FactEvent: TypeAlias = (
     EntrypointObserved
     | ClusterObserved
@@ -198,5 +207,6 @@ FactEvent: TypeAlias = (
     | HeadPodVanished
     | SidecarFinished
     | PodsObserved
+    | PartVanished
 )
 """What was seen of the RayCluster, the submitter and the Ray job."""

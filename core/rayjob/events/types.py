@@ -41,6 +41,7 @@ TYPES: Mapping[str, type[FactEvent | LifeEvent]] = {
     "HeadPodObserved": rayjob.HeadPodObserved,
     "HeadPodVanished": rayjob.HeadPodVanished,
     "SidecarFinished": rayjob.SidecarFinished,
+    "PartVanished": rayjob.PartVanished,
     "SuspensionPostponed": rayjob.SuspensionPostponed,
     "ClusterKept": rayjob.ClusterKept,
     "ClusterCovered": rayjob.ClusterCovered,

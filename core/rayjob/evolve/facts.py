@@ -7,6 +7,7 @@ from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.evolve.pods import pods_observed
 from jobledger.core.rayjob.observations.ray_job import Entrypoint
+from jobledger.core.rayjob.parts import SERVICE
 from jobledger.core.rayjob.phases import ENDED, JobStatus, Phase
 from jobledger.core.rayjob.state import (
     KnownCluster,
@@ -72,6 +73,8 @@ def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # 
             return _sidecar_finished(state, event)
         case events.PodsObserved():
             return pods_observed(state, event)
+        case events.PartVanished():
+            return _part_vanished(state, event)
         case _:
             assert_never(event)
 
@@ -256,6 +259,14 @@ def _submitter_vanished(state: RayJobState, event: events.SubmitterVanished) -> 
     lost = replace(known, outcome="Vanished", finished_at=event.at, deleting=False)
     attempt = replace(state.attempt, look_wanted=True) if state.attempt is not None else None
     return state._replace(submitter=lost, attempt=attempt)
+
+
+def _part_vanished(state: RayJobState, event: events.PartVanished) -> RayJobState:
+    """Return the state in which it is asked for as if it had never been made."""
+    if event.kind == SERVICE:
+        return state._replace(service_leads_to="")
+    attempt = replace(state.attempt, pod_group=False) if state.attempt is not None else None
+    return state._replace(attempt=attempt, pod_group_held=False)
 
 
 def _began_anew(before: Entrypoint, event: events.EntrypointObserved) -> bool:

@@ -41,6 +41,8 @@ def candidates(
         yield seen.PollNotFound(id=cause, at=first.at, job_id=first.job_id)
     elif isinstance(first, events.StatusCheckFailed):
         yield seen.PollUnanswered(id=cause, at=first.at, job_id=first.job_id, trouble=first.trouble)
+    elif isinstance(first, events.PartVanished):
+        yield seen.PartGone(id=cause, at=first.at, kind=first.kind, name=first.name)
     else:
         yield from _children(state, told, cause)
 

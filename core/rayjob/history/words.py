@@ -49,6 +49,8 @@ def _fact(event: FactEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
             return f"head Pod {event.name} is gone"
         case rayjob.PodsObserved():
             return _pods(event)
+        case rayjob.PartVanished():
+            return f"{event.kind} {event.name} is gone, unasked"
         case rayjob.SidecarFinished():
             why = f" ({short(event.message)})" if event.message else ""
             return f"submitter beside the head ended: {event.outcome}{why}"

@@ -247,6 +247,19 @@ class PodsSeen:
     trouble: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartGone:
+    """An object that was made for the job besides what it runs on was asked for and is not there.
+
+    Nobody watches these: the Service of its head, and its PodGroup.
+    """
+
+    id: ObservationId
+    at: Instant
+    kind: str
+    name: str
+
+
 RayJobObservation: TypeAlias = (
     ManifestSeen
     | ManifestGone
@@ -260,5 +273,6 @@ RayJobObservation: TypeAlias = (
     | PodsSeen
     | HeadPodSeen
     | HeadPodGone
+    | PartGone
     | SharedObservation
 )

@@ -124,11 +124,12 @@ def _building(state: RayJobState) -> Iterator[WantedEffect]:
     attempt, identity, cluster = state.attempt, state.identity, state.cluster
     if attempt is None or identity is None:
         return
-    if cluster is None or not cluster.uid:
-        if is_grouped(state) and not attempt.pod_group:
-            name = pod_group_name(identity.name)
-            yield WantedEffect(kind=EffectKind.APPLY_POD_GROUP, name=name)
+    is_there = cluster is not None and cluster.uid != ""
+    if is_grouped(state) and not attempt.pod_group:  # also one that somebody deleted
+        yield WantedEffect(kind=EffectKind.APPLY_POD_GROUP, name=pod_group_name(identity.name))
+        if not is_there:
             return
+    if cluster is None or not is_there:
         yield from _getting_cluster(state, attempt)
         return
     ready = cluster.state == "ready" and cluster.address != ""

@@ -138,6 +138,7 @@ def _told(  # noqa: C901, PLR0911, PLR0912 one case per sort of event
             | facts.JobDeleted()
             | facts.HeadPodObserved()
             | facts.SidecarFinished()
+            | facts.PartVanished()
             | facts.ClusterCovered()
             | facts.FailureNoticed()
             | shared.EffectRequested()

@@ -42,6 +42,7 @@ PLACES = {
     ("adapters/service/observing/confirmations.py", "nothing new"): ONCE["NothingNew"],
     ("adapters/service/loop/falling_due.py", "due"): MARKED,
     ("adapters/service/resync/held_jobs.py", "survey"): MARKED,
+    ("adapters/service/resync/absences.py", "part gone"): MARKED,
     ("adapters/service/resync/earlier_forms.py", "went back"): MARKED,
     ("adapters/service/effects/pod_looks.py", "pods"): ONCE["PodsSeen"],
     ("adapters/service/heads/polls.py", "poll"): ONCE["PollNotFound"],

@@ -1,0 +1,120 @@
+"""The Service of the job's head, or its PodGroup, is gone: it is made again while it is needed."""
+
+from jobledger.core.jobs.events import EffectRequested
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.policy import Policy
+from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.lifecycle import PartVanished
+from jobledger.core.rayjob.observations.observations import PartGone
+from tests.support.rayjob_builders import (
+    HTTP,
+    JOB,
+    UNNAMED,
+    after,
+    cluster,
+    done,
+    manifest,
+    named,
+    poll,
+)
+from tests.support.rayjob_stories import seen
+from tests.support.rows import Outlook, check_outlook, table
+
+SERVICE, GROUP = f"{JOB}-head-svc", f"ray-{JOB}-pg"
+GROUPED = Policy(batch_scheduler="volcano")
+
+
+def gone(kind: str, name: str, at: float = 50) -> PartGone:
+    return named(PartGone(id=UNNAMED, at=after(at), kind=kind, name=name))
+
+
+PENDING = (
+    *seen(submission_mode=HTTP, policy=GROUPED),
+    done(EffectKind.APPLY_POD_GROUP, 0.7),
+    done(EffectKind.CREATE_CLUSTER, 1, uid="cluster-1"),
+    cluster("", 2),
+)
+"""A RayCluster whose Pods wait for Volcano."""
+HANDED_IN = (*PENDING, cluster("ready"), done(EffectKind.SUBMIT_ENTRYPOINT, 11))
+RUNS = (*HANDED_IN, done(EffectKind.CREATE_SERVICE, 12), poll("RUNNING", 20))
+
+
+@table(
+    Outlook(
+        rule="the Service of a job that runs is made again",
+        story=(*RUNS, gone("Service", SERVICE)),
+        said=[PartVanished, EffectRequested],
+        under_way=[f"create_service {SERVICE}"],
+    ),
+    Outlook(
+        rule="once: the look that follows finds that it is asked for",
+        story=(*RUNS, gone("Service", SERVICE), gone("Service", SERVICE, 110)),
+        said=[],
+        under_way=[f"create_service {SERVICE}"],
+    ),
+    Outlook(
+        rule="and again as often as it goes",
+        story=(
+            *RUNS,
+            gone("Service", SERVICE),
+            done(EffectKind.CREATE_SERVICE, 51),
+            gone("Service", SERVICE, 110),
+        ),
+        said=[PartVanished, EffectRequested],
+        under_way=[f"create_service {SERVICE}"],
+    ),
+    Outlook(
+        rule="one that was never made is no loss",
+        story=(*HANDED_IN, gone("Service", SERVICE)),
+        said=[],
+        under_way=[f"create_service {SERVICE}"],
+    ),
+    Outlook(
+        rule="of a job that has ended it is no loss",
+        story=(*RUNS, poll("SUCCEEDED", 40), gone("Service", SERVICE)),
+        said=[],
+    ),
+    Outlook(
+        rule="nor is it of one that is suspended",
+        story=(
+            *RUNS,
+            manifest(45, generation=2, suspend=True, finalizer=True, policy=GROUPED),
+            gone("Service", SERVICE),
+        ),
+        said=[],
+    ),
+    Outlook(
+        rule="nor of one that is being deleted",
+        story=(
+            *RUNS,
+            manifest(45, deleting=True, finalizer=True, policy=GROUPED),
+            gone("Service", SERVICE),
+        ),
+        said=[],
+    ),
+    Outlook(
+        rule="the PodGroup of Pods that wait is made again beside their RayCluster",
+        story=(*PENDING, gone("PodGroup", GROUP)),
+        said=[PartVanished, EffectRequested],
+        under_way=[f"apply_pod_group {GROUP}"],
+    ),
+    Outlook(
+        rule="what is pending goes on as before once it is there",
+        story=(*PENDING, gone("PodGroup", GROUP), done(EffectKind.APPLY_POD_GROUP, 51)),
+        status={"jobDeploymentStatus": "Initializing"},
+        under_way=[],
+    ),
+    Outlook(
+        rule="of a job that runs the PodGroup is no loss, as upstream's",
+        story=(*RUNS, gone("PodGroup", GROUP)),
+        said=[],
+        under_way=[],
+    ),
+    Outlook(
+        rule="what is not the job's own is no news",
+        story=(*RUNS, gone("Service", "another")),
+        said=[],
+    ),
+)
+def test_parts(row: Outlook) -> None:
+    check_outlook(RAYJOB, row)
