@@ -43,7 +43,9 @@ def begun(phase: str, **spec: Any) -> tuple[ServiceWorld, StreamId]:  # noqa: AN
     world.plane.holds = True
     if phase == "Initializing":
         world.plane._start_head = lambda: False  # type: ignore[method-assign]  # noqa: SLF001 it stays pending
-    stream = world.create(a_rayjob(submissionMode=K8S, shutdownAfterJobFinishes=True, **spec))
+    stream = world.create(
+        a_rayjob(**{"submissionMode": K8S, "shutdownAfterJobFinishes": True, **spec})
+    )
     world.run(lambda: world.phase("train") == phase, f"the job to be {phase}")
     if phase == "Running":
         world.run(lambda: "EntrypointObserved" in told(world, stream), "Ray to tell of it")
@@ -150,16 +152,19 @@ def test_a_podgroup_of_a_job_that_runs_is_not_missed() -> None:
     assert "PartVanished" not in told(world, stream)
 
 
-@pytest.mark.parametrize("phase", ["Initializing", "Running"])
+@pytest.mark.parametrize("phase", ["Initializing", "Waiting", "Running"])
 def test_a_raycluster_that_goes_is_followed_by_another(phase: str) -> None:
-    """In Initializing at once, of the same attempt; what had run counts as a failed attempt."""
-    world, _ = begun(phase, backoffLimit=1)
+    """Before anything was handed in of the same attempt; else that counts as failed."""
+    by_hand = {"submissionMode": "InteractiveMode"} if phase == "Waiting" else {"backoffLimit": 1}
+    world, _ = begun(phase, **by_hand)
     (before,) = world.cluster.list(RAYCLUSTERS, "ml").items
     world.cluster.delete(RAYCLUSTERS, "ml", text(before, "metadata", "name"))
     world.run(lambda: world.cluster.list(RAYCLUSTERS, "ml").items != [], "another to be there")
     world.run(lambda: world.phase("train") == phase, f"the job to be {phase} again")
     (after,) = world.cluster.list(RAYCLUSTERS, "ml").items
     assert text(after, "metadata", "uid") != text(before, "metadata", "uid")
+    names = {text(one, "metadata", "name") for one in (before, after)}
+    assert len(names) == (2 if phase == "Running" else 1)
     failed = child(world.job("train"), "status").get("failed")
     assert failed == (1 if phase == "Running" else 0)
 
