@@ -132,6 +132,22 @@ def test_whatever_was_lost_a_held_job_does_nothing_until_it_is_taken_over(name: 
             assert not [e for e in RAYJOB.decide(held, late) if "Stray" in type(e).__name__]
 
 
+@pytest.mark.parametrize("name", STORIES)
+def test_once_it_is_taken_over_what_it_shows_is_no_sign_any_more(name: str) -> None:
+    """Else it were held again by the next look, and its status never written."""
+    steps = steps_of(STORIES[name])
+    for known, (state, _) in enumerate(steps):
+        for _, look in steps[known + 1 :: 3]:
+            held = fold(state, RAYJOB.decide(state, look))
+            if held.recorded is not None:
+                asked = mark_of(held.recorded.since)
+                survey = Survey(there=tuple(filter(None, (look.status.cluster_name,))))
+                surveyed = named(replace(look, survey=survey, recover=asked))
+                held = fold(held, RAYJOB.decide(held, surveyed))
+            assert held.recorded is None
+            assert behind(RAYJOB.decide(held, look)) == [], (state.phase, look.status)
+
+
 BUILT: tuple[Step, ...] = (*stories.running(backoff_limit=3),)
 SECOND = SeenStatus(
     phase="Running",

@@ -119,6 +119,22 @@ def test_whatever_was_lost_a_held_job_does_nothing_until_it_is_taken_over(name: 
             assert TRAINJOB.decide(held, look) == ()
 
 
+@pytest.mark.parametrize("name", TRAIN_LIVES)
+def test_once_it_is_taken_over_what_it_shows_is_no_sign_any_more(name: str) -> None:
+    """Else it were held again by the next look, and its status never written."""
+    steps = steps_of(name)
+    for known, (state, _) in enumerate(steps):
+        for _, look in steps[known + 1 :]:
+            held = fold(state, TRAINJOB.decide(state, look))
+            if held.recorded is not None:
+                asked = mark_of(held.recorded.since)
+                surveyed = replace(look, survey=Survey(there=(JOB,)), recover=asked)
+                mark = observation_id(STREAM, "surveyed", str(look.id))
+                held = fold(held, TRAINJOB.decide(held, replace(surveyed, id=mark)))
+            assert held.recorded is None
+            assert behind(TRAINJOB.decide(held, look)) == [], (state.phase, look.status)
+
+
 def condition(kind: str, at: float, *, holds: bool = True) -> Condition:
     return Condition(type=kind, is_true=holds, reason=kind, message="", since=after(at))
 
