@@ -4,6 +4,7 @@ What is real: everything in `adapters/service`, and the job store of the schedul
 the ports (log, leases, cluster, Ray), and KubeRay with the kubelet, by `DataPlane`.
 """
 
+import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -163,6 +164,7 @@ class Service:
                 workers=2,
                 kinds=adapters(job_kinds),
                 job_events_per_hour=job_events_per_hour,
+                dice=random.Random(actor).random,
             ),
             ServiceHooks(
                 stopping=SteppedStop(self._pause)
