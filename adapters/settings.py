@@ -204,7 +204,7 @@ class Settings(BaseSettings):
     )
     """Whether shutdownAfterJobFinishes deletes the RayJob itself, and not only its RayCluster."""
     workers: int = 8
-    """Threads that carry out effects and write statuses."""
+    """Threads that carry out effects and write statuses; a namespace alone has three quarters."""
     pollers: int = 8
     """Threads that ask Ray heads."""
     host: str = "127.0.0.1"

@@ -1,6 +1,7 @@
 """A queue that tenants share in turns: round robin by namespace, in order within each."""
 
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -32,11 +33,15 @@ class Rotation(Generic[Item]):
         """Let a namespace that waits have the next turn."""
         self._waiting.move_to_end(namespace, last=False)
 
-    def pop(self) -> tuple[str, Item] | None:
+    def first(self, may: Callable[[str], bool] = lambda _: True) -> str | None:
+        """Return whose turn it is, of those who may; the others keep their places."""
+        return next((namespace for namespace in self._waiting if may(namespace)), None)
+
+    def pop(self, may: Callable[[str], bool] = lambda _: True) -> tuple[str, Item] | None:
         """Return whose turn it is and their first item, who have had their turn with it."""
-        if not self._waiting:
+        namespace = self.first(may)
+        if namespace is None:
             return None
-        namespace = next(iter(self._waiting))
         items = self._waiting[namespace]
         item = items.popleft()
         self._length -= 1

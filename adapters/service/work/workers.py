@@ -7,13 +7,14 @@ thousand new jobs the first has its status before the last has its finalizer. Af
 row it waits behind the others: a job that never runs out of tasks keeps no thread from them.
 
 Namespaces take turns at beginning a queue: a tenant with many jobs keeps no thread from another.
+Nor does one whose tasks hang: a namespace holds at most three times as many threads as it leaves.
 """
 
 import heapq
 import itertools
 import math
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection
 from enum import Enum, auto
 from typing import TypeAlias
@@ -28,6 +29,10 @@ log = get_logger(__name__)
 
 IN_A_ROW_MAX = 8
 """So many tasks of a queue are carried out before the next queue has its turn."""
+
+HELD_TO_FREE_MAX = 3
+"""A namespace that has a thread has one more only if it holds no more than so many for each that is
+free then: of eight it holds six, a second one then one, and the last is for a third."""
 
 Task = Callable[[], float | None]
 """Does one piece of work.
@@ -62,6 +67,8 @@ class Workers:
         self._timekeeper = Timekeeper(self._changed)
         self._queues: dict[_Key, deque[Task]] = {}
         self._busy: set[_Key] = set()
+        self._held: Counter[str] = Counter()
+        """Of each namespace: how many threads its tasks hold."""
         self._namespaces: dict[_Key, str] = {}
         """Of each queue: the namespace under which it waits."""
         self._ready: Rotation[_Key] = Rotation()
@@ -140,7 +147,7 @@ class Workers:
         with self._changed:
             while not self._stopping:
                 if (taken := self._take()) is not None:
-                    if self._ready:  # more than one came back at once: one wake for each
+                    if self._ready.first(self._may) is not None:  # one wake for each that is ready
                         self._changed.notify()
                     self._timekeeper.leave(self._next_instant())
                     return taken
@@ -149,12 +156,19 @@ class Workers:
 
     def _take(self) -> tuple[_Key, Task] | None:
         self._bring_back()
-        taken = self._ready.pop() if self._open else None
+        taken = self._ready.pop(self._may) if self._open else None
         if taken is None:
             return None
-        _, key = taken
+        namespace, key = taken
         self._busy.add(key)
+        self._held[namespace] += 1
         return key, self._queues[key].popleft()
+
+    def _may(self, namespace: str) -> bool:
+        """Return whether a namespace may have a thread, or one more."""
+        held = self._held[namespace]
+        left = self._count - len(self._busy) - 1
+        return held == 0 or held + 1 <= HELD_TO_FREE_MAX * left
 
     def _bring_back(self) -> None:
         now = self._clock.monotonic()
@@ -177,6 +191,7 @@ class Workers:
     def _release(self, key: _Key, task: Task, again: float | None) -> None:
         with self._changed:
             self._busy.discard(key)
+            self._free(self._namespaces[key])
             if again is not None:
                 at = self._clock.monotonic() + again
                 later = (at, next(self._ordinals), key, self._namespaces[key], task)
@@ -189,6 +204,11 @@ class Workers:
                 self._queues.pop(key, None)
                 self._namespaces.pop(key, None)
                 self._in_a_row.pop(key, None)
+
+    def _free(self, namespace: str) -> None:
+        self._held[namespace] -= 1
+        if not self._held[namespace]:
+            del self._held[namespace]
 
     def _go_on(self, key: _Key) -> None:
         carried_out = self._in_a_row.get(key, 0) + 1

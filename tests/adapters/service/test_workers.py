@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.adapters.service.work.workers import IN_A_ROW_MAX, Lane, Task, Workers
 from jobledger.adapters.telemetry.clock import SystemClock
@@ -18,9 +20,17 @@ from tests.support.waiting import wait_until
 JOB, OTHER = a_stream("one"), a_stream("other")
 
 
+def a_namespace_each(stream: StreamId) -> str:
+    return str(stream)
+
+
 @contextmanager
-def at_work(threads: int, clock: Clock | None = None) -> Iterator[Workers]:
-    workers = Workers(clock or SimulatedClock(NOON), threads)
+def at_work(
+    threads: int,
+    clock: Clock | None = None,
+    namespace_of: Callable[[StreamId], str] = a_namespace_each,
+) -> Iterator[Workers]:
+    workers = Workers(clock or SimulatedClock(NOON), threads, namespace_of)
     workers.start()
     workers.open_gate()
     try:
@@ -77,6 +87,82 @@ def test_namespaces_take_turns_whatever_waits_in_each() -> None:
     for _ in range(8):
         assert workers.run_once()
     assert done == ["flood", "calm"] * 3 + ["flood"] * 2
+
+
+@contextmanager
+def hung(threads: int, owner: dict[StreamId, str]) -> Iterator[tuple[Workers, Counter[str]]]:
+    """Return workers, and how many tasks of each namespace have begun: they all hang to the end."""
+    workers = Workers(SimulatedClock(NOON), threads, lambda stream: owner[stream])
+    begun, over = Counter[str](), threading.Event()
+    lock = threading.Lock()
+
+    def a_task(namespace: str) -> Task:
+        def task() -> None:
+            with lock:
+                begun[namespace] += 1
+            over.wait(60)
+
+        return task
+
+    for stream, namespace in owner.items():
+        workers.submit(stream, a_task(namespace))
+    workers.start()
+    workers.open_gate()
+    try:
+        yield workers, begun
+    finally:
+        over.set()
+        workers.stop()
+
+
+def jobs_of(namespace: str, count: int) -> dict[StreamId, str]:
+    return {a_stream(f"{namespace} {number}"): namespace for number in range(count)}
+
+
+@pytest.mark.parametrize(
+    ("threads", "at_once"), [(1, 1), (2, 1), (3, 2), (4, 3), (8, 6), (11, 8), (12, 9)]
+)
+def test_a_namespace_alone_holds_three_quarters_of_the_threads(threads: int, at_once: int) -> None:
+    """Once all that may begin have begun, what is submitted last is begun by nobody."""
+    with hung(threads, jobs_of("flood", 20)) as (workers, begun):
+        wait_until(lambda: begun["flood"] == at_once, "as many as may hang at once to begin")
+        assert not workers.run_once()
+        assert begun == {"flood": at_once}
+
+
+def test_a_namespace_whose_tasks_all_hang_keeps_no_thread_from_the_next_nor_from_a_third() -> None:
+    owner = jobs_of("flood", 20)
+    with hung(8, owner) as (workers, begun):
+        wait_until(lambda: begun["flood"] >= 6, "the flood to have begun")
+        done: list[str] = []
+        for number in range(3):
+            owner |= jobs_of(f"calm {number}", 1)
+        for stream, namespace in list(owner.items())[20:]:
+            workers.submit(stream, noting(done, namespace))
+        wait_until(lambda: len(done) == 3, "the jobs of the others to be done beside it")
+        assert begun == {"flood": 6}
+
+
+def test_two_namespaces_whose_tasks_all_hang_leave_a_thread_to_a_third() -> None:
+    owner = jobs_of("flood", 20) | jobs_of("tide", 20)
+    with hung(8, owner) as (workers, begun):
+        wait_until(lambda: begun.total() >= 6, "both to have begun")
+        done: list[str] = []
+        owner |= jobs_of("calm", 1)
+        workers.submit(list(owner)[-1], noting(done, "calm"))
+        wait_until(lambda: done == ["calm"], "the third's job to be done beside them")
+        assert begun.total() < 8
+
+
+def test_what_waited_for_its_own_namespace_is_done_once_a_task_of_it_ends() -> None:
+    owner, done = jobs_of("flood", 50), list[str]()
+    over = threading.Event()
+    with at_work(4, namespace_of=owner.__getitem__) as workers:
+        for stream in owner:
+            workers.submit(stream, lambda: done.append("flood") if over.wait(60) else None)
+        over.set()
+        wait_until(lambda: len(done) == 50, "all of a lone namespace to be done")
+        wait_until(lambda: len(workers) == 0, "nothing to be left")
 
 
 def test_what_is_tried_again_waits_in_the_namespace_it_was_asked_in() -> None:
@@ -167,12 +253,14 @@ def test_tasks_that_come_back_at_once_are_carried_out_beside_each_other() -> Non
 
 def test_what_is_written_to_the_job_itself_waits_for_nothing_else() -> None:
     over = threading.Event()
-    with at_work(2) as workers:
+    with at_work(4) as workers:
         done: list[str] = []
-        workers.submit(JOB, lambda: over.wait(60) and None, Lane.OTHERS)
+        workers.submit(JOB, lambda: done.append("effect") if over.wait(60) else None, Lane.OTHERS)
         workers.submit(JOB, noting(done, "status"), Lane.OWN)
-        wait_until(lambda: done == ["status"], "the status to be written beside a slow effect")
+        wait_until(lambda: bool(done), "the status to be written beside a slow effect")
         over.set()
+        wait_until(lambda: len(done) == 2, "the slow effect to end")
+    assert done == ["status", "effect"]
 
 
 def test_a_task_that_waits_lets_the_others_pass_and_comes_back_in_time() -> None:
