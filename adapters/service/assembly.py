@@ -27,7 +27,7 @@ from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.kind_watches import SyncedKinds
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.slots import Slots
-from jobledger.adapters.service.work.workers import Workers
+from jobledger.adapters.service.work.workers import Lane, Workers
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.kinds import JobObservation
@@ -162,6 +162,9 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
                 synced.note,
                 handover.changed_by_others,
                 turn.is_heard,
+                has_to_wait=lambda stream, look: turn.slowing.has_to_wait(
+                    stream, lambda: handover.workers.submit(stream, look, Lane.OWN)
+                ),
             ),
             synced=synced,
             namespaces=options.namespaces,

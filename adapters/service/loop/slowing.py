@@ -5,7 +5,8 @@ the others waiting. Nothing of it is dropped but looks at things that were looke
 What a job has used is read with it from the log, so that a restart gives none of it back.
 """
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 
 from jobledger.adapters.service.work.inbox import Arrival
 from jobledger.adapters.telemetry.logging import get_logger
@@ -23,17 +24,24 @@ FORGET_ABOVE = 10_000
 
 
 class Slowing:
-    """Knows what is left of each job's budget, and what waits. For the turn's thread."""
+    """Knows what is left of each job's budget, and what waits.
+
+    For the turn's thread, but for `has_to_wait`.
+    """
 
     def __init__(self, clock: Clock, metrics: Metrics, events_per_hour: int) -> None:
         self._clock, self._metrics, self._per_hour = clock, metrics, events_per_hour
         self._budgets: dict[StreamId, Budget] = {}
         self._held: dict[StreamId, list[JobObservation]] = {}
+        self._put_off: dict[StreamId, Callable[[], None]] = {}
+        """What is called once a slowed job has its turn."""
+        self._lock = threading.Lock()
+        """Held while `_put_off` is looked at or changed."""
         self._told: set[StreamId] = set()
 
     def admit(self, arrivals: Sequence[Arrival]) -> list[Arrival]:
         """Return what may be taken in now: of slowed jobs what has waited long enough."""
-        if not self._held and not self._budgets:
+        if not self._held and not self._budgets and not self._put_off:
             return list(arrivals)
         admitted = []
         for stream, observation in arrivals:
@@ -43,8 +51,29 @@ class Slowing:
                 admitted.append((stream, observation))
         for stream in [stream for stream in self._held if not self._is_used_up(stream)]:
             admitted += [(stream, observation) for observation in self._held.pop(stream)]
-        self._metrics.jobs_slowed.set(len(self._held))
+        self._take_up()
+        self._metrics.jobs_slowed.set(len(self._held.keys() | self._put_off.keys()))
         return admitted
+
+    def has_to_wait(self, stream: StreamId, later: Callable[[], None]) -> bool:
+        """Return whether a job is slowed; `later`, the last of its job, is called at its turn.
+
+        May be called from any thread.
+        """
+        if stream not in self._held and not self._is_used_up(stream):
+            return False
+        with self._lock:
+            self._put_off[stream] = later
+        return True
+
+    def _take_up(self) -> None:
+        with self._lock:
+            due = [stream for stream in self._put_off if not self._is_used_up(stream)]
+            looks = [self._put_off.pop(stream) for stream in due]
+            for stream in self._put_off:
+                self._tell(stream)
+        for look in looks:
+            look()
 
     def read(self, stream: StreamId, stored: Sequence[StoredEvent]) -> None:
         """Take note of what the log says that a job has used; what is known here is not undone."""
@@ -69,10 +98,13 @@ class Slowing:
         budget = self._budgets.get(stream)
         return budget is not None and budget.now(self._clock.monotonic()).is_used_up
 
-    def _hold(self, stream: StreamId, observation: JobObservation) -> None:
+    def _tell(self, stream: StreamId) -> None:
         if stream not in self._told:
             self._told.add(stream)
             log.warning("job_slowed", stream=str(stream), events_per_hour=self._per_hour)
+
+    def _hold(self, stream: StreamId, observation: JobObservation) -> None:
+        self._tell(stream)
         waiting = self._held.setdefault(stream, [])
         looked_at = subject(observation)
         if looked_at is not None:

@@ -74,8 +74,8 @@ class Turn:
     def __init__(self, parts: TurnParts, follower: Follower) -> None:
         self._parts = parts
         self._follower = follower
-        self._slowing = Slowing(parts.clock, parts.metrics, parts.job_events_per_hour)
-        parts.slots.on_read = self._slowing.read
+        self.slowing = Slowing(parts.clock, parts.metrics, parts.job_events_per_hour)
+        parts.slots.on_read = self.slowing.read
         self.unheard: set[int] = set()
         """Shards of which observations were passed over, because they were not held."""
         self.set_back: set[StreamId] = set()
@@ -91,7 +91,7 @@ class Turn:
     def run_once(self, wait_seconds: float = WAIT_SECONDS) -> int:
         """Take one turn; return how many observations it took."""
         taken = self._parts.inbox.take(BATCH_OBSERVATIONS_MAX, wait_seconds)
-        arrivals = self._slowing.admit(taken)
+        arrivals = self.slowing.admit(taken)
         self._parts.metrics.inbox.set(len(self._parts.inbox))
         if arrivals:
             self._take(arrivals)
@@ -269,7 +269,7 @@ class Turn:
         before = item.slot.tail
         item.slot.view, item.slot.tail = item.view, item.tail
         self.footing.appended(item.tail, before)
-        self._slowing.spent(item.slot.stream_id, len(item.events))
+        self.slowing.spent(item.slot.stream_id, len(item.events))
         for event in item.events:
             self._parts.metrics.events.labels(NAMES[type(event)]).inc()
             self._parts.appended(event)

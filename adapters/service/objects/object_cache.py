@@ -1,8 +1,7 @@
 """The latest watched objects: needed for acting, never written to the log.
 
 RayJobs are kept packed, because a parsed one takes ten times the memory; of RayClusters and
-submitters only what is
-needed to tell them again. Safe to use from many threads.
+submitters only what is needed to tell them again. Safe to use from many threads.
 """
 
 import threading
@@ -93,8 +92,7 @@ class CachedJob:
     @property
     def manifest(self) -> Manifest:
         """Return the whole object."""
-        unpacked: Manifest = msgspec.json.decode(zlib.decompress(self.packed))
-        return unpacked
+        return unpack(self.packed)
 
     @property
     def newest(self) -> Manifest:
@@ -133,6 +131,12 @@ def pack(manifest: Manifest) -> bytes:
     return zlib.compress(msgspec.json.encode(manifest), _PACKING_LEVEL)
 
 
+def unpack(packed: bytes) -> Manifest:
+    """Return an object that is kept."""
+    unpacked: Manifest = msgspec.json.decode(zlib.decompress(packed))
+    return unpacked
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedChild:
     """A RayCluster or submitter that is there."""
@@ -156,8 +160,7 @@ class CachedChild:
     @property
     def manifest(self) -> Manifest:
         """Return the part of the object that is kept."""
-        unpacked: Manifest = msgspec.json.decode(zlib.decompress(self.packed))
-        return unpacked
+        return unpack(self.packed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,8 +177,7 @@ class CachedRuntime:
     @property
     def manifest(self) -> Manifest:
         """Return the whole object."""
-        unpacked: Manifest = msgspec.json.decode(zlib.decompress(self.packed))
-        return unpacked
+        return unpack(self.packed)
 
 
 class _Children:

@@ -71,6 +71,7 @@ def _of_job(lookout: Lookout, stream: StreamId, known: CachedJob, generation: in
     def tell(found: Manifest, at: Instant) -> None:
         # As its watch would, so that it is not undone by older news.
         JobListener(around, kind.name).seen(found, at)
+        around.take_up(uid)
         job = around.live.job(uid)
         now = number(found, "metadata", "generation") or 0
         if job is None or job.version != text(found, "metadata", "resourceVersion"):

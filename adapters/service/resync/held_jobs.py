@@ -104,6 +104,8 @@ def survey(around: EventHandlers, job: CachedJob, there: Survey, mark: str, at: 
     """Tell a job what its object shows and what of it is there, and then of each."""
     stream = job.identity.stream_id
     with around.telling:
+        around.take_up(job.identity.uid)
+        job = around.live.job(job.identity.uid) or job
         seen = see_job(around, job, at)
         marks = (job.version, *there.there, mark)
         told = altered(seen, id=observation_id(stream, "survey", *marks), survey=there)

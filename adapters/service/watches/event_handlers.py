@@ -6,9 +6,10 @@ A kind of job describes itself once (`KindWatching`); `adapters.kinds` has the d
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar, cast
 
-from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache, pack, unpack
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.work.inbox import Inbox
@@ -118,6 +119,60 @@ class EventHandlers:
 
     Else two watches could tell the same job of the same child, the older form last.
     """
+
+    has_to_wait: Callable[[StreamId, Callable[[], None]], bool] = lambda *_: False
+    """Tells whether a job is slowed; what it is given then is called once the job's turn comes."""
+    waiting: dict[str, Callable[[], None]] = field(default_factory=dict)
+    """Of each slowed job (by UID) that was edited: takes in its latest form. `telling` is held."""
+    taken_up: set[str] = field(default_factory=set)
+    """The job (by UID) of which such a form is being taken in. `telling` is held."""
+
+    def stays(
+        self,
+        known: CachedJob,
+        glance: tuple[object, ...],
+        manifest: Manifest,
+        take_in: Callable[[CachedJob, Manifest], None],
+        at: Instant,
+    ) -> bool:
+        """Return whether a job is kept as it was: by its glance, or because an edit is put off."""
+        if known.glance != glance:
+            return self._put_off(known, manifest, take_in)
+        self.waiting.pop(known.identity.uid, None)
+        self.confirmations.count(known.identity.stream_id, known.kind, at)
+        return True
+
+    def _put_off(
+        self, job: CachedJob, manifest: Manifest, take_in: Callable[[CachedJob, Manifest], None]
+    ) -> bool:
+        """Put off an edit of a job that is slowed, in place of the one before; return whether so.
+
+        To look through a large object for secrets takes half a second, so of the edits of a slowed
+        job the latest alone is looked through. Until then the job is kept as it was decided on.
+        """
+        uid = job.identity.uid
+        if uid in self.taken_up or not self.has_to_wait(
+            job.identity.stream_id, partial(self.take_up, uid)
+        ):
+            return False
+        packed = pack(manifest)
+
+        def look() -> None:
+            if (known := self.live.job(uid)) is not None:
+                take_in(known, unpack(packed))
+
+        self.waiting[uid] = look
+        return True
+
+    def take_up(self, uid: str) -> None:
+        """Take in the edit of a job that was put off, if there is one."""
+        with self.telling:
+            if (look := self.waiting.pop(uid, None)) is not None:
+                self.taken_up.add(uid)
+                try:
+                    look()
+                finally:
+                    self.taken_up.discard(uid)
 
     def remembered(self, made: type[Memory]) -> Memory:
         """Return what a kind of job keeps between sightings, made when it is first asked for."""

@@ -5,6 +5,7 @@ A listener does no more than decode, redact and put into the inbox; it decides n
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import msgspec
 
@@ -79,7 +80,8 @@ class JobListener:
             *look.glance,
             *_recorded_glance(recorded, manifest),
         )
-        if known is not None and known.glance == glance:
+        take_in = partial(self._take_in, other=None, at=at)
+        if known is not None and around.stays(known, glance, manifest, take_in, at):
             now = replace(
                 known,
                 version=version,
@@ -91,7 +93,6 @@ class JobListener:
                 told=version,
             )
             around.live.put_job(now)
-            around.confirmations.count(known.identity.stream_id, kind.name, at)
             return
         secrets = secrets_of_job(manifest, known, declared)
         job = CachedJob(
@@ -137,6 +138,7 @@ class JobListener:
         """Tell that a job's object is gone."""
         around = self._around
         with around.telling:
+            around.waiting.pop(text(manifest, "metadata", "uid"), None)
             job = around.live.drop_job(text(manifest, "metadata", "uid"))
             if job is not None:
                 self._kind.forget(around, job.identity.stream_id)
@@ -161,6 +163,7 @@ def see_job(around: EventHandlers, job: CachedJob, at: Instant) -> JobObservatio
 def retell_job(around: EventHandlers, uid: str, at: Instant) -> None:
     """Tell a job and what belongs to it once more, as they were last seen."""
     with around.telling:
+        around.take_up(uid)
         job = around.live.job(uid)
         if job is None:
             return

@@ -1,0 +1,138 @@
+"""The edits of a slowed job are not looked through for secrets one by one: the latest alone is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from jobledger.adapters.service.objects import declared_secrets
+from jobledger.adapters.service.watches.job_listener import retell_job
+from jobledger.core.log.redaction.redact import secrets_in
+from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
+from jobledger.core.values.documents import Json, Manifest, child, number, text
+from jobledger.core.values.ids import StreamId
+from tests.adapters.service.parts import a_rayjob
+from tests.support.service_world import ServiceWorld
+from tests.support.train_world import TrainWorld
+
+PER_HOUR = 200
+EDITS, EVERY = 600, 0.05
+"""Half a minute of edits, twenty a second."""
+SLOWED_AFTER_MAX = 150
+"""Of these jobs so many edits have used up half of the budget."""
+FIRST, LAST = "xK9-planted-before-all-others", "xK9-planted-in-the-last-of-all"
+
+
+@dataclass
+class Edited:
+    """A job that runs, and of which every look for secrets is counted."""
+
+    world: ServiceWorld
+    stream: StreamId
+    resource: Resource
+    spec: Callable[[int], Manifest]
+    """Returns what an edit changes."""
+    looks: list[str] = field(default_factory=list)
+    """The version of each object that was looked through."""
+
+    def edit(self, count: int, secret: str) -> None:
+        changed = {**child(self.job, "spec"), **self.spec(count)}
+        metadata = {**child(self.job, "metadata"), "annotations": {"password": secret}}
+        self.world.cluster.edit(self.resource, "ml", "train", spec=changed, metadata=metadata)
+        self.world.clock.advance(EVERY)
+        self.world.step()
+
+    @property
+    def job(self) -> Manifest:
+        return self.world.cluster.get(self.resource, "ml", "train") or {}
+
+    def edit_all_the_time(self, secret: str = FIRST) -> None:
+        for count in range(EDITS):
+            self.edit(count, secret)
+
+    @property
+    def is_slowed(self) -> bool:
+        return self.world.service.metrics.registry.get_sample_value("jobledger_jobs_slowed") == 1
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether the latest form of the job was decided on."""
+        slot = self.world.service.slots.held(self.stream)
+        known = slot.view.state.manifest if slot is not None else None
+        return known is not None and known.generation == number(self.job, "metadata", "generation")
+
+    def log(self) -> str:
+        return str([item.record.data for item in self.world.store.read_stream(self.stream)])
+
+
+def a_slowed_rayjob() -> Edited:
+    world = ServiceWorld(job_events_per_hour=PER_HOUR)
+    world.plane.holds = True
+    stream = world.create(a_rayjob(shutdownAfterJobFinishes=True))
+    world.run(lambda: world.phase("train") == "Running", "the job to run")
+    return Edited(world, stream, RAYJOBS, lambda n: {"ttlSecondsAfterFinished": n})
+
+
+def a_slowed_trainjob() -> Edited:
+    world = TrainWorld(job_events_per_hour=PER_HOUR)
+    world.jobsets.holds = True
+    world.install_runtime()
+    stream = world.train()
+    world.run(world.is_so("Created"), "the objects")
+    return Edited(world, stream, TRAINJOBS, lambda n: {"labels": {"n": str(n)}})
+
+
+@pytest.fixture(params=[a_slowed_rayjob, a_slowed_trainjob], ids=["RayJob", "TrainJob"])
+def edited(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Edited:
+    made: Edited = request.param()
+
+    def counted(manifest: Manifest, runtime_env: Json) -> frozenset[str]:
+        found = secrets_in(manifest, runtime_env)
+        made.looks.append(text(manifest, "metadata", "resourceVersion"))
+        return found
+
+    monkeypatch.setattr(declared_secrets, "secrets_in", counted)
+    return made
+
+
+def test_of_a_slowed_job_that_is_edited_on_no_edit_is_looked_through_before_its_turn(
+    edited: Edited,
+) -> None:
+    edited.edit_all_the_time()
+    assert edited.is_slowed
+    assert len(edited.looks) <= SLOWED_AFTER_MAX
+    before = len(edited.looks)
+    for count in range(EDITS // 10):
+        edited.edit(count, FIRST)
+    assert len(edited.looks) <= before + 2, "what comes back of the budget in three seconds"
+
+
+def test_the_last_edit_of_a_slowed_job_is_the_one_that_is_taken_in(edited: Edited) -> None:
+    edited.edit_all_the_time()
+    looks = len(edited.looks)
+    edited.edit(EDITS, LAST)
+    edited.world.run(lambda: edited.is_up_to_date, "the last edit to be taken in")
+    assert len(edited.looks) <= looks + 2
+    assert LAST not in edited.log()
+    edited.world.run(lambda: not edited.is_slowed, "what has waited to be taken in")
+
+
+def test_a_slowed_job_that_is_told_anew_is_told_as_it_is_by_then(edited: Edited) -> None:
+    """As when its shard is gained once more: told in an earlier form, the last would be no news."""
+    edited.edit_all_the_time()
+    edited.edit(EDITS, LAST)
+    handlers = edited.world.service.controller._parts.handlers  # noqa: SLF001 who tells anew
+    retell_job(handlers, text(edited.job, "metadata", "uid"), edited.world.clock.now())
+    assert handlers.waiting == {}
+    edited.world.run(lambda: edited.is_up_to_date, "the last edit to be taken in")
+    assert LAST not in edited.log()
+
+
+def test_a_slowed_job_that_is_deleted_with_an_edit_put_off_is_over(edited: Edited) -> None:
+    edited.edit_all_the_time()
+    metadata = {**child(edited.job, "metadata"), "finalizers": []}
+    edited.world.cluster.edit(edited.resource, "ml", "train", metadata=metadata)
+    edited.world.cluster.delete(edited.resource, "ml", "train")
+    held = edited.world.service.slots.held
+    edited.world.run(lambda: held(edited.stream) is None, "the job to be let go")
+    assert edited.world.service.controller._parts.handlers.waiting == {}  # noqa: SLF001 the leak
