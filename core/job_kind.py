@@ -108,7 +108,7 @@ class JobKind(Generic[State, Observation, Event, OwnEvent]):
     milestone: Callable[[State], str]
     """What users must not miss: statuses of one milestone may be merged into one write."""
     status_format: StatusFormat
-    sightings: SightingRules[Observation]
+    sightings: SightingRules[State, Observation]
     evidence: EvidenceRules[State]
     managed_by: frozenset[str]
     """Values of spec.managedBy that leave a job to this controller."""

@@ -95,6 +95,17 @@ def subject(seen: JobObservation) -> tuple[object, ...] | None:
     return None if kind is None else kind.sightings.subject(seen)
 
 
+def marks_of(seen: JobObservation) -> frozenset[str]:
+    """Return names and UIDs of the object of a job that is looked at; empty: none is."""
+    kind = _OF_OBSERVATION.get(type(seen))
+    return frozenset() if kind is None else kind.sightings.marks(seen)
+
+
+def known_marks(state: JobState) -> frozenset[str]:
+    """Return names and UIDs of the objects that a job's state knows, or waits for."""
+    return kind_of(state).sightings.known_marks(state)
+
+
 def reopens(seen: JobObservation) -> bool:
     """Return whether what is no sighting of a job itself can mean something after its end."""
     if isinstance(seen, EffectEnded | DecisionDue | EvidenceSeen):

@@ -4,6 +4,7 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from jobledger.adapters.service.controller import Controller, ControllerParts
 from jobledger.adapters.service.effects.carrying_out import EffectContext
@@ -24,6 +25,7 @@ from jobledger.adapters.service.status.lost_events import LostEvents
 from jobledger.adapters.service.status.own_writes import OwnWrites
 from jobledger.adapters.service.status.status_writer import Publisher
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.job_listener import retell_job
 from jobledger.adapters.service.watches.kind_watches import SyncedKinds
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.slots import Slots
@@ -38,6 +40,7 @@ from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import History
 from jobledger.core.ports.job_ends import JobEnds
 from jobledger.core.ports.ray_jobs import RayJobs
+from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
 
 
@@ -135,8 +138,8 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
     writes = OwnWrites(options.mapper.cluster, ports.store, handover.publisher.is_own)
     options.mapper.control_policy.is_own = writes.recognise
     turn = Turn(_turn_parts(ports, options, hooks, stores), handover)
-    watching = {kind.name: kind.watching for kind in options.kinds}
-    synced = SyncedKinds(max(1, len(options.namespaces)), tuple(watching.values()))
+    watching = tuple(kind.watching for kind in options.kinds)
+    synced = SyncedKinds(max(1, len(options.namespaces)), watching)
     controller = Controller(
         ControllerParts(
             turn=turn,
@@ -153,19 +156,7 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
             history=ports.history,
             watches=ports.watches,
             clock=ports.clock,
-            handlers=EventHandlers(
-                options.mapper,
-                stores.inbox,
-                stores.live,
-                stores.confirmations,
-                watching,
-                synced.note,
-                handover.changed_by_others,
-                turn.is_heard,
-                has_to_wait=lambda stream, look: turn.slowing.has_to_wait(
-                    stream, lambda: handover.workers.submit(stream, look, Lane.OWN)
-                ),
-            ),
+            handlers=_handlers(ports.clock, options, stores, synced, (handover, turn)),
             synced=synced,
             namespaces=options.namespaces,
             stopping=hooks.stopping,
@@ -188,6 +179,44 @@ def _followers(
 ) -> dict[str, Follower]:
     made = ((kind.name, kind.follower) for kind in options.kinds)
     return {name: follower(context, polls) for name, follower in made if follower is not None}
+
+
+def _handlers(
+    clock: Clock,
+    options: ServiceOptions,
+    stores: Stores,
+    synced: SyncedKinds,
+    partners: tuple[Handover, Turn],
+) -> EventHandlers:
+    """Return what watches tell, and have the workers tell again what slowed jobs have missed."""
+    handover, turn = partners
+    handlers = EventHandlers(
+        options.mapper,
+        stores.inbox,
+        stores.live,
+        stores.confirmations,
+        {kind.name: kind.watching for kind in options.kinds},
+        synced.note,
+        handover.changed_by_others,
+        turn.is_heard,
+        has_to_wait=lambda stream, look: turn.slowing.has_to_wait(
+            stream, lambda: handover.workers.submit(stream, look, Lane.OWN)
+        ),
+    )
+
+    def tell_anew(stream: StreamId) -> None:
+        state = stores.slots.state(stream)
+        if state is not None and state.identity is not None:
+            uid = state.identity.uid
+            tell = partial(_retold, handlers, uid, clock)
+            handover.workers.submit(stream, tell, Lane.OWN)
+
+    turn.slowing.tell_anew = tell_anew
+    return handlers
+
+
+def _retold(handlers: EventHandlers, uid: str, clock: Clock) -> None:
+    retell_job(handlers, uid, clock.now())
 
 
 def _stores(ports: ServicePorts) -> Stores:

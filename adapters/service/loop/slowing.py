@@ -2,6 +2,8 @@
 
 A job that is edited all the time, or whose children somebody rewrites, would fill the log and keep
 the others waiting. Nothing of it is dropped but looks at things that were looked at again since.
+Of a job to which somebody gives ever more objects so many looks are kept, at those first of which
+its state knows; what was left out is told anew, as it is by then, at the job's turn.
 What a job has used is read with it from the log, so that a restart gives none of it back.
 """
 
@@ -12,7 +14,7 @@ from jobledger.adapters.service.work.inbox import Arrival
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.jobs.budget import Budget, budget_after, whole_budget
-from jobledger.core.kinds import JobObservation, subject
+from jobledger.core.kinds import JobObservation, JobState, known_marks, marks_of, subject
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.clock import Clock
 from jobledger.core.values.ids import StreamId
@@ -23,14 +25,28 @@ FORGET_ABOVE = 10_000
 """Above so many budgets those that are whole again are forgotten."""
 
 
+LOOKS_MAX = 200
+"""So many looks at objects of a slowed job wait."""
+
+
 class Slowing:
     """Knows what is left of each job's budget, and what waits.
 
     For the turn's thread, but for `has_to_wait`.
     """
 
-    def __init__(self, clock: Clock, metrics: Metrics, events_per_hour: int) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        metrics: Metrics,
+        events_per_hour: int,
+        state_of: Callable[[StreamId], JobState | None] = lambda _: None,
+    ) -> None:
         self._clock, self._metrics, self._per_hour = clock, metrics, events_per_hour
+        self._state_of = state_of
+        self.tell_anew: Callable[[StreamId], None] = lambda _: None
+        """Has a job told what is there of it, after looks at its objects were left out."""
+        self._left_out: set[StreamId] = set()
         self._budgets: dict[StreamId, Budget] = {}
         self._held: dict[StreamId, list[JobObservation]] = {}
         self._put_off: dict[StreamId, Callable[[], None]] = {}
@@ -51,6 +67,9 @@ class Slowing:
                 admitted.append((stream, observation))
         for stream in [stream for stream in self._held if not self._is_used_up(stream)]:
             admitted += [(stream, observation) for observation in self._held.pop(stream)]
+            if stream in self._left_out:
+                self._left_out.remove(stream)
+                self.tell_anew(stream)
         self._take_up()
         self._metrics.jobs_slowed.set(len(self._held.keys() | self._put_off.keys()))
         return admitted
@@ -110,3 +129,16 @@ class Slowing:
         if looked_at is not None:
             waiting[:] = [item for item in waiting if subject(item) != looked_at]
         waiting.append(observation)
+        if len(waiting) > LOOKS_MAX:
+            self._leave_out(stream, waiting)
+
+    def _leave_out(self, stream: StreamId, waiting: list[JobObservation]) -> None:
+        """Leave out the first look at an object of which the job does not know, if it is due."""
+        looks = [number for number, item in enumerate(waiting) if marks_of(item)]
+        if len(looks) <= LOOKS_MAX:
+            return
+        state = self._state_of(stream)
+        known = known_marks(state) if state is not None else frozenset()
+        strange = (number for number in looks if not marks_of(waiting[number]) & known)
+        del waiting[next(strange, looks[0])]
+        self._left_out.add(stream)

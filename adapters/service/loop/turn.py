@@ -74,7 +74,8 @@ class Turn:
     def __init__(self, parts: TurnParts, follower: Follower) -> None:
         self._parts = parts
         self._follower = follower
-        self.slowing = Slowing(parts.clock, parts.metrics, parts.job_events_per_hour)
+        limit = parts.job_events_per_hour
+        self.slowing = Slowing(parts.clock, parts.metrics, limit, parts.slots.state)
         parts.slots.on_read = self.slowing.read
         self.unheard: set[int] = set()
         """Shards of which observations were passed over, because they were not held."""

@@ -2,11 +2,13 @@
 
 from jobledger.core.batchjob.observations import (
     NO_STATUS,
+    AttemptJobGone,
     AttemptJobSeen,
     BatchJobGone,
     BatchJobObservation,
     BatchJobSeen,
 )
+from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.jobs.control.sightings import SightingRules
 
 
@@ -14,6 +16,20 @@ def _subject(seen: BatchJobObservation) -> tuple[object, ...] | None:
     if isinstance(seen, BatchJobSeen):
         return type(seen), seen.recorded, seen.in_between
     return (type(seen), seen.uid) if isinstance(seen, AttemptJobSeen) else None
+
+
+def _marks(seen: BatchJobObservation) -> frozenset[str]:
+    if isinstance(seen, AttemptJobSeen | AttemptJobGone):
+        return frozenset({seen.uid, seen.name})
+    return frozenset()
+
+
+def _known_marks(state: BatchJobState) -> frozenset[str]:
+    attempt = state.attempt
+    if attempt is None:
+        return frozenset()
+    uid = attempt.job.uid if attempt.job is not None else ""
+    return frozenset({attempt.job_name, uid}) - {""}
 
 
 def _reopens(seen: BatchJobObservation) -> bool:
@@ -32,7 +48,9 @@ def _may_be_old(seen: BatchJobObservation) -> bool:
     return seen.written_here or seen.status == NO_STATUS
 
 
-BATCHJOB_SIGHTINGS: SightingRules[BatchJobObservation] = SightingRules(
+BATCHJOB_SIGHTINGS: SightingRules[BatchJobState, BatchJobObservation] = SightingRules(
+    marks=_marks,
+    known_marks=_known_marks,
     subject=_subject,
     reopens=_reopens,
     shows_end=_shows_end,

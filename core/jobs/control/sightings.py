@@ -8,6 +8,7 @@ from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.values.ids import ObservationId
 from jobledger.core.values.instants import Instant
 
+State = TypeVar("State")
 Observation = TypeVar("Observation")
 
 
@@ -56,11 +57,18 @@ class Sighting(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SightingRules(Generic[Observation]):
+class SightingRules(Generic[State, Observation]):
     """What observations of a kind mean before they are decided on."""
 
     subject: Callable[[Observation], tuple[object, ...] | None]
     """What a look is at, where a later look at the same makes it worth nothing; None: never."""
+    marks: Callable[[Observation], frozenset[str]]
+    """Names and UIDs by which the object of the job's is known that is looked at; empty: none is.
+
+    Whoever may create objects in a namespace may give any number of them the job for a controller.
+    """
+    known_marks: Callable[[State], frozenset[str]]
+    """Names and UIDs of the objects that a job's state knows, or waits for."""
     reopens: Callable[[Observation], bool]
     """Whether one, besides the job's own sighting, can mean something to a job that is over."""
     shows_end: Callable[[Observation], bool]

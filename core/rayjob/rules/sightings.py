@@ -1,17 +1,21 @@
 """What observations of a RayJob mean before anything is decided on them."""
 
 from jobledger.core.jobs.control.sightings import SightingRules
+from jobledger.core.rayjob.names import submitter_name
 from jobledger.core.rayjob.observations.observations import (
     ClusterGone,
     ClusterSeen,
+    HeadPodGone,
     HeadPodSeen,
     ManifestGone,
     ManifestSeen,
     PollAnswered,
     RayJobObservation,
+    SubmitterGone,
     SubmitterSeen,
 )
 from jobledger.core.rayjob.phases import FINAL
+from jobledger.core.rayjob.state import RayJobState
 
 _REOPENING = (ManifestGone, ClusterSeen, ClusterGone)
 
@@ -22,6 +26,26 @@ def _subject(seen: RayJobObservation) -> tuple[object, ...] | None:
     if isinstance(seen, ClusterSeen | SubmitterSeen | HeadPodSeen):
         return type(seen), seen.uid
     return None
+
+
+def _marks(seen: RayJobObservation) -> frozenset[str]:
+    if isinstance(seen, HeadPodSeen):
+        return frozenset({seen.uid, seen.cluster})
+    if isinstance(seen, ClusterSeen | ClusterGone | SubmitterSeen | SubmitterGone | HeadPodGone):
+        return frozenset({seen.uid, seen.name})
+    return frozenset()
+
+
+def _known_marks(state: RayJobState) -> frozenset[str]:
+    if state.identity is None:
+        return frozenset()
+    names = {submitter_name(state.identity.name)}
+    if state.attempt is not None:
+        names.add(state.attempt.cluster_name)
+    if state.manifest is not None:
+        names.add(state.manifest.spec.cluster_selector)
+    there = (state.cluster, state.submitter, state.stray_submitter, state.head)
+    return frozenset(names | {one.uid for one in there if one is not None}) - {""}
 
 
 def _reopens(seen: RayJobObservation) -> bool:
@@ -38,8 +62,10 @@ def _may_be_old(seen: RayJobObservation) -> bool:
     return seen.written_here or not seen.status.phase
 
 
-RAYJOB_SIGHTINGS: SightingRules[RayJobObservation] = SightingRules(
+RAYJOB_SIGHTINGS: SightingRules[RayJobState, RayJobObservation] = SightingRules(
     turning_points=(PollAnswered, SubmitterSeen, ManifestGone),
+    marks=_marks,
+    known_marks=_known_marks,
     subject=_subject,
     reopens=_reopens,
     shows_end=_shows_end,

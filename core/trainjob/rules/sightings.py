@@ -2,6 +2,8 @@
 
 from jobledger.core.jobs.control.sightings import SightingRules
 from jobledger.core.trainjob.observations import (
+    BelongingGone,
+    JobSetGone,
     JobSetSeen,
     PluginConditionsSeen,
     ProgressSeen,
@@ -11,6 +13,7 @@ from jobledger.core.trainjob.observations import (
     TrainJobSeen,
 )
 from jobledger.core.trainjob.phases import TERMINAL
+from jobledger.core.trainjob.state import TrainJobState
 
 
 def _subject(seen: TrainJobObservation) -> tuple[object, ...] | None:
@@ -21,6 +24,23 @@ def _subject(seen: TrainJobObservation) -> tuple[object, ...] | None:
     if isinstance(seen, PluginConditionsSeen):
         return type(seen), seen.contribution.plugin, seen.contribution.source.uid
     return (type(seen),) if isinstance(seen, RuntimeSeen | ProgressSeen) else None
+
+
+def _marks(seen: TrainJobObservation) -> frozenset[str]:
+    if isinstance(seen, JobSetSeen | JobSetGone):
+        return frozenset({seen.uid, seen.name})
+    if isinstance(seen, BelongingGone):
+        return frozenset({seen.uid})
+    if isinstance(seen, PluginConditionsSeen):
+        return frozenset({seen.contribution.source.uid})
+    return frozenset()
+
+
+def _known_marks(state: TrainJobState) -> frozenset[str]:
+    if state.identity is None:
+        return frozenset()
+    jobset = state.jobset.uid if state.jobset is not None else ""
+    return frozenset({state.identity.name, jobset}) - {""}
 
 
 def _reopens(seen: TrainJobObservation) -> bool:
@@ -41,8 +61,10 @@ def _may_be_old(seen: TrainJobObservation) -> bool:
     return seen.written_here or not seen.status.conditions
 
 
-TRAINJOB_SIGHTINGS: SightingRules[TrainJobObservation] = SightingRules(
+TRAINJOB_SIGHTINGS: SightingRules[TrainJobState, TrainJobObservation] = SightingRules(
     turning_points=(TrainJobGone,),
+    marks=_marks,
+    known_marks=_known_marks,
     subject=_subject,
     reopens=_reopens,
     shows_end=_shows_end,
