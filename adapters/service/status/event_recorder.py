@@ -1,7 +1,7 @@
 """Sends Kubernetes Events for `kubectl describe`.
 
 They are a courtesy: not logged, sent once, dropped when the queue is full or the API server
-refuses.
+refuses. Namespaces take turns: those of a tenant with many jobs keep nobody else's waiting.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from jobledger.adapters.service.work.rotation import Rotation
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.catalogue import JobEvent
@@ -38,6 +39,30 @@ class _Message:
     told: KubernetesEvent
 
 
+class _InTurns(queue.Queue["_Message | None"]):
+    """A queue in which namespaces take turns; the mark of the end, None, comes last."""
+
+    def _init(self, maxsize: int) -> None:
+        del maxsize
+        self._messages: Rotation[_Message] = Rotation()
+        self._marks = 0
+
+    def _qsize(self) -> int:
+        return len(self._messages) + self._marks
+
+    def _put(self, item: _Message | None) -> None:
+        if item is None:
+            self._marks += 1
+        else:
+            self._messages.append(item.identity.namespace, item)
+
+    def _get(self) -> _Message | None:
+        if (found := self._messages.pop()) is not None:
+            return found[1]
+        self._marks -= 1
+        return None
+
+
 class EventRecorder:
     """One thread that sends."""
 
@@ -45,7 +70,7 @@ class EventRecorder:
         self._cluster = cluster
         self._metrics = metrics
         self._instance = instance
-        self._queue: queue.Queue[_Message | None] = queue.Queue(QUEUE_MAX)
+        self._queue = _InTurns(QUEUE_MAX)
         self._lock = threading.Lock()
         self._stopping = False
         self._thread: threading.Thread | None = None

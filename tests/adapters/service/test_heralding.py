@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,9 +13,9 @@ from jobledger.adapters.service.status import event_recorder as heralding
 from jobledger.adapters.service.status.event_recorder import EventRecorder
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import RequestForbidden
-from jobledger.core.ports.cluster import KUBERNETES_EVENTS
+from jobledger.core.ports.cluster import KUBERNETES_EVENTS, NAMESPACES
 from jobledger.core.rayjob.events.lifecycle import ManifestRejected, RayJobEvent
-from jobledger.core.values.documents import text
+from jobledger.core.values.documents import Manifest, text
 from tests.adapters.service.parts import Bench, run_all
 from tests.support.records import NOON
 from tests.support.stepped_cluster import SteppedCluster
@@ -50,6 +51,33 @@ def test_what_happened_is_sent_once_with_a_name_that_follows_from_it() -> None:
         desk.identity.uid,
     )
     assert (desk.count("sent"), desk.count("already")) == (1, 1)
+
+
+def test_namespaces_take_turns_whatever_waits_in_each() -> None:
+    desk = Desk()
+    made: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "calm"}}
+    desk.cluster.create(NAMESPACES, made)
+    for number in range(500):
+        desk.announce(number)
+    calm = replace(desk.identity, namespace="calm", name="other", uid="other")
+    desk.event_recorder.announce(calm, REJECTED)
+    for _ in range(2):
+        assert desk.event_recorder.run_once()
+    sent = desk.cluster.list(KUBERNETES_EVENTS).items
+    assert sorted(text(one, "metadata", "namespace") for one in sent) == ["calm", "ml"]
+
+
+def test_stopping_sends_what_is_queued_in_every_namespace() -> None:
+    desk = Desk()
+    made: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "calm"}}
+    desk.cluster.create(NAMESPACES, made)
+    desk.announce(1)
+    desk.announce(2)
+    calm = replace(desk.identity, namespace="calm", name="other", uid="other")
+    desk.event_recorder.announce(calm, REJECTED)
+    desk.event_recorder.start()
+    desk.event_recorder.stop()
+    assert desk.count("sent") == 3
 
 
 @pytest.mark.parametrize("error", [RequestForbidden("no"), ZeroDivisionError("a bug")])
