@@ -138,6 +138,7 @@ def test_a_missing_right_is_named(
         (right("mpi-keys", "", "secrets", "create"), Wants(kinds=("RayJob",))),
         (right("api-tokens", "authentication.k8s.io", "tokenreviews", "create"), Wants()),
         (right("volcano", "scheduling.volcano.sh", "podgroups", "get"), Wants()),
+        (right("jobs", "batch", "jobs", "create"), Wants()),
         (right("trainjobs", "jobset.x-k8s.io", "jobsets", "get"), Wants(kinds=("RayJob",))),
         (right("rayjobs", "ray.io", "rayclusters", "create"), Wants(kinds=("TrainJob",))),
     ],
@@ -146,7 +147,7 @@ def test_what_the_settings_do_not_need_is_not_asked_for(asked: Right, wants: Wan
     assert how_bad(asked, wants) is None
 
 
-EVERYTHING = Wants(reviews_tokens=True, volcano=True)
+EVERYTHING = Wants(kinds=("RayJob", "TrainJob", "Job"), reviews_tokens=True, volcano=True)
 
 
 @pytest.mark.parametrize("asked", list(rights()), ids=lambda one: f"{one.part}: {one.words}")
@@ -182,6 +183,7 @@ def test_secrets_are_not_cluster_wide_unless_somebody_binds_them() -> None:
         "jobledger-mpi-keys",
         "jobledger-api-tokens",
         "jobledger-volcano",
+        "jobledger-jobs",
     }
 
 
