@@ -32,9 +32,12 @@ def control_taken(state: TrainJobState) -> TrainJobState:
 
     So it is built and applied once; what the API server has already stays as it is.
     """
-    built = state.built
+    built, is_created = state.built, is_true(state.conditions, CREATED)
     if built is None and state.created_once:
         built = Built(phase=Phase.CREATED, digest="", runtime="")
+    elif built is not None and (built.phase is Phase.CREATED) != is_created:  # it was built since
+        phase = Phase.CREATED if is_created else built.phase
+        built = Built(phase=phase, digest="", runtime="")
     return state._replace(recorded=None, built=built)
 
 

@@ -13,6 +13,7 @@ from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.decide.decider import TRAINJOB
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.observations import JobCounts, SeenTrainStatus, TrainJobSeen
+from jobledger.core.trainjob.phases import Phase
 from jobledger.core.trainjob.state import TrainJobState, is_final
 from jobledger.core.trainjob.status.status import status
 from jobledger.core.values.documents import Json, items, number, text
@@ -30,6 +31,7 @@ from tests.support.trainjobs import (
     jobset,
     manifest,
     named,
+    not_built,
     play,
     runtime,
 )
@@ -205,6 +207,17 @@ def test_a_status_from_before_what_the_log_knows_suspends_nothing_that_is_held()
     played.take(named(told))
     assert [type(event).__name__ for event in played.news] == []
     assert ("Suspended", False) in {(item.type, item.is_true) for item in played.state.conditions}
+
+
+def test_a_build_that_failed_by_the_log_and_was_made_by_the_status_counts_as_made() -> None:
+    """The apply that followed the failure is lost; what the log knows of is not the latest."""
+    ended = SeenTrainStatus(conditions=(condition("Created", 30), condition("Complete", 50)))
+    played = play((*NEW, not_built(5)))
+    assert played.state.built is not None
+    assert played.state.built.phase is Phase.BUILD_FAILED
+    played.take(ours(60, ended, surveyed=False))
+    assert played.state.recorded is None, "an end is taken over at once"
+    assert (played.state.built.phase, played.state.built.digest) == (Phase.CREATED, "")
 
 
 def test_what_users_see_of_jobs_that_are_gone_is_taken_over() -> None:
