@@ -13,13 +13,15 @@ from tests.simulation.nature import Move
 from tests.simulation.ports import Crash
 from tests.simulation.replica import LEASE_SECONDS, POLL_SECONDS, Replica
 from tests.simulation.setting_back import EVERY, KNOWN_ERRORS
-from tests.simulation.verdict import check_all, unrest
+from tests.simulation.verdict import check_all, holds_any, unrest
 from tests.simulation.witness import Violation, require
 from tests.simulation.world import World
 
 Weighted = tuple[float, str, Callable[[], object]]
 
 CALM_ROUNDS_MAX = 900
+HELD_ROUNDS = 4
+"""So many rounds more are waited while a job is held: its shard may be on its way to another."""
 """Rounds after which a world that does not come to rest is stuck."""
 
 CALM_ROUND_STEPS_MAX = 400
@@ -230,7 +232,8 @@ class Run:
             self._calm_round()
             reason = unrest(world)
             quiet = 0 if reason else quiet + 1
-            if quiet > self.loses:  # a job that is held is looked at again after a second
+            # A job that is held is looked at again after a second, or by who gets its shard.
+            if quiet > self.loses + (HELD_ROUNDS if holds_any(world) else 0):
                 self._rest()
                 return
             self._do("time", self._jump)

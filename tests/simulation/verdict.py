@@ -37,6 +37,13 @@ RESTING = frozenset(
 """Phases in which a job may stay until somebody does something."""
 
 
+def holds_any(world: World) -> bool:
+    """Return whether any job is held because the ledger is older than the cluster."""
+    rays = [story.state.recorded for story in world.witness.stories.values()]
+    trains = [story.state.recorded for story in world.witness.trains.stories.values()]
+    return any(one is not None and one.behind for one in (*rays, *trains))
+
+
 def unrest(world: World) -> str:
     """Return what still moves, or is still to be done; empty if nothing is."""
     for replica in world.replicas:

@@ -43,15 +43,15 @@ def on_cluster_seen(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent,
     if is_dormant(state) or seen.uid in state.gone:
         return ()
     current = attempt is not None and seen.name == attempt.cluster_name and not attempt.cleared
-    if _is_in_its_place(state, seen):
-        current = False  # until somebody tells that the known one is gone
+    known_stray = any(stray.uid == seen.uid for stray in state.strays)
+    if _is_in_its_place(state, seen) or known_stray:
+        current = False  # until somebody tells that the known one is gone; a stray one is deleted
     elif current or (_is_selected(state, seen) and not _has_begun(state)):
         return _current_cluster(state, seen)
     if behind := behind_by_cluster(state, seen):
         return behind
     if is_leaving(state) and number_ahead(state, seen.name):
         return ()
-    known_stray = any(stray.uid == seen.uid for stray in state.strays)
     if seen.owned and not (seen.deleting or known_stray or _is_selected(state, seen)):
         return (StrayClusterFound(at=seen.at, name=seen.name, uid=seen.uid),)
     return ()

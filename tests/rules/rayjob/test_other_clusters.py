@@ -122,6 +122,11 @@ def late_one_gone(at: float) -> SubmitterGone:
         ),
     ),
     Row(
+        rule="while it is being deleted it is not taken for the attempt's, though that has gone",
+        given=(*initializing(), ANOTHER, cluster_gone(42)),
+        when=cluster("ready", 43, uid="another"),
+    ),
+    Row(
         rule="another RayCluster in the place of a selected one is nobody's to delete",
         given=(
             *selecting(submission_mode=HTTP),
