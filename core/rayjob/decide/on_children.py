@@ -52,7 +52,8 @@ def on_cluster_seen(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent,
         return behind
     if is_leaving(state) and number_ahead(state, seen.name):
         return ()
-    if seen.owned and not (seen.deleting or known_stray or _is_selected(state, seen)):
+    is_anybodys = _is_selected(state, seen) or _was_selected(state, seen)
+    if seen.owned and not (seen.deleting or known_stray or is_anybodys):
         return (StrayClusterFound(at=seen.at, name=seen.name, uid=seen.uid),)
     return ()
 
@@ -66,6 +67,12 @@ def _is_in_its_place(state: RayJobState, seen: ClusterSeen) -> bool:
 def _is_selected(state: RayJobState, seen: ClusterSeen) -> bool:
     """Return whether it is the RayCluster that the job selects; it is there before any attempt."""
     return state.manifest is not None and seen.name == state.manifest.spec.cluster_selector
+
+
+def _was_selected(state: RayJobState, seen: ClusterSeen) -> bool:
+    """Return whether it has the name of the one that the attempt's job had selected."""
+    attempt = state.attempt
+    return attempt is not None and attempt.selected and attempt.cluster_name == seen.name
 
 
 def _has_begun(state: RayJobState) -> bool:

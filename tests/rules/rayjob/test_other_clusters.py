@@ -135,6 +135,15 @@ def late_one_gone(at: float) -> SubmitterGone:
         when=cluster("ready", 40, name=SELECTED, uid="another", owned=False),
     ),
     Row(
+        rule="nor is it after the job selects none any more, whoever its controller is",
+        given=(
+            *selecting(submission_mode=HTTP),
+            cluster("ready", name=SELECTED, uid="shared", owned=False),
+            manifest(30, generation=2, submission_mode=HTTP),
+        ),
+        when=cluster("ready", 40, name=SELECTED, uid="another"),
+    ),
+    Row(
         rule="a submitter that was made late for an attempt that is over is deleted",
         given=suspended(),
         when=made_for(1, 80),
