@@ -20,6 +20,7 @@ from tests.rules.forensics.corpus.cases import Case
 from tests.rules.forensics.corpus.jobs import JOBS
 from tests.rules.forensics.corpus.pods import PODS
 from tests.rules.forensics.corpus.programs import PROGRAMS
+from tests.support.batch_lives import BATCH_LIVES, recorded_job
 from tests.support.ledgers import postgres_ledger
 from tests.support.processes import Terminal
 from tests.support.recorded import append_lives, append_records
@@ -40,14 +41,17 @@ TRAININGS = {
 }
 """TrainJob -> its class."""
 
+A_JOB = "etl"
+"""A batch Job in a namespace of its own: the Job of its attempt was deleted."""
+
 COMMAND = get_command(app)
-FAILURES = {"JobFailed", "TrainJobFailed", "ManifestRejected"}
+FAILURES = {"JobFailed", "TrainJobFailed", "BatchJobFailed", "ManifestRejected"}
 FAILED = {"Failed", "ValidationFailed"}
 
 NEVER_RETRIED = {"deadline", "head-silent", "invalid-manifest"}
 """Classes of RayJobs that no backoffLimit gives a second attempt."""
 
-CLASSES = {name: name for name in ONE_OF_EACH} | TRAININGS
+CLASSES = {name: name for name in ONE_OF_EACH} | TRAININGS | {A_JOB: "job-deleted"}
 """Job -> its class."""
 
 
@@ -59,6 +63,7 @@ def morgue(terminal: Terminal, engine: Engine, ledger_url: str) -> Terminal:
     append_lives(ledger, ((name, case.story) for name, case in ONE_OF_EACH.items()))
     for name in TRAININGS:
         append_records(ledger, recorded_training(name))
+    append_records(ledger, recorded_job(BATCH_LIVES["lost"]))
     contents = [text for case in ONE_OF_EACH.values() for text in case.capture.contents.values()]
     for content in (*contents, LOG.encode()):
         evidence.put(content, NOON)
@@ -87,6 +92,10 @@ def test_the_four_questions_are_answered_for_every_class_of_failure(
     morgue.jobledger("verify")
 
 
+def place(name: str) -> str:
+    return f"data/{name}" if name == A_JOB else f"ml/{name}"
+
+
 def answer(*arguments: str) -> Any:  # noqa: ANN401 any JSON
     """Return what a command answers; without a process of its own, for there are many."""
     with redirect_stdout(StringIO()) as out:
@@ -96,7 +105,7 @@ def answer(*arguments: str) -> Any:  # noqa: ANN401 any JSON
 
 def what_happened(name: str) -> tuple[int, int]:
     """Ask for the timeline; return the version of the failure, and the last one."""
-    told = answer("history", f"ml/{name}", "--all")
+    told = answer("history", place(name), "--all")
     assert [line["version"] for line in told] == list(range(1, len(told) + 1))
     assert all(line["words"] for line in told)
     (failed_at,) = [line["version"] for line in told if line["event"] in FAILURES]
@@ -104,7 +113,7 @@ def what_happened(name: str) -> tuple[int, int]:
 
 
 def why(name: str, failure_class: str, last: int) -> None:
-    account = answer("explain", f"ml/{name}")
+    account = answer("explain", place(name))
     assert account["failure_class"] == failure_class
     assert account["advice"]
     for sentence in account["sentences"]:
@@ -114,7 +123,7 @@ def why(name: str, failure_class: str, last: int) -> None:
 
 def what_was_known(name: str, failed_at: int) -> None:
     """Ask for the state that the failure was decided in: the one before it was written down."""
-    before = answer("history", f"ml/{name}", "--at", str(failed_at - 1))["known"]
+    before = answer("history", place(name), "--at", str(failed_at - 1))["known"]
     assert before["version"] == failed_at - 1
     assert before["job"]["phase"] not in FAILED
 
@@ -126,7 +135,7 @@ def what_another_policy_would_have_done(morgue: Terminal) -> None:
     assert told["totals"]["jobs"] == len(CLASSES)
     assert told["assumptions"]
     others = {row["job"].removeprefix("ml/"): row for row in told["jobs"]}
-    assert set(others) == set(ONE_OF_EACH) - NEVER_RETRIED
+    assert set(others) == (set(ONE_OF_EACH) - NEVER_RETRIED) | {place(A_JOB)}
     for row in others.values():
         assert (row["attempts_were"], row["attempts"], row["would_be"]) == (1, 2, "unknown")
         assert row["unknown"] == "attempt 2 never ran"
