@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from jobledger.core.jobs.control.sightings import SightingRules
 from jobledger.core.jobs.evidence.scene import EvidenceRules
-from jobledger.core.jobs.history.attempt_facts import FactsSoFar
+from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, FactsSoFar
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.jobs.history.report_news import (
     AttemptCluster,
@@ -61,6 +61,9 @@ class LogReaders(Generic[State, Observation, Event, OwnEvent]):
     """What can have been observed when these events were decided, the likeliest first."""
     take_facts: Callable[[OwnEvent, FactsSoFar], None]
     """What an event of its own says of the attempts."""
+    cluster_verdict: Callable[[State, Event], ClusterVerdict | None]
+    """What an event that follows on a state says of whether the cluster of an attempt that failed
+    could have stayed for the next, whatever the job asks for."""
     attempt_row: Callable[[AttemptRow | None, State, Event, StreamId], AttemptRow | None]
     """The row of the current attempt after an event; None before the first."""
     columns: Callable[[State], PlatformColumns]
@@ -129,6 +132,11 @@ def no_attempt_cluster(state: object) -> AttemptCluster:
     """Return that an attempt runs on what is its own, for kinds without clusters."""
     del state
     return AttemptCluster()
+
+
+def no_cluster_verdict(state: object, event: object) -> None:
+    """Return that no cluster ever stays, for kinds whose jobs cannot ask for that."""
+    del state, event
 
 
 def no_standing(events: Sequence[tuple[int, object]]) -> Iterator[tuple[str, int]]:

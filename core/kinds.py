@@ -16,7 +16,7 @@ from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.job_kind import JobKind
 from jobledger.core.jobs.control.sightings import Sighting
 from jobledger.core.jobs.events import SharedEvent
-from jobledger.core.jobs.history.attempt_facts import FactsSoFar
+from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, FactsSoFar
 from jobledger.core.jobs.history.event_roles import merged
 from jobledger.core.jobs.history.report_news import ClusterNews, FailureNews
 from jobledger.core.jobs.history.shared_words import shared_words
@@ -192,6 +192,14 @@ def take_facts(event: JobEvent, so_far: FactsSoFar) -> None:
         so_far.shared(event)
     else:
         _OF_EVENT[type(event)].log.take_facts(event, so_far)
+
+
+def cluster_verdict(state: JobState, event: JobEvent) -> ClusterVerdict | None:
+    """Return what an event says of whether a cluster could have stayed for a retry; None: nothing.
+
+    `state` is that on which the event follows.
+    """
+    return kind_of(state).log.cluster_verdict(state, event)
 
 
 def part_of(event: JobEvent) -> str | None:

@@ -29,6 +29,7 @@ from jobledger.core.job_kind import (
     LogReaders,
     no_attempt_cluster,
     no_cluster_news,
+    no_cluster_verdict,
     no_standing,
 )
 from jobledger.core.jobs.history.event_roles import EventRoles
@@ -112,6 +113,7 @@ BATCHJOB_KIND = JobKind(
         parts=PARTS,
         observed=candidates,
         take_facts=take,
+        cluster_verdict=no_cluster_verdict,
         attempt_row=attempt_row.attempt_row,
         columns=attempt_row.columns,
         failure_news=report_news.failure_news,

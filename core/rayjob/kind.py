@@ -9,6 +9,7 @@ from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.events.types import TYPES
 from jobledger.core.rayjob.history import attempt_row, report_news
 from jobledger.core.rayjob.history.attempt_facts import take
+from jobledger.core.rayjob.history.cluster_verdicts import cluster_verdict
 from jobledger.core.rayjob.history.end_words import (
     attempt_end_words,
     completion_words,
@@ -126,6 +127,7 @@ RAYJOB_KIND = JobKind(
         parts=PARTS,
         observed=candidates,
         take_facts=take,
+        cluster_verdict=cluster_verdict,
         attempt_row=attempt_row.attempt_row,
         columns=attempt_row.columns,
         failure_news=report_news.failure_news,

@@ -2,7 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from jobledger.core.job_kind import JobKind, LogReaders, no_attempt_cluster, no_cluster_news
+from jobledger.core.job_kind import (
+    JobKind,
+    LogReaders,
+    no_attempt_cluster,
+    no_cluster_news,
+    no_cluster_verdict,
+)
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.ports.cluster import TRAINJOBS
@@ -133,6 +139,7 @@ TRAINJOB_KIND = JobKind(
         parts=PARTS,
         observed=candidates,
         take_facts=take,
+        cluster_verdict=no_cluster_verdict,
         attempt_row=attempt_row.attempt_row,
         columns=attempt_row.columns,
         failure_news=report_news.failure_news,

@@ -1,6 +1,6 @@
 """`jobledger what-if`: computes what another policy would have done with the same observations."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 
 import typer
@@ -20,17 +20,10 @@ from jobledger.adapters.cli.output import Output, console, print_json, show
 from jobledger.adapters.cli.periods import instant
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.settings import Settings
-from jobledger.core.catalogue import read_event
-from jobledger.core.forensics.replay.what_if import (
-    ASSUMPTIONS,
-    EXPERIENCE_MIN,
-    Answer,
-    Change,
-    Experience,
-    ask,
-    experience,
-    totals,
-)
+from jobledger.core.catalogue import JobEvent, read_event
+from jobledger.core.forensics.replay.experience import EXPERIENCE_MIN, Experience, experience
+from jobledger.core.forensics.replay.same_cluster import judged_facts
+from jobledger.core.forensics.replay.what_if import ASSUMPTIONS, Answer, Change, Totals, ask, totals
 from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.jobs.history.attempt_facts import JobFacts
 from jobledger.core.jobs.retries.failures import FailureClass
@@ -39,6 +32,7 @@ from jobledger.core.jobs.retries.options import RetryRule
 from jobledger.core.ports.history import JobFilter
 
 JOBS_MAX = 100_000
+Reader = Callable[[Iterable[JobEvent]], JobFacts]
 COLUMNS = ("job", "was", "would_be", "attempts", "cluster_hours", "why", "unknown")
 
 
@@ -57,6 +51,7 @@ def what_if(
     active_deadline: given.ActiveDeadline = None,
     pre_running_deadline: given.PreRunningDeadline = None,
     job_deadline: given.JobDeadline = None,
+    retry_on: given.RetryOn = None,
     ttl: given.Ttl = None,
     estimate: given.Estimate = False,
     everything: given.Everything = False,
@@ -76,16 +71,18 @@ def what_if(
         pre_running_deadline_seconds=pre_running_deadline,
         job_deadline_seconds=job_deadline,
         ttl_seconds=ttl,
+        same_cluster=retry_on is not None,
     )
     if change == Change():
         message = "say what is to be different, for example --backoff-limit 3"
         raise typer.BadParameter(message)
     settings = settings_from(database_url, data_dir)
+    read = judged_facts if change.same_cluster else facts
     if job:
-        jobs = [_one(settings, job, namespace, cluster)]
+        jobs = [_one(settings, job, (namespace, cluster), read)]
     else:
         with ledger(settings) as opened:
-            jobs = list(_of_period(opened, (namespace, cluster), since, until))
+            jobs = list(_of_period(opened, (namespace, cluster), (since, until), read))
     answers = [(name, ask(known, change)) for name, known in jobs]
     known = experience(item for _, item in jobs) if estimate else None
     _tell(answers, known, output, everything=everything or bool(job))
@@ -107,21 +104,24 @@ def rule(text: str) -> RetryRule:
         raise typer.BadParameter(message) from error
 
 
-def _one(settings: Settings, job: str, namespace: str, cluster: str) -> tuple[str, JobFacts]:
-    with dossier(settings, job, namespace, cluster) as found:
-        identity = found.identity
-        return f"{identity.namespace}/{identity.name}", facts(item.event for item in found.read())
+def _one(
+    settings: Settings, job: str, where: tuple[str, str], read: Reader
+) -> tuple[str, JobFacts]:
+    with dossier(settings, job, *where) as found:
+        name = f"{found.identity.namespace}/{found.identity.name}"
+        return name, read(item.event for item in found.read())
 
 
 def _of_period(
-    opened: Ledger, where: tuple[str, str], since: str, until: str
+    opened: Ledger, where: tuple[str, str], period: tuple[str, str], read: Reader
 ) -> Iterator[tuple[str, JobFacts]]:
+    since, until = period
     first, last = instant(since) if since else None, instant(until) if until else None
     for row in opened.history.jobs(JobFilter(namespace=where[0], cluster=where[1]), JOBS_MAX):
         if (first and row.created_at < first) or (last and row.created_at >= last):
             continue
         events = (read_event(item.record) for item in opened.store.read_stream(row.stream_id))
-        yield f"{row.namespace}/{row.name}", facts(events)
+        yield f"{row.namespace}/{row.name}", read(events)
 
 
 def _tell(
@@ -131,7 +131,7 @@ def _tell(
     *,
     everything: bool,
 ) -> None:
-    shown = [(name, answer) for name, answer in answers if everything or answer.is_different]
+    shown = [(name, answer) for name, answer in answers if everything or _tells(answer)]
     summed = totals([answer for _, answer in answers])
     if output is not Output.TABLE:
         document = {
@@ -154,9 +154,30 @@ def _tell(
         f"{summed.unknown} have an unknown outcome",
         soft_wrap=True,
     )
+    _tell_clusters(shown, summed)
     _tell_estimate(known, summed.unknown)
     for line in _listed("Assumed:", ASSUMPTIONS):
         console.print(Text(line, style="dim"), soft_wrap=True)
+
+
+def _tells(answer: Answer) -> bool:
+    """Return whether an answer says anything that the observed life does not."""
+    return answer.is_different or bool(answer.new_clusters)
+
+
+def _tell_clusters(shown: Sequence[tuple[str, Answer]], summed: Totals) -> None:
+    """Tell of the RayClusters that would have stayed for a retry, and why others would not."""
+    if not summed.clusters_saved and not summed.new_clusters:
+        return
+    console.print(
+        f"RayClusters -{summed.clusters_saved}: {summed.waiting_saved_seconds:.0f} s of waiting "
+        "for them saved, as far as those were ready; "
+        f"{summed.new_clusters} retries would have had a new one all the same",
+        soft_wrap=True,
+    )
+    for name, answer in shown:
+        for new in answer.new_clusters:
+            console.print(Text(f"  {name}, attempt {new.attempt}: {new.why}"), soft_wrap=True)
 
 
 def _listed(head: str, lines: Iterable[str]) -> Iterator[str]:

@@ -1,10 +1,18 @@
 """The options of `jobledger what-if`: the policy values to change."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from jobledger.core.jobs.retries.options import Growth
+
+
+class Cluster(StrEnum):
+    """On which cluster a retry is to run; its text is that of the annotation."""
+
+    SAME = "same-cluster"
+
 
 Job = Annotated[
     str,
@@ -35,6 +43,10 @@ PreRunningDeadline = Annotated[
 JobDeadline = Annotated[
     int | None,
     typer.Option(help="Another deadline in seconds over all attempts; 0: none.", min=0),
+]
+RetryOn = Annotated[
+    Cluster | None,
+    typer.Option(help="Retry on the same RayCluster, where that can be; RayJobs alone."),
 ]
 Ttl = Annotated[
     int | None,

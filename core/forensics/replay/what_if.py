@@ -6,18 +6,22 @@ outcome is unknown, and is said to be; an estimate is made only on demand, from 
 attempts did, and is never added to what is known.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from jobledger.core.forensics.replay.whole_deadline import DEADLINE, WholeDeadline, ended_by_it
+from jobledger.core.forensics.replay.same_cluster import NewCluster, SameCluster
+from jobledger.core.forensics.replay.whole_deadline import (
+    DEADLINE,
+    PRE_RUNNING,
+    WholeDeadline,
+    ended_by_it,
+)
 from jobledger.core.forensics.story.attempts import ENDED_WELL, cluster_hours
 from jobledger.core.jobs.history.attempt_facts import AttemptFacts, JobFacts
 from jobledger.core.jobs.retries.options import Growth, RetryOptions, RetryRule
 from jobledger.core.jobs.retries.retry import Blame, delay, judge
 from jobledger.core.values.instants import Instant
-
-PRE_RUNNING = "PreRunningDeadlineExceeded"
 
 UNKNOWN = "unknown"
 
@@ -29,6 +33,8 @@ ASSUMPTIONS = (
     "The cluster of an attempt that would have been the last goes as it went for the retry.",
     "Hours are those in which a job's own RayCluster (JobSet) was known to be there.",
     "A cluster counts whatever its size; one not seen to go, until the last event of its job.",
+    "A RayCluster that stays for a retry is still well when the next attempt begins.",
+    "An attempt on it runs as it ran on its own, but need not wait for one.",
     "Users, quotas, nodes and other jobs behave as they did.",
 )
 """What every answer rests on."""
@@ -53,6 +59,8 @@ class Change:
     """Over all attempts; 0: no deadline."""
     ttl_seconds: int | None = None
     """Shut down so long after the end; -1: never."""
+    same_cluster: bool = False
+    """Retry on the same RayCluster where that can be; asked of `judged_facts`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +83,12 @@ class Answer:
     """The first place where the other policy decides otherwise; empty if it never does."""
     unknown: str = ""
     """What would have to be known to say more; empty if nothing is missing."""
+    clusters_saved: int = 0
+    """RayClusters that would not have been made, as a retry would have run on the one before."""
+    waiting_saved_seconds: float = 0.0
+    """How long attempts waited for those RayClusters, as far as those were ready."""
+    new_clusters: tuple[NewCluster, ...] = ()
+    """Retries for which a new one would have been made all the same."""
 
     @property
     def is_different(self) -> bool:
@@ -106,7 +120,9 @@ def ask(job: JobFacts, change: Change) -> Answer:
     was = _words(job.outcome, job.reason)
     would_be, unknown = "", ""
     whole = WholeDeadline(job, change.job_deadline_seconds)
-    for index, attempt in enumerate(job.attempts):
+    clusters = SameCluster(asked=change.same_cluster)
+    for index, observed in enumerate(job.attempts):
+        attempt, begun_unknown = _begun(observed, clusters, life)
         due = whole.due(attempt, life.shift)
         if due is not None and due <= attempt.started_at:
             would_be = _words("Failed", DEADLINE)
@@ -114,8 +130,8 @@ def ask(job: JobFacts, change: Change) -> Answer:
             break
         ended, end_unknown = _bounded_with_all(job, attempt, change, life, (whole, due))
         run.append(ended)
-        if end_unknown:
-            would_be, unknown = UNKNOWN, end_unknown
+        if begun_unknown or end_unknown:
+            would_be, unknown = UNKNOWN, begun_unknown or end_unknown
             break
         if ended.outcome != "failed":
             if ended.outcome in ENDED_WELL:
@@ -138,9 +154,25 @@ def ask(job: JobFacts, change: Change) -> Answer:
             unknown = f"attempt {ended.number + 1} never ran"
             life.differs(f"attempt {ended.number} would have been retried ({ended.reason})")
             break
-    would_be = would_be or was
+        if follows:
+            run[-1] = clusters.retried(observed, ended, job.attempts[index + 1])
     run = _shut_down(job, run, change, life)
-    return _answer(job, run, life, would_be, unknown)
+    return replace(
+        _answer(job, run, life, would_be or was, unknown),
+        clusters_saved=clusters.saved,
+        waiting_saved_seconds=clusters.waited.total_seconds(),
+        new_clusters=tuple(clusters.new),
+    )
+
+
+def _begun(observed: AttemptFacts, clusters: SameCluster, life: _Life) -> tuple[AttemptFacts, str]:
+    """Return an attempt as it would have begun, and what is not known of it then."""
+    saved = clusters.saved
+    attempt, earlier, unknown = clusters.begun(observed)
+    if clusters.saved > saved:
+        life.shift -= earlier
+        life.differs(f"attempt {attempt.number} would have run on the RayCluster of the one before")
+    return attempt, unknown
 
 
 def _answer(
@@ -215,7 +247,7 @@ def _bounded_by_all(
     job: JobFacts, attempt: AttemptFacts, whole: WholeDeadline, due: Instant | None, life: _Life
 ) -> tuple[AttemptFacts, str]:
     """Return the attempt under the other deadline of the whole job, and what is not known of it."""
-    if ended_by_it(job, attempt) and whole.is_longer:
+    if ended_by_it(job, attempt) and (whole.is_longer or life.shift < timedelta()):
         life.differs(f"attempt {attempt.number} would have gone on beyond the job's deadline")
         return attempt, f"how attempt {attempt.number} would have gone on"
     ended = attempt.ended_at or job.last_at
@@ -314,37 +346,6 @@ def _shut_down(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Experience:
-    """What attempts after a failure did, in all jobs that were looked at: for estimates."""
-
-    seen: int
-    succeeded: int
-    mean_hours: float
-
-    @property
-    def chance(self) -> float:
-        """Return the share of them that succeeded."""
-        return self.succeeded / self.seen if self.seen else 0.0
-
-
-EXPERIENCE_MIN = 5
-"""From fewer attempts no estimate is made."""
-
-
-def experience(jobs: Iterable[JobFacts]) -> Experience:
-    """Return what attempts that followed a failure did, where that is known."""
-    seen = succeeded = 0
-    hours = 0.0
-    for job in jobs:
-        for before, attempt in zip(job.attempts, job.attempts[1:], strict=False):
-            if before.outcome == "failed" and attempt.outcome in ENDED_WELL | {"failed"}:
-                seen += 1
-                succeeded += attempt.outcome in ENDED_WELL
-                hours += cluster_hours([attempt])
-    return Experience(seen=seen, succeeded=succeeded, mean_hours=hours / seen if seen else 0.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
     """All answers together."""
 
@@ -356,6 +357,10 @@ class Totals:
     hours_saved: float
     hours_added: float
     """As far as is known: an attempt that never ran has no hours here."""
+    clusters_saved: int
+    waiting_saved_seconds: float
+    new_clusters: int
+    """Retries for which a new RayCluster would have been made all the same."""
 
 
 def totals(answers: Sequence[Answer]) -> Totals:
@@ -370,4 +375,7 @@ def totals(answers: Sequence[Answer]) -> Totals:
         attempts_added=sum(item for item in attempts if item > 0),
         hours_saved=-sum(item for item in hours if item < 0),
         hours_added=sum(item for item in hours if item > 0),
+        clusters_saved=sum(answer.clusters_saved for answer in answers),
+        waiting_saved_seconds=sum(answer.waiting_saved_seconds for answer in answers),
+        new_clusters=sum(len(answer.new_clusters) for answer in answers),
     )

@@ -7,6 +7,7 @@ from jobledger.core.jobs.retries.job_deadline import due_at
 from jobledger.core.values.instants import Instant
 
 DEADLINE = "DeadlineExceeded"
+PRE_RUNNING = "PreRunningDeadlineExceeded"
 
 
 def ended_by_it(job: JobFacts, attempt: AttemptFacts) -> bool:

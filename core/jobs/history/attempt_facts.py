@@ -31,6 +31,8 @@ class AttemptFacts:
     exit_code: int | None = None
     cluster_from: Instant | None = None
     """When its RayCluster (JobSet) was known to be there."""
+    cluster_ready_at: Instant | None = None
+    """When all of it was first known to be there; of RayClusters alone."""
     cluster_until: Instant | None = None
     """When that was known to be gone, or was last known to be there."""
     cluster_is_gone: bool = False
@@ -38,6 +40,11 @@ class AttemptFacts:
     """Not before this instant was the next one to begin."""
     shared_cluster: bool = False
     """It ran on a RayCluster that is not its own: that costs the job nothing."""
+    same_cluster: bool = False
+    """It ran on the RayCluster of the attempt before, which stayed for it."""
+    why_new_cluster: str | None = None
+    """Why the attempt after it would have had a new RayCluster, had the job asked for the same;
+    empty: it would not; None: nobody asked, or its kind has no such choice."""
 
     @property
     def cluster_time(self) -> timedelta:
@@ -45,6 +52,16 @@ class AttemptFacts:
         if self.shared_cluster or self.cluster_from is None or self.cluster_until is None:
             return timedelta()
         return max(self.cluster_until - self.cluster_from, timedelta())
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterVerdict:
+    """Whether a RayCluster could have stayed for a retry; a later one overrides an earlier."""
+
+    attempt: int
+    """The attempt that failed."""
+    why_new: str
+    """Why the next one would have had a new RayCluster all the same; empty: it would not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +135,12 @@ class FactsSoFar:
         last = self.last
         if last is not None and last.cluster_from is None:
             self.update(cluster_from=at)
+
+    def cluster_is_ready(self, at: Instant) -> None:
+        """Say that all of the last attempt's cluster was known to be there."""
+        last = self.last
+        if last is not None and last.cluster_ready_at is None:
+            self.update(cluster_ready_at=at)
 
     def cluster_is_gone(self, at: Instant) -> None:
         """Say that the last attempt's cluster was known to be gone."""

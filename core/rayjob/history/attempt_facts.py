@@ -2,6 +2,7 @@
 
 from jobledger.core.jobs.history.attempt_facts import AttemptFacts, FactsSoFar
 from jobledger.core.rayjob.events import lifecycle as rayjob
+from jobledger.core.rayjob.history.report_news import READY
 from jobledger.core.rayjob.rules.failure_class import by_reason
 
 
@@ -17,6 +18,8 @@ def take(event: rayjob.FactEvent | rayjob.LifeEvent, so_far: FactsSoFar) -> None
 def _fact(event: rayjob.FactEvent, so_far: FactsSoFar) -> None:
     if isinstance(event, rayjob.ClusterObserved):
         so_far.cluster_is_there(event.at)
+        if event.state == READY:
+            so_far.cluster_is_ready(event.at)
     elif isinstance(event, rayjob.ClusterVanished):
         so_far.cluster_is_gone(event.at)
     elif isinstance(event, rayjob.EntrypointObserved):
@@ -35,6 +38,7 @@ def _life(event: rayjob.LifeEvent, so_far: FactsSoFar) -> None:
                 started_at=event.at,
                 cluster_from=event.at if event.same_cluster else None,
                 shared_cluster=so_far.selects_cluster,
+                same_cluster=event.same_cluster,
             )
         )
     elif isinstance(event, rayjob.AttemptReachedRunning | rayjob.AttemptReachedWaiting):

@@ -252,7 +252,7 @@ def _judged(state: RayJobState, failing: Failing, at: Instant) -> tuple[RayJobEv
     pause = delay(manifest.policy, verdict.failed + verdict.uncounted, options, seed)
     granted = _granted(refused, at + pause, counted=verdict.counted)
     if options.same_cluster:
-        why = why_new_cluster(state, failing)
+        why = why_new_cluster(state, failing.reason)
         granted = replace(granted, keeps_cluster=not why, new_cluster_because=why)
     return failed, granted
 

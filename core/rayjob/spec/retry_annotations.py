@@ -26,7 +26,7 @@ from jobledger.core.jobs.retries.options import (
 )
 from jobledger.core.jobs.retries.slips import at_most_named, is_slip_of, slips
 from jobledger.core.rayjob.spec.go_values import texts
-from jobledger.core.rayjob.spec.spec import SubmissionMode, read_spec
+from jobledger.core.rayjob.spec.spec import RayJobSpec, SubmissionMode, read_spec
 from jobledger.core.values.documents import Manifest, child
 from jobledger.core.values.durations import duration_seconds
 from jobledger.core.values.our_prefix import OUR_PREFIX
@@ -76,11 +76,11 @@ def read_retry_options(job: Manifest) -> ReadOptions:
     problems += at_most_named(list(unknown.values()))
     for key in unknown:
         options = _unclear(options, _meant_limit(key, annotations[key]))
-    if options.rules and (why := _never_retries(job)):
+    if options.rules and (why := _never_retries(read_spec(job))):
         key = f"{OUR_PREFIX}{_POLICY}"
         problems.append(_problem(key, annotations[key], why))
         options = replace(options, rules=())
-    if options.same_cluster and (why := _always_a_new_cluster(job, options)):
+    if options.same_cluster and (why := always_a_new_cluster(read_spec(job), options)):
         key = f"{OUR_PREFIX}{_RETRY_ON}"
         problems.append(_problem(key, annotations[key], why))
         options = replace(options, same_cluster=False)
@@ -117,9 +117,8 @@ def _meant_limit(key: str, value: str) -> str:
     return JOB_DEADLINE if is_slip_of(key.removeprefix(OUR_PREFIX), (JOB_DEADLINE,)) else ""
 
 
-def _never_retries(job: Manifest) -> str:
+def _never_retries(spec: RayJobSpec) -> str:
     """Return why no attempt of a job is ever followed by another; empty if one can be."""
-    spec = read_spec(job)
     if spec.cluster_selector:
         return "a job with a clusterSelector is never retried"
     if spec.submission_mode is SubmissionMode.INTERACTIVE:
@@ -127,13 +126,13 @@ def _never_retries(job: Manifest) -> str:
     return ""
 
 
-def _always_a_new_cluster(job: Manifest, options: RetryOptions) -> str:
+def always_a_new_cluster(spec: RayJobSpec, options: RetryOptions) -> str:
     """Return why no attempt of a job can run on the RayCluster of the last; empty if one can."""
-    if why := _never_retries(job):
+    if why := _never_retries(spec):
         return why
-    if read_spec(job).submission_mode is SubmissionMode.SIDECAR:
+    if spec.submission_mode is SubmissionMode.SIDECAR:
         return "in SidecarMode the submitter is part of the head's Pod, so each needs a head"
-    if child(job, "spec").get("jobId"):
+    if spec.job_id:
         return "a head takes the submission that spec.jobId names only once"
     if options.wait_for_pods:
         return f"{OUR_PREFIX}retry-after-pods-gone asks that no Pod of the last attempt is left"
