@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from jobledger.core.forensics.replay.same_cluster import NewCluster, judged_facts
 from jobledger.core.forensics.replay.what_if import Answer, Change, ask, totals
+from jobledger.core.forensics.replay.whole_deadline import DEADLINE, PRE_RUNNING
 from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.jobs.history.attempt_facts import JobFacts
 from jobledger.core.jobs.retries.failures import FailureClass
@@ -62,9 +64,13 @@ def test_each_retry_saves_a_raycluster_and_the_wait_for_it() -> None:
 
 
 def test_in_the_pause_the_raycluster_is_held_and_counts() -> None:
-    answer = ask(told(second(stories.failed_attempts(1, backoff_limit=1))), SAME)
-    observed_wait = 9 / 3600  # created 1 s, ready 10 s after the attempt began
-    assert answer.hours == pytest.approx(answer.hours_were - observed_wait)
+    job = told(second(stories.failed_attempts(1, backoff_limit=1)))
+    first, next_one = job.attempts
+    pause = 50
+    gone_at_once = replace(first, cluster_until=next_one.started_at - timedelta(seconds=pause))
+    answer = ask(replace(job, attempts=(gone_at_once, next_one)), SAME)
+    waited = 9  # created 1 s, ready 10 s after the attempt began
+    assert answer.hours == pytest.approx(answer.hours_were + (pause - waited) / 3600)
 
 
 def test_without_the_wish_nothing_is_said() -> None:
@@ -119,13 +125,18 @@ def test_a_job_that_ran_on_one_raycluster_would_have_saved_nothing_more() -> Non
 
 def test_an_attempt_that_waited_for_its_raycluster_in_vain_is_unknown() -> None:
     waiting = (*stories.failed_attempts(1, backoff_limit=1), *stories.built(2))
-    ended = _second_ended(told(waiting), "PreRunningDeadlineExceeded")
-    answer = ask(ended, SAME)
+    ended = _second_ended(told(waiting), PRE_RUNNING)
+    answer = ask(replace(ended, pre_running_deadline_seconds=42), SAME)
     assert (answer.would_be, answer.unknown, saved(answer)) == ("unknown", UNKNOWN, (1, 0.0))
 
 
-def test_an_attempt_that_a_deadline_ended_would_have_had_more_time() -> None:
-    ended = _second_ended(told(second(stories.failed_attempts(1, backoff_limit=1))), DEADLINE)
+@pytest.mark.parametrize("reason", [DEADLINE, PRE_RUNNING])
+def test_an_attempt_that_a_deadline_ended_would_have_had_more_time(reason: str) -> None:
+    job = told(second(stories.failed_attempts(1, backoff_limit=1)))
+    ended = replace(
+        _second_ended(job, reason), active_deadline_seconds=42, pre_running_deadline_seconds=42
+    )
+    assert ask(ended, Change(backoff_limit=1)).unknown == ""
     assert ask(ended, SAME).unknown == UNKNOWN
 
 
@@ -170,9 +181,6 @@ def test_all_jobs_are_summed() -> None:
     labelled = told(stories.failed_attempts(1, backoff_limit=1, options=LABELLED))
     summed = totals([ask(told(third_time_lucky()), SAME), ask(labelled, SAME)])
     assert (summed.clusters_saved, summed.waiting_saved_seconds, summed.new_clusters) == (2, 20, 1)
-
-
-DEADLINE = "DeadlineExceeded"
 
 
 def _second_ended(job: JobFacts, reason: str) -> JobFacts:
