@@ -224,12 +224,12 @@ def test_every_command_of_the_page(reader: Reader) -> None:
                 used.add(beginning)
                 then(reader)
     assert used == set(AFTERWARDS), "the page has lost a command"
-    told = " ".join(reader.site.terminal.jobledger("history", "train").out.split())
+    told = " ".join(reader.site.terminal.jobledger("history", f"{NAMESPACE}/train").out.split())
     assert "attempt 1 failed: AppFailed: exit code 1 (inferred)" in told
     assert "the job is controlled here from here on" in told
     assert "the job is only recorded from here on" in told
     clusters = reader.site.api.list("ray.io/v1/rayclusters").body["items"]
     assert [item["metadata"]["name"] for item in clusters] == ["train-2"], "nothing began anew"
     reader.stops()
-    reader.site.terminal.jobledger("replay", "train")
+    reader.site.terminal.jobledger("replay", f"{NAMESPACE}/train")
     assert "equal the fold of the log" in reader.site.terminal.jobledger("rebuild", "--check").out

@@ -4,6 +4,7 @@ The service acts as the service account of that file, and the API server's audit
 asked for. A right that no story uses stands below with what it is for.
 """
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -28,16 +29,20 @@ from tests.support.apiserver import ApiServer
 from tests.support.audit import FORBIDDEN, Used, requests_of
 from tests.support.processes import Controller, Terminal
 from tests.support.service_account import ACCOUNT, bound_account, user_of
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
 
 Document = dict[str, Any]
+
+JOBS = "batch/v1/jobs"
 
 UNBOUND = (
     "jobledger-head-tokens",
     "jobledger-mpi-keys",
     "jobledger-api-tokens",
     "jobledger-volcano",
+    "jobledger-jobs",
 )
 """Parts that are bound by whoever needs them."""
 
@@ -49,6 +54,7 @@ NO_REQUEST = (
 UNUSED: dict[Used, str] = {
     Used("ray.io", "rayjobs/finalizers", "update"): NO_REQUEST,
     Used("trainer.kubeflow.org", "trainjobs/finalizers", "update"): NO_REQUEST,
+    Used("batch", "jobs/finalizers", "update"): NO_REQUEST,
 }
 """Right that no story uses -> what it is for."""
 
@@ -76,6 +82,7 @@ def at(
             "JOBLEDGER_CLAIM_NAMESPACE": claims.namespace,
             "JOBLEDGER_BATCH_SCHEDULER": "volcano",
             "JOBLEDGER_API_TOKEN_REVIEW": "true",
+            "JOBLEDGER_JOB_KINDS": '["RayJob", "TrainJob", "Job"]',
         }
         named_site = replace(site, terminal=site.terminal.with_environment(**named))
         with trainings(named_site, claims) as made:
@@ -92,8 +99,10 @@ def test_every_right_is_used_and_nothing_else_is_asked_for(
         ask_with_a_token(controller, claims)
         submit_rayjobs(at.site)
         submit_trainjobs(at)
+        submit_jobs(at)
         rayjobs_end(at.site, watched)
         trainjobs_end(at)
+        jobs_end(at.admin)
         names_are_in_the_way(at)
         assert controller.terminate() == 0
     jobs_go_meanwhile(at)
@@ -252,6 +261,49 @@ def submit_trainjobs(at: Trainings) -> None:
     without = trainjob("nowhere", "true")
     without["spec"]["runtimeRef"]["name"] = "not-there"
     at.submit(without)
+
+
+def submit_jobs(at: Trainings) -> None:
+    """One whose first attempt fails, and one that goes on until it is suspended."""
+    mark = at.site.directory / "the first attempt was here"
+    script = "import pathlib, sys; p = pathlib.Path(sys.argv[1]); "
+    script += "sys.exit(0) if p.exists() else (p.touch(), sys.exit(1))"
+    for name, command in (
+        ("etl", [sys.executable, "-c", script, str(mark)]),
+        ("held", ["sleep", "600"]),
+    ):
+        container = {"name": "main", "image": "any", "command": command}
+        job = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": name, "annotations": {"jobledger.dev/backoff-limit": "1"}},
+            "spec": {
+                "managedBy": "jobledger.dev/job-controller",
+                "backoffLimit": 0,
+                "template": {"spec": {"restartPolicy": "Never", "containers": [container]}},
+            },
+        }
+        reply = at.admin.create(JOBS, job)
+        assert reply.code == 201, reply.message  # Created
+
+
+def jobs_end(admin: Api) -> None:
+    """One is retried on a new Job and completes; the other is suspended, resumed and deleted."""
+    wait_until(lambda: has(admin, "etl", "Complete"), "etl is complete")
+    status = admin.get(JOBS, "etl").body["status"]
+    assert (status["succeeded"], status["failed"]) == (1, 1), "Pods, over both attempts"
+    wait_until(lambda: admin.get(JOBS, "held").body.get("status", {}).get("active"), "held runs")
+    for suspend in (True, False):
+        assert admin.merge(JOBS, "held", {"spec": {"suspend": suspend}}).code == 200
+        wait_until(lambda: has(admin, "held", "Suspended") is suspend, "it says so")  # noqa: B023 called at once
+    background = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+    assert admin.delete(JOBS, "held", background).code == 200
+
+
+def has(admin: Api, name: str, condition: str) -> bool:
+    """Return whether a condition of a Job is True."""
+    found = admin.get(JOBS, name).body.get("status", {}).get("conditions", ())
+    return any(one["type"] == condition and one["status"] == "True" for one in found)
 
 
 def trainjobs_end(at: Trainings) -> None:
