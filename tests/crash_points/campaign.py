@@ -18,6 +18,7 @@ from tests.crash_points.trap import MOMENTS, Moment, Order, Passage, give, journ
 from tests.support.effectful_steps import wanted_points
 
 _OF_A_TRAINJOB = "no life of a TrainJob is led by real processes yet: see test_trainjobs"
+_OF_A_JOB = "no life of a batch Job is led by real processes yet: see test_batch_jobs"
 _OF_A_GANG = "it takes an installation whose Pods Volcano places: see the life in memory"
 
 UNSEEN: Mapping[str, str] = {
@@ -25,6 +26,10 @@ UNSEEN: Mapping[str, str] = {
     "apply_pod_group": _OF_A_GANG,
     "clear_pod_group": _OF_A_GANG,
     "delete_jobset": _OF_A_TRAINJOB,
+    "create_attempt_job": _OF_A_JOB,
+    "delete_attempt_job": _OF_A_JOB,
+    "suspend_attempt_job": _OF_A_JOB,
+    "resume_attempt_job": _OF_A_JOB,
 }
 """Kinds of effects that no life here brings about, with the reason; the lives in memory do."""
 

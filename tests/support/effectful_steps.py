@@ -56,16 +56,6 @@ LOOKS: Mapping[str, str] = {"find_cluster": "it asks the API server only"}
 """Kinds of effects whose act is no step, with the reason."""
 
 
-_OF_A_JOB = "it is of Jobs that are retried on new Jobs, and nothing carries those out yet"
-NOT_CARRIED_OUT: Mapping[str, str] = {
-    "create_attempt_job": _OF_A_JOB,
-    "delete_attempt_job": _OF_A_JOB,
-    "suspend_attempt_job": _OF_A_JOB,
-    "resume_attempt_job": _OF_A_JOB,
-}
-"""Kinds of effects that no adapter knows, with the reason. Once one does, they are like others."""
-
-
 def ports() -> dict[str, type]:
     """Return every Protocol of `core.ports` by its name."""
     modules = [
@@ -115,7 +105,7 @@ def wanted_points(unseen: Collection[str] = ()) -> set[str]:
     found = steps()
     for kind in EffectKind:
         parts = ("intent", "outcome") if kind in LOOKS else ("intent", "act", "outcome")
-        if kind.value not in unseen and kind.value not in NOT_CARRIED_OUT:
+        if kind.value not in unseen:
             found |= {f"{part} {kind}" for part in parts}
     return found
 

@@ -11,6 +11,7 @@ from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import History
 from jobledger.core.ports.projections import Projections
+from tests.adapters.service.job_lives import JOB_LIVES
 from tests.adapters.service.lives import LIVES, MODES_OF_SUBMISSION, Story, outcome_in, outcome_of
 from tests.adapters.service.stories import (
     K8S,
@@ -25,7 +26,6 @@ from tests.support.crash_points import MODES, Crash, Fuse, Mode, fused
 from tests.support.effectful_steps import (
     HARMLESS,
     LOOKS,
-    NOT_CARRIED_OUT,
     UNUSED,
     all_calls,
     knowing_effects,
@@ -129,7 +129,8 @@ class RebuiltParts:
 def test_every_step_that_the_ports_have_is_hit_by_a_life() -> None:
     """What is generated from the ports and from the kinds of effects, and hit by nobody, is red.
 
-    Deaths before and after each step of a TrainJob's lives are in `test_trainjobs`.
+    Deaths before and after each step of a TrainJob's lives are in `test_trainjobs`, of a Job's in
+    `test_batch_jobs`.
     """
     hit = {"Projections.replace_rows"}  # by the rebuilding above
     with knowing_effects():
@@ -138,22 +139,25 @@ def test_every_step_that_the_ports_have_is_hit_by_a_life() -> None:
                 hit |= story(submission, Fuse(steps_only=True))[0].fuse.points
         for life in TRAIN_LIVES.values():
             hit |= life(Fuse(steps_only=True))[0].fuse.points
+        for job in JOB_LIVES.values():
+            hit |= job(Fuse(steps_only=True)).fuse.points
     assert wanted_points() - hit == set()
 
 
 def test_what_is_excused_is_there_and_taken_by_no_life() -> None:
     """An excuse that has become void is red, too."""
     assert set(HARMLESS) | set(UNUSED) <= all_calls() | set(ports())
-    assert {*LOOKS, *NOT_CARRIED_OUT} <= {kind.value for kind in EffectKind}
+    assert {*LOOKS} <= {kind.value for kind in EffectKind}
     fuses = [
         story(submission, Fuse())[0].fuse
         for story in LIVES.values()
         for submission in MODES_OF_SUBMISSION
     ]
     fuses += [story(Fuse())[0].fuse for story in TRAIN_LIVES.values()]
+    fuses += [life(Fuse()).fuse for life in JOB_LIVES.values()]
     assert {name for fuse in fuses for name in fuse.calls} & set(UNUSED) == set()
     hit = {point for fuse in fuses for point in fuse.points}
-    assert hit & {f"act {kind}" for kind in (*LOOKS, *NOT_CARRIED_OUT)} == set()
+    assert hit & {f"act {kind}" for kind in LOOKS} == set()
 
 
 def test_two_deaths_one_after_the_other_do_no_more_harm_than_one() -> None:
