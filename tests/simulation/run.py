@@ -20,9 +20,10 @@ from tests.simulation.world import World
 Weighted = tuple[float, str, Callable[[], object]]
 
 CALM_ROUNDS_MAX = 900
+"""Rounds after which a world that does not come to rest is stuck."""
+
 HELD_ROUNDS = 4
 """So many rounds more are waited while a job is held: its shard may be on its way to another."""
-"""Rounds after which a world that does not come to rest is stuck."""
 
 CALM_ROUND_STEPS_MAX = 400
 RESTS_MAX = 3
