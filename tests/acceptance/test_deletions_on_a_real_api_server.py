@@ -153,7 +153,8 @@ def test_what_others_keep_by_a_finalizer_is_waited_for(at: Trainings) -> None:
         at.site.wait_for_true(
             "both are known to go",
             "SELECT count(DISTINCT type) = 2 FROM event"
-            " WHERE type IN ('ClusterObserved', 'JobSetObserved') AND (data ->> 'deleting')::boolean",
+            " WHERE type IN ('ClusterObserved', 'JobSetObserved')"
+            " AND (data ->> 'deleting')::boolean",
         )
         before = {uid: identities(at, uid) for uid in uids}
         assert [len(one) for one in before.values()] == [1, 1]
