@@ -3,13 +3,19 @@
 from dataclasses import replace
 from typing import TypeVar
 
-from jobledger.core.jobs.events import DecisionScheduled
+from jobledger.core.jobs.events import (
+    DecisionScheduled,
+    EffectFailed,
+    EffectFaltered,
+    EffectRequested,
+)
 from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import (
     BUILT_FROM_SPEC,
     OpenEffect,
     RefusedEffect,
     RepeatedEffect,
+    WantedEffect,
 )
 from jobledger.core.jobs.pending.pacing import AT_ONCE_MAX, subject_of
 from jobledger.core.values.ids import DecisionId, EffectId
@@ -31,6 +37,46 @@ def without_decision(
 ) -> tuple[PendingDecision, ...]:
     """Return the decisions that are still pending."""
     return tuple(item for item in decisions if item.decision_id != ended)
+
+
+def opened(event: EffectRequested) -> OpenEffect:
+    """Return the effect that is open from now on."""
+    return OpenEffect(
+        effect_id=event.effect_id,
+        attempt=event.attempt,
+        wanted=WantedEffect(kind=event.kind, name=event.name, uid=event.uid, address=event.address),
+        digest=event.digest,
+        generation=event.generation,
+    )
+
+
+def effect_of(effects: tuple[OpenEffect, ...], effect_id: EffectId) -> OpenEffect | None:
+    """Return the open effect of an id; None if it has ended."""
+    return next((item for item in effects if item.effect_id == effect_id), None)
+
+
+def with_trouble(effects: tuple[OpenEffect, ...], event: EffectFaltered) -> tuple[OpenEffect, ...]:
+    """Return the open effects, of which one has met a trouble."""
+    return tuple(
+        replace(effect, trouble=event.trouble) if effect.effect_id == event.effect_id else effect
+        for effect in effects
+    )
+
+
+def refused_once_more(
+    refused: tuple[RefusedEffect, ...], event: EffectFailed
+) -> tuple[RefusedEffect, ...]:
+    """Return the refusals, of which the one of the event is the latest and counts the earlier."""
+    key = (event.kind, event.name)
+    times = next((item.times for item in refused if item.key == key), 0)
+    refusal = RefusedEffect(
+        kind=event.kind,
+        name=event.name,
+        times=times + 1,
+        refused_at=event.at,
+        trouble=event.trouble,
+    )
+    return (*(item for item in refused if item.key != key), refusal)
 
 
 def without_effect(effects: tuple[OpenEffect, ...], ended: EffectId) -> tuple[OpenEffect, ...]:

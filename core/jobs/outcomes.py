@@ -1,9 +1,11 @@
 """Turns the outcomes of the controller's own effects into events, for every kind of job."""
 
+from collections.abc import Sequence
 from typing import TypeAlias, assert_never
 
 from jobledger.core.jobs.events import (
     AnnotationsRejected,
+    DecisionFired,
     EffectFailed,
     EffectFaltered,
     EffectSucceeded,
@@ -13,11 +15,13 @@ from jobledger.core.jobs.events import (
     StatusPublished,
 )
 from jobledger.core.jobs.observations import (
+    DecisionDue,
     EffectEnded,
     NothingNew,
     StatusWritten,
     WatchInterrupted,
 )
+from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import OpenEffect, Outcome
 from jobledger.core.values.instants import Instant
 
@@ -62,6 +66,23 @@ def outcome_of(effect: OpenEffect, ended: EffectEnded) -> tuple[EffectOutcome, .
             return (superseded,)
         case _:
             assert_never(ended.outcome)
+
+
+def due_decision(decisions: Sequence[PendingDecision], due: DecisionDue) -> PendingDecision | None:
+    """Return the pending decision that is due; None if it has ended, or its instant is to come."""
+    found = next((item for item in decisions if item.decision_id == due.decision_id), None)
+    return found if found is not None and due.at >= found.due_at else None
+
+
+def firing_of(decision: PendingDecision, at: Instant) -> DecisionFired:
+    """Return the firing of a decision."""
+    return DecisionFired(
+        at=at,
+        decision_id=decision.decision_id,
+        kind=decision.kind,
+        due_at=decision.due_at,
+        subject=decision.subject,
+    )
 
 
 def gap_of(gap: WatchInterrupted, known_until: Instant | None) -> tuple[ObservationGapFound, ...]:

@@ -4,7 +4,6 @@ from jobledger.core.batchjob.events import BatchJobEvent, BatchJobFailing
 from jobledger.core.batchjob.phases import DEADLINE_EXCEEDED
 from jobledger.core.batchjob.rules.rules import attempt_ended
 from jobledger.core.batchjob.state import BatchJobState, is_final
-from jobledger.core.jobs.events import DecisionFired
 from jobledger.core.jobs.observations import (
     DecisionDue,
     EffectEnded,
@@ -12,7 +11,15 @@ from jobledger.core.jobs.observations import (
     StatusWritten,
     WatchInterrupted,
 )
-from jobledger.core.jobs.outcomes import confirmation_of, gap_of, outcome_of, publication_of
+from jobledger.core.jobs.open_work import effect_of
+from jobledger.core.jobs.outcomes import (
+    confirmation_of,
+    due_decision,
+    firing_of,
+    gap_of,
+    outcome_of,
+    publication_of,
+)
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.retries.job_deadline import passed_message
 from jobledger.core.values.instants import Instant
@@ -22,22 +29,16 @@ News = tuple[BatchJobEvent, ...]
 
 def on_effect_ended(state: BatchJobState, ended: EffectEnded) -> News:
     """Return the outcome of an open effect; of any other nothing."""
-    effect = next((item for item in state.effects if item.effect_id == ended.effect_id), None)
+    effect = effect_of(state.effects, ended.effect_id)
     return outcome_of(effect, ended) if effect is not None else ()
 
 
 def on_decision_due(state: BatchJobState, due: DecisionDue) -> News:
     """Return the firing of a pending decision; a firing before its instant is none."""
-    decision = next((item for item in state.decisions if item.decision_id == due.decision_id), None)
-    if decision is None or due.at < decision.due_at:
+    decision = due_decision(state.decisions, due)
+    if decision is None:
         return ()
-    fired = DecisionFired(
-        at=due.at,
-        decision_id=decision.decision_id,
-        kind=decision.kind,
-        due_at=decision.due_at,
-        subject=decision.subject,
-    )
+    fired = firing_of(decision, due.at)
     if decision.kind is DecisionKind.JOB_DEADLINE:
         return fired, *_deadline(state, due.at)
     return (fired,)

@@ -21,14 +21,18 @@ from jobledger.core.jobs.events import (
 )
 from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.open_work import (
+    effect_of,
     is_outdated,
+    opened,
     pending,
+    refused_once_more,
     tried_again,
+    with_trouble,
     without_decision,
     without_effect,
 )
 from jobledger.core.jobs.pending.decisions import DecisionKind
-from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, RefusedEffect, WantedEffect
+from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.pending.pacing import done_once_more
 
 _SUSPEND = {EffectKind.SUSPEND_ATTEMPT_JOB: True, EffectKind.RESUME_ATTEMPT_JOB: False}
@@ -36,44 +40,23 @@ _SUSPEND = {EffectKind.SUSPEND_ATTEMPT_JOB: True, EffectKind.RESUME_ATTEMPT_JOB:
 
 def effect_requested(state: BatchJobState, event: EffectRequested) -> BatchJobState:
     """Return the state with the effect open."""
-    effect = OpenEffect(
-        effect_id=event.effect_id,
-        attempt=event.attempt,
-        wanted=WantedEffect(kind=event.kind, name=event.name, uid=event.uid, address=event.address),
-        digest=event.digest,
-        generation=event.generation,
-    )
-    return state._replace(effects=(*state.effects, effect))
+    return state._replace(effects=(*state.effects, opened(event)))
 
 
 def effect_faltered(state: BatchJobState, event: EffectFaltered) -> BatchJobState:
     """Return the state with the trouble noted."""
-    effects = tuple(
-        replace(effect, trouble=event.trouble) if effect.effect_id == event.effect_id else effect
-        for effect in state.effects
-    )
-    return state._replace(effects=effects)
+    return state._replace(effects=with_trouble(state.effects, event))
 
 
 def effect_failed(state: BatchJobState, event: EffectFailed) -> BatchJobState:
     """Return the state with the effect refused."""
-    key = (event.kind, event.name)
-    times = next((item.times for item in state.refused if item.key == key), 0)
-    refusal = RefusedEffect(
-        kind=event.kind,
-        name=event.name,
-        times=times + 1,
-        refused_at=event.at,
-        trouble=event.trouble,
-    )
-    others = tuple(item for item in state.refused if item.key != key)
     effects = without_effect(state.effects, event.effect_id)
-    return state._replace(effects=effects, refused=(*others, refusal))
+    return state._replace(effects=effects, refused=refused_once_more(state.refused, event))
 
 
 def effect_superseded(state: BatchJobState, event: EffectSuperseded) -> BatchJobState:
     """Return the state without the effect; one that was not sent waits for its specification."""
-    effect = next((item for item in state.effects if item.effect_id == event.effect_id), None)
+    effect = effect_of(state.effects, event.effect_id)
     state = state._replace(effects=without_effect(state.effects, event.effect_id))
     outdated = state.manifest is None or effect is None or effect.digest != state.manifest.digest
     if event.sent or outdated:
@@ -84,7 +67,7 @@ def effect_superseded(state: BatchJobState, event: EffectSuperseded) -> BatchJob
 
 def effect_succeeded(state: BatchJobState, event: EffectSucceeded) -> BatchJobState:
     """Return the state with what the effect brought about."""
-    effect = next((item for item in state.effects if item.effect_id == event.effect_id), None)
+    effect = effect_of(state.effects, event.effect_id)
     digest = state.manifest.digest if state.manifest is not None else ""
     key, outdated = (event.kind, event.name), is_outdated(effect, digest)
     state = state._replace(

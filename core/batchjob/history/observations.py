@@ -11,7 +11,12 @@ from jobledger.core.jobs.events import (
     LedgerBehindFound,
     RecoveredFromCluster,
 )
-from jobledger.core.jobs.history.shared_observations import asked_for, find, survey_of
+from jobledger.core.jobs.history.shared_observations import (
+    asked_for,
+    find,
+    survey_of,
+    why_recorded,
+)
 from jobledger.core.jobs.history.shared_observations import observed as shared_observed
 from jobledger.core.jobs.observations import Survey
 from jobledger.core.values.ids import ObservationId
@@ -85,7 +90,7 @@ def _manifest(
         status=_shown(state, told),
         document=received.document,
         option_problems=received.option_problems,
-        recorded=_why_recorded(state, told),
+        recorded=why_recorded(state.recorded, told),
         written_here=find(told, LedgerBehindFound) is not None,
         survey=survey_of(told) or _survey_of_the_first_look(told),
         recover=asked_for(told),
@@ -120,7 +125,7 @@ def _same_manifest(
         deleting_at=known.deleting_at,
         option_problems=known.option_problems,
         status=_shown(state, told),
-        recorded=_why_recorded(state, told),
+        recorded=why_recorded(state.recorded, told),
         written_here=find(told, LedgerBehindFound) is not None,
         survey=survey_of(told),
         recover=asked_for(told),
@@ -135,13 +140,3 @@ def _shown(state: BatchJobState, told: Sequence[object]) -> seen.SeenBatchStatus
         return shown.status
     before = state.recorded.shown if state.recorded is not None else None
     return before if before is not None else seen.NO_STATUS
-
-
-def _why_recorded(state: BatchJobState, told: Sequence[object]) -> str:
-    if (released := find(told, ControlReleased)) is not None:
-        return released.why
-    if find(told, ControlTaken) is not None or find(told, LedgerBehindFound) is not None:
-        return ""
-    if state.recorded is not None and state.recorded.behind:
-        return ""
-    return state.recorded.why if state.recorded is not None else ""

@@ -1,7 +1,7 @@
 """Reconstructs observations from events that every kind of job has."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.observations import (
@@ -39,6 +39,26 @@ def asked_for(told: Sequence[object]) -> str:
     """Return who asked for a job to be taken over."""
     recovered = find(told, shared.RecoveredFromCluster)
     return recovered.asked if recovered is not None else ""
+
+
+class _Recorded(Protocol):
+    @property
+    def why(self) -> str: ...
+    @property
+    def behind(self) -> bool: ...
+
+
+def why_recorded(recorded: _Recorded | None, told: Sequence[object]) -> str:
+    """Return why a job was only recorded, as it was looked at; empty if it was controlled.
+
+    `recorded` is how it was before: held, recorded for a reason, or not at all.
+    """
+    if (released := find(told, shared.ControlReleased)) is not None:
+        return released.why
+    taken = find(told, shared.ControlTaken) or find(told, shared.LedgerBehindFound)
+    if taken is not None or recorded is None or recorded.behind:
+        return ""
+    return recorded.why
 
 
 def _set_back(event: shared.LedgerBehindFound, cause: ObservationId) -> LedgerSetBack:

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeAlias, assert_never
 
-from jobledger.core.jobs.events import DecisionCancelled, DecisionFired
+from jobledger.core.jobs.events import DecisionCancelled
+from jobledger.core.jobs.outcomes import firing_of
 from jobledger.core.jobs.pending.decisions import DecisionKind, PendingDecision
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.phases import JobStatus
@@ -36,13 +37,7 @@ def fire(state: RayJobState, decision: PendingDecision, at: Instant) -> tuple[Ra
     That the decision still holds need not be asked here: a state that no longer calls for it has
     cancelled it.
     """
-    fired = DecisionFired(
-        at=at,
-        decision_id=decision.decision_id,
-        kind=decision.kind,
-        due_at=decision.due_at,
-        subject=decision.subject,
-    )
+    fired = firing_of(decision, at)
     return fired, *_consequence(decision.kind)(state, decision, at)
 
 

@@ -7,7 +7,14 @@ from jobledger.core.jobs.observations import (
     StatusWritten,
     WatchInterrupted,
 )
-from jobledger.core.jobs.outcomes import confirmation_of, gap_of, outcome_of, publication_of
+from jobledger.core.jobs.open_work import effect_of
+from jobledger.core.jobs.outcomes import (
+    confirmation_of,
+    due_decision,
+    gap_of,
+    outcome_of,
+    publication_of,
+)
 from jobledger.core.jobs.pending.decisions import LOOK_FIRST
 from jobledger.core.rayjob.decide.on_decisions_due import fire
 from jobledger.core.rayjob.deletion import furthest_due
@@ -17,7 +24,7 @@ from jobledger.core.rayjob.state import RayJobState, is_final, wants_poll
 
 def on_effect_ended(state: RayJobState, ended: EffectEnded) -> tuple[RayJobEvent, ...]:
     """Return the outcome; of an effect that is not open, nothing."""
-    effect = next((item for item in state.effects if item.effect_id == ended.effect_id), None)
+    effect = effect_of(state.effects, ended.effect_id)
     if effect is None:
         return ()
     return outcome_of(effect, ended)
@@ -29,8 +36,8 @@ def on_decision_due(state: RayJobState, due: DecisionDue) -> tuple[RayJobEvent, 
     One that ends an attempt waits until the Ray job was asked once more; a firing before its
     instant is none.
     """
-    decision = next((item for item in state.decisions if item.decision_id == due.decision_id), None)
-    if decision is None or due.at < decision.due_at:
+    decision = due_decision(state.decisions, due)
+    if decision is None:
         return ()
     if decision.kind in LOOK_FIRST and wants_poll(state) and not due.looked:
         return ()

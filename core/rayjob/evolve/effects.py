@@ -11,8 +11,15 @@ from jobledger.core.jobs.events import (
     EffectSuperseded,
 )
 from jobledger.core.jobs.identity import is_another
-from jobledger.core.jobs.open_work import is_outdated, without_effect
-from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, RefusedEffect, WantedEffect
+from jobledger.core.jobs.open_work import (
+    effect_of,
+    is_outdated,
+    opened,
+    refused_once_more,
+    with_trouble,
+    without_effect,
+)
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.pending.pacing import done_once_more
 from jobledger.core.rayjob import names
 from jobledger.core.rayjob.phases import Phase
@@ -33,14 +40,7 @@ Elsewhere it is Ray's, the reason of a failure, or the fault of the manifest.
 
 def effect_requested(state: RayJobState, event: EffectRequested) -> RayJobState:
     """Return the state with the effect open."""
-    effect = OpenEffect(
-        effect_id=event.effect_id,
-        attempt=event.attempt,
-        wanted=WantedEffect(kind=event.kind, name=event.name, uid=event.uid, address=event.address),
-        digest=event.digest,
-        generation=event.generation,
-    )
-    state = state._replace(effects=(*state.effects, effect))
+    state = state._replace(effects=(*state.effects, opened(event)))
     return _settled(state) if event.kind in _SETTLING else state
 
 
@@ -66,11 +66,7 @@ def _settled(state: RayJobState) -> RayJobState:
 
 def effect_faltered(state: RayJobState, event: EffectFaltered) -> RayJobState:
     """Return the state with the trouble noted; a head that takes no submission is a silent head."""
-    effects = tuple(
-        replace(effect, trouble=event.trouble) if effect.effect_id == event.effect_id else effect
-        for effect in state.effects
-    )
-    state = state._replace(effects=effects)
+    state = state._replace(effects=with_trouble(state.effects, event))
     if event.kind is not EffectKind.SUBMIT_ENTRYPOINT:
         return state
     since = state.entrypoint.silent_since or event.at
@@ -88,20 +84,10 @@ def effect_failed(state: RayJobState, event: EffectFailed) -> RayJobState:
     if event.kind is EffectKind.SUBMIT_ENTRYPOINT:
         refused = replace(attempt, submit_refused=event.trouble) if attempt is not None else None
         return state._replace(attempt=refused)
-    key = (event.kind, event.name)
     if event.kind is EffectKind.FIND_CLUSTER and state.cluster is not None and state.cluster.uid:
         return state  # it has come meanwhile
-    times = next((item.times for item in state.refused if item.key == key), 0)
-    others = tuple(item for item in state.refused if item.key != key)
-    refusal = RefusedEffect(
-        kind=event.kind,
-        name=event.name,
-        times=times + 1,
-        refused_at=event.at,
-        trouble=event.trouble,
-    )
     message = event.trouble if state.phase in SPEECHLESS else state.message
-    return state._replace(refused=(*others, refusal), message=message)
+    return state._replace(refused=refused_once_more(state.refused, event), message=message)
 
 
 def effect_superseded(state: RayJobState, event: EffectSuperseded) -> RayJobState:
@@ -109,7 +95,7 @@ def effect_superseded(state: RayJobState, event: EffectSuperseded) -> RayJobStat
 
     What may have been created on the way counts as there.
     """
-    effect = _open(state, event.effect_id)
+    effect = effect_of(state.effects, event.effect_id)
     state = _closed(state, event.effect_id)
     attempt = state.attempt
     if effect is not None and not event.sent:
@@ -133,7 +119,7 @@ def _unsent(state: RayJobState, effect: OpenEffect, event: EffectSuperseded) -> 
 
 def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per kind
     """Return the state with what the effect brought about."""
-    effect = _open(state, event.effect_id)
+    effect = effect_of(state.effects, event.effect_id)
     digest = state.manifest.digest if state.manifest is not None else ""
     state = _closed(state, event.effect_id)
     key, outdated = (event.kind, event.name), is_outdated(effect, digest)
@@ -191,10 +177,6 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
             return state  # of Jobs
         case _:
             assert_never(event.kind)
-
-
-def _open(state: RayJobState, effect_id: EffectId) -> OpenEffect | None:
-    return next((item for item in state.effects if item.effect_id == effect_id), None)
 
 
 def _closed(state: RayJobState, effect_id: EffectId) -> RayJobState:

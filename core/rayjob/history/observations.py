@@ -12,7 +12,12 @@ from jobledger.core.jobs.events import (
     LedgerBehindFound,
     RecoveredFromCluster,
 )
-from jobledger.core.jobs.history.shared_observations import asked_for, find, survey_of
+from jobledger.core.jobs.history.shared_observations import (
+    asked_for,
+    find,
+    survey_of,
+    why_recorded,
+)
 from jobledger.core.jobs.history.shared_observations import observed as shared_observed
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.observations import observations as seen
@@ -71,7 +76,7 @@ def _manifest(
         document=received.document,
         options=received.options,
         option_problems=received.option_problems,
-        recorded=_why_recorded(state, told),
+        recorded=why_recorded(state.recorded, told),
         written_here=find(told, LedgerBehindFound) is not None,
         observed_generation=_generation_shown(told),
         survey=survey_of(told),
@@ -112,7 +117,7 @@ def _same_manifest(
         status=_shown(state, told),
         options=known.options,
         option_problems=known.option_problems,
-        recorded=_why_recorded(state, told),
+        recorded=why_recorded(state.recorded, told),
         written_here=find(told, LedgerBehindFound) is not None,
         observed_generation=_generation_shown(told),
         survey=survey_of(told),
@@ -131,16 +136,6 @@ def _shown(state: RayJobState, told: Sequence[object]) -> seen.SeenStatus:
 def _generation_shown(told: Sequence[object]) -> int:
     behind = find(told, LedgerBehindFound)
     return behind.observed_generation if behind is not None else 0
-
-
-def _why_recorded(state: RayJobState, told: Sequence[object]) -> str:
-    if (released := find(told, ControlReleased)) is not None:
-        return released.why
-    if find(told, ControlTaken) is not None or find(told, LedgerBehindFound) is not None:
-        return ""
-    if state.recorded is not None and state.recorded.behind:
-        return ""
-    return state.recorded.why if state.recorded is not None else ""
 
 
 def _answers(

@@ -1,6 +1,5 @@
 """Events that follow from the controller's own effects, due decisions, status writes and gaps."""
 
-from jobledger.core.jobs.events import DecisionFired
 from jobledger.core.jobs.observations import (
     DecisionDue,
     EffectEnded,
@@ -8,7 +7,15 @@ from jobledger.core.jobs.observations import (
     StatusWritten,
     WatchInterrupted,
 )
-from jobledger.core.jobs.outcomes import confirmation_of, gap_of, outcome_of, publication_of
+from jobledger.core.jobs.open_work import effect_of
+from jobledger.core.jobs.outcomes import (
+    confirmation_of,
+    due_decision,
+    firing_of,
+    gap_of,
+    outcome_of,
+    publication_of,
+)
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome
 from jobledger.core.jobs.retries.job_deadline import passed_message
@@ -30,7 +37,7 @@ News = tuple[TrainJobEvent, ...]
 
 def on_effect_ended(state: TrainJobState, ended: EffectEnded) -> News:
     """Return the outcome, and what it says of building and creating; nothing if it is not open."""
-    effect = next((item for item in state.effects if item.effect_id == ended.effect_id), None)
+    effect = effect_of(state.effects, ended.effect_id)
     if effect is None:
         return ()
     told = outcome_of(effect, ended)
@@ -82,16 +89,10 @@ def _refused(effect: OpenEffect, ended: EffectEnded) -> JobsBuildFailed | JobsCr
 
 def on_decision_due(state: TrainJobState, due: DecisionDue) -> News:
     """Return the firing of a pending decision; a firing before its instant is none."""
-    decision = next((item for item in state.decisions if item.decision_id == due.decision_id), None)
-    if decision is None or due.at < decision.due_at:
+    decision = due_decision(state.decisions, due)
+    if decision is None:
         return ()
-    fired = DecisionFired(
-        at=due.at,
-        decision_id=decision.decision_id,
-        kind=decision.kind,
-        due_at=decision.due_at,
-        subject=decision.subject,
-    )
+    fired = firing_of(decision, due.at)
     if decision.kind is DecisionKind.ACTIVE_DEADLINE:
         return fired, *_deadline(state, due.at, DEADLINE_MESSAGE)
     if decision.kind is DecisionKind.JOB_DEADLINE:

@@ -14,14 +14,18 @@ from jobledger.core.jobs.events import (
 )
 from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.open_work import (
+    effect_of,
     is_outdated,
+    opened,
     pending,
+    refused_once_more,
     tried_again,
+    with_trouble,
     without_decision,
     without_effect,
 )
 from jobledger.core.jobs.pending.decisions import DecisionKind
-from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, RefusedEffect, WantedEffect
+from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.pending.pacing import done_once_more
 from jobledger.core.trainjob.state import TrainJobState
 from jobledger.core.values.ids import DecisionId, EffectId
@@ -29,45 +33,24 @@ from jobledger.core.values.ids import DecisionId, EffectId
 
 def effect_requested(state: TrainJobState, event: EffectRequested) -> TrainJobState:
     """Return the state with the effect open."""
-    effect = OpenEffect(
-        effect_id=event.effect_id,
-        attempt=event.attempt,
-        wanted=WantedEffect(kind=event.kind, name=event.name, uid=event.uid, address=event.address),
-        digest=event.digest,
-        generation=event.generation,
-    )
     again = state.rebuild_again and event.kind is not EffectKind.APPLY_OBJECTS
-    return state._replace(effects=(*state.effects, effect), rebuild_again=again)
+    return state._replace(effects=(*state.effects, opened(event)), rebuild_again=again)
 
 
 def effect_faltered(state: TrainJobState, event: EffectFaltered) -> TrainJobState:
     """Return the state with the trouble noted."""
-    effects = tuple(
-        replace(effect, trouble=event.trouble) if effect.effect_id == event.effect_id else effect
-        for effect in state.effects
-    )
-    return state._replace(effects=effects)
+    return state._replace(effects=with_trouble(state.effects, event))
 
 
 def effect_failed(state: TrainJobState, event: EffectFailed) -> TrainJobState:
     """Return the state with the effect refused."""
     state = _closed(state, event.effect_id)
-    key = (event.kind, event.name)
-    times = next((item.times for item in state.refused if item.key == key), 0)
-    refusal = RefusedEffect(
-        kind=event.kind,
-        name=event.name,
-        times=times + 1,
-        refused_at=event.at,
-        trouble=event.trouble,
-    )
-    others = tuple(item for item in state.refused if item.key != key)
-    return state._replace(refused=(*others, refusal))
+    return state._replace(refused=refused_once_more(state.refused, event))
 
 
 def effect_superseded(state: TrainJobState, event: EffectSuperseded) -> TrainJobState:
     """Return the state without the effect; one that was not sent waits for its specification."""
-    effect = next((item for item in state.effects if item.effect_id == event.effect_id), None)
+    effect = effect_of(state.effects, event.effect_id)
     state = _closed(state, event.effect_id)
     outdated = state.manifest is None or effect is None or effect.digest != state.manifest.digest
     if event.sent or outdated:
@@ -78,7 +61,7 @@ def effect_superseded(state: TrainJobState, event: EffectSuperseded) -> TrainJob
 
 def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobState:
     """Return the state with what the effect brought about; what was applied has its own event."""
-    effect = next((item for item in state.effects if item.effect_id == event.effect_id), None)
+    effect = effect_of(state.effects, event.effect_id)
     digest = state.manifest.digest if state.manifest is not None else ""
     state = _closed(state, event.effect_id)
     key, outdated = (event.kind, event.name), is_outdated(effect, digest)

@@ -8,7 +8,12 @@ from jobledger.core.jobs.events import (
     LedgerBehindFound,
     RecoveredFromCluster,
 )
-from jobledger.core.jobs.history.shared_observations import asked_for, find, survey_of
+from jobledger.core.jobs.history.shared_observations import (
+    asked_for,
+    find,
+    survey_of,
+    why_recorded,
+)
 from jobledger.core.jobs.history.shared_observations import observed as shared_observed
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob import observations as seen
@@ -110,7 +115,7 @@ def _manifest(
         status=_shown(state, told) if adopted is None else adopted.status,
         document=received.document,
         option_problems=received.option_problems,
-        recorded=_why_recorded(state, told),
+        recorded=why_recorded(state.recorded, told),
         written_here=find(told, LedgerBehindFound) is not None,
         survey=survey_of(told),
         recover=asked_for(told),
@@ -149,7 +154,7 @@ def _same_manifest(
         deleting_at=known.deleting_at,
         option_problems=known.option_problems,
         status=_shown(state, told),
-        recorded=_why_recorded(state, told),
+        recorded=why_recorded(state.recorded, told),
         written_here=find(told, LedgerBehindFound) is not None,
         survey=survey_of(told),
         recover=asked_for(told),
@@ -169,16 +174,6 @@ def _shown(state: TrainJobState, told: Sequence[object]) -> seen.SeenTrainStatus
         return observed.status
     before = state.recorded.shown if state.recorded is not None else None
     return before if before is not None else seen.SeenTrainStatus()
-
-
-def _why_recorded(state: TrainJobState, told: Sequence[object]) -> str:
-    if (released := find(told, ControlReleased)) is not None:
-        return released.why
-    if find(told, ControlTaken) is not None or find(told, LedgerBehindFound) is not None:
-        return ""
-    if state.recorded is not None and state.recorded.behind:
-        return ""
-    return state.recorded.why if state.recorded is not None else ""
 
 
 def _details(told: Sequence[object]) -> Manifest:
