@@ -1,4 +1,4 @@
-"""A retry on the same RayCluster, which goes while the service is dead: on a real API server."""
+"""A retry on the same RayCluster while the service is killed again and again between the steps."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +20,21 @@ PAUSE_SECONDS = 30
 """Long enough for a busy machine to kill the service before the retry is due."""
 
 NOT_FOUND = 404
+
+_TIMES = "SELECT count(*) >= {} FROM event WHERE type = '{}'"
+
+STEPS = (
+    ("the first attempt runs", _TIMES.format(1, "AttemptReachedRunning")),
+    ("the retry is granted", _TIMES.format(1, "RetryGranted")),
+    ("the submitter has gone", _TIMES.format(1, "AttemptCleared")),
+    ("the second attempt has begun", _TIMES.format(2, "AttemptStarted")),
+    ("the second attempt runs", _TIMES.format(2, "AttemptReachedRunning")),
+    (
+        "Ray has answered of both attempts",
+        "SELECT count(DISTINCT data->>'job_id') >= 2 FROM event WHERE type = 'EntrypointObserved'",
+    ),
+)
+"""After what the service is killed, and the query that is true from then on."""
 
 
 @pytest.fixture
@@ -53,6 +68,26 @@ def assert_told(site: Site, counter: Path, status: dict[str, object]) -> None:
     assert len({row["ray_job_id"] for row in attempts}) == len(attempts) == 2
     site.terminal.jobledger("verify")
     site.terminal.jobledger("rebuild", "--check")
+
+
+def test_killed_between_the_steps_the_second_attempt_runs_on_the_same_raycluster(
+    at: Site, watched: Witness, tmp_path: Path
+) -> None:
+    counter = tmp_path / "counter"
+    at.submit(retried_once("there", counter))
+    with at.controller() as controller:
+        for what, query in STEPS:
+            at.wait_for_true(what, query)
+            controller.kill()
+            controller.start(until_ready=False)
+        status = watched.wait_for_phase("there", "Complete")
+    assert_told(at, counter, status)
+    (cluster,) = watched.lives(RAYCLUSTERS)
+    assert (cluster.name, cluster.ended) == (status["rayClusterName"], None)
+    assert len(uids(watched, RAYCLUSTERS)) == 1
+    assert len(uids(watched, BATCH_JOBS)) == 2
+    shown = [phase for phase in watched.phases("there") if phase in ("Retrying", "Complete")]
+    assert shown == ["Retrying", "Complete"]
 
 
 def test_a_raycluster_that_goes_while_nobody_is_there_is_followed_by_a_new_one(
