@@ -19,8 +19,8 @@ from bench.population.population import END, ONE_MILLION, TEN_MILLION, Size
 from bench.throwaway import Server, ledger_engine, postgres
 from jobledger.adapters.postgres.connection.engine import REPORT_ROLE, EngineOptions, open_engine
 from jobledger.adapters.postgres.report_v1.views import VERSION, VIEWS
+from jobledger.adapters.postgres.reports.projecting.checkpoint import report_lag
 from jobledger.adapters.postgres.reports.projecting.projector import Projector
-from jobledger.adapters.postgres.reports.projecting.rows import report_lag
 from jobledger.adapters.postgres.schema.report_tables import FACTS
 
 DATABASE = "reports"

@@ -12,6 +12,7 @@ from jobledger.adapters.cli.options import DatabaseUrl, DataDir, OutputOption, s
 from jobledger.adapters.cli.output import Output, console, errors, marked, show
 from jobledger.adapters.cli.progressing import progressing
 from jobledger.adapters.ledger_wiring import Ledger, ledger, report_rules, user_engine
+from jobledger.adapters.postgres.reports.projecting.checkpoint import wrong_checkpoint
 from jobledger.adapters.postgres.reports.projecting.dimensions import wrong_dimensions
 from jobledger.adapters.postgres.reports.projecting.rebuild import check_reports, rebuild_reports
 from jobledger.adapters.postgres.verifying.orphans import orphans, remove_orphans
@@ -89,7 +90,7 @@ def _of_reports(
             return jobs, found, []
         with user_engine(opened.url) as owner:
             jobs = rebuild_reports(opened.engine, rules, told, os.cpu_count() or 1, owner)
-    left = list(wrong_dimensions(opened.engine, rules))
+    left = [*wrong_checkpoint(opened.engine), *wrong_dimensions(opened.engine, rules)]
     return jobs, left, left
 
 

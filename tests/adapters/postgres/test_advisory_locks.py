@@ -12,9 +12,9 @@ from bench.population.life import RULES
 from jobledger.adapters.postgres.archive.archives import PostgresArchives
 from jobledger.adapters.postgres.connection.engine import open_engine
 from jobledger.adapters.postgres.reports.projecting import projector as report_projector
+from jobledger.adapters.postgres.reports.projecting.checkpoint import report_lag
 from jobledger.adapters.postgres.reports.projecting.projector import ReportService
 from jobledger.adapters.postgres.reports.projecting.rebuild import rebuild_reports
-from jobledger.adapters.postgres.reports.projecting.rows import report_lag
 from jobledger.adapters.postgres.schema import version as schema_version
 from jobledger.core.errors import LedgerMisconfigured, LedgerUnavailable
 from tests.support.postgres import plain_url

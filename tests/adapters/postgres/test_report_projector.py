@@ -10,13 +10,10 @@ from sqlalchemy import Connection, Engine, text
 
 from bench.population.life import RULES
 from jobledger.adapters.postgres.reports.projecting import projector as report_projector
+from jobledger.adapters.postgres.reports.projecting.checkpoint import read_checkpoint, report_lag
 from jobledger.adapters.postgres.reports.projecting.projector import Projector, ReportService
 from jobledger.adapters.postgres.reports.projecting.rebuild import rebuild_reports
-from jobledger.adapters.postgres.reports.projecting.rows import (
-    put_rows,
-    read_checkpoint,
-    report_lag,
-)
+from jobledger.adapters.postgres.reports.projecting.rows import put_rows
 from jobledger.core.errors import LedgerError
 from tests.support.reported import admin, differences, project_all
 from tests.support.waiting import wait_until

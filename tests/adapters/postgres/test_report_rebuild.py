@@ -11,9 +11,9 @@ from bench.population.life import RULES
 from jobledger.adapters.postgres.report_v1.views import VERSION
 from jobledger.adapters.postgres.reports.projecting import projector as report_projector
 from jobledger.adapters.postgres.reports.projecting import rebuild as report_rebuild
+from jobledger.adapters.postgres.reports.projecting.checkpoint import report_lag
 from jobledger.adapters.postgres.reports.projecting.projector import Projector, ReportService
 from jobledger.adapters.postgres.reports.projecting.rebuild import rebuild_reports
-from jobledger.adapters.postgres.reports.projecting.rows import report_lag
 from jobledger.adapters.postgres.schema.report_tables import FACTS
 from jobledger.core.errors import LedgerUnavailable
 from tests.support.postgres import plain_url

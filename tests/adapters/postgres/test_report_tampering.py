@@ -5,8 +5,10 @@ from sqlalchemy import Engine
 
 from bench.population.life import RULES
 from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.reports.projecting.checkpoint import report_lag
 from jobledger.adapters.postgres.reports.projecting.rebuild import check_reports, rebuild_reports
 from jobledger.adapters.postgres.schema.report_tables import FACTS
+from jobledger.core.errors import LedgerMisconfigured
 from jobledger.core.projections.differences import WHOLE_ROW, Difference
 from tests.support.lost_rows import NOBODY, leave_rows
 from tests.support.reported import admin, differences, project_all
@@ -80,6 +82,45 @@ def test_a_checkpoint_beyond_the_log_is_found_and_put_right(
     assert isinstance(ahead, int)
     wrong = ("report_checkpoint", "position", str(ahead), f"at most {ahead - 9}")
     assert found(unreported) == [wrong]
+    rebuilt(unreported, reported_url)
+    assert found(unreported) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE report_checkpoint SET single = false",
+        "DELETE FROM report_checkpoint",
+    ],
+)
+def test_a_checkpoint_that_is_gone_is_said_and_put_back_by_the_owner(
+    unreported: Engine, reported_url: str, change: str
+) -> None:
+    project_all(unreported)
+    with admin(reported_url) as superuser:
+        superuser.execute(change.encode())
+    gone = ("report_checkpoint", WHOLE_ROW, "absent", "present")
+    assert gone in found(unreported)
+    for asks in (
+        lambda: rebuild_reports(unreported, RULES),  # the service's role may not put it back
+        lambda: project_all(unreported),
+        lambda: report_lag(unreported),
+    ):
+        with pytest.raises(
+            LedgerMisconfigured, match=r"report_checkpoint has no row .* as the owner"
+        ):
+            asks()
+    rebuilt(unreported, reported_url)
+    assert found(unreported) == []
+    assert report_lag(unreported).events == 0
+
+
+def test_a_second_checkpoint_is_found_and_removed(unreported: Engine, reported_url: str) -> None:
+    project_all(unreported)
+    with admin(reported_url) as superuser:
+        superuser.execute("INSERT INTO report_checkpoint VALUES (false, 1, now())")
+    assert found(unreported) == [("report_checkpoint", WHOLE_ROW, "present", "absent")]
+    assert report_lag(unreported).events == 0, "and it confuses nobody"
     rebuilt(unreported, reported_url)
     assert found(unreported) == []
 

@@ -10,8 +10,9 @@ from sqlalchemy import Connection, Engine, delete, select, text, update
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.owning import may_change
+from jobledger.adapters.postgres.reports.projecting.checkpoint import read_checkpoint
 from jobledger.adapters.postgres.reports.projecting.projector import folded_from
-from jobledger.adapters.postgres.reports.projecting.rows import events_of, read_checkpoint
+from jobledger.adapters.postgres.reports.projecting.rows import events_of
 from jobledger.adapters.postgres.schema.tables import metadata
 from jobledger.core.projections.differences import Difference, differences, whole_row
 from jobledger.core.projections.reporting.dimensions import dimension_id

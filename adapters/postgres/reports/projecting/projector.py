@@ -16,12 +16,11 @@ from sqlalchemy import Connection, Engine, select, text
 from jobledger.adapters.postgres.connection.codec import stored_event
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
+from jobledger.adapters.postgres.reports.projecting.checkpoint import read_checkpoint, report_lag
 from jobledger.adapters.postgres.reports.projecting.rows import (
     events_of,
     put_holdable,
     put_rows,
-    read_checkpoint,
-    report_lag,
 )
 from jobledger.adapters.postgres.schema.tables import event
 from jobledger.adapters.telemetry.logging import get_logger

@@ -18,6 +18,12 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
+from jobledger.adapters.postgres.reports.projecting.checkpoint import (
+    GONE,
+    mend_checkpoint,
+    read_checkpoint,
+    wrong_checkpoint,
+)
 from jobledger.adapters.postgres.reports.projecting.dimensions import (
     mend_dimensions,
     wrong_dimensions,
@@ -28,7 +34,6 @@ from jobledger.adapters.postgres.reports.projecting.rows import (
     events_of,
     fill_twins,
     holdable,
-    read_checkpoint,
 )
 from jobledger.adapters.postgres.schema.report_tables import FACTS
 from jobledger.adapters.postgres.schema.tables import event, metadata
@@ -63,10 +68,6 @@ _HOLDERS = text(
 )
 """Transactions that hold the tables. A vacuum has that mode: the server ends it for a swap."""
 
-_CHECKPOINT = text(
-    "SELECT c.single, c.position, c.recorded_at, h.position AS head, e.recorded_at AS expected"
-    " FROM report_checkpoint c CROSS JOIN log_head h LEFT JOIN event e ON e.position = c.position"
-)
 _SWAP = text("SELECT swap_reports_v1(:upto, :recorded_at, :turn_back)")
 
 _LOCKED = frozenset({"55P03", "40P01"})
@@ -89,9 +90,11 @@ def rebuild_reports(
     """Put newly computed rows in place of all rows of the reporting tables; return how many jobs.
 
     Many jobs are shared by several processes: folding is Python, which keeps one core busy.
-    Dimensions that were changed are put right by `owner`; the service's role may only add some.
+    A checkpoint that is gone and dimensions that were changed are put right by `owner`: the role of
+    the service may not.
 
     Raises:
+        LedgerMisconfigured: the checkpoint is gone, and there is no owner who may put it back.
         LedgerUnavailable: another rebuild is under way, or a reader held the tables for too long.
     """
     with ledger_errors(engine.url), engine.connect() as connection:
@@ -99,6 +102,9 @@ def rebuild_reports(
             if not connection.execute(_LOCK).scalar_one():
                 who = told_holder(connection, _NUMBER)
                 raise LedgerUnavailable(f"another rebuild of the reports is under way: {who}")
+            if owner is not None:
+                mend_checkpoint(owner)
+            read_checkpoint(connection)  # without it no swap can come about
             connection.execute(text("SELECT prepare_reports_v1()"))
             upto = _last_position(connection)  # first: a job that begins now is caught up with
             streams = connection.execute(select(heads.c.stream_id)).scalars().all()
@@ -123,6 +129,10 @@ def check_reports(
 
     Each share of the jobs is read in one snapshot, so that a projector at work disturbs nothing.
     """
+    wrong = list(wrong_checkpoint(engine))
+    yield from wrong
+    if GONE in wrong:  # up to where the tables should be like the log, nobody knows
+        return
     with ledger_errors(engine.url), engine.connect() as connection:
         streams = connection.execute(select(heads.c.stream_id)).scalars().all()
     snapshot = engine.execution_options(isolation_level="REPEATABLE READ")
@@ -137,7 +147,6 @@ def check_reports(
         told(min(at + SHARE_JOBS, len(streams)), len(streams))
     yield from _orphans(engine)
     yield from wrong_dimensions(engine, rules)
-    yield from _wrong_checkpoint(engine)
 
 
 def _orphans(engine: Engine) -> Iterator[Difference]:
@@ -150,23 +159,6 @@ def _orphans(engine: Engine) -> Iterator[Difference]:
         with ledger_errors(engine.url), engine.connect() as connection:
             streams = connection.execute(query).scalars().all()
         yield from in_no_stream(table, streams)
-
-
-def _wrong_checkpoint(engine: Engine) -> Iterator[Difference]:
-    """Yield what is wrong with the checkpoint, on which it depends that the next events follow.
-
-    When the event there was recorded is not known once it has left with an archive.
-    """
-    with ledger_errors(engine.url), engine.connect() as connection:
-        row = connection.execute(_CHECKPOINT).one()
-    found = partial(Difference, table="report_checkpoint", key="true")
-    if not row.single:
-        yield found(column="single", found="False", expected="True")
-    if row.position > row.head:
-        yield found(column="position", found=str(row.position), expected=f"at most {row.head}")
-    if row.expected is not None and row.recorded_at != row.expected:
-        told, expected = str(row.recorded_at), str(row.expected)
-        yield found(column="recorded_at", found=told, expected=expected)
 
 
 def _fill_all(  # noqa: PLR0913, PLR0917 handed on as they are

@@ -1,15 +1,13 @@
-"""Reads and writes the reporting tables, their checkpoint and their lag."""
+"""Reads and writes the rows of the reporting tables."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
-from sqlalchemy import ARRAY, Connection, Engine, Uuid, any_, literal, select, text
+from sqlalchemy import ARRAY, Connection, Uuid, any_, literal, select, text
 from sqlalchemy.exc import DataError
 
 from jobledger.adapters.postgres.connection.codec import stored_event
-from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.schema.tables import event
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.log.envelope import StoredEvent
@@ -29,63 +27,6 @@ _FILL = text("SELECT put_report_facts_v1('_next', CAST(:dimensions AS json), CAS
 _ONE = "(SELECT count(*) FROM json_populate_recordset(NULL::{0}, CAST(:facts AS json) -> '{0}'))"
 _READ = text(f"SELECT {', '.join(_ONE.format(table) for table in TABLES)}")
 """Has Postgres read every value of some facts, and changes nothing."""
-
-_CHECKPOINT = text(
-    "SELECT c.position, c.recorded_at, h.position AS head"
-    " FROM report_checkpoint c CROSS JOIN log_head h"
-)
-_LAG = text(
-    "SELECT h.position AS last_position, c.position AS projected_position,"
-    " CASE WHEN h.position <= c.position THEN 0 ELSE greatest(0, date_part('epoch', now() -"
-    " (SELECT e.recorded_at FROM event e WHERE e.position > c.position"
-    " ORDER BY e.position LIMIT 1))) END AS seconds"
-    " FROM report_checkpoint c CROSS JOIN log_head h"
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
-    """How far the reporting tables are."""
-
-    position: int
-    recorded_at: Instant | None
-    """When the event there was written down; None in an empty log."""
-    head: int
-    """Position of the last event of the log; it may have left with an archive."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportLag:
-    """How far the reporting tables are behind the log."""
-
-    last_position: int
-    """Position of the last event of the log."""
-    projected_position: int
-    """Position up to which the tables are."""
-    seconds: float
-    """How long the oldest event that they lack has been waiting; 0 if they lack none."""
-
-    @property
-    def events(self) -> int:
-        """Return how many events they lack."""
-        return max(0, self.last_position - self.projected_position)
-
-
-def report_lag(engine: Engine) -> ReportLag:
-    """Return how far the reporting tables are behind the log now."""
-    with ledger_errors(engine.url), engine.connect() as connection:
-        row = connection.execute(_LAG).one()
-    return ReportLag(
-        last_position=row.last_position,
-        projected_position=row.projected_position,
-        seconds=float(row.seconds or 0.0),
-    )
-
-
-def read_checkpoint(connection: Connection) -> Checkpoint:
-    """Return how far the reporting tables are."""
-    row = connection.execute(_CHECKPOINT).one()
-    return Checkpoint(position=row.position, recorded_at=row.recorded_at, head=row.head)
 
 
 def put_rows(
