@@ -1,7 +1,7 @@
-"""The service account of `ops/rbac.yaml` with the bindings that stand there, in a namespace given.
+"""A service account of a file in `ops/` with the bindings that stand there, in a namespace given.
 
 Everything else that is bound on the test server is bound to users; this is what an operator has
-after `kubectl apply -f ops/rbac.yaml`.
+after `kubectl apply -f` of that file.
 """
 
 from collections.abc import Collection, Iterator
@@ -16,31 +16,40 @@ from tests.support.apiserver import ApiServer
 from tests.support.apiserver_content import RBAC, ROOT, parsed
 
 ACCOUNT = "jobledger"
+RECORDER = "jobledger-recorder"
+
+FILES = {ACCOUNT: "rbac.yaml", RECORDER: "rbac-recorder.yaml"}
+"""Account -> the file in `ops/` that makes and binds it."""
 
 Document = dict[str, Any]
 
 
-def user_of(namespace: str) -> str:
-    """Return the name under which the API server knows the account."""
-    return f"system:serviceaccount:{namespace}:{ACCOUNT}"
+def user_of(namespace: str, account: str = ACCOUNT) -> str:
+    """Return the name under which the API server knows an account."""
+    return f"system:serviceaccount:{namespace}:{account}"
 
 
 @contextmanager
 def bound_account(
-    server: ApiServer, admin: Api, *, without: Collection[str] = (), also: Collection[str] = ()
+    server: ApiServer,
+    admin: Api,
+    name: str = ACCOUNT,
+    *,
+    without: Collection[str] = (),
+    also: Collection[str] = (),
 ) -> Iterator[Path]:
-    """Give the kubeconfig of the account, in the namespace of `admin` in place of `jobledger`.
+    """Give the kubeconfig of an account, in the namespace of `admin` in place of `jobledger`.
 
     Args:
         server: has the ClusterRoles already.
         admin: an administrator, in the namespace that is to hold account and claims.
+        name: of the account, as in `FILES`.
         without: parts (ClusterRoles) that are not bound.
         also: parts that are bound by whoever asks for them, for the whole cluster here.
     """
-    bindings = [
-        one for one in _bindings(admin.namespace, also) if one["roleRef"]["name"] not in without
-    ]
-    account = {"metadata": {"name": ACCOUNT}}
+    bound = _bindings(admin.namespace, name, also)
+    bindings = [one for one in bound if one["roleRef"]["name"] not in without]
+    account = {"metadata": {"name": name}}
     assert admin.create("v1/serviceaccounts", account).code == 201  # Created
     made = []
     try:
@@ -49,15 +58,15 @@ def bound_account(
             reply = admin.request("POST", path, one)
             assert reply.code == 201, reply.message  # Created
             made.append(f"{path}/{one['metadata']['name']}")
-        yield _kubeconfig(server, admin)
+        yield _kubeconfig(server, admin, name)
     finally:
         for path in made:
             admin.request("DELETE", path)
 
 
-def _bindings(namespace: str, also: Collection[str]) -> Iterator[Document]:
-    subjects = [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace}]
-    for one in parsed((ROOT / "ops" / "rbac.yaml").read_text(encoding="utf-8")):
+def _bindings(namespace: str, account: str, also: Collection[str]) -> Iterator[Document]:
+    subjects = [{"kind": "ServiceAccount", "name": account, "namespace": namespace}]
+    for one in parsed((ROOT / "ops" / FILES[account]).read_text(encoding="utf-8")):
         if one["kind"] == "RoleBinding":
             yield one | {"subjects": subjects, "metadata": {"name": one["metadata"]["name"]}}
         elif one["kind"] == "ClusterRoleBinding":
@@ -80,8 +89,8 @@ def _path(admin: Api, binding: Document) -> str:
     return f"{RBAC}/clusterrolebindings"
 
 
-def _kubeconfig(server: ApiServer, admin: Api) -> Path:
-    path = admin.path("v1/serviceaccounts", ACCOUNT, "token")
+def _kubeconfig(server: ApiServer, admin: Api, account: str) -> Path:
+    path = admin.path("v1/serviceaccounts", account, "token")
     asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     reply = admin.request("POST", path, asked)
     assert reply.code == 201, reply.message  # Created

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from jobledger.adapters.kube.api_clock import api_server_now
-from jobledger.adapters.kube.checks.rights import CLAIMS, Right, Wants, how_bad, rights
+from jobledger.adapters.kube.checks.rights import CLAIMS, Right, Wants, rights_for
 from jobledger.adapters.kube.transport import Transport
 from jobledger.core.claims.leases import SELECTOR, claim_of, is_recent
 from jobledger.core.claims.rule import kinship, overlap
@@ -70,11 +70,10 @@ class ClusterView:
 
 
 def permissions(view: ClusterView) -> Iterator[Finding]:
-    """Yield every right of ops/rbac.yaml that is missing and needed."""
-    for right in rights():
-        severity = how_bad(right, view.wants)
+    """Yield every right of ops/rbac.yaml (a recorder's file) that is missing and needed."""
+    for right, severity in rights_for(view.wants):
         where = (view.claim_namespace,) if right.part == CLAIMS else tuple(view.namespaces) or ("",)
-        if severity is None or _may(view, where, right):
+        if _may(view, where, right):
             continue
         what = f"may not {right.words}"
         yield Finding(check="permissions", severity=severity, what=what, remedy=right.remedy)

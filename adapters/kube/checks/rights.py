@@ -1,6 +1,7 @@
 """Checks the rights of `ops/rbac.yaml`, as far as the settings need them.
 
-The file comes in parts: a ClusterRole each, with a label that names the part.
+The file comes in parts: a ClusterRole each, with a label that names the part. A recorder has a file
+of its own, `ops/rbac-recorder.yaml`.
 """
 
 from collections.abc import Collection, Iterator
@@ -12,7 +13,8 @@ import yaml
 from jobledger.core.forensics.findings import Severity
 from jobledger.core.values.documents import Json, child, items, text
 
-READING = frozenset({"get", "list", "watch"})
+CONTROLLER, RECORDER = "rbac.yaml", "rbac-recorder.yaml"
+"""The files in `ops/`."""
 
 SHOWING = frozenset({("", "events", "create"), ("events.k8s.io", "events", "create")})
 
@@ -32,8 +34,9 @@ WHERE_WANTED = {
 class Right:
     """One verb on one kind of object."""
 
+    file: str = CONTROLLER
     part: str
-    """Part of `ops/rbac.yaml` that grants it."""
+    """Part of that file that grants it."""
     role: str
     """ClusterRole of that part."""
     group: str
@@ -62,7 +65,7 @@ class Right:
                 f"kubectl create clusterrolebinding {self.role} --clusterrole={self.role} {account}"
             )
         return (
-            f"it is of the part {self.part}: kubectl apply -f ops/rbac.yaml, and run as its "
+            f"it is of the part {self.part}: kubectl apply -f ops/{self.file}, and run as its "
             "service account"
         )
 
@@ -82,33 +85,42 @@ BY_SETTING = frozenset({"api-tokens", "volcano", "jobs"})
 """Parts that are needed with a setting only."""
 
 
-def rights() -> Iterator[Right]:
-    """Yield every right that `ops/rbac.yaml` grants, from an installed wheel or a checkout."""
-    documents = yaml.safe_load_all(_file().read_text(encoding="utf-8"))
+def rights(file: str = CONTROLLER) -> Iterator[Right]:
+    """Yield every right that a file in `ops/` grants, from an installed wheel or a checkout."""
+    documents = yaml.safe_load_all(_found(file).read_text(encoding="utf-8"))
     for document in documents:
         if text(document, "kind") == "ClusterRole":
             part = text(child(document, "metadata", "labels"), LABEL)
             name = text(document, "metadata", "name")
             for rule in items(document, "rules"):
-                yield from _of_rule(part, name, rule)
+                yield from _of_rule(file, part, name, rule)
 
 
-def _of_rule(part: str, role: str, rule: Json) -> Iterator[Right]:
+def _of_rule(file: str, part: str, role: str, rule: Json) -> Iterator[Right]:
     told = child(rule)
     for group in items(told, "apiGroups"):
         for resource in items(told, "resources"):
             for verb in items(told, "verbs"):
                 yield Right(
-                    part=part, role=role, group=str(group), resource=str(resource), verb=str(verb)
+                    file=file,
+                    part=part,
+                    role=role,
+                    group=str(group),
+                    resource=str(resource),
+                    verb=str(verb),
                 )
+
+
+def rights_for(wants: Wants) -> Iterator[tuple[Right, Severity]]:
+    """Yield the rights that the settings call for, and how bad it is that one is missing."""
+    for right in rights(RECORDER if wants.only_records else CONTROLLER):
+        severity = how_bad(right, wants)
+        if severity is not None:
+            yield right, severity
 
 
 def how_bad(right: Right, wants: Wants) -> Severity | None:
     """Return how bad it is that a right is missing; None if it is not needed."""
-    if wants.only_records and (
-        right.part == CLAIMS or right.verb not in READING or right.resource == "secrets"
-    ):
-        return None
     needed = {
         "rayjobs": "RayJob" in wants.kinds,
         "trainjobs": "TrainJob" in wants.kinds,
@@ -127,6 +139,6 @@ def how_bad(right: Right, wants: Wants) -> Severity | None:
     return Severity.ERROR
 
 
-def _file() -> Path:
-    beside = Path(__file__).with_name("rbac.yaml")
-    return beside if beside.is_file() else Path(__file__).resolve().parents[3] / "ops" / "rbac.yaml"
+def _found(file: str) -> Path:
+    beside = Path(__file__).with_name(file)
+    return beside if beside.is_file() else Path(__file__).resolve().parents[3] / "ops" / file

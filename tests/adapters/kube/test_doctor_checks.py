@@ -132,8 +132,6 @@ def test_a_missing_right_is_named(
 @pytest.mark.parametrize(
     ("asked", "wants"),
     [
-        (right("rayjobs", "ray.io", "rayjobs", "patch"), Wants(only_records=True)),
-        (right("head-tokens", "", "secrets", "get"), Wants(only_records=True)),
         (right("head-tokens", "", "secrets", "get"), Wants(kinds=("TrainJob",))),
         (right("mpi-keys", "", "secrets", "create"), Wants(kinds=("RayJob",))),
         (right("api-tokens", "authentication.k8s.io", "tokenreviews", "create"), Wants()),
@@ -145,6 +143,16 @@ def test_a_missing_right_is_named(
 )
 def test_what_the_settings_do_not_need_is_not_asked_for(asked: Right, wants: Wants) -> None:
     assert how_bad(asked, wants) is None
+
+
+def test_a_recorder_is_asked_for_its_own_rights_and_told_its_own_file(
+    guarded: Guarded, view: ClusterView
+) -> None:
+    recorder = replace(view, wants=Wants(only_records=True))
+    guarded.denied.update({("patch", "rayjobs"), ("get", "configmaps"), ("list", "events")})
+    (found,) = of_cluster.permissions(recorder)
+    assert (found.what, found.severity) == ("may not list events", Severity.WARNING)
+    assert "part evidence: kubectl apply -f ops/rbac-recorder.yaml" in found.remedy
 
 
 EVERYTHING = Wants(kinds=("RayJob", "TrainJob", "Job"), reviews_tokens=True, volcano=True)

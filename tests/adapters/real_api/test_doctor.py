@@ -39,10 +39,14 @@ def test_the_role_that_is_shipped_allows_everything_that_is_asked_for(
     assert {finding.severity for finding in told} <= {Severity.NOTE}, "it may not read definitions"
 
 
-def test_a_reader_is_told_what_is_missing_and_may_record(api_server: ApiServer) -> None:
+def test_a_reader_is_told_what_is_missing(api_server: ApiServer) -> None:
     missing = {finding.what for finding in permissions(view_of(api_server, "read-only"))}
     assert "may not patch rayjobs.ray.io --subresource=status" in missing
     assert "may not create rayclusters.ray.io" in missing
+
+
+def test_a_recorder_misses_nothing(api_server: ApiServer) -> None:
+    assert list(permissions(view_of(api_server, "recorder", only_records=True))) == []
 
 
 def test_an_administrator_sees_that_nothing_is_pruned(api_server: ApiServer) -> None:
