@@ -1,5 +1,6 @@
 """Whether users were shown every phase: what one process writes follows what the log says."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 
@@ -31,6 +32,18 @@ class Follower:
         if actor != self.actor:
             self.cursors.clear()
             self.actor = actor
+
+    def set_back(self, phases: Iterable[str]) -> None:
+        """Go back to the phases of what the log still has.
+
+        A process that has noticed nothing goes on from what it wrote last.
+        """
+        self.phases.clear()
+        for phase in phases:
+            self.note(phase, self.actor)
+        there = frozenset(range(len(self.phases)))
+        kept = {actor: found & there for actor, found in self.cursors.items()}
+        self.cursors = {actor: found for actor, found in kept.items() if found}
 
     def resumed(self, actor: str) -> None:
         """Take note that a process begins anew with the job: it owes the newest status only."""

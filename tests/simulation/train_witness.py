@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from jobledger.core.catalogue import read_event
 from jobledger.core.jobs.events import EffectRequested
@@ -24,6 +25,12 @@ from tests.simulation.kubernetes import Change
 
 MILESTONE = TRAINJOB_STATUS.milestone
 CONDITIONS_MAX = 8
+
+
+def milestone(state: TrainJobState) -> str:
+    """Return what users are shown one after the other; empty while they are shown nothing."""
+    shown = status(state)
+    return MILESTONE(shown) if shown else ""
 
 
 @dataclass(slots=True)
@@ -66,9 +73,9 @@ class TrainWitness:
             rest = len(log.read_stream(stream))
             story.lost += story.history[rest:]
             story.history = story.history[:rest]
-            story.state = TRAINJOB.fold(story.history)
-            story.follower, shown = Follower(), status(story.state)
-            story.follower.note(MILESTONE(shown) if shown else "", "")
+            states = list(accumulate(story.history, TRAINJOB.evolve, initial=TRAINJOB.initial))
+            story.state = states[-1]
+            story.follower.set_back(map(milestone, states[1:]))
             (self.stories if rest else self.aside)[stream] = story
 
     def story(self, stream: StreamId) -> TrainStory:
@@ -83,11 +90,11 @@ class TrainWitness:
         event: TrainJobEvent = read_event(record)  # type: ignore[assignment] # a stream is one job
         story.state = TRAINJOB.evolve(story.state, event)
         story.history.append(event)
-        identity, shown = story.state.identity, status(story.state)
+        identity = story.state.identity
         assert identity is not None, "the first event names the job"
         self.streams.setdefault(identity.uid, record.stream_id)
-        story.shown.add(canonical(shown))
-        story.follower.note(MILESTONE(shown) if shown else "", record.actor)
+        story.shown.add(canonical(status(story.state)))
+        story.follower.note(milestone(story.state), record.actor)
         return identity.name, type(event).__name__
 
     def on_change(self, change: Change, *, is_late: bool) -> None:

@@ -7,6 +7,7 @@ which phases users are owed.
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from jobledger.core.catalogue import read_event
 from jobledger.core.jobs.events import EffectRequested
@@ -102,9 +103,9 @@ class Witness:
             rest = len(log.read_stream(stream))
             story.lost += story.history[rest:]
             story.history = story.history[:rest]
-            story.state = RAYJOB.fold(story.history)
-            story.follower = Follower()
-            story.follower.note(story.state.phase.value, "")
+            states = list(accumulate(story.history, RAYJOB.evolve, initial=RAYJOB.initial))
+            story.state = states[-1]
+            story.follower.set_back(state.phase.value for state in states[1:])
             (self.stories if rest else self.aside)[stream] = story
 
     def story(self, stream: StreamId) -> Story:
