@@ -34,16 +34,13 @@ class Follower:
             self.actor = actor
 
     def set_back(self, phases: Iterable[str]) -> None:
-        """Go back to the phases of what the log still has.
+        """Go back to the phases of what the log still has; each process may go on from any.
 
-        A process that has noticed nothing goes on from what it wrote last.
+        One that has noticed nothing still owes its users what came after what it wrote last.
         """
         self.phases.clear()
         for phase in phases:
-            self.note(phase, self.actor)
-        there = frozenset(range(len(self.phases)))
-        kept = {actor: found & there for actor, found in self.cursors.items()}
-        self.cursors = {actor: found for actor, found in kept.items() if found}
+            self.note(phase, "")
 
     def resumed(self, actor: str) -> None:
         """Take note that a process begins anew with the job: it owes the newest status only."""
