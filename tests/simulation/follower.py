@@ -39,6 +39,7 @@ class Follower:
         One that has noticed nothing still owes its users what came after what it wrote last.
         """
         self.phases.clear()
+        self.cursors.clear()
         for phase in phases:
             self.note(phase, "")
 

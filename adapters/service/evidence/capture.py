@@ -7,7 +7,7 @@ own limit. Nothing is captured twice: what the log has already is not asked for 
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -19,6 +19,7 @@ from jobledger.adapters.service.heads.tokens import read_token
 from jobledger.adapters.service.objects.declared_secrets import secrets_of_pods
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.service.work.turn_pool import TurnPool
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import JobledgerError, LedgerError
 from jobledger.core.jobs.evidence.evidence import (
@@ -53,7 +54,7 @@ from jobledger.core.values.instants import Instant
 log = get_logger(__name__)
 
 THREADS = 8
-"""Questions that may be open at once, of all jobs together."""
+"""Questions that may be open at once, of all jobs together; namespaces take turns at them."""
 
 OCCASIONS_MAX = 2000
 """Captures that are remembered until the log tells of them."""
@@ -106,7 +107,7 @@ class Capturer:
 
     def __init__(self, parts: CaptureParts) -> None:
         self._parts = parts
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="evidence")
+        self._pool: TurnPool[None] = TurnPool(THREADS, "evidence")
         self._lock = threading.Lock()
         self._occasions: dict[tuple[StreamId, str], None] = {}
 
@@ -138,7 +139,7 @@ class Capturer:
 
     def stop(self) -> None:
         """End; questions under way are left to their own limits."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.stop()
 
     def _is_new(self, stream: StreamId, state: JobState, occasion: str) -> bool:
         if occasion in state.captured:
@@ -185,7 +186,7 @@ def _scene(
 class _Capture:
     """One capture."""
 
-    def __init__(self, parts: CaptureParts, pool: ThreadPoolExecutor, scene: Scene) -> None:
+    def __init__(self, parts: CaptureParts, pool: TurnPool[None], scene: Scene) -> None:
         self._parts = parts
         self._pool = pool
         self._scene = scene
@@ -209,8 +210,9 @@ class _Capture:
 
     def _ask(self, questions: Mapping[str, Callable[[], None]]) -> None:
         """Ask all at once; what has not come by the deadline is missing."""
+        namespace = self._scene.job.identity.namespace
         asked: dict[Future[None], str] = {
-            self._pool.submit(self._answered, what, question): what
+            self._pool.submit(namespace, partial(self._answered, what, question)): what
             for what, question in questions.items()
         }
         left = max(0.0, self._until - self._parts.clock.monotonic())

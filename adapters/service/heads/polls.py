@@ -4,6 +4,9 @@ A poll is no decision: it needs no memory, a restart begins anew. What answers a
 counted, and so is silence that goes on: while the ledger is away the inbox does not fill with it.
 A look is a poll that somebody waits for: the submitter has ended, or a decision that would end the
 attempt is due.
+
+Namespaces take turns, and none of them holds all threads: a tenant whose heads never answer keeps
+nobody else's end from being noticed.
 """
 
 import heapq
@@ -20,6 +23,8 @@ from jobledger.adapters.service.heads.poll_pace import Pace
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.service.work.rotation import Rotation
+from jobledger.adapters.service.work.thread_shares import ThreadShares
 from jobledger.adapters.service.work.timekeeper import Timekeeper
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
@@ -51,6 +56,7 @@ Afterwards = Callable[[], None]
 class _Target:
     """A Ray job that is asked about."""
 
+    namespace: str
     uid: str
     address: str
     job_id: str
@@ -98,6 +104,9 @@ class Polls:
         self._timekeeper = Timekeeper(self._changed)
         self._targets: dict[StreamId, _Target] = {}
         self._queue: list[tuple[float, int, StreamId]] = []
+        self._ready: Rotation[tuple[float, StreamId]] = Rotation()
+        """Those that are due; namespaces take turns."""
+        self._shares = ThreadShares(parts.threads)
         self._ordinals = itertools.count()
         self._stopping = False
         self._open = False
@@ -154,6 +163,7 @@ class Polls:
                 spread = min(self._parts.interval_seconds, SPREAD_MAX) * self._parts.dice() / 4
                 waiting = target.afterwards if target is not None else []
                 target = _Target(
+                    namespace=identity.namespace,
                     uid=identity.uid,
                     address=attempt.address,
                     job_id=attempt.job_id,
@@ -245,6 +255,8 @@ class Polls:
         with self._changed:
             while not self._stopping:
                 if (taken := self._take()) is not None:
+                    if self._ready.first(self._shares.may) is not None:
+                        self._changed.notify()
                     self._timekeeper.leave(self._next_instant())
                     return taken
                 self._timekeeper.wait(self._next_instant(), self._parts.clock.monotonic())
@@ -254,15 +266,24 @@ class Polls:
         return self._queue[0][0] if self._queue and self._open else math.inf
 
     def _take(self) -> tuple[StreamId, _Target] | None:
-        now = self._parts.clock.monotonic()
-        while self._open and self._queue and self._queue[0][0] <= now:
-            due, _, stream = heapq.heappop(self._queue)
+        self._bring_due()
+        while (taken := self._ready.pop(self._shares.may)) is not None:
+            due, stream = taken[1]
             target = self._targets.get(stream)
             # Else it is an entry that a later one has replaced.
             if target is not None and not target.in_flight and target.due == due:
                 target.in_flight = True
+                self._shares.take(target.namespace)
                 return stream, target
         return None
+
+    def _bring_due(self) -> None:
+        now = self._parts.clock.monotonic()
+        while self._open and self._queue and self._queue[0][0] <= now:
+            due, _, stream = heapq.heappop(self._queue)
+            target = self._targets.get(stream)
+            if target is not None:
+                self._ready.append(target.namespace, (due, stream))
 
     def _ask(self, stream: StreamId, target: _Target) -> None:
         with self._changed:
@@ -345,6 +366,8 @@ class Polls:
     def _release(self, stream: StreamId, target: _Target) -> None:
         with self._changed:
             target.in_flight = False
+            self._shares.give_back(target.namespace)
+            self._changed.notify()  # who waits may be one that could not have a thread before
             if self._targets.get(stream) is not target:
                 return
             now, interval = self._parts.clock.monotonic(), self._parts.interval_seconds

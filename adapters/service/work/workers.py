@@ -14,12 +14,13 @@ import heapq
 import itertools
 import math
 import threading
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Collection
 from enum import Enum, auto
 from typing import TypeAlias
 
 from jobledger.adapters.service.work.rotation import Rotation
+from jobledger.adapters.service.work.thread_shares import ThreadShares
 from jobledger.adapters.service.work.timekeeper import Timekeeper
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.ports.clock import Clock
@@ -29,10 +30,6 @@ log = get_logger(__name__)
 
 IN_A_ROW_MAX = 8
 """So many tasks of a queue are carried out before the next queue has its turn."""
-
-HELD_TO_FREE_MAX = 3
-"""A namespace that has a thread has one more only if it holds no more than so many for each that is
-free then: of eight it holds six, a second one then one, and the last is for a third."""
 
 Task = Callable[[], float | None]
 """Does one piece of work.
@@ -62,13 +59,11 @@ class Workers:
         """`namespace_of` tells it of a job that is known; empty: of one that is not."""
         self._clock = clock
         self._namespace_of = namespace_of
-        self._count = threads
+        self._count, self._shares = threads, ThreadShares(threads)
         self._changed = threading.Condition()
         self._timekeeper = Timekeeper(self._changed)
         self._queues: dict[_Key, deque[Task]] = {}
         self._busy: set[_Key] = set()
-        self._held: Counter[str] = Counter()
-        """Of each namespace: how many threads its tasks hold."""
         self._namespaces: dict[_Key, str] = {}
         """Of each queue: the namespace under which it waits."""
         self._ready: Rotation[_Key] = Rotation()
@@ -147,7 +142,9 @@ class Workers:
         with self._changed:
             while not self._stopping:
                 if (taken := self._take()) is not None:
-                    if self._ready.first(self._may) is not None:  # one wake for each that is ready
+                    if (
+                        self._ready.first(self._shares.may) is not None
+                    ):  # one wake for each that is ready
                         self._changed.notify()
                     self._timekeeper.leave(self._next_instant())
                     return taken
@@ -156,19 +153,13 @@ class Workers:
 
     def _take(self) -> tuple[_Key, Task] | None:
         self._bring_back()
-        taken = self._ready.pop(self._may) if self._open else None
+        taken = self._ready.pop(self._shares.may) if self._open else None
         if taken is None:
             return None
         namespace, key = taken
         self._busy.add(key)
-        self._held[namespace] += 1
+        self._shares.take(namespace)
         return key, self._queues[key].popleft()
-
-    def _may(self, namespace: str) -> bool:
-        """Return whether a namespace may have a thread, or one more."""
-        held = self._held[namespace]
-        left = self._count - len(self._busy) - 1
-        return held == 0 or held + 1 <= HELD_TO_FREE_MAX * left
 
     def _bring_back(self) -> None:
         now = self._clock.monotonic()
@@ -191,7 +182,7 @@ class Workers:
     def _release(self, key: _Key, task: Task, again: float | None) -> None:
         with self._changed:
             self._busy.discard(key)
-            self._free(self._namespaces[key])
+            self._shares.give_back(self._namespaces[key])
             if again is not None:
                 at = self._clock.monotonic() + again
                 later = (at, next(self._ordinals), key, self._namespaces[key], task)
@@ -204,11 +195,6 @@ class Workers:
                 self._queues.pop(key, None)
                 self._namespaces.pop(key, None)
                 self._in_a_row.pop(key, None)
-
-    def _free(self, namespace: str) -> None:
-        self._held[namespace] -= 1
-        if not self._held[namespace]:
-            del self._held[namespace]
 
     def _go_on(self, key: _Key) -> None:
         carried_out = self._in_a_row.get(key, 0) + 1
