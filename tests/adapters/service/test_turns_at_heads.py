@@ -1,4 +1,4 @@
-"""A tenant with many heads, or heads that never answer, keeps no other tenant's from being asked."""
+"""Heads that never answer, or very many of one tenant, keep no other tenant's from being asked."""
 
 import threading
 from dataclasses import replace
