@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 import urllib3
 
 from jobledger.core.trainjob.reports import AUDIENCE
+from jobledger.core.values.instants import rfc3339
 from tests.acceptance.trainjobs import trainjob
 from tests.acceptance.witness import JOBSETS, TRAINJOBS
 from tests.adapters.real_api import webhook_rights as rights
@@ -185,6 +187,23 @@ def test_what_was_answered_survives_a_sigkill_at_that_moment(site: Site) -> None
         process.kill()
         process.wait()
     assert site.shown("killed")["trainerStatus"] == reports[-1]
+
+
+def test_an_older_report_does_not_replace_the_newer_one_of_another_replica(site: Site) -> None:
+    run(site.api, "twice")
+    token = site.token(site.audience("twice"), site.pod_of("twice"))
+    noon = datetime.now(UTC) - timedelta(hours=1)
+    older, newer, newest = (
+        {"progressPercentage": count, "lastUpdatedTime": rfc3339(noon + timedelta(seconds=count))}
+        for count in (1, 3, 4)
+    )
+    with served(site.api, site.kubeconfig, site.directory) as (_, url):
+        other = replace(site, url=url)
+        assert other.post(token, {"trainerStatus": newer}, "twice")[0] == 200
+        assert site.post(token, {"trainerStatus": older}, "twice")[0] == 200
+        assert site.shown("twice")["trainerStatus"] == newer
+        assert site.post(token, {"trainerStatus": newest}, "twice")[0] == 200
+        assert site.shown("twice")["trainerStatus"] == newest
 
 
 def test_a_pod_speaks_only_for_its_own_trainjob(site: Site) -> None:
