@@ -17,6 +17,7 @@ KEPT_ELSEWHERE = {
     "ops/samples": "sandbox/samples",
     "ops/crds": "sandbox/crds",
     "ops/rbac.yaml": "adapters/kube/checks/rbac.yaml",
+    "ops/trainer-status.yaml": "adapters/kube/checks/trainer-status.yaml",
 }
 """What the package needs and the checkout has at another place, relative to `jobledger/`."""
 FRONT = '''"""A Kubernetes controller for RayJob and TrainJob whose memory is a log of events.

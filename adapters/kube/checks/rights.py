@@ -1,6 +1,7 @@
 """Checks the rights of `ops/rbac.yaml`, as far as the settings need them.
 
-The file comes in parts: a ClusterRole each, with a label that names the part.
+The file comes in parts: a ClusterRole each, with a label that names the part. So do those of other
+processes, which are asked about elsewhere.
 """
 
 from collections.abc import Collection, Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from jobledger.core.forensics.findings import Severity
-from jobledger.core.values.documents import Json, child, items, text
+from jobledger.core.values.documents import Json, Manifest, child, items, text
 
 READING = frozenset({"get", "list", "watch"})
 
@@ -20,6 +21,9 @@ LABEL = "jobledger.dev/part"
 
 CLAIMS = "claims"
 """Part that is needed in the namespace of the claims alone."""
+
+CONTROLLER, TRAINER_STATUS = "rbac.yaml", "trainer-status.yaml"
+"""Files of `ops` with the rights of the controller and of `jobledger trainer-status`."""
 
 WHERE_WANTED = {
     "head-tokens": "RayJobs whose heads ask for a token",
@@ -33,7 +37,7 @@ class Right:
     """One verb on one kind of object."""
 
     part: str
-    """Part of `ops/rbac.yaml` that grants it."""
+    """Part of the file that grants it."""
     role: str
     """ClusterRole of that part."""
     group: str
@@ -47,6 +51,12 @@ class Right:
         name, _, below = self.resource.partition("/")
         kind = f"{name}.{self.group}" if self.group else name
         return f"{self.verb} {kind}{f' --subresource={below}' if below else ''}"
+
+    def attributes(self, namespace: str) -> Manifest:
+        """Return it as an access review asks for it; of all namespaces if none is named."""
+        name, _, below = self.resource.partition("/")
+        asked = {"group": self.group, "resource": name, "verb": self.verb, "namespace": namespace}
+        return {**asked, "subresource": below} if below else asked
 
     @property
     def remedy(self) -> str:
@@ -76,15 +86,19 @@ class Wants:
     """Recorder mode: nothing is written."""
     reviews_tokens: bool = False
     volcano: bool = False
+    status_url: str = ""
+    """Where Pods of TrainJobs are told to report their progress; empty: they are not."""
+    status_authority: tuple[str, str] = ("", "")
+    """Namespace and name of the ConfigMap that says by whom the certificate there is signed."""
 
 
 BY_SETTING = frozenset({"api-tokens", "volcano", "jobs"})
 """Parts that are needed with a setting only."""
 
 
-def rights() -> Iterator[Right]:
-    """Yield every right that `ops/rbac.yaml` grants, from an installed wheel or a checkout."""
-    documents = yaml.safe_load_all(_file().read_text(encoding="utf-8"))
+def rights(file: str = CONTROLLER) -> Iterator[Right]:
+    """Yield every right of the ClusterRoles of a file of `ops`, of a wheel or a checkout."""
+    documents = yaml.safe_load_all(_path(file).read_text(encoding="utf-8"))
     for document in documents:
         if text(document, "kind") == "ClusterRole":
             part = text(child(document, "metadata", "labels"), LABEL)
@@ -127,6 +141,6 @@ def how_bad(right: Right, wants: Wants) -> Severity | None:
     return Severity.ERROR
 
 
-def _file() -> Path:
-    beside = Path(__file__).with_name("rbac.yaml")
-    return beside if beside.is_file() else Path(__file__).resolve().parents[3] / "ops" / "rbac.yaml"
+def _path(file: str) -> Path:
+    beside = Path(__file__).with_name(file)
+    return beside if beside.is_file() else Path(__file__).resolve().parents[3] / "ops" / file

@@ -17,6 +17,13 @@ from typing import Any
 import pytest
 import urllib3
 
+from jobledger.adapters.kube.checks.cluster import ClusterView
+from jobledger.adapters.kube.checks.progress import authority
+from jobledger.adapters.kube.checks.rights import Wants
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.progress_wiring import VALID
+from jobledger.core.forensics.findings import Severity
 from jobledger.core.trainjob.reports import AUDIENCE
 from jobledger.core.values.instants import rfc3339
 from tests.acceptance.trainjobs import trainjob
@@ -187,6 +194,17 @@ def test_what_was_answered_survives_a_sigkill_at_that_moment(site: Site) -> None
         process.kill()
         process.wait()
     assert site.shown("killed")["trainerStatus"] == reports[-1]
+
+
+def test_doctor_finds_no_fault_with_the_authority_that_is_told(site: Site) -> None:
+    wants = Wants(status_url=site.url, status_authority=(site.api.namespace, f"{ACCOUNT}-ca"))
+    transport = connect(ConnectionSettings(kubeconfig=str(site.kubeconfig)))
+    cluster, now = KubernetesCluster(transport), datetime.now(UTC)
+    view = ClusterView(transport=transport, cluster=cluster, now=lambda: now, wants=wants)
+    assert list(authority(view)) == []
+    late = replace(view, now=lambda: now + VALID - timedelta(days=3))
+    (found,) = authority(late)
+    assert (found.severity, "in 2 days" in found.what) == (Severity.WARNING, True)
 
 
 def test_an_older_report_does_not_replace_the_newer_one_of_another_replica(site: Site) -> None:
