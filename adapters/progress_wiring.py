@@ -127,7 +127,7 @@ def status_server(settings: Settings, options: StatusOptions) -> StatusServer:
             tls.take(secured, kept.read())
 
     refresh()
-    writer = Writer(cluster, time.monotonic)
+    writer = Writer(cluster, time.monotonic, SystemClock().now)
     speakers = Speakers(cluster, time.monotonic, Pace(time.monotonic).may_ask)
     endpoint = Endpoint(speakers, writer, each_job(time.monotonic).may_take)
     http = HttpServer(endpoint.app(), options.host, options.port, tls=secured)

@@ -18,6 +18,7 @@ KEPT_ELSEWHERE = {
     "ops/crds": "sandbox/crds",
     "ops/rbac.yaml": "adapters/kube/checks/rbac.yaml",
     "ops/rbac-recorder.yaml": "adapters/kube/checks/rbac-recorder.yaml",
+    "ops/trainer-status.yaml": "adapters/kube/checks/trainer-status.yaml",
 }
 """What the package needs and the checkout has at another place, relative to `jobledger/`."""
 FRONT = '''"""A Kubernetes controller for RayJob and TrainJob whose memory is a log of events.

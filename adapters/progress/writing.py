@@ -2,6 +2,9 @@
 
 A report is answered once it, or a newer one of its job, is in the status: whoever gets an answer
 may forget it. What comes within `EVERY_SECONDS` is written together; namespaces take turns.
+
+Several processes may write to one job. What counts is which report is the newest by its own time:
+it is compared with the status, which is written only if nobody has changed it since.
 """
 
 import threading
@@ -13,8 +16,9 @@ from jobledger.adapters.serving.pace import Bucket
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError, ObjectChanged, ObjectNotFound
 from jobledger.core.ports.cluster import TRAINJOBS, Cluster
-from jobledger.core.trainjob.reports import WRITER
-from jobledger.core.values.documents import Manifest, text
+from jobledger.core.trainjob.reports import WRITER, is_outdated
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.instants import Instant
 
 EVERY_SECONDS = 1.0
 """Least time between two writes of one job: as long as an answer takes that had to wait for it."""
@@ -61,8 +65,11 @@ class Waiting:
 class Writer:
     """Writes reports. Safe to use from many threads."""
 
-    def __init__(self, cluster: Cluster, monotonic: Callable[[], float]) -> None:
-        self._cluster, self._monotonic = cluster, monotonic
+    def __init__(
+        self, cluster: Cluster, monotonic: Callable[[], float], now: Callable[[], Instant]
+    ) -> None:
+        """Take the API server, a clock for pauses, and one to judge the times of reports by."""
+        self._cluster, self._monotonic, self._now = cluster, monotonic, now
         self._changed = threading.Condition()
         self._waiting: dict[tuple[str, str], Waiting] = {}
         self._writing: set[tuple[str, str]] = set()
@@ -88,7 +95,8 @@ class Writer:
                     raise TooManyReports
                 self._waiting[report.key] = Waiting(report, [answer])
             else:
-                waiting.report = report
+                if not self._is_outdated(report, waiting.report.trainer_status):
+                    waiting.report = report
                 waiting.answers.append(answer)
             self._changed.notify()
         return answer
@@ -156,6 +164,8 @@ class Writer:
             found = self._cluster.get(TRAINJOBS, report.namespace, report.name)
             if found is None or text(found, "metadata", "uid") != report.uid:
                 raise ObjectNotFound(f"trainjobs {report.namespace}/{report.name}: it is gone")
+            if self._is_outdated(report, child(found, "status", "trainerStatus")):
+                return  # another replica has written a newer one
             try:
                 self._apply(report, text(found, "metadata", "resourceVersion"))
             except ObjectChanged:
@@ -163,6 +173,9 @@ class Writer:
                     raise
             else:
                 return
+
+    def _is_outdated(self, report: Report, shown: Manifest) -> bool:
+        return is_outdated(report.trainer_status, shown, self._now())
 
     def _apply(self, report: Report, version: str) -> None:
         manifest: Manifest = {

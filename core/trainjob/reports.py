@@ -4,17 +4,21 @@ Source: Trainer v2.3, `UpdateTrainJobStatusRequest` and the markers of `TrainerS
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 from jobledger.core.errors import JobledgerError
 from jobledger.core.log.storable import storable_text
 from jobledger.core.trainjob.progress import DONE
-from jobledger.core.values.documents import Json, Manifest
-from jobledger.core.values.instants import parse_rfc3339, rfc3339
+from jobledger.core.values.documents import Json, Manifest, text
+from jobledger.core.values.instants import Instant, parse_rfc3339, rfc3339
 
 METRICS_TAKEN_MAX = 256
 TEXT_CHARACTERS_MAX = 64
 """Longest name and value of a metric."""
 SECONDS_MAX = 2**31 - 1
+
+AHEAD_MAX = timedelta(minutes=1)
+"""So far the clock of a Pod may be ahead of ours for its report to stand before later ones."""
 
 AUDIENCE = "trainer.kubeflow.org/v1alpha1/namespaces/{namespace}/trainjobs/{name}/status"
 """Of the token that a Pod sends; upstream's."""
@@ -54,6 +58,22 @@ def read_report(body: Json) -> Manifest | None:
             "lastUpdatedTime is required when trainerStatus is present, as 2026-01-31T12:00:00Z"
         )
     return {**shown, "lastUpdatedTime": rfc3339(when)}
+
+
+def is_outdated(report: Manifest, shown: Manifest, now: Instant) -> bool:
+    """Return whether a `trainerStatus` is older than the one that is shown, by `lastUpdatedTime`.
+
+    Those of one second are equally old. What is shown and lies more than `AHEAD_MAX` after `now`
+    makes nothing old: else one wrong clock would silence all other Pods of the job until then.
+    """
+    told, before = _when(report), _when(shown)
+    if told is None or before is None:
+        return False
+    return told < before and before - now <= AHEAD_MAX
+
+
+def _when(trainer_status: Manifest) -> Instant | None:
+    return parse_rfc3339(text(trainer_status, "lastUpdatedTime"))
 
 
 def _number(field: str, value: Json, most: int) -> int:

@@ -62,5 +62,16 @@ def test_it_works_with_only_a_cluster_or_only_a_database(site: Site) -> None:
     assert "permissions" not in told
 
 
+def test_where_pods_report_is_looked_at_if_they_are_told_of_it(site: Site) -> None:
+    url = "https://jobledger-trainer-status.jobledger.svc:10443"
+    telling = site.terminal.with_environment(JOBLEDGER_TRAINER_STATUS_URL=url)
+    words = "doctor", "--only", "cluster", "--output", "json"
+    told = json.loads(telling.jobledger(*words, code=ExitCode.FOUND_WRONG).out)
+    wrong = {row["check"]: row["findings"][0]["what"] for row in told if row["state"] == "error"}
+    assert wrong.keys() == {"progress-authority", "progress-server"}
+    assert "ConfigMap jobledger/jobledger-trainer-status-ca" in wrong["progress-authority"]
+    assert "Service jobledger/jobledger-trainer-status, named by" in wrong["progress-server"]
+
+
 def test_a_wrong_word_is_refused(terminal: Terminal) -> None:
     terminal.jobledger("doctor", "--only", "luck", code=ExitCode.USAGE)

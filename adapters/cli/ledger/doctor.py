@@ -21,6 +21,7 @@ from jobledger.adapters.cli.output import Output, console, marked, print_json, s
 from jobledger.adapters.cli.progressing import progressing
 from jobledger.adapters.kube.checks import cluster as of_cluster
 from jobledger.adapters.kube.checks import leaks, webhooks
+from jobledger.adapters.kube.checks import progress as of_progress
 from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.checks import guards, housekeeping, invariants
 from jobledger.adapters.postgres.verifying.condition import condition
@@ -51,6 +52,8 @@ CODES = {
     Severity.WARNING: ExitCode.FOUND_WRONG,
     Severity.ERROR: ExitCode.FOUND_WRONG,
 }
+
+OF_API_SERVER = (*of_cluster.CHECKS, *webhooks.CHECKS, *of_progress.CHECKS)
 
 World = TypeVar("World")
 
@@ -94,7 +97,7 @@ def _all(found: Patient, *, full: bool) -> Iterator[tuple[str, str, list[Finding
         yield from _of_database(found, full=full)
     if found.transport is not None:
         view, about = cluster_view(found), objects(found)
-        yield from _asked((*of_cluster.CHECKS, *webhooks.CHECKS), lambda: view)
+        yield from _asked(OF_API_SERVER, lambda: view)
         yield from _asked(leaks.CHECKS, lambda: about)
 
 
@@ -205,7 +208,7 @@ def catalogue() -> Iterator[tuple[str, str, str]]:
     for of_rules in (*invariants.CHECKS, *invariants.WHOLE):
         yield "database", of_rules.name, of_rules.asks
     yield "cluster", "api-server", REACHED["api-server"]
-    for of_server in (*of_cluster.CHECKS, *webhooks.CHECKS):
+    for of_server in OF_API_SERVER:
         yield "cluster", of_server.name, of_server.asks
     for of_objects in leaks.CHECKS:
         yield "cluster", of_objects.name, of_objects.asks

@@ -14,7 +14,7 @@ from jobledger.adapters.kube.connection import connect
 from jobledger.adapters.kube.transport import Request, Transport
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.postgres.checks.over_jobs import over_jobs
-from jobledger.adapters.service.control.policies import control_policy
+from jobledger.adapters.service.control.policies import control_policy, status_authority
 from jobledger.adapters.service.status.own_writes import OwnWrites
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
@@ -85,6 +85,8 @@ def cluster_view(found: Patient) -> ClusterView:
             only_records=settings.control == "nothing",
             reviews_tokens=settings.api_token_review,
             volcano=settings.batch_scheduler == "volcano",
+            status_url=settings.trainer_status_url,
+            status_authority=status_authority(settings),
         ),
         refusal=judge.at_start,
         knows_own=found.opened is not None,

@@ -22,7 +22,7 @@ from jobledger.core.ports.cluster import (
     Cluster,
     Resource,
 )
-from jobledger.core.values.documents import Json, Manifest, child, items, text
+from jobledger.core.values.documents import Manifest, child, items, text
 from jobledger.core.values.instants import Instant
 
 CLOCK_SECONDS_MAX = 5
@@ -80,12 +80,8 @@ def permissions(view: ClusterView) -> Iterator[Finding]:
 
 
 def _may(view: ClusterView, namespaces: Collection[str], right: Right) -> bool:
-    name, _, below = right.resource.partition("/")
-    wanted: dict[str, Json] = {"group": right.group, "resource": name, "verb": right.verb}
-    if below:
-        wanted["subresource"] = below
     for namespace in namespaces:
-        about: Manifest = {**wanted, "namespace": namespace}
+        about = right.attributes(namespace)
         question: Manifest = {"metadata": {}, "spec": {"resourceAttributes": about}}
         answer = child(view.cluster.create(_REVIEWS, question), "status")
         if answer.get("allowed") is not True:

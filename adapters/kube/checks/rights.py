@@ -1,7 +1,7 @@
 """Checks the rights of `ops/rbac.yaml`, as far as the settings need them.
 
 The file comes in parts: a ClusterRole each, with a label that names the part. A recorder has a file
-of its own, `ops/rbac-recorder.yaml`.
+of its own, `ops/rbac-recorder.yaml`, and so has the server of `jobledger trainer-status`.
 """
 
 from collections.abc import Collection, Iterator
@@ -11,10 +11,11 @@ from pathlib import Path
 import yaml
 
 from jobledger.core.forensics.findings import Severity
-from jobledger.core.values.documents import Json, child, items, text
+from jobledger.core.values.documents import Json, Manifest, child, items, text
 
 CONTROLLER, RECORDER = "rbac.yaml", "rbac-recorder.yaml"
-"""The files in `ops/`."""
+TRAINER_STATUS = "trainer-status.yaml"
+"""The files in `ops/`, one for each process."""
 
 SHOWING = frozenset({("", "events", "create"), ("events.k8s.io", "events", "create")})
 
@@ -51,6 +52,12 @@ class Right:
         kind = f"{name}.{self.group}" if self.group else name
         return f"{self.verb} {kind}{f' --subresource={below}' if below else ''}"
 
+    def attributes(self, namespace: str) -> Manifest:
+        """Return it as an access review asks for it; of all namespaces if none is named."""
+        name, _, below = self.resource.partition("/")
+        asked = {"group": self.group, "resource": name, "verb": self.verb, "namespace": namespace}
+        return {**asked, "subresource": below} if below else asked
+
     @property
     def remedy(self) -> str:
         """Return how it is given to the service account of that file."""
@@ -79,6 +86,10 @@ class Wants:
     """Recorder mode: nothing is written."""
     reviews_tokens: bool = False
     volcano: bool = False
+    status_url: str = ""
+    """Where Pods of TrainJobs are told to report their progress; empty: they are not."""
+    status_authority: tuple[str, str] = ("", "")
+    """Namespace and name of the ConfigMap that says by whom the certificate there is signed."""
 
 
 BY_SETTING = frozenset({"api-tokens", "volcano", "jobs"})

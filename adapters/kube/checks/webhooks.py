@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from jobledger.adapters.kube.checks.cluster import ClusterView
+from jobledger.adapters.kube.checks.endpoints import is_answered
 from jobledger.core.errors import ObjectNotFound, RequestForbidden
 from jobledger.core.forensics.findings import Check, Finding, error, note, warning
 from jobledger.core.ports.cluster import (
@@ -17,7 +18,6 @@ from jobledger.core.ports.cluster import (
 )
 from jobledger.core.values.documents import Json, Manifest, child, items, text
 
-_SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
 _PASSING = {
     "RayJob": (RAYJOBS, RAYCLUSTERS),
     "TrainJob": (TRAINJOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES, JOBSETS),
@@ -54,7 +54,7 @@ def _unanswered(
     if not passing or not name:
         return  # none of ours, or called at an address that can only be tried
     try:
-        if _is_answered(view, namespace, name):
+        if is_answered(view.cluster, namespace, name):
             return
     except RequestForbidden:
         what = f"the endpoints of Service {namespace}/{name} may not be read: whether somebody "
@@ -85,15 +85,6 @@ def _rules(hook: Manifest, resource: Resource) -> Iterator[Json]:
         known = {_ANY, "*/*", resource.plural, f"{resource.plural}/*"}
         if (resource.group in groups or _ANY in groups) and not known.isdisjoint(map(str, plurals)):
             yield rule
-
-
-def _is_answered(view: ClusterView, namespace: str, service: str) -> bool:
-    slices = view.cluster.list(_SLICES, namespace, f"kubernetes.io/service-name={service}").items
-    return any(
-        child(endpoint, "conditions").get("ready") is not False and items(endpoint, "addresses")
-        for one in slices
-        for endpoint in items(one, "endpoints")
-    )
 
 
 CHECKS: tuple[Check[ClusterView], ...] = (

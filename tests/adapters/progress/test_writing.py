@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from datetime import UTC, datetime
 
 import pytest
 
@@ -17,6 +18,8 @@ from jobledger.adapters.progress.writing import (
 from jobledger.core.errors import ObjectChanged, ObjectNotFound
 from jobledger.core.ports.cluster import TRAINJOBS, Resource
 from jobledger.core.values.documents import Manifest, child, text
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
 class Seconds:
@@ -63,7 +66,7 @@ class Cluster:
 
 def parts() -> tuple[Writer, Cluster, Seconds]:
     cluster, clock = Cluster(), Seconds()
-    return Writer(cluster, clock), cluster, clock  # type: ignore[arg-type] # of the port two methods
+    return Writer(cluster, clock, lambda: NOW), cluster, clock  # type: ignore[arg-type] # of the port two methods
 
 
 def report(number: int, name: str = "fit", namespace: str = "ml", uid: str = "") -> Report:

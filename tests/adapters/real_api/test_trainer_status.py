@@ -10,13 +10,22 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import urllib3
 
+from jobledger.adapters.kube.checks.cluster import ClusterView
+from jobledger.adapters.kube.checks.progress import authority
+from jobledger.adapters.kube.checks.rights import Wants
+from jobledger.adapters.kube.client import KubernetesCluster
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.progress_wiring import VALID
+from jobledger.core.forensics.findings import Severity
 from jobledger.core.trainjob.reports import AUDIENCE
+from jobledger.core.values.instants import rfc3339
 from tests.acceptance.trainjobs import trainjob
 from tests.acceptance.witness import JOBSETS, TRAINJOBS
 from tests.adapters.real_api import webhook_rights as rights
@@ -185,6 +194,34 @@ def test_what_was_answered_survives_a_sigkill_at_that_moment(site: Site) -> None
         process.kill()
         process.wait()
     assert site.shown("killed")["trainerStatus"] == reports[-1]
+
+
+def test_doctor_finds_no_fault_with_the_authority_that_is_told(site: Site) -> None:
+    wants = Wants(status_url=site.url, status_authority=(site.api.namespace, f"{ACCOUNT}-ca"))
+    transport = connect(ConnectionSettings(kubeconfig=str(site.kubeconfig)))
+    cluster, now = KubernetesCluster(transport), datetime.now(UTC)
+    view = ClusterView(transport=transport, cluster=cluster, now=lambda: now, wants=wants)
+    assert list(authority(view)) == []
+    late = replace(view, now=lambda: now + VALID - timedelta(days=3))
+    (found,) = authority(late)
+    assert (found.severity, "in 2 days" in found.what) == (Severity.WARNING, True)
+
+
+def test_an_older_report_does_not_replace_the_newer_one_of_another_replica(site: Site) -> None:
+    run(site.api, "twice")
+    token = site.token(site.audience("twice"), site.pod_of("twice"))
+    noon = datetime.now(UTC) - timedelta(hours=1)
+    older, newer, newest = (
+        {"progressPercentage": count, "lastUpdatedTime": rfc3339(noon + timedelta(seconds=count))}
+        for count in (1, 3, 4)
+    )
+    with served(site.api, site.kubeconfig, site.directory) as (_, url):
+        other = replace(site, url=url)
+        assert other.post(token, {"trainerStatus": newer}, "twice")[0] == 200
+        assert site.post(token, {"trainerStatus": older}, "twice")[0] == 200
+        assert site.shown("twice")["trainerStatus"] == newer
+        assert site.post(token, {"trainerStatus": newest}, "twice")[0] == 200
+        assert site.shown("twice")["trainerStatus"] == newest
 
 
 def test_a_pod_speaks_only_for_its_own_trainjob(site: Site) -> None:

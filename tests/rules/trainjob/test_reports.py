@@ -1,10 +1,11 @@
 """What a Pod may post of its progress."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from jobledger.core.trainjob.reports import ReportRefused, read_report
+from jobledger.core.trainjob.reports import ReportRefused, is_outdated, read_report
 
 WHEN = "2026-11-21T12:00:00Z"
 METRIC = {"name": "loss", "value": "0.25"}
@@ -71,3 +72,35 @@ def test_what_is_refused_and_why(given: Any, says: str) -> None:  # noqa: ANN401
     with pytest.raises(ReportRefused) as refused:
         read_report(given)
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("report", "shown", "outdated"),
+    [
+        (":01Z", ":03Z", True),
+        (":03Z", ":01Z", False),
+        (":01Z", ":01Z", False),
+        (":01Z", "", False),
+        (":01Z", "soon", False),
+        (":01Z", ":03+01:00", False),
+        ("", ":03Z", False),
+    ],
+)
+def test_a_report_is_outdated_if_a_newer_one_is_shown(
+    report: str, shown: str, outdated: bool
+) -> None:
+    when = [f"2026-11-21T12:00{at}" if at.startswith(":") else at for at in (report, shown)]
+    told, before = ({"lastUpdatedTime": at} for at in when)
+    assert is_outdated(told, before, datetime(2026, 11, 21, 12, 1, tzinfo=UTC)) is outdated
+
+
+@pytest.mark.parametrize(
+    ("shown", "outdated"),
+    [("12:01:00", True), ("12:01:01", False), ("23:59:59", False)],
+)
+def test_what_is_shown_of_a_time_to_come_makes_nothing_old(shown: str, outdated: bool) -> None:
+    noon = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+    before = {"lastUpdatedTime": f"2026-11-21T{shown}Z"}
+    assert is_outdated({"lastUpdatedTime": WHEN}, before, noon) is outdated
+    last = {"lastUpdatedTime": "9999-12-31T23:59:59Z"}
+    assert not is_outdated({"lastUpdatedTime": WHEN}, last, noon)
