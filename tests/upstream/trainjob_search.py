@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from tests.upstream.changing import Document, put
 from tests.upstream.programs import Oracle
 from tests.upstream.runtime_changes import RUNTIME_CHANGES
 from tests.upstream.searching import smallest
+from tests.upstream.status_server import EDGES
 from tests.upstream.trainjob_cases import Case, case_of_changes
 from tests.upstream.trainjob_changes import JOB_CHANGES
 from tests.upstream.trainjobs import explained, found, question
@@ -59,7 +61,10 @@ trainers = st.fixed_dictionaries(
 
 @st.composite
 def generated(draw: st.DrawFn, runtimes: Mapping[str, Any]) -> Case:
-    """Return a case of several changes of a runtime and of a TrainJob on it."""
+    """Return a case of several changes of a runtime and of a TrainJob on it.
+
+    Of half of them the Pods are told of a status server.
+    """
     name = draw(st.sampled_from(sorted(runtimes)))
     of_runtime = draw(st.lists(st.sampled_from(sorted(RUNTIME_CHANGES)), max_size=CHANGES_MAX))
     of_job = draw(st.lists(st.sampled_from(sorted(JOB_CHANGES)), max_size=CHANGES_MAX))
@@ -67,7 +72,13 @@ def generated(draw: st.DrawFn, runtimes: Mapping[str, Any]) -> Case:
     trainer = draw(st.none() | trainers)
     if trainer is not None:
         put("spec.trainer", copy.deepcopy(trainer))(case.job)
-    return case
+    if not draw(st.booleans()):
+        return case
+    edges = draw(st.lists(st.sampled_from(sorted(EDGES)), max_size=2))
+    for edge in edges:
+        for change in EDGES[edge]:
+            change(case.job)
+    return replace(case, id="/".join([case.id, "server", *edges]), status_server=True)
 
 
 def search(upstream: Oracle, runtimes: Mapping[str, Any], count: int, number: int) -> str | None:
