@@ -226,7 +226,8 @@ class Controller:
         """Let go of the jobs of shards that were lost, load those of shards that were gained.
 
         A shard that is held under another epoch than before was lost in between: others may have
-        worked on its jobs. If the ledger was set back, all are read anew.
+        worked on its jobs. One that was passed over was not held for a moment, though the lease or
+        the claim was back before anybody looked. If the ledger was set back, all are read anew.
         """
         parts = self._parts
         if self._setting_back.begins():
@@ -234,10 +235,11 @@ class Controller:
             self._first_looks.forget()
             self._let_go(frozenset(range(SHARDS)))  # though others may hold every shard by now
         held = parts.leases.held()
-        if held == self._worked_on or self._stopping.is_set():
+        missed = parts.turn.unheard if self._gates_open else frozenset[int]()
+        kept = {k: v for k, v in self._worked_on.items() if held.get(k) == v and k not in missed}
+        if held == self._worked_on == kept or self._stopping.is_set():
             self._troubles.pop("jobs of shards", None)
             return
-        kept = {key: epoch for key, epoch in self._worked_on.items() if held.get(key) == epoch}
         # A turn may have read jobs of any other before, under an epoch that has passed.
         self._let_go(frozenset(range(SHARDS)) - frozenset(kept))
         if lost := frozenset(self._worked_on) - frozenset(kept):
@@ -291,8 +293,9 @@ class Controller:
     def _take_up(self, shards: frozenset[int], held: Mapping[int, int]) -> None:
         """Bring the jobs of shards up to date and pass on what they wait for; raises as slots."""
         parts = self._parts
-        unheard = shards & parts.turn.unheard
+        unheard = shards & (parts.turn.unheard | parts.turn.unjudged)
         parts.turn.unheard -= unheard  # what is passed over from now on is noted anew
+        parts.turn.unjudged -= unheard
         gained = shards if self._gates_open else unheard  # a start tells all anyway
         self._first_looks.look_anew(parts.slots, shards)
         retell_shards(parts.handlers, parts.slots, unheard, gained, parts.clock.now())

@@ -15,8 +15,9 @@ from jobledger.sandbox.postgres.binaries import Binaries, find_binaries
 from jobledger.sandbox.postgres.binaries_copy import reachable
 from jobledger.sandbox.postgres.data_directory import DataDirectory, last_lines
 from jobledger.sandbox.postgres.local_connection import LOOPBACK, ensure_database, try_login
-from jobledger.sandbox.postgres.pid_file import pid_in, says_ready
+from jobledger.sandbox.postgres.pid_file import pid_in, says_ready, says_stopping
 from jobledger.sandbox.postgres.process import (
+    FAST_SECONDS,
     ServerProcess,
     end_server,
     servers_of,
@@ -184,8 +185,10 @@ class EmbeddedPostgres:
         problem = self._login_problem(self._server)
         if problem is None:
             return True
-        # A server that was just killed may not have been reaped yet.
-        if self._process.ended_within(ENDING_SECONDS):
+        # A server that was just killed may not have been reaped yet; one that was told to stop
+        # first writes all that it holds.
+        stopping = says_stopping(self._data.path / "postmaster.pid", self._server.pid)
+        if self._process.ended_within(FAST_SECONDS if stopping else ENDING_SECONDS):
             return False
         raise LedgerUnavailable(
             f"the private Postgres in {self._data.path} runs and does not answer: {problem}"

@@ -20,6 +20,11 @@ def says_ready(pid_file: Path, pid: int) -> bool:
     return pid_in(pid_file) == pid and _line(pid_file, LINE_STATUS) == "ready"
 
 
+def says_stopping(pid_file: Path, pid: int) -> bool:
+    """Return whether the file is this server's and says that it is shutting down."""
+    return pid_in(pid_file) == pid and _line(pid_file, LINE_STATUS) == "stopping"
+
+
 def _line(pid_file: Path, number: int) -> str:
     """Return one line of the file, or an empty one if it is not there."""
     try:

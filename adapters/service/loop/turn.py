@@ -79,6 +79,8 @@ class Turn:
         parts.slots.on_read = self.slowing.read
         self.unheard: set[int] = set()
         """Shards of which observations were passed over, because they were not held."""
+        self.unjudged: set[int] = set()
+        """Shards of which sightings wait until the API server was asked for an unknown job."""
         self.set_back: set[StreamId] = set()
         """Jobs whose streams were found to end before what was appended here."""
         self.is_premature: Callable[[StreamId, JobObservation], bool] = lambda *_: False
@@ -197,7 +199,7 @@ class Turn:
         """Return what may be decided on of a job in no log; the rest is told anew, as it is."""
         kept = [item for item in seen if not self.is_premature(stream, item)]
         if len(kept) < len(seen):
-            self.unheard.add(shard_of(stream))  # for whoever gains it before there is an answer
+            self.unjudged.add(shard_of(stream))  # for whoever gains it before there is an answer
         return kept
 
     def _news(self, slot: Slot, epoch: int, observations: list[JobObservation]) -> Prepared | None:

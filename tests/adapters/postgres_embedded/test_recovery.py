@@ -11,8 +11,10 @@ import psycopg
 import pytest
 
 from jobledger.core.errors import LedgerMisconfigured
+from jobledger.sandbox.postgres import embedded
 from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
-from jobledger.sandbox.postgres.process import servers_of
+from jobledger.sandbox.postgres.pid_file import says_stopping
+from jobledger.sandbox.postgres.process import ServerProcess, servers_of
 from tests.adapters.postgres_embedded.owner_process import another_process
 from tests.support.postgres import open_directory, plain_url
 from tests.support.waiting import wait_until
@@ -137,3 +139,29 @@ def test_a_server_that_cannot_start_says_why_and_leaves_the_lock_free(
     control.write_bytes(whole)
     server.start()
     server.stop()
+
+
+def test_a_server_that_is_still_shutting_down_is_waited_for(
+    data_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "ENDING_SECONDS", 0)
+    with EmbeddedPostgres(data_directory, durable=False) as server:
+        write_row(server.url)
+        pid = server.server_pid
+        with psycopg.connect(plain_url(server.url)) as session:
+            slow = session.info.backend_pid
+            os.kill(slow, signal.SIGSTOP)  # what keeps a server from ending at once
+            os.kill(pid, signal.SIGINT)
+            pid_file = data_directory / "postmaster.pid"
+            wait_until(lambda: says_stopping(pid_file, pid), "the server is shutting down")
+            wait = ServerProcess.ended_within
+
+            def look(process: ServerProcess, seconds: float) -> bool:
+                if slow in servers_of(data_directory):
+                    os.kill(slow, signal.SIGCONT)
+                return wait(process, seconds)
+
+            monkeypatch.setattr(ServerProcess, "ended_within", look)
+            server.ensure_running()
+        assert server.server_pid != pid
+        assert rows(server.url) == [("kept",)]
