@@ -134,7 +134,7 @@ def _finish(connection: psycopg.Connection[Any], population: Population, events:
     with connection.transaction(), connection.cursor() as cursor:
         with cursor.copy(_statement("report_dimension")) as copy:
             copy.write("".join(copy_line((key, *told[key])) for key in sorted(told)))
-        cursor.execute("UPDATE log_head SET appends = appends + 1, position = %s", (events,))
+        cursor.execute("UPDATE log_head SET position = %s", (events,))
         cursor.execute(
             "UPDATE report_checkpoint SET position = %s, recorded_at ="
             " (SELECT recorded_at FROM event WHERE position = %s)",

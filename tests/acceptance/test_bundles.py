@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.forensics.bundle_files import read_file
@@ -128,22 +127,6 @@ def test_two_imports_in_one_moment_never_replace_each_other(
         kept = imports.kept(genuine.stream)
         assert kept is not None
         assert kept.bundle().events == forged.events[:-1]
-
-
-def test_the_function_of_earlier_programs_replaces_nothing(
-    filled: Terminal, ledger_url: str
-) -> None:
-    filled.jobledger("export", "failed", "--to", "failed.bundle")
-    genuine = read_file(filled.directory / "failed.bundle")
-    with app_engine(ledger_url) as engine:
-        imports = Imports(engine)
-        assert imports.keep(cut(genuine, len(genuine.events) - 1), NOON)
-        with engine.connect() as connection:
-            longer = text("SELECT keep_import_v1(:id, 'c', 'n', 'x', 'u', 999, now(), 'forged')")
-            assert connection.execute(longer, {"id": genuine.stream}).scalar_one() is False
-        kept = imports.kept(genuine.stream)
-        assert kept is not None
-        assert kept.events == len(genuine.events) - 1
 
 
 def resealed(bundle: Bundle) -> Bundle:

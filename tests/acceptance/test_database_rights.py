@@ -92,7 +92,7 @@ def test_a_reader_may_report_and_nobody_else_may_not(
 def test_what_only_the_owner_may_do_is_refused_to_others(
     terminal: Terminal, logins: dict[str, str], right: str
 ) -> None:
-    downgrade = ("db", "downgrade", "0012", "--yes")
+    downgrade = ("db", "downgrade", "0102", "--yes")
     assert AS_OWNER in refusal(terminal, logins[right], *downgrade)
     create = ("archive", "create", "--to", "archives", "--older-than", "90d")
     assert "by the owner of its tables" in refusal(terminal, logins[right], *create)
@@ -135,6 +135,6 @@ def test_a_ledger_of_a_newer_program_is_told(
 
 def test_an_older_schema_is_told(terminal: Terminal, postgres_server: EmbeddedPostgres) -> None:
     with fresh_database(postgres_server) as url:
-        upgrade(url, "0009")
+        upgrade(url, "0102")
         for command in (("get",), ("serve", "--port", "0"), ("run",)):
-            assert "has schema 0009" in refusal(terminal, url, *command)
+            assert "has schema 0102" in refusal(terminal, url, *command)

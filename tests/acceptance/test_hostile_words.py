@@ -70,7 +70,7 @@ def test_a_port_in_the_environment_has_the_same_bounds(terminal: Terminal) -> No
 @pytest.mark.parametrize("words", ["downgrade nonsense --yes", "upgrade --revision nonsense"])
 def test_a_revision_that_there_is_none_of(filled: Terminal, words: str) -> None:
     ended = filled.jobledger("db", *words.split(), code=ExitCode.USAGE)
-    assert_told(ended, "'nonsense'", "there are base, 0001, 0002", "head")
+    assert_told(ended, "'nonsense'", "there are base, 0101, 0102", "head")
 
 
 def test_a_file_or_a_directory_that_cannot_be_written(filled: Terminal, tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_an_empty_ledger_says_so(terminal: Terminal, ledger_url: str) -> None:
 
 
 def test_a_schema_that_is_too_old_says_what_to_do(terminal: Terminal, ledger_url: str) -> None:
-    downgrade(ledger_url, "0009")
+    downgrade(ledger_url, "0106")
     old = terminal.with_environment(DATABASE_URL=ledger_url)
     ended = old.jobledger("report", "waste", code=ExitCode.MISCONFIGURED)
     assert "run `jobledger db upgrade`" in ended.err

@@ -48,7 +48,7 @@ def test_a_log_is_sealed_and_verified_with_a_key_and_a_directory(
     with tampering(ledger_url) as superuser:
         superuser.execute("DELETE FROM event WHERE stream_id = %s", (a_stream("two"),))
         superuser.execute("DELETE FROM stream WHERE stream_id = %s", (a_stream("two"),))
-        superuser.execute("UPDATE log_head SET appends = appends + 1, position = 3")
+        superuser.execute("UPDATE log_head SET position = 3")
     told = filled.jobledger(*asked, code=ExitCode.FOUND_WRONG)
     assert "sealed event at position 4" in told.out
     assert "the whole job is gone; it had 3 events in seal 1" in told.out

@@ -145,6 +145,20 @@ def test_a_newer_schema(terminal: Terminal, ledger_url: str) -> None:
     assert_all_tell(terminal, ledger_url, said, commands=commands)
 
 
+def test_a_schema_from_before_the_first_release(terminal: Terminal, ledger_url: str) -> None:
+    with psycopg.connect(plain_url(ledger_url), autocommit=True) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0018'")
+    commands = {
+        **READING,
+        "upgrade": ("db", "upgrade"),
+        "downgrade": ("db", "downgrade", "base", "--yes"),
+    }
+    said = "has schema 0018, of a program from before the first release: no migration leads on"
+    assert_all_tell(terminal, ledger_url, said, commands=commands)
+    status = all_of(terminal, ledger_url, {"status": ("db", "status")})["status"]
+    assert (status.code, "0018" in status.out) == (0, True)
+
+
 def test_a_database_of_others_is_not_made_a_ledger_by_mistake(
     terminal: Terminal, database_url: str
 ) -> None:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MIGRATIONS = "migrations/versions"
+FIRST = f"{MIGRATIONS}/0101_create_log.py"
+"""The first migration of the released line; commits without it have schemas that lead nowhere."""
+
 COMMITS_MAX = 300
 BUILD_SECONDS = 120
 
@@ -33,17 +36,22 @@ class Earlier:
 def previous_commit() -> str:
     """Return the newest commit with another schema than the work tree's; else the one before.
 
-    Ends the program where the history is too short (a shallow clone).
+    Only of commits whose schema leads to the work tree's. Ends the program where there are none (a
+    shallow clone).
     """
     ours = {file.name for file in (ROOT / MIGRATIONS).glob("[0-9]*.py")}
     commits = _git("rev-list", f"--max-count={COMMITS_MAX}", "HEAD").decode().split()
-    for commit in commits:
+    alike: list[str] = []
+    for commit in commits[1:]:
         listed = _git("ls-tree", "--name-only", commit, f"{MIGRATIONS}/").decode().split()
+        if FIRST not in listed:
+            break
         if {Path(name).name for name in listed} != ours:
             return commit
-    if len(commits) == 1:
-        sys.exit("there is no earlier commit here; `git fetch --unshallow` gets the history")
-    return commits[1]
+        alike.append(commit)
+    if not alike:
+        sys.exit("there is no earlier commit with a schema of this line here")
+    return alike[0]
 
 
 def build(commit: str, directory: Path) -> Earlier:

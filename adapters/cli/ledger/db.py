@@ -51,11 +51,12 @@ def status(
     Of a database whose schema is not the one that this program needs, only the schema.
     """
     with database(settings_from(database_url, data_dir)) as address:
-        found = asdict(schema_version.status(address))
+        schema = schema_version.status(address)
         state = None
-        if not (found["pending"] or found["newer"] or found["is_foreign"]):
+        if schema.is_current:
             with user_engine(address) as engine:
                 state = condition(engine), PostgresReplicas(engine).holders()
+    found = asdict(schema)
     if output is not Output.TABLE:
         whole = {**found, **(as_document(*state) if state is not None else {})}
         show(output, [whole], ())

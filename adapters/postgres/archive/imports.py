@@ -21,7 +21,7 @@ from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
 
 _KEEP = text(
-    "SELECT keep_import_v2(:stream, :cluster, :namespace, :name, :uid, :events, :at, :it, :over)"
+    "SELECT keep_import_v1(:stream, :cluster, :namespace, :name, :uid, :events, :at, :it, :over)"
 )
 
 

@@ -15,7 +15,7 @@ from jobledger.core.ports.leases import Lease
 from jobledger.core.values.ids import SHARDS
 
 _SLOT = text("SELECT slot_of_v1(:cluster)")
-_ACQUIRE = text("SELECT * FROM acquire_shards_v2(:owner, :duration, :wanted, :shards, :slot)")
+_ACQUIRE = text("SELECT * FROM acquire_shards_v1(:owner, :duration, :wanted, :shards, :slot)")
 _RELEASE = text("SELECT release_shards_v1(:owner)")
 _GIVE = text("SELECT give_shards_v1(:owner, :shards)")
 

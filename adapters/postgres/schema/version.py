@@ -21,7 +21,7 @@ from jobledger.adapters.postgres.connection.engine import EngineOptions, open_en
 from jobledger.adapters.postgres.connection.errors import describe, ledger_errors
 from jobledger.core.errors import JobledgerError, LedgerMisconfigured
 
-WORKS_FROM = "0009"
+WORKS_FROM = "0107"
 """Programs that need this revision, or a later one, work on the newest schema too.
 
 Raised by a release that takes away what these programs use (`tests/adapters/postgres/test_expand`).
@@ -76,6 +76,8 @@ class SchemaStatus:
     """Revisions yet to be applied, in order."""
     newer: bool
     """Whether a newer program has migrated the database: this one does not know its revision."""
+    is_unreleased: bool = False
+    """Whether a program from before the first release made the ledger; no migration leads on."""
     is_foreign: bool = False
     """Whether the revision is another program's: the tables of a ledger are not there."""
     works_from: str | None = None
@@ -84,11 +86,19 @@ class SchemaStatus:
     @property
     def usable(self) -> bool:
         """Return whether this program works with the schema as it is."""
-        if self.is_foreign:
-            return False
-        if self.newer:
+        if self.newer and not self.is_foreign:
             return self.works_from is not None and self.works_from <= self.head
-        return not self.pending
+        return self.is_current
+
+    @property
+    def is_current(self) -> bool:
+        """Return whether the schema is the very one that this program needs."""
+        return self.current == self.head and not self.is_foreign
+
+    @property
+    def has_migrations(self) -> bool:
+        """Return whether this program has migrations that lead on from here, and back."""
+        return not (self.newer or self.is_unreleased or self.is_foreign)
 
 
 def config() -> Config:
@@ -110,8 +120,8 @@ def upgrade(url: str, revision: str = "head", *, beside_others: bool = False) ->
     program's, and `NoSuchRevision`.
     """
     found = status(url)
-    if found.newer or found.is_foreign:
-        raise _newer(url, found)
+    if not found.has_migrations:
+        raise _refusal(url, found)
     with _migrating(url) as (alembic, connection):
         if found.current is None and not beside_others:
             _require_empty(url, connection)
@@ -150,8 +160,8 @@ def downgrade(url: str, revision: str) -> None:
     `NoSuchRevision`.
     """
     found = status(url)
-    if found.newer or found.is_foreign:
-        raise _newer(url, found)
+    if not found.has_migrations:
+        raise _refusal(url, found)
     with _migrating(url) as (alembic, _), _on_the_way_to(revision):
         command.downgrade(alembic, revision)
 
@@ -178,14 +188,16 @@ def status(url: str) -> SchemaStatus:
         told = None if current is None else connection.exec_driver_sql(_TOLD).scalar_one()
         is_foreign = current is not None and not connection.exec_driver_sql(_FIRST_TABLES).scalar()
     known = _known()
-    newer = current is not None and current not in known
-    done = 0 if current is None or newer else known.index(current) + 1
+    is_unreleased = _UNRELEASED.fullmatch(current or "") is not None
+    newer = current is not None and current not in known and not is_unreleased
+    done = known.index(current) + 1 if current in known else 0
     said = _SAID.search(told or "")
     return SchemaStatus(
         current=current,
         head=known[-1],
-        pending=() if newer else tuple(known[done:]),
+        pending=() if newer or is_unreleased else tuple(known[done:]),
         newer=newer,
+        is_unreleased=is_unreleased,
         is_foreign=is_foreign,
         works_from=said[1] if said is not None else None,
     )
@@ -200,29 +212,39 @@ def require_current(url: str) -> None:
     found = status(url)
     if found.usable:
         return
-    if found.newer or found.is_foreign:
-        raise _newer(url, found)
-    if found.pending:
-        where = describe(open_engine(url).url)
-        raise LedgerMisconfigured(
-            f"{where} has schema {found.current or 'none'} and {found.head} is needed; "
-            "run `jobledger db upgrade`"
-        )
+    raise _refusal(url, found)
 
 
 _OURS = re.compile(r"\d{4}")
 """What revisions of ledgers look like."""
 
 
-def _newer(url: str, found: SchemaStatus) -> LedgerMisconfigured:
-    if found.is_foreign or not _OURS.fullmatch(found.current or ""):
+_UNRELEASED = re.compile(r"00\d{2}")
+"""Revisions of programs from before the first release: they are given to no other schema."""
+
+
+def _refusal(url: str, found: SchemaStatus) -> LedgerMisconfigured:
+    """Return why this program does not work with a schema, and what to do."""
+    where = describe(open_engine(url).url)
+    if found.is_foreign or not _OURS.fullmatch(found.current or found.head):
         return LedgerMisconfigured(
-            f"{describe(open_engine(url).url)} is no ledger: its schema {found.current!r} is "
-            "another program's; give the ledger a database of its own"
+            f"{where} is no ledger: its schema {found.current!r} is another program's; "
+            "give the ledger a database of its own"
+        )
+    if found.is_unreleased:
+        return LedgerMisconfigured(
+            f"{where} has schema {found.current}, of a program from before the first release: no "
+            "migration leads on from it, and nothing was changed; make the ledger in an empty "
+            "database, or a new --data-dir, and run `jobledger db upgrade` there"
+        )
+    if found.newer:
+        return LedgerMisconfigured(
+            f"{where} has schema {found.current}, which is newer than this program "
+            f"({found.head}); upgrade jobledger"
         )
     return LedgerMisconfigured(
-        f"{describe(open_engine(url).url)} has schema {found.current}, which is newer than this "
-        f"program ({found.head}); upgrade jobledger"
+        f"{where} has schema {found.current or 'none'} and {found.head} is needed; "
+        "run `jobledger db upgrade`"
     )
 
 

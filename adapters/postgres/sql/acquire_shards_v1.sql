@@ -1,11 +1,11 @@
--- Renew all leases of new_owner, take shards that are free or whose lease has ended until it holds
--- `wanted`, and return all it holds. Taking one raises its epoch; renewing does not, not even late,
--- as long as nobody took it in between.
+-- Renew all leases of new_owner, take shards of one cluster (slot_of_v1) that are free or whose lease
+-- has ended until it holds `wanted`, and return all it holds. Taking one raises its epoch; renewing
+-- does not, not even late, as long as nobody took it in between.
 --
 -- The append lock makes the change of hands a point between two appends: once this commits, no
 -- append under an older epoch is in flight or can come.
 CREATE FUNCTION {schema}.acquire_shards_v1(
-    new_owner text, duration interval, wanted integer, shards integer
+    new_owner text, duration interval, wanted integer, shards integer, slot integer
 ) RETURNS SETOF {schema}.shard_lease
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -17,13 +17,13 @@ BEGIN
     IF coalesce(new_owner, '') = '' THEN
         RAISE EXCEPTION 'a lease needs an owner' USING ERRCODE = 'JL002';
     END IF;
-    PERFORM pg_advisory_xact_lock(1246708300, 1);
+    LOCK TABLE {schema}.append_lock IN EXCLUSIVE MODE;
     now_is := clock_timestamp();
     UPDATE {schema}.shard_lease l SET until = now_is + duration WHERE l.owner = new_owner;
     GET DIAGNOSTICS held = ROW_COUNT;
     INSERT INTO {schema}.shard_lease AS l (shard, epoch, owner, until)
-    SELECT n.shard, 1, new_owner, now_is + duration
-    FROM generate_series(0, shards - 1) AS n (shard)
+    SELECT n.shard, (slot::bigint << 40) + 1, new_owner, now_is + duration
+    FROM generate_series(slot * shards, slot * shards + shards - 1) AS n (shard)
     LEFT JOIN {schema}.shard_lease old ON old.shard = n.shard
     WHERE old.shard IS NULL OR old.owner = '' OR (old.until < now_is AND old.owner <> new_owner)
     ORDER BY n.shard

@@ -64,7 +64,7 @@ BEGIN
         RAISE EXCEPTION 'append_v1 needs READ COMMITTED, or it would read what was there before its lock'
             USING ERRCODE = 'JL002';
     END IF;
-    PERFORM pg_advisory_xact_lock(1246708300, 1);
+    LOCK TABLE {schema}.append_lock IN EXCLUSIVE MODE;
     SELECT h.position INTO STRICT last_position FROM {schema}.log_head h WHERE h.single;
 
     SELECT array_agg(o.outcome), array_agg(o.version), array_agg(o.chain)
@@ -73,13 +73,19 @@ BEGIN
         SELECT
             CASE
                 WHEN l.epoch IS DISTINCT FROM p.epoch OR l.owner = '' THEN 'fenced'
+                -- After a failover that lost the newest leases an epoch may be given once more.
+                WHEN l.owner IS DISTINCT FROM event_actor[p.first_event] THEN 'fenced'
                 WHEN coalesce(s.version, 0) = p.expected THEN 'appended'
                 ELSE 'conflict'
             END AS outcome,
             coalesce(s.version, 0) AS version,
             coalesce(s.chain, genesis) AS chain
-        FROM unnest(part_stream, part_expected, part_epoch)
-            WITH ORDINALITY AS p (stream_id, expected, epoch, number)
+        FROM (
+            SELECT u.stream_id, u.expected, u.epoch, u.number,
+                (sum(u.size) OVER (ORDER BY u.number) - u.size + 1)::integer AS first_event
+            FROM unnest(part_stream, part_expected, part_epoch, part_size)
+                WITH ORDINALITY AS u (stream_id, expected, epoch, size, number)
+        ) p
         LEFT JOIN {schema}.stream s ON s.stream_id = p.stream_id
         -- Each cluster has shards of its own; the epoch tells whose they are (slot_of_v1).
         LEFT JOIN {schema}.shard_lease l

@@ -61,7 +61,7 @@ BEGIN
         -- What the planner knows of these tables is from before their rows went.
         PERFORM set_config('enable_seqscan', 'off', true);
         IF next_start IS NOT NULL THEN
-            PERFORM pg_advisory_xact_lock(1246708300, 1);
+            LOCK TABLE {schema}.append_lock IN EXCLUSIVE MODE;
             IF {schema}.archived_events_v1(start, next_start) IS NOT NULL THEN
                 PERFORM {schema}.forget_jobs_v1(NULL, start, next_start);
                 next_from := next_start;
@@ -75,7 +75,7 @@ BEGIN
             RETURNING s.version
         )
         SELECT count(*), coalesce(sum(l.version), 0) INTO jobs, expected FROM leaving l;
-        PERFORM pg_advisory_xact_lock(1246708300, 1);
+        LOCK TABLE {schema}.append_lock IN EXCLUSIVE MODE;
         -- No job has moved on or begun since the events were counted, and from here on none can.
         IF expected <> held OR EXISTS (
             SELECT FROM {schema}.stream s WHERE s.stream_id >= since AND s.stream_id < until

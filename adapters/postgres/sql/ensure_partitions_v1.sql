@@ -21,7 +21,7 @@ BEGIN
     WHILE month <= until_at AT TIME ZONE 'UTC' LOOP
         partition_name := 'event_' || to_char(month, '"y"YYYY"m"MM');
         IF to_regclass(format('%I.%I', {schema_literal}, partition_name)) IS NULL THEN
-            PERFORM pg_advisory_xact_lock(1246708300, 2);
+            LOCK TABLE {schema}.upkeep_lock IN EXCLUSIVE MODE;
             BEGIN
                 EXECUTE format(
                     'CREATE TABLE IF NOT EXISTS {schema}.%I PARTITION OF {schema}.event '

@@ -24,7 +24,7 @@ DECLARE
     held bigint;
     rows_kept bigint;
 BEGIN
-    PERFORM pg_advisory_xact_lock(1246708300, 1);
+    LOCK TABLE {schema}.append_lock IN EXCLUSIVE MODE;
     IF archive_number <> (SELECT coalesce(max(a.number), 0) + 1 FROM {schema}.archive a) THEN
         RETURN false;
     END IF;

@@ -21,45 +21,50 @@ BEGIN
             stream_id, shard, version, cluster, kind, namespace, name, uid, generation, phase,
             job_status, reason, message, attempt, retries, succeeded, failed, ray_cluster_name,
             ray_job_id, created_at, first_seen_at, started_at, ended_at, deleted_at, open,
-            last_event_at
+            last_event_at, recorded
         )
         SELECT
             r.stream_id, r.shard, r.version, r.cluster, r.kind, r.namespace, r.name, r.uid,
             r.generation, r.phase, r.job_status, r.reason, r.message, r.attempt, r.retries,
             r.succeeded, r.failed, r.ray_cluster_name, r.ray_job_id, r.created_at, r.first_seen_at,
-            r.started_at, r.ended_at, r.deleted_at, r.open, r.last_event_at
+            r.started_at, r.ended_at, r.deleted_at, r.open, r.last_event_at,
+            r.recorded
         FROM json_populate_recordset(NULL::{schema}.job, job_rows) AS r
         WHERE only_streams IS NULL OR r.stream_id = ANY (only_streams)
         ON CONFLICT (stream_id) DO UPDATE SET (
             shard, version, cluster, kind, namespace, name, uid, generation, phase, job_status,
             reason, message, attempt, retries, succeeded, failed, ray_cluster_name, ray_job_id,
-            created_at, first_seen_at, started_at, ended_at, deleted_at, open, last_event_at
+            created_at, first_seen_at, started_at, ended_at, deleted_at, open, last_event_at,
+            recorded
         ) = ROW (
             excluded.shard, excluded.version, excluded.cluster, excluded.kind, excluded.namespace,
             excluded.name, excluded.uid, excluded.generation, excluded.phase, excluded.job_status,
             excluded.reason, excluded.message, excluded.attempt, excluded.retries,
             excluded.succeeded, excluded.failed, excluded.ray_cluster_name, excluded.ray_job_id,
             excluded.created_at, excluded.first_seen_at, excluded.started_at, excluded.ended_at,
-            excluded.deleted_at, excluded.open, excluded.last_event_at
+            excluded.deleted_at, excluded.open, excluded.last_event_at,
+            excluded.recorded
         );
     END IF;
     IF attempt_rows IS NOT NULL THEN
         INSERT INTO {schema}.attempt AS t (
             stream_id, number, generation, ray_cluster_name, ray_job_id, started_at, running_at,
-            ended_at, outcome, reason, message, job_status, retried
+            ended_at, outcome, reason, message, job_status, retried, inferred
         )
         SELECT
             r.stream_id, r.number, r.generation, r.ray_cluster_name, r.ray_job_id, r.started_at,
-            r.running_at, r.ended_at, r.outcome, r.reason, r.message, r.job_status, r.retried
+            r.running_at, r.ended_at, r.outcome, r.reason, r.message, r.job_status, r.retried,
+            r.inferred
         FROM json_populate_recordset(NULL::{schema}.attempt, attempt_rows) AS r
         WHERE only_streams IS NULL OR r.stream_id = ANY (only_streams)
         ON CONFLICT (stream_id, number) DO UPDATE SET (
             generation, ray_cluster_name, ray_job_id, started_at, running_at, ended_at, outcome,
-            reason, message, job_status, retried
+            reason, message, job_status, retried, inferred
         ) = ROW (
             excluded.generation, excluded.ray_cluster_name, excluded.ray_job_id,
             excluded.started_at, excluded.running_at, excluded.ended_at, excluded.outcome,
-            excluded.reason, excluded.message, excluded.job_status, excluded.retried
+            excluded.reason, excluded.message, excluded.job_status, excluded.retried,
+            excluded.inferred
         );
     END IF;
     IF decision_rows IS NOT NULL THEN

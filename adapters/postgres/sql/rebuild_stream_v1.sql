@@ -12,7 +12,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(1246708300, 1);
+    LOCK TABLE {schema}.append_lock IN EXCLUSIVE MODE;
     PERFORM FROM {schema}.stream s WHERE s.stream_id = stream AND s.version = at_version;
     IF NOT FOUND THEN
         RETURN false;

@@ -4,7 +4,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(1246708300, 1);
+    LOCK TABLE {schema}.append_lock IN EXCLUSIVE MODE;
     UPDATE {schema}.shard_lease l SET owner = '', until = clock_timestamp()
     WHERE l.owner = old_owner AND old_owner <> '';
 END

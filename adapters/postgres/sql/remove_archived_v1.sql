@@ -29,7 +29,7 @@ BEGIN
     );
     -- Before the append lock, so that no append waits for the projector of reports.
     PERFORM FROM {schema}.report_checkpoint FOR UPDATE;
-    PERFORM pg_advisory_xact_lock(1246708300, 1);
+    LOCK TABLE {schema}.append_lock IN EXCLUSIVE MODE;
     PERFORM set_config('lock_timeout', '500ms', true);
     SELECT array_agg(a.stream_id), coalesce(sum(a.version), 0) INTO leaving, expected
     FROM {schema}.archived_stream a

@@ -10,7 +10,7 @@ DECLARE
 BEGIN
     SELECT c.slot INTO found FROM {schema}.ledger_cluster c WHERE c.cluster = name;
     IF found IS NULL THEN
-        PERFORM pg_advisory_xact_lock(1246708300, 1);
+        LOCK TABLE {schema}.append_lock IN EXCLUSIVE MODE;
         INSERT INTO {schema}.ledger_cluster (cluster, slot)
         SELECT name, coalesce(max(c.slot) + 1, 0) FROM {schema}.ledger_cluster c
         ON CONFLICT (cluster) DO NOTHING;

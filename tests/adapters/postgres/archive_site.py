@@ -86,7 +86,7 @@ class Site:
             evidence=ledger.evidence,
             archives=chosen,
             directory=self.directory,
-            schema="0011",
+            schema="0107",
             now=lambda: LATER,
             signer=signing.signer(self.key),
             copies=self.copies,

@@ -151,7 +151,7 @@ def test_no_role_of_ours_updates_a_table(superuser: psycopg.Connection) -> None:
     [
         ("jobledger_app", "put_rows_v1(NULL, NULL, NULL, NULL, NULL)"),
         ("jobledger_report", "release_shards_v1('writer')"),
-        ("jobledger_report", "acquire_shards_v1('me', '1 min', 1, 16)"),
+        ("jobledger_report", "acquire_shards_v1('me', '1 min', 1, 16, 0)"),
         ("jobledger_report", "ensure_partitions_v1(now(), now())"),
     ],
 )

@@ -46,7 +46,6 @@ NOT_COVERED = {
     "evidence": {"stored_at"},
     "imported_job": {"imported_at"},
     "ledger_cluster": {"cluster"},
-    "log_head": {"appends"},
     "replica": {"owner", "cluster", "since", "until", "hears", "heard_at", "well_since"},
     "shard_lease": {"shard", "epoch", "owner", "until"},
     "upkeep_lock": {"held"},

@@ -31,7 +31,7 @@ def login(ledger_url: str, request: pytest.FixtureRequest) -> Iterator[str]:
 ATTACKS = {
     "switch triggers off for the session": "SET session_replication_role = replica",
     "switch a trigger off": "ALTER TABLE event DISABLE TRIGGER ALL",
-    "take a trigger away": "DROP TRIGGER refuse_earlier_append ON log_head",
+    "take a trigger away": "DROP TRIGGER refuse_removal ON log_head",
     "empty the log": "TRUNCATE event",
     "write the log": "INSERT INTO event SELECT * FROM event",
     "change the log": "UPDATE event SET actor = 'x'",

@@ -7,7 +7,6 @@ from pathlib import Path
 import psycopg
 import pytest
 from psycopg import sql
-from sqlalchemy import text
 
 from jobledger.adapters.forensic_wiring import SealingDuty
 from jobledger.adapters.forensics.seal_files import kept, path_of
@@ -19,7 +18,6 @@ from jobledger.core.errors import BrokenChain
 from jobledger.core.forensics.findings import Severity
 from jobledger.core.forensics.seals import seals as seals_module
 from jobledger.core.forensics.seals.sealing import SealFault
-from jobledger.core.forensics.seals.seals import written
 from tests.adapters.postgres.notary import Notary, nothing_wrong
 from tests.support.postgres import plain_url
 from tests.support.records import NOON
@@ -155,17 +153,6 @@ def test_the_note_of_the_newest_seal_only_moves_on(three: Notary, change: str) -
         pytest.raises(psycopg.Error, match="append-only"),
     ):
         owner.execute(change.encode())
-
-
-def test_a_program_of_the_release_before_notes_its_seals_too(three: Notary) -> None:
-    before = three.log.last_seal()
-    assert before is not None
-    made = seals_module.make(before, three.log.sealed_rows(19, 24), NOON)
-    with three.engine.connect() as connection:
-        call = text("SELECT add_seal_v1(:number, :first, :last, :document)")
-        values = {"number": 4, "first": 19, "last": 24, "document": written(made)}
-        assert connection.execute(call, values).scalar_one() is True
-    assert three.log.last_seal() == made
 
 
 def test_what_is_no_seal_is_not_kept(three: Notary) -> None:

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from alembic import command
 from alembic.script import ScriptDirectory
+from psycopg import sql
 
 from jobledger.adapters.postgres.schema.tables import metadata
 from jobledger.adapters.postgres.schema.version import (
@@ -171,16 +172,11 @@ def test_the_ledger_may_live_in_any_schema(database_url: str) -> None:
 
 
 def test_status_tells_what_is_pending(database_url: str) -> None:
-    upgrade(database_url, "0002")
+    upgrade(database_url, "0102")
     found = status(database_url)
-    assert (found.current, found.newer) == ("0002", False)
-    later = (
-        *("0003", "0004", "0005", "0006", "0008", "0009"),
-        *(f"001{n}" for n in range(7)),
-        "0018",
-    )
-    assert found.pending == later
-    with pytest.raises(LedgerMisconfigured, match=r"schema 0002 .*run `jobledger db upgrade`"):
+    assert (found.current, found.newer) == ("0102", False)
+    assert found.pending == ("0103", "0104", "0105", "0106", "0107")
+    with pytest.raises(LedgerMisconfigured, match=r"schema 0102 .*run `jobledger db upgrade`"):
         require_current(database_url)
 
 
@@ -193,6 +189,42 @@ def test_a_newer_schema_is_told_apart_and_left_alone(ledger_url: str) -> None:
     for act in (require_current, upgrade):
         with pytest.raises(LedgerMisconfigured, match=r"schema 9999, which is newer"):
             act(ledger_url)
+
+
+def test_a_schema_from_before_the_first_release_is_told_apart_and_left_alone(
+    ledger_url: str,
+) -> None:
+    """Its revision was squashed away: a ledger that has it can neither go up nor down."""
+    append_something(ledger_url)
+    with psycopg.connect(plain_url(ledger_url)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0018'")
+    before = content_of(ledger_url)
+    found = status(ledger_url)
+    assert (found.current, found.pending, found.newer) == ("0018", (), False)
+    assert found.is_unreleased
+    assert not found.usable
+    for act in (
+        require_current,
+        upgrade,
+        lambda url: upgrade(url, beside_others=True),
+        lambda url: downgrade(url, "base"),
+    ):
+        with pytest.raises(LedgerMisconfigured, match=r"schema 0018, .*before the first release"):
+            act(ledger_url)
+    assert content_of(ledger_url) == before
+
+
+def content_of(url: str) -> dict[str, list[tuple[object, ...]]]:
+    """Return every row of every table."""
+    with psycopg.connect(plain_url(url)) as connection:
+        names = connection.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace "
+            "AND relkind IN ('r', 'p') ORDER BY relname"
+        ).fetchall()
+        return {
+            name: connection.execute(sql.SQL("TABLE {}").format(sql.Identifier(name))).fetchall()
+            for (name,) in names
+        }
 
 
 def test_without_a_ledger_the_message_says_what_to_run(database_url: str) -> None:
@@ -223,22 +255,13 @@ def test_alembic_needs_to_be_told_where() -> None:
 def test_there_is_one_line_of_migrations() -> None:
     command.heads(config())
     assert [path.name[:4] for path in sorted((CHECKOUT / "migrations/versions").glob("0*.py"))] == [
-        "0001",
-        "0002",
-        "0003",
-        "0004",
-        "0005",
-        "0006",
-        "0008",
-        "0009",
-        "0010",
-        "0011",
-        "0012",
-        "0013",
-        "0014",
-        "0015",
-        "0016",
-        "0018",
+        "0101",
+        "0102",
+        "0103",
+        "0104",
+        "0105",
+        "0106",
+        "0107",
     ]
 
 

@@ -45,7 +45,7 @@ ONE = Archive(
     number=1,
     previous=FIRST,
     made_at=NOON,
-    schema="0011",
+    schema="0107",
     file=ArchiveFile(name="archive-000001-0.jsonl.gz", size=9, digest=b"d" * 32),
     jobs=(JOB,),
     positions=((2, 3), (5, 5)),

@@ -1,12 +1,9 @@
 """Create the inline projections: what the log says of each job, attempt, decision and effect."""
 
-from typing import Any
-
 from alembic import op
 from sqlalchemy import (
     BigInteger,
     Boolean,
-    Column,
     Integer,
     PrimaryKeyConstraint,
     SmallInteger,
@@ -14,26 +11,15 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import TIMESTAMP
-from sqlalchemy.types import TypeEngine
 
-revision = "0002"
-down_revision = "0001"
+from jobledger.adapters.postgres.schema.columns import INSTANT, column
+
+revision = "0102"
+down_revision = "0101"
 branch_labels = None
 depends_on = None
 
-INSTANT = TIMESTAMP(timezone=True)
 JOB_ID = "UUIDv7 of the job: creation of the Kubernetes object, hash of (cluster, UID)"
-
-
-def column(
-    name: str,
-    kind: "TypeEngine[Any] | type[TypeEngine[Any]]",
-    comment: str,
-    *,
-    nullable: bool = False,
-) -> Column[Any]:
-    return Column(name, kind, nullable=nullable, comment=comment)
 
 
 def upgrade() -> None:
@@ -72,11 +58,22 @@ def create_job() -> None:
         column("deleted_at", INSTANT, "When the object was seen to be gone", nullable=True),
         column("open", Boolean, "Whether anything is left to do"),
         column("last_event_at", INSTANT, "When its last event occurred"),
+        column(
+            "recorded",
+            Boolean,
+            "Whether another controller decides about it, and it is only recorded",
+        ),
         PrimaryKeyConstraint("stream_id", name="job_pkey"),
         comment="Current state of each job; follows from the log",
         postgresql_with={"fillfactor": 70},
     )
     op.create_index("job_open", "job", ["stream_id"], postgresql_where=text("open"))
+    op.create_index(
+        "job_there",
+        "job",
+        ["stream_id"],
+        postgresql_where=text("NOT open AND deleted_at IS NULL"),
+    )
     op.create_index("job_name", "job", ["namespace", "name"])
 
 
@@ -100,6 +97,9 @@ def create_attempt() -> None:
         column("message", Text, "The same for people; redacted"),
         column("job_status", Text, "The last thing Ray said of the entrypoint"),
         column("retried", Boolean, "Whether a retry was granted after it"),
+        column(
+            "inferred", Boolean, "Whether its life is inferred from what another controller did"
+        ),
         PrimaryKeyConstraint("stream_id", "number", name="attempt_pkey"),
         comment="Executions of jobs; follow from the log",
         postgresql_with={"fillfactor": 70},

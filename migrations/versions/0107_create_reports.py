@@ -9,8 +9,8 @@ from jobledger.adapters.postgres.report_v1.views import creation, literal, remov
 from jobledger.adapters.postgres.schema.functions import create_function
 from jobledger.adapters.postgres.schema.tables import metadata
 
-revision = "0010"
-down_revision = "0009"
+revision = "0107"
+down_revision = "0106"
 branch_labels = None
 depends_on = None
 

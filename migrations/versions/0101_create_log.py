@@ -1,7 +1,5 @@
 """Create the log: events in monthly partitions, where each stream ends, where the log ends."""
 
-from typing import Any
-
 from alembic import op
 from sqlalchemy import (
     BigInteger,
@@ -16,29 +14,22 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.dialects.postgresql import JSONB
 
-from jobledger.adapters.postgres.schema.functions import create_function
+from jobledger.adapters.postgres.schema.columns import INSTANT, column
 
-revision = "0001"
+revision = "0101"
 down_revision = None
 branch_labels = None
 depends_on = None
 
-INSTANT = TIMESTAMP(timezone=True)
 JOB_ID = "UUIDv7 of the job: creation of the Kubernetes object, hash of (cluster, UID)"
 
-
-def column(
-    name: str,
-    kind: "TypeEngine[Any] | type[TypeEngine[Any]]",
-    comment: str,
-    *,
-    nullable: bool = False,
-) -> Column[Any]:
-    return Column(name, kind, nullable=nullable, comment=comment)
-
+LOCKS = (
+    ("append_lock", "Its lock is held while the log, leases or rows of jobs are written"),
+    ("upkeep_lock", "Its lock is held while partitions are made or a seal is kept"),
+)
+"""Tables whose locks only the functions of the ledger can take, as they run as the owner."""
 
 LZ4 = """
 DO $$
@@ -52,16 +43,13 @@ $$
 
 
 def upgrade() -> None:
-    create_tables()
-    op.execute(LZ4)
-    op.execute("CREATE TABLE event_default PARTITION OF event DEFAULT")
-    op.execute("INSERT INTO log_head (position) VALUES (0)")
-    for function in ("refuse_change_v1", "first_stream_of_v1", "ensure_partitions_v1"):
-        op.execute(create_function(op.get_bind(), function))
-    protect()
+    create_events()
+    create_ends()
+    for name, comment in LOCKS:
+        op.create_table(name, Column("held", Boolean, comment="Nothing"), comment=comment)
 
 
-def create_tables() -> None:
+def create_events() -> None:
     op.create_table(
         "event",
         column("position", BigInteger, "Place in the whole log, from 1, in commit order, no gaps"),
@@ -85,6 +73,11 @@ def create_tables() -> None:
         postgresql_partition_by="RANGE (stream_id)",
     )
     op.create_index("event_position", "event", ["position"])
+    op.execute(LZ4)
+    op.execute("CREATE TABLE event_default PARTITION OF event DEFAULT")
+
+
+def create_ends() -> None:
     op.create_table(
         "stream",
         column("stream_id", Uuid, JOB_ID),
@@ -108,29 +101,9 @@ def create_tables() -> None:
         PrimaryKeyConstraint("single", name="log_head_pkey"),
         comment="Where the whole log ends",
     )
-
-
-def protect() -> None:
-    # Triggers for rows are inherited by partitions, those for statements are not.
-    op.execute(
-        "CREATE TRIGGER refuse_change BEFORE UPDATE OR DELETE ON event "
-        "FOR EACH ROW EXECUTE FUNCTION refuse_change_v1()"
-    )
-    for table in ("event", "event_default"):
-        op.execute(
-            f"CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON {table} "
-            "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_v1()"
-        )
-    for table in ("stream", "log_head"):
-        op.execute(
-            f"CREATE TRIGGER refuse_removal BEFORE DELETE OR TRUNCATE ON {table} "
-            "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_v1()"
-        )
+    op.execute("INSERT INTO log_head (position) VALUES (0)")
 
 
 def downgrade() -> None:
-    for table in ("log_head", "stream", "event"):
+    for table in (*(name for name, _ in LOCKS), "log_head", "stream", "event"):
         op.drop_table(table)
-    op.execute("DROP FUNCTION ensure_partitions_v1")
-    op.execute("DROP FUNCTION first_stream_of_v1")
-    op.execute("DROP FUNCTION refuse_change_v1")

@@ -1,0 +1,17 @@
+"""Builds columns, each with its comment, for the metadata of tables and for migrations."""
+
+from typing import Any, TypeAlias
+
+from sqlalchemy import Column
+from sqlalchemy.dialects.postgresql import TIMESTAMP
+from sqlalchemy.types import TypeEngine
+
+INSTANT = TIMESTAMP(timezone=True)
+"""The type of every instant: with its time zone, in microseconds."""
+
+_Kind: TypeAlias = "TypeEngine[Any] | type[TypeEngine[Any]]"
+
+
+def column(name: str, kind: _Kind, comment: str, *, nullable: bool = False) -> Column[Any]:
+    """Return a column that Postgres explains by `comment`."""
+    return Column(name, kind, nullable=nullable, comment=comment)
