@@ -18,8 +18,7 @@ from jobledger.adapters.http.health import health_app
 from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.kinds.rayjob.kept_rayclusters import count_kept_clusters
 from jobledger.adapters.kinds.rayjob.kuberay_metrics import KubeRayMetrics, announcing
-from jobledger.adapters.kinds.registry import adapters
-from jobledger.adapters.kinds.trainjob.plugins import builder, trainjob_plugins
+from jobledger.adapters.kinds.registry import adapters, installations
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import connect
 from jobledger.adapters.kube.read_only import ReadOnlyCluster
@@ -39,10 +38,7 @@ from jobledger.adapters.service.assembly import (
 from jobledger.adapters.service.clocks import Clocks
 from jobledger.adapters.service.control.policies import (
     control_policy,
-    installation,
     policy,
-    status_authority,
-    train_policy,
 )
 from jobledger.adapters.service.control.preflight import look_for_others
 from jobledger.adapters.service.controller import Controller
@@ -128,15 +124,10 @@ def _basis(settings: Settings, opened: Ledger) -> _Basis:
             cluster=settings.cluster,
             policy=policy(settings),
             redaction_key=redaction_key(settings),
-            installation=installation(settings),
-            train_policy=train_policy(settings),
-            plugins=trainjob_plugins(settings.trainer_status_url),
-            status_authority=status_authority(settings),
-            builder=builder(),
             control_policy=control_policy(
                 settings, lambda *where: metrics.control_refused.labels(*where).set(1)
             ),
-        ),
+        ).knowing(*installations(settings)),
     )
 
 

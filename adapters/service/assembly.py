@@ -10,10 +10,8 @@ from jobledger.adapters.service.controller import Controller, ControllerParts
 from jobledger.adapters.service.effects.carrying_out import EffectContext
 from jobledger.adapters.service.effects.context import World
 from jobledger.adapters.service.evidence.capture import Capturer
-from jobledger.adapters.service.heads.polls import PollParts, Polls
-from jobledger.adapters.service.heads.tokens import Tokens
+from jobledger.adapters.service.followers import Follower, FollowerParts
 from jobledger.adapters.service.kind_adapter import KindAdapter
-from jobledger.adapters.service.loop.followers import Follower
 from jobledger.adapters.service.loop.handover import Announce, Handover
 from jobledger.adapters.service.loop.turn import Turn, TurnParts
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
@@ -114,7 +112,6 @@ class Parts:
     stores: Stores
     event_recorder: EventRecorder
     handover: Handover
-    polls: Polls
     turn: Turn
     controller: Controller
 
@@ -123,14 +120,13 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
     """Return the parts of a controller, connected with each other; nothing is started yet."""
     stores = _stores(ports)
     event_recorder = EventRecorder(ports.cluster, options.metrics, options.actor)
-    polls = Polls(_poll_parts(ports, options, stores))
     context = _effect_context(ports, options, hooks, stores)
     handover = hooks.handover(
         Handover(
             context=context,
             workers=Workers(ports.clock, options.workers, stores.slots.namespace),
             publisher=_publisher(ports, options, stores),
-            followers=_followers(options, context, polls),
+            followers=_followers(ports, options, context, stores),
             alarms=ports.alarms,
             announce=hooks.announce(event_recorder.announce, stores.live),
         )
@@ -149,7 +145,6 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
             confirmations=stores.confirmations,
             leases=ports.leases,
             workers=handover.workers,
-            polls=polls,
             alarms=ports.alarms,
             event_recorder=event_recorder,
             handover=handover,
@@ -168,17 +163,23 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
         stores=stores,
         event_recorder=event_recorder,
         handover=handover,
-        polls=polls,
         turn=turn,
         controller=controller,
     )
 
 
 def _followers(
-    options: ServiceOptions, context: EffectContext, polls: Polls
+    ports: ServicePorts, options: ServiceOptions, context: EffectContext, stores: Stores
 ) -> dict[str, Follower]:
+    parts = FollowerParts(
+        context=context,
+        confirmations=stores.confirmations,
+        interval_seconds=options.poll_seconds,
+        threads=options.pollers,
+        ends=ports.ends,
+    )
     made = ((kind.name, kind.follower) for kind in options.kinds)
-    return {name: follower(context, polls) for name, follower in made if follower is not None}
+    return {name: follower(parts) for name, follower in made if follower is not None}
 
 
 def _handlers(
@@ -267,22 +268,6 @@ def _publisher(ports: ServicePorts, options: ServiceOptions, stores: Stores) -> 
         ports.leases.may_act,
         options.mapper.control_policy.is_refused,
         lost.are_shown,
-    )
-
-
-def _poll_parts(ports: ServicePorts, options: ServiceOptions, stores: Stores) -> PollParts:
-    return PollParts(
-        ray=ports.ray,
-        live=stores.live,
-        inbox=stores.inbox,
-        confirmations=stores.confirmations,
-        clock=ports.clock,
-        metrics=options.metrics,
-        interval_seconds=options.poll_seconds,
-        threads=options.pollers,
-        token=Tokens(ports.cluster, stores.live, ports.clock).token,
-        ends=ports.ends,
-        dice=options.dice,
     )
 
 

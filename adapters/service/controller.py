@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from jobledger.adapters.service.heads.polls import Polls
 from jobledger.adapters.service.ledgers.set_back_detection import SetBackDetection
 from jobledger.adapters.service.loop.falling_due import FallingDue
 from jobledger.adapters.service.loop.handover import Handover
@@ -60,7 +59,6 @@ class ControllerParts:
     confirmations: Confirmations
     leases: LeaseKeeper
     workers: Workers
-    polls: Polls
     alarms: Alarms
     event_recorder: EventRecorder
     handover: Handover
@@ -111,9 +109,8 @@ class Controller:
         around, cluster = parts.handlers, context.world.cluster
         self._first_looks = FirstLooks(cluster, around, parts.clock, self._questions, parts.synced)
         parts.turn.is_premature = self._first_looks.is_premature
-        self._lookout = Lookout(
-            cluster, around, parts.clock, self._questions, parts.polls, parts.resync
-        )
+        whom, followers = (cluster, around, parts.clock), parts.handover.followers
+        self._lookout = Lookout(*whom, self._questions, followers, parts.resync)
         self._on_due = FallingDue(parts.slots, parts.inbox, self._lookout).tell
         self._thread = threading.Thread(target=self._run, name="turn", daemon=True)
 
@@ -125,7 +122,8 @@ class Controller:
                 return
             parts.alarms.start(self._on_due)
             parts.workers.start()
-            parts.polls.start()
+            for follower in parts.handover.followers.values():
+                follower.start()
             parts.event_recorder.start()
             self.watch()
             self._thread.start()
@@ -137,7 +135,8 @@ class Controller:
         with self._starting:
             parts.alarms.stop()
             self.kinds.stop()
-            parts.polls.stop()
+            for follower in parts.handover.followers.values():
+                follower.stop()
             parts.workers.stop()
             parts.inbox.close()
             if self._thread.ident is not None:
@@ -287,7 +286,8 @@ class Controller:
         self._gates_open = True
         self._troubles.pop("open jobs", None)
         parts.workers.open_gate()
-        parts.polls.open_gate()
+        for follower in parts.handover.followers.values():
+            follower.open_gate()
         log.info("gates_opened", open_jobs=len(parts.slots))
 
     def _take_up(self, shards: frozenset[int], held: Mapping[int, int]) -> None:

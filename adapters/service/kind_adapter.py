@@ -6,12 +6,11 @@ A kind fills it in its folder of `adapters.kinds`; what is pure about it stands 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jobledger.adapters.service.effects.carrying_out import EffectContext
 from jobledger.adapters.service.effects.context import KindActing
-from jobledger.adapters.service.heads.polls import Polls
-from jobledger.adapters.service.loop.followers import Follower
+from jobledger.adapters.service.followers import Follower, FollowerParts
 from jobledger.adapters.service.resync.lookout import KindResync
 from jobledger.adapters.service.watches.event_handlers import KindWatching
+from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.catalogue import JobEvent
 
@@ -25,7 +24,9 @@ class KindAdapter:
     resync: KindResync
     appended: Callable[[Metrics, JobEvent], None] = lambda *_: None
     """Counts or logs an event of the kind, once it is in the log."""
-    follower: Callable[[EffectContext, Polls], Follower] | None = None
+    installation: Callable[[Settings], object] | None = None
+    """Makes what it needs to know of this installation, which `ObservationMapper.of` returns."""
+    follower: Callable[[FollowerParts], Follower] | None = None
     """Makes what asks about running jobs; None: what is watched tells all."""
 
     @property

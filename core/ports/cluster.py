@@ -23,6 +23,8 @@ class Resource:
     version: str
     plural: str
     kind: str
+    pod_label: str = ""
+    """Label by which its Pods name it, as its controller sets it; empty if it has no Pods."""
 
     @property
     def api_version(self) -> str:
@@ -36,8 +38,8 @@ class Resource:
 
 
 RAYJOBS = Resource("ray.io", "v1", "rayjobs", "RayJob")
-RAYCLUSTERS = Resource("ray.io", "v1", "rayclusters", "RayCluster")
-BATCH_JOBS = Resource("batch", "v1", "jobs", "Job")
+RAYCLUSTERS = Resource("ray.io", "v1", "rayclusters", "RayCluster", "ray.io/cluster")
+BATCH_JOBS = Resource("batch", "v1", "jobs", "Job", "batch.kubernetes.io/job-name")
 TRAINJOBS = Resource("trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob")
 TRAINING_RUNTIMES = Resource(
     "trainer.kubeflow.org", "v1alpha1", "trainingruntimes", "TrainingRuntime"
@@ -45,7 +47,9 @@ TRAINING_RUNTIMES = Resource(
 CLUSTER_TRAINING_RUNTIMES = Resource(
     "trainer.kubeflow.org", "v1alpha1", "clustertrainingruntimes", "ClusterTrainingRuntime"
 )
-JOBSETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
+JOBSETS = Resource(
+    "jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", "jobset.sigs.k8s.io/jobset-name"
+)
 POD_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup")
 VOLCANO_POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
 PODS = Resource("", "v1", "pods", "Pod")

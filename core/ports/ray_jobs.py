@@ -10,6 +10,9 @@ from typing import Protocol
 from jobledger.core.values.documents import Json
 from jobledger.core.values.instants import Instant
 
+TOKEN_KEY = "auth_token"  # noqa: S105 the name of a key
+"""Key of a head's token in the Secret that KubeRay makes for it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RayJobInfo:

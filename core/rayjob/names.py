@@ -7,6 +7,7 @@ twice meets
 AlreadyExists. Source: KubeRay's utils.GenerateRayClusterName and GenerateRayJobId.
 """
 
+from jobledger.core.ports.cluster import RAYCLUSTERS
 from jobledger.core.values.ids import name_suffix
 from jobledger.core.values.our_prefix import OUR_PREFIX
 
@@ -34,7 +35,7 @@ RAY_SUCCESS_WINS_ANNOTATION = f"{OUR_PREFIX}ray-success-wins"
 RECOVER_LOST_HEAD_ANNOTATION = f"{OUR_PREFIX}recover-lost-head"
 """`"true"`: a Ray job that was lost with its head is handed in again on the next one; ours."""
 
-LABEL_CLUSTER = "ray.io/cluster"
+LABEL_CLUSTER = RAYCLUSTERS.pod_label
 LABEL_NODE_TYPE = "ray.io/node-type"
 LABEL_IDENTIFIER = "ray.io/identifier"
 LABEL_APPLICATION = "app.kubernetes.io/name"

@@ -31,6 +31,7 @@ from jobledger.core.ports.replicas import Replicas
 from jobledger.core.values.ids import StreamId
 from tests.simulation.clocks import SkewedClock
 from tests.simulation.reflectors import Reflectors
+from tests.support.polls import polls_of
 from tests.support.stepped_stop import SteppedStop
 
 LEASE_SECONDS = 15.0
@@ -109,7 +110,7 @@ class Replica:
         parts = assemble(*self._ports_and_options(around), self._hooks(around))
         self.inbox, self.live = parts.stores.inbox, parts.stores.live
         self.confirmations, self.slots = parts.stores.confirmations, parts.stores.slots
-        self.workers, self.polls = parts.handover.workers, parts.polls
+        self.workers, self.polls = parts.handover.workers, polls_of(parts)
         self.event_recorder, self.handover = parts.event_recorder, parts.handover
         self.turn, self.controller = parts.turn, parts.controller
         self.turn.footing = _ToldFooting(ports.store, around.looked)

@@ -48,6 +48,7 @@ from jobledger.core.values.ids import DecisionId, StreamId
 from jobledger.core.values.instants import Instant
 from tests.support.crash_points import Crash, Fuse, fused
 from tests.support.data_plane import DataPlane
+from tests.support.polls import polls_of
 from tests.support.records import NOON
 from tests.support.stepped_cluster import SteppedCluster
 from tests.support.stepped_stop import SteppedStop
@@ -175,7 +176,7 @@ class Service:
         )
         self.inbox, self.live = parts.stores.inbox, parts.stores.live
         self.confirmations, self.slots = parts.stores.confirmations, parts.stores.slots
-        self.workers, self.polls = parts.handover.workers, parts.polls
+        self.workers, self.polls = parts.handover.workers, polls_of(parts)
         self.event_recorder, self.handover = parts.event_recorder, parts.handover
         self.turn, self.controller = parts.turn, parts.controller
 

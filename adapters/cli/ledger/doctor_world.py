@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from jobledger.adapters.cluster_wiring import cluster_connection
+from jobledger.adapters.kinds.trainjob.installation import status_authority
 from jobledger.adapters.kube.checks.cluster import ClusterView
 from jobledger.adapters.kube.checks.leaks import Objects
 from jobledger.adapters.kube.checks.rights import Wants
@@ -14,7 +15,7 @@ from jobledger.adapters.kube.connection import connect
 from jobledger.adapters.kube.transport import Request, Transport
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.postgres.checks.over_jobs import over_jobs
-from jobledger.adapters.service.control.policies import control_policy, status_authority
+from jobledger.adapters.service.control.policies import control_policy
 from jobledger.adapters.service.status.own_writes import OwnWrites
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock

@@ -12,7 +12,7 @@ from jobledger.adapters.service.resync.absences import Absence
 from jobledger.adapters.service.resync.lookout import FreshLook, KindResync, Look, Lookout
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.kinds import JobState
+from jobledger.core.kinds import JobState, kind_of
 from jobledger.core.ports.cluster import (
     BATCH_JOBS,
     PODS,
@@ -117,8 +117,7 @@ def _none_earlier(lookout: Lookout, stream: StreamId, state: JobState) -> Iterat
 
 def _look_first(lookout: Lookout, stream: StreamId, state: JobState, look: FreshLook) -> bool:
     """Ask the head at once; what it answers is told before the decision is."""
-    del state
-    return lookout.polls.look(stream, look.then)
+    return lookout.followers[kind_of(state).name].look(stream, look.then)
 
 
 RAYJOB_RESYNC = KindResync(absent=_absent, earlier=_none_earlier, look_first=_look_first)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.jobset_looks import JobSetLook
 from jobledger.adapters.kinds.trainjob.watching.listeners import (
     BelongingListener,
@@ -53,7 +54,7 @@ def _sources_of_conditions(
     lookout: Lookout, stream: StreamId, identity: JobIdentity, state: TrainJobState
 ) -> Iterator[Absence]:
     """Yield the objects that plugins have told of; JobSets are asked for in any case."""
-    around, plugins = lookout.around, lookout.around.mapper.plugins
+    around, plugins = lookout.around, lookout.around.mapper.of(TrainInstallation).plugins
     built = {resource for plugin in plugins for resource in (*plugin.watched, CONFIGMAPS)}
     kinds = {kept_as(one): one for plugin in plugins for one in plugin.conditions_from}
     for source in {one.source.uid: one.source for one in state.contributions}.values():
@@ -85,7 +86,7 @@ def _parts(
     """
     if is_dormant(state) or is_final(state) or is_leaving(state) or state.rebuild:
         return
-    plugins = lookout.around.mapper.plugins
+    plugins = lookout.around.mapper.of(TrainInstallation).plugins
     built = {CONFIGMAPS, SECRETS, *(one for plugin in plugins for one in plugin.watched)}
     for part in state.parts:
         kind, _, name = part.partition("/")

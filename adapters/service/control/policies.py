@@ -6,8 +6,6 @@ from jobledger.adapters.service.control.control_policy import ControlPolicy
 from jobledger.adapters.settings import Settings
 from jobledger.core.jobs.control.control_policy import Control, Whose
 from jobledger.core.jobs.policy import Policy
-from jobledger.core.rayjob.spec.installation import Installation
-from jobledger.core.trainjob.policy import ConditionStyle, TrainPolicy
 
 
 def policy(settings: Settings) -> Policy:
@@ -25,35 +23,9 @@ def policy(settings: Settings) -> Policy:
     )
 
 
-def installation(settings: Settings) -> Installation:
-    """Return how objects are built here."""
-    return Installation(
-        cluster_domain=settings.cluster_domain,
-        login_shell=settings.login_shell,
-        head_cluster_ip=settings.head_cluster_ip,
-        sidecar_restarts=settings.sidecar_restarts,
-        batch_scheduler=settings.batch_scheduler,
-    )
-
-
-def train_policy(settings: Settings) -> TrainPolicy:
-    """Return what TrainJobs are judged by here."""
-    return TrainPolicy(
-        conditions=ConditionStyle(settings.trainjob_conditions),
-        propagates=settings.trainjob_propagate_conditions,
-        retry_seconds=settings.effect_retry_seconds,
-    )
-
-
 def control_policy(settings: Settings, refused: Callable[[str, str], None]) -> ControlPolicy:
     """Return in whose hands jobs are here; `refused` is told kind and namespace of a refusal."""
     whose = Whose(
         control=Control(settings.control), namespaces=frozenset(settings.control_namespaces)
     )
     return ControlPolicy(whose, take_over=settings.take_over, refused=refused)
-
-
-def status_authority(settings: Settings) -> tuple[str, str]:
-    """Return namespace and name of the ConfigMap with the trainer-status server's authority."""
-    namespace, _, name = settings.trainer_status_authority.partition("/")
-    return namespace, name

@@ -15,8 +15,8 @@ from functools import partial
 from jobledger.adapters.service.evidence.captured import Found, RawLog, kept_logs, told_by_ray
 from jobledger.adapters.service.evidence.log_ends import end_of_log
 from jobledger.adapters.service.evidence.own_pods import name_was_taken, own_pods, own_uid
-from jobledger.adapters.service.heads.tokens import read_token
 from jobledger.adapters.service.objects.declared_secrets import secrets_of_pods
+from jobledger.adapters.service.objects.head_tokens import read_token
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.turn_pool import TurnPool

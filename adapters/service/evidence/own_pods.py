@@ -11,18 +11,7 @@ from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCac
 from jobledger.core.jobs.control.ownership import controller_of, is_controlled_by
 from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS, Cluster, Resource
-from jobledger.core.rayjob.names import LABEL_CLUSTER
 from jobledger.core.values.documents import Manifest, text
-
-LABEL_JOBSET = "jobset.sigs.k8s.io/jobset-name"
-"""Label of the Jobs and Pods of a JobSet. Source: JobSet, jobset/v1alpha2."""
-
-SELECTORS: Mapping[str, str] = {
-    "RayCluster": LABEL_CLUSTER,
-    "Job": "batch.kubernetes.io/job-name",
-    "JobSet": LABEL_JOBSET,
-}
-"""Kind of object -> label of its Pods."""
 
 _RESOURCES: Mapping[str, Resource] = {
     "RayCluster": RAYCLUSTERS,
@@ -56,10 +45,10 @@ def own_pods(
     cluster: Cluster, namespace: str, kind: str, name: str, uid: str
 ) -> Sequence[Manifest]:
     """Return the Pods of an object. Raises as the port does."""
-    listed = cluster.list(PODS, namespace, f"{SELECTORS[kind]}={name}").items
+    listed = cluster.list(PODS, namespace, f"{_RESOURCES[kind].pod_label}={name}").items
     if kind != "JobSet" or not listed:
         return controlled_by(listed, {uid})
-    jobs = cluster.list(BATCH_JOBS, namespace, f"{LABEL_JOBSET}={name}").items
+    jobs = cluster.list(BATCH_JOBS, namespace, f"{JOBSETS.pod_label}={name}").items
     return controlled_by(
         listed, {text(one, "metadata", "uid") for one in controlled_by(jobs, {uid})}
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from jobledger.adapters.service.effects.carrying_out import EffectContext, EffectTask
 from jobledger.adapters.service.effects.failures_seen import failure_capture
-from jobledger.adapters.service.loop.followers import Follower
+from jobledger.adapters.service.followers import Follower
 from jobledger.adapters.service.status.status_writer import Publisher
 from jobledger.adapters.service.work.prepared import Prepared
 from jobledger.adapters.service.work.slots import Slot

@@ -6,7 +6,7 @@ snapshot of one, and runs as a JobSet. Whatever is said of or by a job goes thro
 that knows all of it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -18,7 +18,6 @@ from jobledger.adapters.service.objects.object_cache import (
 )
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.core.log.redaction.redact import joined, secrets_in
-from jobledger.core.trainjob.names import SNAPSHOT_KEY
 from jobledger.core.values.documents import Manifest, child, items, number, text
 
 _WITHOUT_GENERATION = frozenset({"ConfigMap", "Secret"})
@@ -51,28 +50,25 @@ def secrets_of_job(manifest: Manifest, known: CachedJob | None, declared: object
     )
 
 
-def secrets_of_child(kind: str, manifest: Manifest, known: CachedChild | None) -> frozenset[str]:
+def secrets_of_object(manifest: Manifest) -> frozenset[str]:
+    """Return the secrets that an object declares which holds nothing else inside."""
+    return secrets_in(manifest, None)
+
+
+def secrets_of_child(
+    kind: str,
+    manifest: Manifest,
+    known: CachedChild | None,
+    declared: Callable[[Manifest], frozenset[str]] = secrets_of_object,
+) -> frozenset[str]:
     """Return the secrets that a child declares; what it declares follows its generation.
 
-    Of kinds that count none it may change at any time.
+    Of kinds that count none it may change at any time. `declared` reads them.
     """
     generation = number(manifest, "metadata", "generation") or 0
     if kind not in _WITHOUT_GENERATION and known is not None and known.generation == generation:
         return known.secrets
-    if kind == "ConfigMap":
-        return _secrets_of_snapshot(manifest)
-    return secrets_in(manifest, None)
-
-
-def _secrets_of_snapshot(manifest: Manifest) -> frozenset[str]:
-    """Return the secrets of the runtime that a ConfigMap holds; a ConfigMap may hold another."""
-    written = text(manifest, "data", SNAPSHOT_KEY)
-    if not written:
-        return frozenset()
-    held, problem = parse_runtime_env(written)
-    if problem or held is None:
-        return secrets_in({"spec": {"runtimeEnvYAML": written}}, None)
-    return secrets_in(held, None)
+    return declared(manifest)
 
 
 def secrets_of_parts(live: ObjectCache, job: CachedJob, kinds: Iterable[str]) -> frozenset[str]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from math import inf, isfinite, nan
 
-from jobledger.core.rayjob.spec.go_text import FLOAT32_MAX, float32
+from jobledger.core.values.float32 import FLOAT32_MAX, float32
 
 Scalar = str | int | float | bool | None
 

@@ -1,14 +1,12 @@
 """What every sighting needs to know of this installation, and which job an object is."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from jobledger.adapters.service.control.control_policy import ControlPolicy
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.policy import Policy
-from jobledger.core.rayjob.spec.installation import UPSTREAMS, Installation
-from jobledger.core.trainjob.building.framework import Plugin
-from jobledger.core.trainjob.plugins import all_plugins
-from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import stream_id
 from jobledger.core.values.instants import EPOCH, parse_rfc3339
@@ -27,6 +25,12 @@ COUNT_MAX = 1_000_000
 """Highest counter that is taken over from a status."""
 
 
+Installed = TypeVar("Installed")
+
+_DEFAULTS: dict[type, object] = {}
+"""What holds of a kind of job whose needs were not given; made once."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservationMapper:
     """What every sighting needs to know of this installation."""
@@ -35,16 +39,23 @@ class ObservationMapper:
     """Name of the Kubernetes cluster in the ledger."""
     policy: Policy
     redaction_key: bytes
-    train_policy: TrainPolicy = field(default_factory=TrainPolicy)
-    plugins: tuple[Plugin, ...] = field(default_factory=all_plugins)
-    """What builds the objects of TrainJobs, in the order in which they are asked."""
-    builder: str = ""
-    """Versions of what builds them: this program and the plugins of others."""
-    status_authority: tuple[str, str] = ("", "")
-    """Namespace and name of the ConfigMap with the authority of the trainer-status server."""
-    installation: Installation = UPSTREAMS
     control_policy: ControlPolicy = field(default_factory=ControlPolicy)
     """In whose hands the jobs are."""
+    of_kinds: Mapping[type, object] = field(default_factory=dict)
+    """What a kind of job needs to know of this installation besides, by its type."""
+
+    def of(self, type_: type[Installed]) -> Installed:
+        """Return what one kind of job needs to know: its defaults, unless it was given."""
+        found = self.of_kinds.get(type_) or _DEFAULTS.get(type_)
+        if found is None:
+            found = _DEFAULTS.setdefault(type_, type_())
+        assert isinstance(found, type_), "each is kept under its own type"
+        return found
+
+    def knowing(self, *installed: object) -> "ObservationMapper":
+        """Return a mapper that is given what kinds of job need to know."""
+        given = {type(one): one for one in installed}
+        return replace(self, of_kinds={**self.of_kinds, **given})
 
 
 def identify(cluster: str, manifest: Manifest) -> JobIdentity:

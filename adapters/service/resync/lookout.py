@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from jobledger.adapters.service.heads.polls import Polls
+from jobledger.adapters.service.followers import Follower
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.work.questions import Questions
 from jobledger.core.kinds import JobState
@@ -57,6 +57,7 @@ class Lookout:
     around: EventHandlers
     clock: Clock
     questions: Questions
-    polls: Polls
+    followers: Mapping[str, Follower]
+    """What asks about running jobs, by kind."""
     kinds: Mapping[str, KindResync]
     """The kinds of job, by name."""

@@ -13,9 +13,10 @@ Source: KubeRay's BuildJobSubmitCommand.
 from collections.abc import Iterator
 
 from jobledger.core.rayjob.names import DASHBOARD_PORT, DASHBOARD_PORT_NAME
-from jobledger.core.rayjob.spec.go_text import SPACES, float32, go_json, quote, six_decimals
+from jobledger.core.rayjob.spec.go_text import SPACES, go_json, quote, six_decimals
 from jobledger.core.rayjob.spec.go_values import ray_container, texts
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
+from jobledger.core.values.float32 import float32
 
 HEALTH_PATH = "api/gcs_healthz"
 HEALTH_TIMEOUT_SECONDS = 10

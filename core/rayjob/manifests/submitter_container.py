@@ -6,6 +6,7 @@ SetContainerTokenAuthEnvVars. The default resources are part of the contract: Ku
 
 from dataclasses import dataclass
 
+from jobledger.core.ports.ray_jobs import TOKEN_KEY
 from jobledger.core.rayjob.names import SUBMITTER_CONTAINER
 from jobledger.core.rayjob.spec.go_values import env_value, ray_container
 from jobledger.core.values.documents import Json, Manifest, child, items, text
@@ -18,7 +19,6 @@ LOGIN_COMMAND = ("/bin/bash", "-cel", "--")
 
 SECRET_NAME_MAX = 50
 """Longer names of RayClusters lose their beginning in the name of their token's Secret."""
-TOKEN_KEY = "auth_token"  # noqa: S105 the name of a key
 TOKEN_VOLUME = "ray-token"  # noqa: S105 the name of a volume
 TOKEN_PATH = "/var/run/secrets/ray.io/serviceaccount"  # noqa: S105 where it is mounted
 

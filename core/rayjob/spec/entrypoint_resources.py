@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from jobledger.core.rayjob.spec.go_text import FLOAT32_MAX, float32
+from jobledger.core.values.float32 import FLOAT32_MAX, float32
 
 
 def resource_amounts(text: str) -> Mapping[str, float] | None:

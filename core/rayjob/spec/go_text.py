@@ -3,16 +3,13 @@
 Source: Go's strconv.Quote, encoding/json (Go 1.22 and later) and fmt's `%f`.
 """
 
-import struct
 import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
 from math import isfinite
 
 from jobledger.core.values.documents import Json
-
-FLOAT32_MAX = 3.4028235677973362e38
-"""Greatest number that is rounded to a finite 32-bit float, and not to infinity."""
+from jobledger.core.values.float32 import as_float32
 
 SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
@@ -111,25 +108,6 @@ def _number(value: float) -> str:
     return repr(value).replace("e-0", "e-")
 
 
-def float32(value: float) -> float:
-    """Return the number that is left of `value` in a 32-bit float, in its shortest decimal form.
-
-    Upstream keeps the entrypoint's resources in such floats: 0.1 stays 0.1, 16777217 becomes
-    16777216. `value` is finite and not beyond `FLOAT32_MAX`.
-    """
-    kept = _as_float32(value)
-    for digits in range(1, 9):
-        shorter = float(f"{kept:.{digits}g}")
-        if abs(shorter) <= FLOAT32_MAX and _as_float32(shorter) == kept:
-            return shorter
-    return float(f"{kept:.9g}")
-
-
-def _as_float32(value: float) -> float:
-    unpacked: tuple[float] = struct.unpack("<f", struct.pack("<f", value))
-    return unpacked[0]
-
-
 def six_decimals(value: float) -> str:
     """Return a 32-bit float as `%f` prints it: `0.5` is `0.500000`."""
-    return f"{_as_float32(value):f}"
+    return f"{as_float32(value):f}"

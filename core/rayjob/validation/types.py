@@ -6,9 +6,9 @@ An API server with the CRD refuses what these rules name; a lenient one lets it 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from jobledger.core.rayjob.spec.go_text import FLOAT32_MAX
 from jobledger.core.rayjob.spec.go_values import INT32_MAX, INT32_MIN
 from jobledger.core.values.documents import Json, Manifest
+from jobledger.core.values.float32 import FLOAT32_MAX
 
 SPEC = "The RayJob spec is invalid: "
 SHOWN_MAX = 40

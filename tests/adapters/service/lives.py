@@ -154,10 +154,8 @@ def self_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorld, Strea
 
 def gang_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorld, StreamId]:
     """Succeed where Volcano places the Pods."""
-    mapper = replace(
-        DOOR,
-        policy=Policy(batch_scheduler=VOLCANO),
-        installation=Installation(batch_scheduler=VOLCANO),
+    mapper = replace(DOOR, policy=Policy(batch_scheduler=VOLCANO)).knowing(
+        Installation(batch_scheduler=VOLCANO)
     )
     world = ServiceWorld(fuse=fuse or Fuse(), mapper=mapper)
     manifest = a_rayjob(submissionMode=mode, shutdownAfterJobFinishes=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from jobledger.adapters.kinds.rayjob.heads.following import LASTED_SECONDS, Follower
 from jobledger.adapters.memory.clock import SimulatedClock
-from jobledger.adapters.service.heads.following import LASTED_SECONDS, Follower
 from tests.support.records import NOON
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from jobledger.adapters.service.heads.polls import Polls
+from jobledger.adapters.kinds.rayjob.heads.polls import Polls
 from jobledger.core.errors import RayApiUnreachable
 from jobledger.core.rayjob.observations.observations import PollAnswered
 from jobledger.core.rayjob.phases import JobStatus

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.plugins import BrokenPlugin, builder, trainjob_plugins
 from jobledger.core.ports.cluster import VOLCANO_POD_GROUPS
 from jobledger.core.trainjob.policy import TrainPolicy
@@ -37,11 +38,12 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Insta
 
 
 def a_world(policy: str = "coscheduling") -> TrainWorld:
-    mapper = replace(
-        DOOR,
-        plugins=trainjob_plugins(),
-        builder=builder(),
-        train_policy=TrainPolicy(propagates=True),
+    mapper = DOOR.knowing(
+        TrainInstallation(
+            plugins=trainjob_plugins(),
+            builder=builder(),
+            policy=TrainPolicy(propagates=True),
+        )
     )
     world = TrainWorld(mapper=mapper)
     world.jobsets.holds = True
@@ -100,7 +102,10 @@ def test_another_version_builds_what_failed_for_good(installed: Installer) -> No
     assert world.condition("Created") == ("False", "JobsBuildFailed")
     assert "jobledger-gang-scheduled 0.1.0" in builder()
     installed("0.2.0")
-    world.mapper = replace(world.mapper, plugins=trainjob_plugins(), builder=builder())
+    here = world.mapper.of(TrainInstallation)
+    world.mapper = world.mapper.knowing(
+        replace(here, plugins=trainjob_plugins(), builder=builder())
+    )
     world.clock.advance(60)
     world.restart()
     world.run(world.is_so("Created"), "the objects")

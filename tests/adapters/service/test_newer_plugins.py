@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.plugins import builder
 from jobledger.core.trainjob.plugins import all_plugins
 from jobledger.core.values.ids import StreamId
@@ -14,7 +15,9 @@ EARLIER = tuple(plugin for plugin in all_plugins() if plugin.name != "flux")
 
 def failed_for_good() -> tuple[TrainWorld, StreamId]:
     """Return a job whose runtime no plugin carries out."""
-    world = TrainWorld(mapper=replace(DOOR, builder="jobledger 1", plugins=EARLIER))
+    world = TrainWorld(
+        mapper=DOOR.knowing(TrainInstallation(builder="jobledger 1", plugins=EARLIER))
+    )
     runtime = torch_runtime()
     runtime["spec"]["mlPolicy"] = {"numNodes": 2, "flux": {}}
     world.install_runtime(runtime)
@@ -25,7 +28,8 @@ def failed_for_good() -> tuple[TrainWorld, StreamId]:
 
 def started_as(world: TrainWorld, version: str) -> None:
     """Start the service anew as another version, and let everything be heard."""
-    world.mapper = replace(world.mapper, builder=version)
+    installed = world.mapper.of(TrainInstallation)
+    world.mapper = world.mapper.knowing(replace(installed, builder=version))
     world.clock.advance(60)
     world.restart()
     world.run(world.service.controller.knows_all, "the watches")
@@ -34,7 +38,8 @@ def started_as(world: TrainWorld, version: str) -> None:
 
 def test_a_plugin_that_is_installed_builds_what_could_not_be_built() -> None:
     world, stream = failed_for_good()
-    world.mapper = replace(world.mapper, plugins=all_plugins())
+    installed = world.mapper.of(TrainInstallation)
+    world.mapper = world.mapper.knowing(replace(installed, plugins=all_plugins()))
     started_as(world, "jobledger 1, flux 1")
     world.run(world.is_so("Created"), "the objects")
     assert world.told(stream).count("BuilderChanged") == 1

@@ -2,12 +2,12 @@
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
+from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.watching import plugin_conditions
 from jobledger.core.catalogue import read_event
 from jobledger.core.ports.cluster import POD_GROUPS, TRAINJOBS, Resource
@@ -51,7 +51,7 @@ assert not Gang.__module__.startswith("jobledger.")
 def a_gang(*plugins: Plugin, propagates: bool = True) -> tuple[TrainWorld, StreamId]:
     """Return a world with such plugins, and a job that waits as a gang."""
     policy = TrainPolicy(propagates=propagates)
-    mapper = replace(DOOR, plugins=all_plugins(*plugins), train_policy=policy)
+    mapper = DOOR.knowing(TrainInstallation(plugins=all_plugins(*plugins), policy=policy))
     world = TrainWorld(mapper=mapper)
     world.jobsets.holds = True
     runtime = torch_runtime()

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from jobledger.adapters.service.heads.poll_pace import AFTER_HINT, Pace
+from jobledger.adapters.kinds.rayjob.heads.poll_pace import AFTER_HINT, Pace
 
 INTERVAL = 3.0
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from jobledger.adapters.kinds.rayjob.heads.polls import TOLD_AGAIN_AFTER, PollParts, Polls
 from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
-from jobledger.adapters.service.heads.polls import TOLD_AGAIN_AFTER, PollParts, Polls
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.errors import RayApiUnreachable, RayJobNotFound
 from jobledger.core.jobs.policy import Policy

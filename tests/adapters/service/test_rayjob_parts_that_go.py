@@ -28,10 +28,8 @@ from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import K8S
 from tests.support.service_world import DOOR, ServiceWorld
 
-GROUPED = replace(
-    DOOR,
-    policy=Policy(batch_scheduler=VOLCANO),
-    installation=Installation(batch_scheduler=VOLCANO),
+GROUPED = replace(DOOR, policy=Policy(batch_scheduler=VOLCANO)).knowing(
+    Installation(batch_scheduler=VOLCANO)
 )
 SERVICE, GROUP = (SERVICES, "train-head-svc"), (VOLCANO_POD_GROUPS, "ray-train-pg")
 part = pytest.mark.parametrize(("resource", "name"), [SERVICE, GROUP], ids=["Service", "PodGroup"])

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from jobledger.adapters.service.heads.answers import see_answer
+from jobledger.adapters.kinds.rayjob.heads.answers import see_answer
 from jobledger.adapters.service.observing.mapper import COUNT_MAX, MESSAGE_CHARACTERS_MAX
 from jobledger.core.kinds import JobObservation
 from jobledger.core.ports.cluster import RAYJOBS

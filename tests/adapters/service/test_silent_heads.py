@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from jobledger.adapters.service.heads.polls import TOLD_AGAIN_AFTER
+from jobledger.adapters.kinds.rayjob.heads.polls import TOLD_AGAIN_AFTER
 from jobledger.core.errors import RayApiError, RayApiUnreachable, RayJobNotFound
 from jobledger.core.values.documents import child, text
 from jobledger.core.values.ids import StreamId

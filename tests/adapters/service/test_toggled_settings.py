@@ -8,6 +8,7 @@ from itertools import product
 
 import pytest
 
+from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.service.control.control_policy import ControlPolicy
 from jobledger.core.jobs.control.control_policy import Control, Whose
 from jobledger.core.jobs.policy import Policy
@@ -57,7 +58,7 @@ def test_a_pause_of_trainjobs(seconds: tuple[int, ...]) -> None:
     stream = world.train()
     world.run(world.is_so("Created"), "the objects")
     for now in seconds:
-        world.mapper = replace(DOOR, train_policy=TrainPolicy(retry_seconds=now))
+        world.mapper = DOOR.knowing(TrainInstallation(policy=TrainPolicy(retry_seconds=now)))
         started_anew(world)
         assert policy_in_force(world, stream) == TrainPolicy(retry_seconds=now)
 

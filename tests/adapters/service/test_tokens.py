@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from jobledger.adapters.kinds.rayjob.acting.effects import act
-from jobledger.adapters.service.heads.polls import PollParts, Polls
-from jobledger.adapters.service.heads.tokens import KEPT_SECONDS, Tokens, read_token
+from jobledger.adapters.kinds.rayjob.heads.polls import PollParts, Polls
+from jobledger.adapters.service.objects.head_tokens import KEPT_SECONDS, Tokens, read_token
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.errors import RayApiUnreachable, RayJobNotFound
 from jobledger.core.jobs.pending.effects import EffectKind

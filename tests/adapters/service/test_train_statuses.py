@@ -1,8 +1,8 @@
 """How a TrainJob's status and Kubernetes Events are written."""
 
-from dataclasses import replace
 from typing import Any
 
+from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.core.ports.cluster import CORE_EVENTS, TRAINJOBS
 from jobledger.core.trainjob.policy import ConditionStyle, TrainPolicy
 from jobledger.core.trainjob.status.status_format import TRAINJOB_STATUS
@@ -86,7 +86,7 @@ def test_a_failed_build_is_told_by_an_event_that_the_sdk_can_read() -> None:
 
 def test_created_steps_back_while_the_job_runs_and_comes_back_with_its_end() -> None:
     policy = TrainPolicy(conditions=ConditionStyle.UNLESS_RUNNING)
-    world = TrainWorld(mapper=replace(DOOR, train_policy=policy))
+    world = TrainWorld(mapper=DOOR.knowing(TrainInstallation(policy=policy)))
     world.install_runtime()
     world.jobsets.holds = True
     world.train()

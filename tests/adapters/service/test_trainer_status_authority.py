@@ -1,17 +1,17 @@
 """By whom the trainer-status server's certificate is signed: put into a ConfigMap of each job."""
 
-from dataclasses import replace
-
+from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.core.ports.cluster import CONFIGMAPS
 from jobledger.core.trainjob.plugins import all_plugins
 from jobledger.core.values.documents import child, items, text
 from tests.support.service_world import DOOR
 from tests.support.train_world import TrainWorld
 
-TOLD = replace(
-    DOOR,
-    plugins=all_plugins(status_url="https://status.jobledger.svc:10443"),
-    status_authority=("ml", "status-ca"),
+TOLD = DOOR.knowing(
+    TrainInstallation(
+        plugins=all_plugins(status_url="https://status.jobledger.svc:10443"),
+        status_authority=("ml", "status-ca"),
+    )
 )
 
 

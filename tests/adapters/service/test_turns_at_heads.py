@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobledger.adapters.service.heads.polls import Polls
+from jobledger.adapters.kinds.rayjob.heads.polls import Polls
 from jobledger.core.values.ids import stream_id
 from tests.adapters.service.test_polls import INTERVAL, Desk, running
 from tests.support.records import NOON

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from jobledger.core.rayjob.manifests.submit_command import sidecar_command, submit_command
-from jobledger.core.rayjob.spec.go_text import float32, go_json, quote
+from jobledger.core.rayjob.spec.go_text import go_json, quote
+from jobledger.core.values.float32 import float32
 from tests.rules.rayjob.jobs import HEAD_POD, rayjob
 
 ADDRESS = "train-x-head-svc.ml.svc.cluster.local:8265"

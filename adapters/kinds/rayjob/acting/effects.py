@@ -19,7 +19,7 @@ from jobledger.adapters.service.effects.context import (
     refuse_if_taken,
 )
 from jobledger.adapters.service.effects.deleting import delete_own
-from jobledger.adapters.service.heads.tokens import read_token
+from jobledger.adapters.service.objects.head_tokens import read_token
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.core.errors import (
@@ -45,6 +45,7 @@ from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submi
 from jobledger.core.rayjob.names import FINALIZER
 from jobledger.core.rayjob.observations.children import attempt_of
 from jobledger.core.rayjob.phases import Phase
+from jobledger.core.rayjob.spec.installation import Installation
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.rayjob.status.what_queues_see import looks_stopped
 from jobledger.core.values.documents import Json, Manifest, child, items, text
@@ -141,7 +142,7 @@ def _create_cluster(world: World, job: CachedJob, effect: OpenEffect, names: Att
         effect.attempt,
         job_id=names.job_id,
         runtime_env=runtime_env,
-        installation=world.mapper.installation,
+        installation=world.mapper.of(Installation),
     )
     return _create(world, job, RAYCLUSTERS, manifest)
 
@@ -159,7 +160,7 @@ def _create_submitter(
         job_id=names.job_id,
         runtime_env=runtime_env,
         attempt=effect.attempt,
-        installation=world.mapper.installation,
+        installation=world.mapper.of(Installation),
     )
     return _create(world, job, BATCH_JOBS, manifest)
 

@@ -16,6 +16,7 @@ from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.ports.cluster import SERVICES
 from jobledger.core.rayjob.manifests.head_service import build_head_service, leads_to
 from jobledger.core.rayjob.names import cluster_name
+from jobledger.core.rayjob.spec.installation import Installation
 from jobledger.core.values.documents import Json, Manifest, child, text
 
 
@@ -28,7 +29,7 @@ def put_service(world: World, job: CachedJob, effect: OpenEffect, names: Attempt
     """
     identity, name = job.identity, effect.wanted.name
     target = names.cluster_of(job, effect.attempt)
-    wanted = build_head_service(job.manifest, target, world.mapper.installation)
+    wanted = build_head_service(job.manifest, target, world.mapper.of(Installation))
     sent: Manifest = {"leads to": target}
     if known := world.services.pop(identity.uid, None):
         with suppress(ObjectChanged, ObjectNotFound, RequestInvalid):  # it is not what it was

@@ -30,6 +30,7 @@ from jobledger.core.rayjob.observations.observations import (
     HeadPodGone,
     SubmitterGone,
 )
+from jobledger.core.rayjob.spec.installation import Installation
 from jobledger.core.values.documents import Manifest, child, number, text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import Instant
@@ -95,7 +96,7 @@ class ChildListener:
             secrets=secrets_of_child(self._kind, manifest, before),
         )
         if self._kind == "RayCluster":
-            domain = around.mapper.installation.cluster_domain
+            domain = around.mapper.of(Installation).cluster_domain
             item = replace(
                 item,
                 address=dashboard_address(manifest, domain),

@@ -46,7 +46,7 @@ from jobledger.core.rayjob.observations.observations import (
     SeenStatus,
     SubmitterSeen,
 )
-from jobledger.core.rayjob.spec.installation import UPSTREAMS
+from jobledger.core.rayjob.spec.installation import UPSTREAMS, Installation
 from jobledger.core.rayjob.spec.retry_annotations import read_retry_options
 from jobledger.core.rayjob.spec.spec import read_spec
 from jobledger.core.rayjob.validation.validate import validate
@@ -159,7 +159,7 @@ def see_child(
     """Return the sighting of a child (RayCluster, Job, Pod) of a job of that stream and UID."""
     stream, uid = job
     if kind == "RayCluster":
-        domain = mapper.installation.cluster_domain
+        domain = mapper.of(Installation).cluster_domain
         return see_cluster(stream, uid, manifest, redactor, at, domain)
     if kind == "Job":
         return see_submitter(stream, uid, manifest, redactor, at)

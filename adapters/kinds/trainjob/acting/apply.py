@@ -16,6 +16,7 @@ from jobledger.adapters.kinds.trainjob.acting.keys.curve_keys import (
     curve_certificate,
 )
 from jobledger.adapters.kinds.trainjob.acting.keys.ssh_keys import new_ssh_keys
+from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.service.effects.context import EffectFailed, World, exactly
 from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime, kept_as
 from jobledger.core.errors import (
@@ -80,7 +81,7 @@ class Work:
             failed_building=building,
             may_pass=may_pass,
             snapshot=self.snapshot,
-            builder=self.world.mapper.builder if building else "",
+            builder=self.world.mapper.of(TrainInstallation).builder if building else "",
         )
         return ApplyFailed(cause, outcome, error)
 
@@ -200,7 +201,7 @@ def _sent(work: Work, item: BuiltObject, found: Manifest | None, *, force: bool)
 
 def _authority(work: Work) -> str:
     """Return by whom the certificate of the trainer-status server is signed (PEM)."""
-    namespace, name = work.world.mapper.status_authority
+    namespace, name = work.world.mapper.of(TrainInstallation).status_authority
     try:
         found = work.world.cluster.get(CONFIGMAPS, namespace, name)
     except ClusterError as error:

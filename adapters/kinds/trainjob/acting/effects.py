@@ -12,6 +12,7 @@ import yaml
 
 from jobledger.adapters.kinds.trainjob.acting.apply import ApplyFailed, Work, put
 from jobledger.adapters.kinds.trainjob.acting.jobset_suspension import suspend_or_resume
+from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.watching.observations import runtime_digest
 from jobledger.adapters.kinds.trainjob.watching.watched import TRAINJOB_WATCHING
 from jobledger.adapters.service.effects.context import (
@@ -87,7 +88,7 @@ def _suspend_at_least(work: Work) -> None:
 def _built_and_applied(work: Work) -> Done:
     try:
         runtime = _runtime(work)
-        built = build(work.world.mapper.plugins, work.manifest, runtime)
+        built = build(work.world.mapper.of(TrainInstallation).plugins, work.manifest, runtime)
     except BuildFailed as error:
         raise work.failed(_scrubbed(work, str(error)), building=True, may_pass=False) from error
     except ApplyFailed as error:

@@ -13,7 +13,12 @@ from jobledger.adapters.kinds.trainjob.watching.observations import (
     see_runtime,
 )
 from jobledger.adapters.kinds.trainjob.watching.progress import ProgressReports, read_progress
-from jobledger.adapters.service.objects.declared_secrets import secrets_of, secrets_of_child
+from jobledger.adapters.kinds.trainjob.watching.snapshot_secrets import secrets_of_snapshot
+from jobledger.adapters.service.objects.declared_secrets import (
+    secrets_of,
+    secrets_of_child,
+    secrets_of_object,
+)
 from jobledger.adapters.service.objects.object_cache import (
     CachedChild,
     CachedJob,
@@ -144,7 +149,12 @@ class BelongingListener:
             owner_uid=trainjob_owner(manifest),
             packed=pack(manifest),
             generation=number(metadata, "generation") or 0,
-            secrets=secrets_of_child(self._kind, manifest, before),
+            secrets=secrets_of_child(
+                self._kind,
+                manifest,
+                before,
+                secrets_of_snapshot if self._kind == "ConfigMap" else secrets_of_object,
+            ),
         )
         if not item.owner_uid and not _may_be_in_the_way(self._kind, item.name):
             return

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
+from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.observing.mapper import (
     MESSAGE_CHARACTERS_MAX,
@@ -61,7 +62,10 @@ def see_trainjob(
     metadata = child(manifest, "metadata")
     because = mapper.control_policy.why_recorded("TrainJob", manifest)
     recorded = redactor.text(because, REASON_CHARACTERS_MAX)
-    marks = (msgspec.json.encode(mapper.train_policy).decode(), *((recorded,) if recorded else ()))
+    marks = (
+        msgspec.json.encode(mapper.of(TrainInstallation).policy).decode(),
+        *((recorded,) if recorded else ()),
+    )
     redacted = redactor.manifest(manifest, None)
     document: dict[str, Json] = {
         "spec": child(redacted, "spec"),
@@ -76,7 +80,7 @@ def see_trainjob(
         generation=number(metadata, "generation") or 0,
         digest=digest(mapper.redaction_key, child(manifest, "spec")),
         spec=replace(read_spec(manifest), patches=_patches(mapper, manifest)),
-        policy=mapper.train_policy,
+        policy=mapper.of(TrainInstallation).policy,
         deleting_at=parse_rfc3339(text(metadata, "deletionTimestamp")),
         status=_seen_status(child(manifest, "status"), redactor),
         document={key: value for key, value in document.items() if value},
@@ -86,7 +90,7 @@ def see_trainjob(
         ),
         recorded=recorded,
         written_here=is_driven_here("TrainJob", manifest),
-        builder=mapper.builder,
+        builder=mapper.of(TrainInstallation).builder,
         recover=text(metadata, "annotations", RECOVER_ANNOTATION),
     )
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import msgspec
 
+from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.service.objects.object_cache import CachedJob, kept_as
 from jobledger.adapters.service.observing.mapper import (
     MESSAGE_CHARACTERS_MAX,
@@ -66,10 +67,14 @@ class PluginConditions:
         """Yield what each plugin makes of an object; of one that is not the job's, nothing."""
         plugins = [
             plugin
-            for plugin in mapper.plugins
+            for plugin in mapper.of(TrainInstallation).plugins
             if any(kept_as(one) == kind for one in plugin.conditions_from)
         ]
-        if not plugins or not mapper.train_policy.propagates or not _is_its(job, manifest):
+        if (
+            not plugins
+            or not mapper.of(TrainInstallation).policy.propagates
+            or not _is_its(job, manifest)
+        ):
             return
         source = _source(kind, manifest)
         for plugin in plugins:

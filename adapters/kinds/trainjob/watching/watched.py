@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from functools import partial
 
+from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.watching.listeners import (
     BelongingListener,
     RuntimeListener,
@@ -138,11 +139,11 @@ def _also_watched(mapper: ObservationMapper) -> tuple[WatchedKind, ...]:
 
     Jobs can do without: it may not be served.
     """
-    plugins = mapper.plugins
+    plugins = mapper.of(TrainInstallation).plugins
     known = {item.resource for item in _WATCHED}
     built: set[Resource] = known | {one for plugin in plugins for one in plugin.watched}
     looked_at = {one for plugin in plugins for one in plugin.conditions_from}
-    more = (built | looked_at if mapper.train_policy.propagates else built) - known
+    more = (built | looked_at if mapper.of(TrainInstallation).policy.propagates else built) - known
     return tuple(
         WatchedKind(
             resource=resource,

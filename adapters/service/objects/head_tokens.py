@@ -11,7 +11,7 @@ from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCac
 from jobledger.core.errors import ClusterError, RayApiUnreachable
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import SECRETS, Cluster
-from jobledger.core.rayjob.manifests.submitter_container import TOKEN_KEY
+from jobledger.core.ports.ray_jobs import TOKEN_KEY
 from jobledger.core.values.documents import text
 
 KEPT_SECONDS = 15.0

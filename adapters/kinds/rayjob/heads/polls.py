@@ -17,9 +17,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from jobledger.adapters.service.heads.answers import see_answer
-from jobledger.adapters.service.heads.following import Follower
-from jobledger.adapters.service.heads.poll_pace import Pace
+from jobledger.adapters.kinds.rayjob.heads.answers import see_answer
+from jobledger.adapters.kinds.rayjob.heads.following import Follower
+from jobledger.adapters.kinds.rayjob.heads.poll_pace import Pace
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.work.inbox import Inbox
