@@ -4,6 +4,7 @@ from jobledger.core.batchjob.events import BatchJobEvent, BatchJobFailing
 from jobledger.core.batchjob.phases import DEADLINE_EXCEEDED
 from jobledger.core.batchjob.rules.rules import attempt_ended
 from jobledger.core.batchjob.state import BatchJobState, is_final
+from jobledger.core.jobs.evolve.open_work import effect_of
 from jobledger.core.jobs.observations import (
     DecisionDue,
     EffectEnded,
@@ -11,7 +12,6 @@ from jobledger.core.jobs.observations import (
     StatusWritten,
     WatchInterrupted,
 )
-from jobledger.core.jobs.open_work import effect_of
 from jobledger.core.jobs.outcomes import (
     confirmation_of,
     due_decision,

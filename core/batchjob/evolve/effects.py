@@ -10,59 +10,21 @@ from jobledger.core.batchjob.state import (
     without_job,
 )
 from jobledger.core.jobs.events import (
-    DecisionCancelled,
     DecisionFired,
-    DecisionScheduled,
-    EffectFailed,
-    EffectFaltered,
-    EffectRequested,
     EffectSucceeded,
-    EffectSuperseded,
 )
-from jobledger.core.jobs.identity import is_another
-from jobledger.core.jobs.open_work import (
+from jobledger.core.jobs.evolve import shared_events
+from jobledger.core.jobs.evolve.open_work import (
     effect_of,
     is_outdated,
-    opened,
-    pending,
-    refused_once_more,
-    tried_again,
-    with_trouble,
-    without_decision,
     without_effect,
 )
+from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.pending.pacing import done_once_more
 
 _SUSPEND = {EffectKind.SUSPEND_ATTEMPT_JOB: True, EffectKind.RESUME_ATTEMPT_JOB: False}
-
-
-def effect_requested(state: BatchJobState, event: EffectRequested) -> BatchJobState:
-    """Return the state with the effect open."""
-    return state._replace(effects=(*state.effects, opened(event)))
-
-
-def effect_faltered(state: BatchJobState, event: EffectFaltered) -> BatchJobState:
-    """Return the state with the trouble noted."""
-    return state._replace(effects=with_trouble(state.effects, event))
-
-
-def effect_failed(state: BatchJobState, event: EffectFailed) -> BatchJobState:
-    """Return the state with the effect refused."""
-    effects = without_effect(state.effects, event.effect_id)
-    return state._replace(effects=effects, refused=refused_once_more(state.refused, event))
-
-
-def effect_superseded(state: BatchJobState, event: EffectSuperseded) -> BatchJobState:
-    """Return the state without the effect; one that was not sent waits for its specification."""
-    effect = effect_of(state.effects, event.effect_id)
-    state = state._replace(effects=without_effect(state.effects, event.effect_id))
-    outdated = state.manifest is None or effect is None or effect.digest != state.manifest.digest
-    if event.sent or outdated:
-        return state
-    key = (event.kind, event.name)
-    return state._replace(repeated=done_once_more(state.repeated, key, event.at, unsent=True))
 
 
 def effect_succeeded(state: BatchJobState, event: EffectSucceeded) -> BatchJobState:
@@ -100,24 +62,9 @@ def _acted_on(state: BatchJobState, attempt: BatchAttempt, event: EffectSucceede
     return state._replace(attempt=replace(attempt, job=replace(job, suspend=suspend)))
 
 
-def decision_scheduled(state: BatchJobState, event: DecisionScheduled) -> BatchJobState:
-    """Return the state with the decision pending."""
-    return state._replace(decisions=(*state.decisions, pending(event)))
-
-
-def decision_cancelled(state: BatchJobState, event: DecisionCancelled) -> BatchJobState:
-    """Return the state without the decision."""
-    return state._replace(decisions=without_decision(state.decisions, event.decision_id))
-
-
 def decision_fired(state: BatchJobState, event: DecisionFired) -> BatchJobState:
     """Return the state without the decision, and with what it allows from now on."""
-    state = state._replace(decisions=without_decision(state.decisions, event.decision_id))
+    state = shared_events.decision_fired(state, event)
     if event.kind is DecisionKind.RETRY and state.attempt is not None:
         return state._replace(attempt=replace(state.attempt, retry_due=True))
-    if event.kind is not DecisionKind.EFFECT_RETRY:
-        return state
-    return state._replace(
-        refused=tried_again(state.refused, event.subject),
-        repeated=tried_again(state.repeated, event.subject),
-    )
+    return state

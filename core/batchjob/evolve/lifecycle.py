@@ -15,8 +15,8 @@ from jobledger.core.batchjob.state import (
     remembered,
     without_job,
 )
+from jobledger.core.jobs.evolve.open_work import tried_at_once
 from jobledger.core.jobs.identity import is_another
-from jobledger.core.jobs.open_work import tried_at_once
 
 
 def evolve_fact(state: BatchJobState, event: events.BatchFactEvent) -> BatchJobState:

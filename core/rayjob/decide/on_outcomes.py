@@ -1,5 +1,6 @@
 """Events that follow from the controller's own effects, due decisions, status writes and gaps."""
 
+from jobledger.core.jobs.evolve.open_work import effect_of
 from jobledger.core.jobs.observations import (
     DecisionDue,
     EffectEnded,
@@ -7,7 +8,6 @@ from jobledger.core.jobs.observations import (
     StatusWritten,
     WatchInterrupted,
 )
-from jobledger.core.jobs.open_work import effect_of
 from jobledger.core.jobs.outcomes import (
     confirmation_of,
     due_decision,

@@ -10,8 +10,7 @@ from jobledger.core.jobs.events import (
     EffectSucceeded,
     EffectSuperseded,
 )
-from jobledger.core.jobs.identity import is_another
-from jobledger.core.jobs.open_work import (
+from jobledger.core.jobs.evolve.open_work import (
     effect_of,
     is_outdated,
     opened,
@@ -19,6 +18,7 @@ from jobledger.core.jobs.open_work import (
     with_trouble,
     without_effect,
 )
+from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.pending.pacing import done_once_more
 from jobledger.core.rayjob import names

@@ -7,15 +7,13 @@ from dataclasses import replace
 from typing import assert_never
 
 from jobledger.core.jobs import events as shared
-from jobledger.core.jobs.observations import remember_occasion
-from jobledger.core.jobs.open_work import tried_at_once
+from jobledger.core.jobs.evolve.open_work import tried_at_once
+from jobledger.core.jobs.evolve.shared_events import SharedEvolution
 from jobledger.core.rayjob.deletion import with_what_is_due
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.evolve.adoption import adopted
 from jobledger.core.rayjob.evolve.decisions import (
-    decision_cancelled,
     decision_fired,
-    decision_scheduled,
 )
 from jobledger.core.rayjob.evolve.effects import (
     effect_failed,
@@ -50,46 +48,21 @@ def evolve(state: RayJobState, event: events.RayJobEvent) -> RayJobState:
     if isinstance(event, events.FactEvent):
         return evolve_fact(state, event)
     if isinstance(event, shared.SharedEvent):
-        return _evolve_shared(state, event)
+        return _SHARED.evolve(state, event)
     return _evolve_life(state, event)
 
 
-def _evolve_shared(state: RayJobState, event: shared.SharedEvent) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per event
-    match event:
-        case shared.EffectRequested():
-            return effect_requested(state, event)
-        case shared.EffectSucceeded():
-            return effect_succeeded(state, event)
-        case shared.EffectFaltered():
-            return effect_faltered(state, event)
-        case shared.EffectFailed():
-            return effect_failed(state, event)
-        case shared.EffectSuperseded():
-            return effect_superseded(state, event)
-        case shared.DecisionScheduled():
-            return decision_scheduled(state, event)
-        case shared.DecisionFired():
-            return decision_fired(state, event)
-        case shared.DecisionCancelled():
-            return decision_cancelled(state, event)
-        case shared.ObservationGapFound():
-            return state._replace(gap_until=event.until)
-        case shared.ObservationsConfirmed():
-            return state._replace(confirmed_at=event.at)
-        case shared.EvidenceCaptured():
-            return state._replace(captured=remember_occasion(state.captured, event.occasion))
-        case shared.StatusPublished():
-            return state._replace(published=event.resource_version)
-        case shared.ControlReleased():
-            return control_released(state, event)
-        case shared.ControlTaken() | shared.RecoveredFromCluster():
-            return control_taken(state, event.at)
-        case shared.AnnotationsRejected():
-            return state
-        case shared.LedgerBehindFound():
-            return ledger_behind_found(state, event)
-        case _:
-            assert_never(event)
+_SHARED: SharedEvolution[RayJobState] = SharedEvolution(
+    effect_requested=effect_requested,
+    effect_succeeded=effect_succeeded,
+    effect_faltered=effect_faltered,
+    effect_failed=effect_failed,
+    effect_superseded=effect_superseded,
+    decision_fired=decision_fired,
+    control_released=control_released,
+    control_taken=control_taken,
+    ledger_behind_found=ledger_behind_found,
+)
 
 
 def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per event

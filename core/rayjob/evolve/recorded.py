@@ -3,11 +3,15 @@
 from dataclasses import replace
 
 from jobledger.core.jobs.control.lost_history import why_held
-from jobledger.core.jobs.events import ControlReleased, LedgerBehindFound
+from jobledger.core.jobs.events import (
+    ControlReleased,
+    ControlTaken,
+    LedgerBehindFound,
+    RecoveredFromCluster,
+)
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.state import Attempt, RayJobState, Recorded, standing
-from jobledger.core.values.instants import Instant
 
 
 def control_released(state: RayJobState, event: ControlReleased) -> RayJobState:
@@ -30,7 +34,7 @@ def ledger_behind_found(state: RayJobState, event: LedgerBehindFound) -> RayJobS
     return state._replace(recorded=held, refused=(), strays=(), stray_submitter=None)
 
 
-def control_taken(state: RayJobState, at: Instant) -> RayJobState:
+def control_taken(state: RayJobState, event: ControlTaken | RecoveredFromCluster) -> RayJobState:
     """Return the state of a job that is controlled from now on, as the other left it.
 
     What Ray has said shows that the entrypoint was handed in; a retry that the other had begun is
@@ -43,7 +47,7 @@ def control_taken(state: RayJobState, at: Instant) -> RayJobState:
         attempt = replace(
             attempt,
             submitted=attempt.submitted or state.entrypoint.status.value != "",
-            retry_at=at if state.phase is Phase.RETRYING else attempt.retry_at,
+            retry_at=event.at if state.phase is Phase.RETRYING else attempt.retry_at,
             keeps_cluster=False,
         )
     if attempt is not None and standing(state) in {Phase.WAITING, Phase.RUNNING}:

@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from jobledger.core.jobs.open_work import tried_soon
+from jobledger.core.jobs.evolve.open_work import tried_soon
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.conditions import merged, with_condition

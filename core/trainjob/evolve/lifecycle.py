@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import assert_never
 
-from jobledger.core.jobs.open_work import tried_at_once, tried_soon
+from jobledger.core.jobs.evolve.open_work import tried_at_once, tried_soon
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.conditions import Condition, is_true, with_condition

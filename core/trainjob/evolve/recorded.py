@@ -27,7 +27,7 @@ def ledger_behind_found(state: TrainJobState, event: LedgerBehindFound) -> Train
     return state._replace(recorded=held, refused=())
 
 
-def control_taken(state: TrainJobState) -> TrainJobState:
+def control_taken(state: TrainJobState, _: object) -> TrainJobState:
     """Return the state of a job that is controlled from now on: what is there was not built here.
 
     So it is built and applied once; what the API server has already stays as it is.

@@ -1,0 +1,1 @@
+"""Applies events that every kind of job has."""

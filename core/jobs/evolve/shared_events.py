@@ -1,0 +1,149 @@
+"""Applies the events that every kind of job has to the state of a job of any kind.
+
+What they do is the same for all but for a few, which a kind does in its own way: `SharedEvolution`.
+Total: no event once written is refused.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar, assert_never
+
+from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.evolve.open_work import (
+    effect_of,
+    opened,
+    pending,
+    refused_once_more,
+    tried_again,
+    with_trouble,
+    without_decision,
+    without_effect,
+)
+from jobledger.core.jobs.observations import remember_occasion
+from jobledger.core.jobs.pending.decisions import DecisionKind, PendingDecision
+from jobledger.core.jobs.pending.effects import OpenEffect, RefusedEffect, RepeatedEffect
+from jobledger.core.jobs.pending.pacing import done_once_more
+
+
+class _Manifest(Protocol):
+    @property
+    def digest(self) -> str: ...
+
+
+class OpenState(Protocol):
+    """What the state of a job of every kind has. It is a NamedTuple."""
+
+    @property
+    def manifest(self) -> _Manifest | None: ...  # noqa: D102 as in each kind's state
+    @property
+    def effects(self) -> tuple[OpenEffect, ...]: ...  # noqa: D102
+    @property
+    def refused(self) -> tuple[RefusedEffect, ...]: ...  # noqa: D102
+    @property
+    def repeated(self) -> tuple[RepeatedEffect, ...]: ...  # noqa: D102
+    @property
+    def decisions(self) -> tuple[PendingDecision, ...]: ...  # noqa: D102
+    @property
+    def captured(self) -> tuple[str, ...]: ...  # noqa: D102
+
+
+State = TypeVar("State", bound=OpenState)
+
+
+def _with(state: State, **fields: object) -> State:
+    """Return the state with other values of some fields."""
+    return state._replace(**fields)  # type: ignore[attr-defined, no-any-return]  # a NamedTuple
+
+
+def effect_requested(state: State, event: shared.EffectRequested) -> State:
+    """Return the state with the effect open."""
+    return _with(state, effects=(*state.effects, opened(event)))
+
+
+def effect_faltered(state: State, event: shared.EffectFaltered) -> State:
+    """Return the state with the trouble noted."""
+    return _with(state, effects=with_trouble(state.effects, event))
+
+
+def effect_failed(state: State, event: shared.EffectFailed) -> State:
+    """Return the state with the effect refused."""
+    effects = without_effect(state.effects, event.effect_id)
+    return _with(state, effects=effects, refused=refused_once_more(state.refused, event))
+
+
+def effect_superseded(state: State, event: shared.EffectSuperseded) -> State:
+    """Return the state without the effect; one that was not sent waits for its specification."""
+    effect = effect_of(state.effects, event.effect_id)
+    state = _with(state, effects=without_effect(state.effects, event.effect_id))
+    outdated = state.manifest is None or effect is None or effect.digest != state.manifest.digest
+    if event.sent or outdated:
+        return state
+    key = (event.kind, event.name)
+    return _with(state, repeated=done_once_more(state.repeated, key, event.at, unsent=True))
+
+
+def decision_fired(state: State, event: shared.DecisionFired) -> State:
+    """Return the state without the decision, and with what it allows from now on."""
+    state = _with(state, decisions=without_decision(state.decisions, event.decision_id))
+    if event.kind is not DecisionKind.EFFECT_RETRY:
+        return state
+    return _with(
+        state,
+        refused=tried_again(state.refused, event.subject),
+        repeated=tried_again(state.repeated, event.subject),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedEvolution(Generic[State]):
+    """What some of these events do to a job of one kind."""
+
+    effect_requested: Callable[[State, shared.EffectRequested], State] = effect_requested
+    effect_succeeded: Callable[[State, shared.EffectSucceeded], State]
+    effect_faltered: Callable[[State, shared.EffectFaltered], State] = effect_faltered
+    effect_failed: Callable[[State, shared.EffectFailed], State] = effect_failed
+    effect_superseded: Callable[[State, shared.EffectSuperseded], State] = effect_superseded
+    decision_fired: Callable[[State, shared.DecisionFired], State] = decision_fired
+    control_released: Callable[[State, shared.ControlReleased], State]
+    control_taken: Callable[[State, shared.ControlTaken | shared.RecoveredFromCluster], State]
+    ledger_behind_found: Callable[[State, shared.LedgerBehindFound], State]
+
+    def evolve(self, state: State, event: shared.SharedEvent) -> State:  # noqa: C901, PLR0911, PLR0912 one case per event
+        """Return the state after `event`."""
+        match event:
+            case shared.EffectRequested():
+                return self.effect_requested(state, event)
+            case shared.EffectSucceeded():
+                return self.effect_succeeded(state, event)
+            case shared.EffectFaltered():
+                return self.effect_faltered(state, event)
+            case shared.EffectFailed():
+                return self.effect_failed(state, event)
+            case shared.EffectSuperseded():
+                return self.effect_superseded(state, event)
+            case shared.DecisionScheduled():
+                return _with(state, decisions=(*state.decisions, pending(event)))
+            case shared.DecisionFired():
+                return self.decision_fired(state, event)
+            case shared.DecisionCancelled():
+                decisions = without_decision(state.decisions, event.decision_id)
+                return _with(state, decisions=decisions)
+            case shared.ObservationGapFound():
+                return _with(state, gap_until=event.until)
+            case shared.ObservationsConfirmed():
+                return _with(state, confirmed_at=event.at)
+            case shared.EvidenceCaptured():
+                captured = remember_occasion(state.captured, event.occasion)
+                return _with(state, captured=captured)
+            case shared.StatusPublished():
+                return _with(state, published=event.resource_version)
+            case shared.ControlReleased():
+                return self.control_released(state, event)
+            case shared.ControlTaken() | shared.RecoveredFromCluster():
+                return self.control_taken(state, event)
+            case shared.AnnotationsRejected():
+                return state
+            case shared.LedgerBehindFound():
+                return self.ledger_behind_found(state, event)
+            case _:
+                assert_never(event)
