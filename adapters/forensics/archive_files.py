@@ -78,7 +78,7 @@ class ArchiveWriter:
             self._put(line)
 
     def finish(self) -> tuple[ArchiveFile, Path]:
-        """Flush the file to the disk; return what it is, and where it waits for `settle`."""
+        """Flush the file to the disk; return what it is, and where it waits for `commit`."""
         assert self._packed is not None
         assert self._file is not None
         try:
@@ -93,7 +93,7 @@ class ArchiveWriter:
         size = self._fresh.stat().st_size
         return ArchiveFile(name=name, size=size, digest=digest), self._fresh
 
-    def settle(self, made: ArchiveFile) -> None:
+    def commit(self, made: ArchiveFile) -> None:
         """Put the file into its place, for good."""
         try:
             self._fresh.replace(self._directory / made.name)

@@ -131,7 +131,7 @@ def archive(parts: ArchiveParts, jobs: Sequence[JobRow], seals: Sequence[Seal]) 
     left = Left()
     clear(parts.directory)
     for record in _unfinished(parts):
-        _settle(parts, record)
+        _commit(parts, record)
         left.records.append(record)
     done = 0
     for chunk in _chunks(parts, jobs):
@@ -194,10 +194,10 @@ def _write(
         made, waiting = writer.finish()
         check_file(waiting, made, content.jobs)
         record = _record(parts, content, covering, made)
-        writer.settle(made)
+        writer.commit(made)
     if not parts.archives.keep(record):
         raise LedgerError(f"archive record {number} was made by another process meanwhile")
-    _settle(parts, record)
+    _commit(parts, record)
     return record
 
 
@@ -262,7 +262,7 @@ def _record(
     return replace(record, signature=parts.signer.sign(record.digest))
 
 
-def _settle(parts: ArchiveParts, record: Archive) -> None:
+def _commit(parts: ArchiveParts, record: Archive) -> None:
     """Keep the copies of a record."""
     keep_record(parts.directory, record)
     if parts.copies is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from jobledger.adapters.service.ledgers.set_back_detection import SetBackDetection
 from jobledger.adapters.service.loop.falling_due import FallingDue
 from jobledger.adapters.service.loop.handover import Handover
-from jobledger.adapters.service.loop.reopening import is_settled
+from jobledger.adapters.service.loop.reopening import needs_no_look
 from jobledger.adapters.service.loop.turn import WAIT_SECONDS, Turn
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
@@ -99,7 +99,7 @@ class Controller:
         self._troubles: dict[str, str] = {}
         """What could not be read from the ledger outside of a turn -> why; only while it cannot."""
         leases, workers, wake = parts.leases, parts.workers, parts.alarms.wake
-        self._giving_up = ShardRelease(
+        self._shard_release = ShardRelease(
             leases, workers, parts.clock, self._hear_out, self._let_go, wake
         )
         context = parts.handover.context
@@ -193,7 +193,7 @@ class Controller:
         """Follow the leases, open the gates if it is time, and take a turn."""
         if not self._succeeded and not self._succeed():
             return
-        self._giving_up.go_on()
+        self._shard_release.go_on()
         self._follow_leases()
         self.kinds.ask_once()
         let_go_of_refused(
@@ -203,7 +203,7 @@ class Controller:
             self._parts.workers,
         )
         self._open_gates()
-        self._mend_overwritten()
+        self._repair_drift()
         if self._gates_open:
             self.holding.go_on(self._parts.turn.set_back)
         self._parts.turn.run_once(wait_seconds)
@@ -324,15 +324,15 @@ class Controller:
             for stream in parts.slots.all_finished()
             if shard_of(stream) in shards
             and (finished := parts.slots.finished(stream)) is not None
-            and not is_settled(finished, there.get(stream), parts.live)
+            and not needs_no_look(finished, there.get(stream), parts.live)
         ]
         self._look_again(streams)
 
-    def _mend_overwritten(self) -> None:
+    def _repair_drift(self) -> None:
         """Publish anew what others have written over after its job had ended."""
         parts = self._parts
         publisher = parts.handover.publisher
-        due = publisher.take_overwritten() if self._gates_open else []
+        due = publisher.take_drifted() if self._gates_open else []
         for stream in due:
             if parts.slots.finished(stream) is None and parts.slots.held(stream) is None:
                 publisher.forget(stream)  # none of ours
@@ -382,7 +382,7 @@ class Controller:
 
     def knows_all(self) -> bool:
         """Return whether all objects were listed, so that jobs could be taken up."""
-        return self.kinds.is_settled and self._parts.synced.all.is_set()
+        return self.kinds.needs_no_look and self._parts.synced.all.is_set()
 
     def look_around(self) -> None:
         """Carry out the duty of asking for what the log knows and no watch shows.

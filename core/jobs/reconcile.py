@@ -29,10 +29,10 @@ State = TypeVar("State")
 Event = TypeVar("Event")
 
 
-def settled(
+def fixpoint(
     state: State,
     evolve: Callable[[State, Event], State],
-    first_to_speak: Callable[[State], tuple[Event, ...]],
+    first_rule: Callable[[State], tuple[Event, ...]],
 ) -> tuple[Event, ...]:
     """Return everything that follows from `state` until nothing more does.
 
@@ -41,7 +41,7 @@ def settled(
     """
     said: list[Event] = []
     for _ in range(ROUNDS_MAX):
-        events = first_to_speak(state)
+        events = first_rule(state)
         if not events:
             return tuple(said)
         for event in events:

@@ -34,7 +34,7 @@ class JobFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedJob:
-    """A glance at a job in which nothing is left to do, and whose object is still there."""
+    """A summary at a job in which nothing is left to do, and whose object is still there."""
 
     stream_id: StreamId
     generation: int

@@ -28,7 +28,7 @@ def is_open(state: RayJobState) -> bool:
     if state.deleted_at is not None or state.manifest is None:
         return False
     # What was refused waits for a decision, or is asked for again, or is not called for any more.
-    unfinished = bool(state.effects or state.decisions or state.strays or state.stray_submitter)
+    unfinished = bool(state.effects or state.decisions or state.orphans or state.orphan_submitter)
     shutdown = state.shutdown_due or "DeleteCluster" in state.deletions_due
     going = (shutdown and state.cluster is not None) or state.job_delete_asked
     going = going or (gives_up(state) and (state.cluster or state.submitter) is not None)

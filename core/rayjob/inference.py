@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeAlias
 
-from jobledger.core.jobs.reconcile import settled
+from jobledger.core.jobs.reconcile import fixpoint
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptCleared,
     AttemptFailed,
@@ -57,7 +57,7 @@ _OTHERS_SECOND = timedelta(seconds=1)
 
 def infer(state: RayJobState, at: Instant) -> Step:
     """Return everything that the status shown last lets conclude, in order."""
-    return settled(state, evolve, lambda now: _next(now, at))
+    return fixpoint(state, evolve, lambda now: _next(now, at))
 
 
 def _next(state: RayJobState, at: Instant) -> Step:

@@ -200,8 +200,8 @@ class RayJobState(NamedTuple):
     entrypoint: Entrypoint = Entrypoint()
     shown_cluster: Manifest | None = None
     """Status of the attempt's RayCluster as users are shown it: what follows the end is not."""
-    strays: tuple[KnownCluster, ...] = ()
-    stray_submitter: KnownSubmitter | None = None
+    orphans: tuple[KnownCluster, ...] = ()
+    orphan_submitter: KnownSubmitter | None = None
     """One that was made for an attempt that is over; it has the name that all submitters have."""
     gone: tuple[str, ...] = ()
     """UIDs of children that are known to be gone: late news of them is no news."""
@@ -261,8 +261,8 @@ def own_children(state: RayJobState) -> frozenset[str]:
     known = (
         None if shared else state.cluster,
         state.submitter,
-        state.stray_submitter,
-        *state.strays,
+        state.orphan_submitter,
+        *state.orphans,
     )
     return frozenset(item.uid for item in known if item is not None and item.uid) | {*state.gone}
 

@@ -232,7 +232,7 @@ class RuntimeObserved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BelongingVanished:
+class DependentVanished:
     """An object of the job (its runtime snapshot, its hostfile, its keys, its gang) is gone."""
 
     at: Instant
@@ -309,7 +309,7 @@ class PluginConditionsObserved:
 
 TrainFactEvent: TypeAlias = (
     RuntimeObserved
-    | BelongingVanished
+    | DependentVanished
     | JobSetObserved
     | JobSetVanished
     | TrainerProgressReported

@@ -92,7 +92,7 @@ class RuntimeSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BelongingGone:
+class DependentGone:
     """An object that the job owns, and that is no JobSet, is no longer there."""
 
     id: ObservationId
@@ -174,7 +174,7 @@ TrainJobObservation: TypeAlias = (
     TrainJobSeen
     | TrainJobGone
     | RuntimeSeen
-    | BelongingGone
+    | DependentGone
     | JobSetSeen
     | JobSetGone
     | PluginConditionsSeen

@@ -25,7 +25,7 @@ class FoundTraining:
     """Conditions in the end, as `Type=Status`."""
     makes_jobset: bool = False
 
-    def is_settled(self, job: Document) -> bool:
+    def needs_no_look(self, job: Document) -> bool:
         """Return whether a TrainJob shows what it is to show."""
         shown = job.get("status", {}).get("conditions", [])
         return {f"{one['type']}={one['status']}" for one in shown} == set(self.shows)

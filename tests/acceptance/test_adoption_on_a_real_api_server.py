@@ -183,7 +183,7 @@ def _unsettled(scene: Scene) -> list[str]:
         ]
     for training in FOUND_TRAININGS:
         job = api.get(TRAINJOBS, training.name).body
-        if not training.is_settled(job):
+        if not training.needs_no_look(job):
             left.append(f"{training.name} shows {job.get('status')}")
     known = {row["name"] for row in scene.site.rows("SELECT name FROM job")}
     return [*left, *({one.name for one in (*RAYJOBS_FOUND, *FOUND_TRAININGS)} - known)]
@@ -210,7 +210,7 @@ def test_a_rayjob_goes_on_as_it_was_found(scene: Scene, found: Found) -> None:
 @pytest.mark.parametrize("found", FOUND_TRAININGS, ids=lambda found: found.name)
 def test_a_trainjob_goes_on_as_it_was_found(scene: Scene, found: FoundTraining) -> None:
     shown = scene.site.api.get(TRAINJOBS, found.name).body
-    assert found.is_settled(shown)
+    assert found.needs_no_look(shown)
     assert len(scene.made("JobSet", found.name)) == found.makes_jobset
     if found.has_jobset:
         assert scene.kept("JobSet", found.name)

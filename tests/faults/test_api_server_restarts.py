@@ -120,7 +120,7 @@ def test_both_are_killed_and_started_again(site: Site, servers: ApiServerProcess
     # cluster is then known by its observation alone.
     seen = site.rows(
         "SELECT DISTINCT data->>'uid' FROM event "
-        "WHERE type IN ('ClusterObserved', 'StrayClusterFound')"
+        "WHERE type IN ('ClusterObserved', 'OrphanClusterFound')"
     )
     assert len(seen) == 4
     assert site.api.list(RAYCLUSTERS).body["items"] == []

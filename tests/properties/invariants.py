@@ -24,10 +24,10 @@ from jobledger.core.rayjob.events.lifecycle import (
     ClusterVanished,
     JobAdopted,
     ManifestReceived,
+    OrphanClusterFound,
+    OrphanClusterVanished,
     RayJobEvent,
     RetryGranted,
-    StrayClusterFound,
-    StrayClusterVanished,
 )
 from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
 from jobledger.core.rayjob.state import RayJobState
@@ -122,14 +122,14 @@ def check_one_cluster(history: Sequence[RayJobEvent]) -> None:
     for event in history:
         if isinstance(event, ManifestReceived) and event.spec.cluster_selector:
             users.add(event.spec.cluster_selector)
-        if isinstance(event, ClusterObserved | StrayClusterFound) and event.name not in users:
+        if isinstance(event, ClusterObserved | OrphanClusterFound) and event.name not in users:
             there[event.uid] = event.name
         is_made = isinstance(event, EffectSucceeded) and event.kind is EffectKind.CREATE_CLUSTER
         if isinstance(event, EffectSucceeded) and is_made and event.uid not in gone:
             # a name is free only once its holder is gone
             there = {uid: name for uid, name in there.items() if name != event.name}
             there[event.uid] = event.name
-        if isinstance(event, ClusterVanished | StrayClusterVanished):
+        if isinstance(event, ClusterVanished | OrphanClusterVanished):
             there.pop(event.uid, None)
             gone.add(event.uid)
         if isinstance(event, EffectSucceeded) and event.gone:

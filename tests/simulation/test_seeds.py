@@ -117,7 +117,7 @@ EXPECTED = frozenset(
         *("takes the place of", "somebody empties the status of", "late cluster.apply"),
         *("JobsBuildFailed", "JobsCreationFailed", "ObjectsApplied", "RuntimeObserved"),
         *("TrainJobSuspended", "TrainJobResumed", "TrainJobCompleted", "TrainJobFailed"),
-        *("JobSetVanished", "BelongingVanished", "TrainJobDeleted", "the runtime appears"),
+        *("JobSetVanished", "DependentVanished", "TrainJobDeleted", "the runtime appears"),
         *("somebody deletes JobSet", "somebody empties the conditions of", "restarts"),
     }
 )

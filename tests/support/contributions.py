@@ -8,7 +8,7 @@ from jobledger.core.trainjob.contributions.contribution import (
     OwnedObject,
     RefusedCondition,
 )
-from jobledger.core.trainjob.observations import BelongingGone, PluginConditionsSeen
+from jobledger.core.trainjob.observations import DependentGone, PluginConditionsSeen
 from tests.support.trainjobs import UNNAMED, after, named
 
 POD_GROUP = OwnedObject(
@@ -37,10 +37,10 @@ def plugin_told(
     return named(PluginConditionsSeen(id=UNNAMED, at=after(at), contribution=told))
 
 
-def pod_group_gone(at: float = 40, *, built: bool = True) -> BelongingGone:
+def pod_group_gone(at: float = 40, *, built: bool = True) -> DependentGone:
     """Return that the PodGroup is gone."""
     return named(
-        BelongingGone(
+        DependentGone(
             id=UNNAMED,
             at=after(at),
             name=POD_GROUP.name,

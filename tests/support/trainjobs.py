@@ -24,7 +24,7 @@ from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.decide.decider import TRAINJOB
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.observations import (
-    BelongingGone,
+    DependentGone,
     JobCounts,
     JobSetEnd,
     JobSetGone,
@@ -123,10 +123,10 @@ def progress(at: float = 20, percentage: int | None = 40, *, reports: int = 1) -
     return named(ProgressSeen(id=UNNAMED, at=after(at), progress=shown, reports=reports))
 
 
-def snapshot_gone(at: float = 40) -> BelongingGone:
+def snapshot_gone(at: float = 40) -> DependentGone:
     """Return that the snapshot was deleted."""
     return named(
-        BelongingGone(id=UNNAMED, at=after(at), name=f"{JOB}-runtime-snapshot", uid="snapshot-1")
+        DependentGone(id=UNNAMED, at=after(at), name=f"{JOB}-runtime-snapshot", uid="snapshot-1")
     )
 
 

@@ -120,7 +120,7 @@ def _look(manifest: Manifest) -> JobLook:
     }
     phase = next((kind for kind in ("Complete", "Failed") if kind in shown), "")
     generation = number(manifest, "metadata", "generation") or 0
-    return JobLook(glance=(), phase=phase, observed_generation=generation if phase else 0)
+    return JobLook(fingerprint=(), phase=phase, observed_generation=generation if phase else 0)
 
 
 def _gone(stream: StreamId, at: Instant) -> BatchJobGone:

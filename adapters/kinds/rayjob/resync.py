@@ -45,9 +45,9 @@ def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Abs
         return
     known: list[tuple[ChildKind, str, str]] = [
         ("RayCluster", item.name, item.uid)
-        for item in (*([state.cluster] if state.cluster else []), *state.strays)
+        for item in (*([state.cluster] if state.cluster else []), *state.orphans)
     ]
-    submitters = (state.submitter, state.stray_submitter)
+    submitters = (state.submitter, state.orphan_submitter)
     known += [("Job", item.name, item.uid) for item in submitters if item is not None]
     if state.head is not None:
         known.append(("Pod", state.head.name, state.head.uid))

@@ -7,7 +7,7 @@ completed has completed.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jobledger.adapters.kinds.trainjob.watching.listeners import BelongingListener
+from jobledger.adapters.kinds.trainjob.watching.listeners import DependentListener
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError
@@ -40,6 +40,6 @@ class JobSetLook:
             log.warning("jobset_not_looked_at", name=identity.name, error=str(error))
             return False
         if found is not None:  # told as the watch would, so that it is not undone by older news
-            BelongingListener(self.around, JOBSETS.kind).seen(found, self.clock.now())
+            DependentListener(self.around, JOBSETS.kind).seen(found, self.clock.now())
         self.then()
         return True

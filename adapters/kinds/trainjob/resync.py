@@ -7,8 +7,8 @@ from functools import partial
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.jobset_looks import JobSetLook
 from jobledger.adapters.kinds.trainjob.watching.listeners import (
-    BelongingListener,
-    tell_belonging_gone,
+    DependentListener,
+    tell_dependent_gone,
 )
 from jobledger.adapters.kinds.trainjob.watching.observations import see_jobset
 from jobledger.adapters.service.objects.object_cache import CachedJob, kept_as, version_is_older
@@ -42,7 +42,7 @@ def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Abs
         belonging = ("JobSet", jobset.name, jobset.uid)
 
         def vanished(at: Instant) -> None:
-            tell_belonging_gone(around, stream, belonging, at)
+            tell_dependent_gone(around, stream, belonging, at)
 
         yield Absence(lookout, JOBSETS, where, jobset.name, jobset.uid, vanished)
     else:
@@ -73,7 +73,7 @@ def _tell_gone(
     built: bool,  # noqa: FBT001 bound by place
     at: Instant,
 ) -> None:
-    tell_belonging_gone(around, stream, belonging, at, built=built)
+    tell_dependent_gone(around, stream, belonging, at, built=built)
 
 
 def _parts(
@@ -118,7 +118,7 @@ def _tell_part_gone(
     around: EventHandlers, stream: StreamId, part: tuple[str, str], at: Instant
 ) -> None:
     kind, name = part
-    tell_belonging_gone(around, stream, (kind, name, ""), at)
+    tell_dependent_gone(around, stream, (kind, name, ""), at)
 
 
 def _earlier(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[EarlierForm]:
@@ -139,7 +139,7 @@ def _of_jobset(
     around = lookout.around
 
     def tell(found: Manifest, at: Instant) -> None:
-        BelongingListener(around, JOBSETS.kind).seen(found, at)
+        DependentListener(around, JOBSETS.kind).seen(found, at)
         job, version = (
             around.live.job(known.identity.uid),
             text(found, "metadata", "resourceVersion"),

@@ -14,8 +14,8 @@ from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.jobs.control.control_policy import (
     WHAT_TO_DO,
     Control,
+    ControlScope,
     Refusal,
-    Whose,
     ended_at,
     forbids_going_on,
     forbids_start,
@@ -45,13 +45,13 @@ class ControlPolicy:
 
     def __init__(
         self,
-        whose: Whose | None = None,
+        scope: ControlScope | None = None,
         *,
         take_over: bool = False,
         refused: Callable[[str, str], None] = lambda *_: None,
     ) -> None:
         """Take the setting, and whom to tell the kind and namespace of a refusal."""
-        self.whose = whose if whose is not None else Whose()
+        self.scope = scope if scope is not None else ControlScope()
         self.is_own: Callable[[str, Manifest], bool] = lambda *_: False
         """Whether the status that a job of a kind shows was written here; set once it is known."""
         self._take_over = take_over
@@ -63,13 +63,13 @@ class ControlPolicy:
     @property
     def only_records(self) -> bool:
         """Return whether nothing at all is controlled."""
-        return self.whose.control is Control.NOTHING
+        return self.scope.control is Control.NOTHING
 
     def why_recorded(self, kind: str, manifest: Manifest) -> str:
         """Return why a job is only recorded; empty if it is controlled."""
         namespace = text(manifest, "metadata", "namespace")
         managed_by = text(manifest, "spec", "managedBy")
-        if because := why_recorded(self.whose, kind, namespace, managed_by):
+        if because := why_recorded(self.scope, kind, namespace, managed_by):
             return because
         with self._lock:
             refusal = self._refusals.get((kind, namespace))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from jobledger.adapters.service.control.control_policy import ControlPolicy
 from jobledger.adapters.settings import Settings
-from jobledger.core.jobs.control.control_policy import Control, Whose
+from jobledger.core.jobs.control.control_policy import Control, ControlScope
 from jobledger.core.jobs.policy import Policy
 
 
@@ -25,7 +25,7 @@ def policy(settings: Settings) -> Policy:
 
 def control_policy(settings: Settings, refused: Callable[[str, str], None]) -> ControlPolicy:
     """Return in whose hands jobs are here; `refused` is told kind and namespace of a refusal."""
-    whose = Whose(
+    scope = ControlScope(
         control=Control(settings.control), namespaces=frozenset(settings.control_namespaces)
     )
-    return ControlPolicy(whose, take_over=settings.take_over, refused=refused)
+    return ControlPolicy(scope, take_over=settings.take_over, refused=refused)

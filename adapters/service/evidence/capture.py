@@ -200,7 +200,7 @@ class _Capture:
         """Return the observation."""
         began = self._parts.clock.monotonic()
         if self._scene.name:
-            self._ask({"Pods": self._whose})
+            self._ask({"Pods": self._find_own})
         self._ask(dict(self._first_questions()))
         if self._uid:
             self._ask(dict(self._questions_about_pods()))
@@ -270,7 +270,7 @@ class _Capture:
         worth = [pod for pod in pods if trouble(pod) or self._scene.kind != "RayCluster"]
         return worth[: LOGS_MAX - 1]
 
-    def _whose(self) -> None:
+    def _find_own(self) -> None:
         """Find out which object of the name is the job's own: nothing is asked of another."""
         parts, scene = self._parts, self._scene
         kind, name = scene.kind, scene.name

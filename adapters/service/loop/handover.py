@@ -56,7 +56,7 @@ class Handover:
         identity = state.identity
         if identity is None:
             return
-        self._settle_accounts(stream, prepared.events)
+        self._close_finished(stream, prepared.events)
         self._pass_on(stream, state, identity, statuses(prepared.before.state, prepared.states))
         if any(isinstance(event, DecisionScheduled) for event in prepared.events):
             self._wake(state)
@@ -151,7 +151,7 @@ class Handover:
         if state.decisions:
             self.alarms.wake(min(decision.due_at for decision in state.decisions))
 
-    def _settle_accounts(self, stream: StreamId, events: Sequence[JobEvent]) -> None:
+    def _close_finished(self, stream: StreamId, events: Sequence[JobEvent]) -> None:
         under_way = self.under_way.get(stream, {})
         for event in events:
             if isinstance(event, EffectSucceeded | EffectFailed | EffectSuperseded):

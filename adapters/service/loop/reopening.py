@@ -19,7 +19,7 @@ def may_reopen(finished: Finished, observation: JobObservation) -> bool:
     return changed or finished.recorded != bool(seen.recorded)
 
 
-def is_settled(finished: Finished, job: CachedJob | None, live: ObjectCache) -> bool:
+def needs_no_look(finished: Finished, job: CachedJob | None, live: ObjectCache) -> bool:
     """Return whether nothing is to be looked at in a finished job at a start.
 
     It is there and shows its end; of one that is only recorded others show it.

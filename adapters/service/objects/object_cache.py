@@ -54,7 +54,7 @@ class CachedJob:
     identity: JobIdentity
     version: str
     """resourceVersion, be it of a write of our own that no watch has told yet."""
-    glance: tuple[object, ...]
+    fingerprint: tuple[object, ...]
     """What tells without parsing whether anything that matters has changed."""
     declared: object = None
     """What changes with its specification, labels and annotations."""

@@ -58,7 +58,7 @@ def earlier_forms(lookout: Lookout, stream: StreamId, state: JobState) -> Iterat
     job = live.job(identity.uid) if identity is not None else None
     if identity is None or manifest is None or job is None:
         return
-    declared = job.glance[0]  # as `declared_by` has it: metadata.generation comes first
+    declared = job.fingerprint[0]  # as `declared_by` has it: metadata.generation comes first
     shown = declared[0] if isinstance(declared, tuple) else None
     if isinstance(shown, int) and shown < manifest.generation:
         yield _of_job(lookout, stream, job, manifest.generation)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
-from jobledger.adapters.service.status.pruning import patch_of_leftovers
+from jobledger.adapters.service.status.pruning import prune_patch
 from jobledger.core.errors import RequestInvalid
 from jobledger.core.jobs.control.status_writers import OUR_MANAGER
 from jobledger.core.kinds import AnyKind
@@ -60,7 +60,7 @@ class StatusWrite:
         present = child(answer, "status")
         fields = self.kind.status_format.fields
         shown = {key: value for key, value in present.items() if key in fields}
-        left = patch_of_leftovers(shown, self.status)
+        left = prune_patch(shown, self.status)
         return self._patched(left, self._noted(answer)) if left else answer
 
     def _noted(self, answer: Manifest) -> str:

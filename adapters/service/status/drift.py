@@ -68,14 +68,14 @@ class Kept:
 
     def holds(self, meant: bytes) -> bool:
         """Return whether just this was written last, and nobody has changed what was kept of it."""
-        return self.version != "" and self._meant == _digest(meant) and not self.is_overwritten()
+        return self.version != "" and self._meant == _digest(meant) and not self.is_drifted()
 
     def see(self, version: str, status: Manifest) -> None:
         """Take note of a version that the watch tells of."""
         if version != self.version and not version_is_older(version, self.version):
             self._seen = version, fingerprint(status)
 
-    def is_overwritten(self) -> bool:
+    def is_drifted(self) -> bool:
         """Return whether somebody has changed the status since it was written here."""
         version, mark = self._seen
         is_later = version not in ("", self.version) and not version_is_older(version, self.version)
@@ -116,7 +116,7 @@ class Ends:
         kept = self._kept.setdefault(stream, Kept())
         kept.see(version, status)
         is_unknown = kept.version == ""
-        if (is_unknown or kept.is_overwritten()) and stream not in self._due:
+        if (is_unknown or kept.is_drifted()) and stream not in self._due:
             self._due[stream] = now + kept.pause(now)
 
     def is_own(self, stream: StreamId, status: Manifest) -> bool:

@@ -7,7 +7,7 @@ inside of objects and lists of which we apply a part.
 from jobledger.core.values.documents import Json, Manifest
 
 
-def patch_of_leftovers(shown: Manifest, wanted: Manifest) -> dict[str, Json]:
+def prune_patch(shown: Manifest, wanted: Manifest) -> dict[str, Json]:
     """Return the merge patch from what is shown to what is wanted, as far as it takes away.
 
     What is wanted and not shown was pruned by an older definition, and is not asked for again.
@@ -19,7 +19,7 @@ def patch_of_leftovers(shown: Manifest, wanted: Manifest) -> dict[str, Json]:
             continue
         ours = wanted[key]
         if isinstance(there, dict) and isinstance(ours, dict):
-            inner = patch_of_leftovers(there, ours)
+            inner = prune_patch(there, ours)
             if inner:
                 patch[key] = inner
         elif isinstance(there, list) and isinstance(ours, list) and len(there) > len(ours):

@@ -146,7 +146,7 @@ class Publisher:
             box = self.outboxes.get(stream)
             return box.kept.is_own(status) if box else self.ends.is_own(stream, status)
 
-    def take_overwritten(self) -> list[StreamId]:
+    def take_drifted(self) -> list[StreamId]:
         """Take the jobs without an outbox whose status is to be looked at, and may be now."""
         with self.lock:
             return self.ends.take_due(self.clock.monotonic())
@@ -158,7 +158,7 @@ class Publisher:
 
     def _written_anew(self, box: _Outbox) -> bool:
         """Let the newest status wait to be written again, if others have changed it."""
-        if box.offered is None or box.waiting or not box.kept.is_overwritten():
+        if box.offered is None or box.waiting or not box.kept.is_drifted():
             return False
         now = self.clock.monotonic()
         box.not_before = now + box.kept.pause(now)
@@ -269,7 +269,7 @@ class Publisher:
         if box.kind.status_format.is_merged and not status:  # it would take nothing away
             self._note_written(box, status)
             return None
-        is_known = not box.failures and not box.kept.is_overwritten()
+        is_known = not box.failures and not box.kept.is_drifted()
         meant = canonical(status)
         if not box.written and is_known and shows(box.kind, job, status, self.clock.now()):
             self._note_written(box, status)

@@ -49,7 +49,7 @@ class WatchedKind:
 class JobLook:
     """What is kept of a job's object besides what every kind has."""
 
-    glance: tuple[object, ...]
+    fingerprint: tuple[object, ...]
     """What changes with everything that matters but the specification, labels and annotations."""
     phase: str
     """How far the job is, as its status shows; `Complete` or `Failed` once it has ended."""
@@ -130,13 +130,13 @@ class EventHandlers:
     def stays(
         self,
         known: CachedJob,
-        glance: tuple[object, ...],
+        fingerprint: tuple[object, ...],
         manifest: Manifest,
         take_in: Callable[[CachedJob, Manifest], None],
         at: Instant,
     ) -> bool:
-        """Return whether a job is kept as it was: by its glance, or because an edit is put off."""
-        if known.glance != glance:
+        """Return whether a job stays as it is: its fingerprint is, or an edit is put off."""
+        if known.fingerprint != fingerprint:
             return self._put_off(known, manifest, take_in)
         self.waiting.pop(known.identity.uid, None)
         self.confirmations.count(known.identity.stream_id, known.kind, at)

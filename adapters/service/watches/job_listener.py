@@ -74,14 +74,14 @@ class JobListener:
         recorded = around.mapper.control_policy.why_recorded(kind.name, manifest)
         others = newest_writer(known, other)
         declared = declared_by(metadata)
-        glance = (
+        fingerprint = (
             declared,
             metadata.get("deletionTimestamp"),
-            *look.glance,
-            *_recorded_glance(recorded, manifest),
+            *look.fingerprint,
+            *_recorded_fingerprint(recorded, manifest),
         )
         take_in = partial(self._take_in, other=None, at=at)
-        if known is not None and around.stays(known, glance, manifest, take_in, at):
+        if known is not None and around.stays(known, fingerprint, manifest, take_in, at):
             now = replace(
                 known,
                 version=version,
@@ -99,7 +99,7 @@ class JobListener:
             kind=kind.name,
             identity=identify(around.mapper.cluster, manifest),
             version=version,
-            glance=glance,
+            fingerprint=fingerprint,
             declared=declared,
             secrets=secrets,
             redactor=_redactor_of(around, known, secrets),
@@ -235,7 +235,7 @@ def declared_by(metadata: Manifest) -> tuple[object, ...]:
     return metadata.get("generation"), hash(msgspec.json.encode(shown))
 
 
-def _recorded_glance(recorded: str, manifest: Manifest) -> tuple[object, ...]:
+def _recorded_fingerprint(recorded: str, manifest: Manifest) -> tuple[object, ...]:
     """Return what matters besides of a job that is only recorded: what others say of it."""
     if not recorded:
         return ()

@@ -96,7 +96,7 @@ class KindWatches:
         self._trouble = ""
         """The latest error in asking which kinds are served."""
         self._pause = ASK_AGAIN_SECONDS
-        self.is_settled = False
+        self.needs_no_look = False
         """Whether it is known which kinds of job are served now."""
 
     def start(self) -> None:
@@ -107,11 +107,11 @@ class KindWatches:
             (only,) = self._job_kinds
             self._unwatched.clear()
             self._watch(self._take_up(only))
-            self.is_settled = not self._optional
+            self.needs_no_look = not self._optional
 
     def waits_for(self) -> list[str]:
         """Return what has to be there before any job can be worked on; empty if it is."""
-        if not self.is_settled:
+        if not self.needs_no_look:
             return [f"no list of {kind} objects yet" for kind in self._unwatched]
         if len(self._unwatched) < len(self._job_kinds):
             return []
@@ -120,7 +120,7 @@ class KindWatches:
 
     def troubles(self) -> list[str]:
         """Return why it is not known which kinds are served; empty if it is."""
-        return [self._trouble] if self._trouble and not self.is_settled else []
+        return [self._trouble] if self._trouble and not self.needs_no_look else []
 
     def stop(self) -> None:
         """End all watches."""
@@ -130,7 +130,7 @@ class KindWatches:
 
     def ask_once(self) -> None:
         """Ask which other kinds are served, unless that was answered before."""
-        if not self.is_settled and not self._stopping.is_set():
+        if not self.needs_no_look and not self._stopping.is_set():
             self.ask()
 
     def ask_for_unwatched(self) -> None:
@@ -138,7 +138,7 @@ class KindWatches:
 
         A right that comes late is found as soon as a watch would have found it.
         """
-        if self.is_settled and self._unwatched and not self._stopping.is_set():
+        if self.needs_no_look and self._unwatched and not self._stopping.is_set():
             self.ask()
 
     def ask(self) -> None:
@@ -159,7 +159,7 @@ class KindWatches:
             self._pause = min(2 * self._pause, ASK_AGAIN_SECONDS_MAX)
             return
         self._pause = ASK_AGAIN_SECONDS
-        self.is_settled = True
+        self.needs_no_look = True
 
     def _ask_for(self, job_kind: str) -> None:
         needed = self._around.kinds[job_kind].watched

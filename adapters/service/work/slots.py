@@ -1,6 +1,6 @@
 """The jobs in memory: their views, and where their streams end.
 
-Only jobs in which something is left to do are held; of the others a glance is kept, so that a
+Only jobs in which something is left to do are held; of the others a summary is kept, so that a
 relist of many
 finished jobs reads nothing from the log.
 """
@@ -57,7 +57,7 @@ def fold_slot(stream: StreamId, stored: Sequence[StoredEvent]) -> Slot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The glance at a job in which nothing is left to do, and whose object is still there."""
+    """The summary at a job in which nothing is left to do, and whose object is still there."""
 
     generation: int
     leaving: bool
@@ -133,7 +133,7 @@ class Slots:
         return state.identity.namespace if state is not None and state.identity is not None else ""
 
     def finished(self, stream: StreamId) -> Finished | None:
-        """Return the glance at a job in which nothing was left to do."""
+        """Return the summary at a job in which nothing was left to do."""
         return self._finished.get(stream)
 
     def retire(self, slot: Slot) -> bool:
@@ -168,32 +168,32 @@ class Slots:
     def note_finished(self, jobs: Iterable[FinishedJob]) -> None:
         """Take note of jobs in which nothing was left to do when they were last written."""
         for job in jobs:
-            glance = Finished(
+            summary = Finished(
                 generation=job.generation,
                 leaving=False,
                 recorded=job.recorded,
                 version=job.version,
             )
-            self._finished.setdefault(job.stream_id, glance)
+            self._finished.setdefault(job.stream_id, summary)
 
     def versions(self) -> dict[StreamId, int]:
-        """Return where the stream of each job ended that is held, or kept a glance of."""
-        ends = {stream: glance.version for stream, glance in self._finished.items()}
+        """Return where the stream of each job ended that is held, or kept a summary of."""
+        ends = {stream: summary.version for stream, summary in self._finished.items()}
         return ends | {stream: slot.tail.version for stream, slot in self._held.items()}
 
     def take_set_back(self, stream: StreamId) -> int:
         """Return where a stream ended that was read again and ends before that; 0: it does not.
 
-        The glance at the job is forgotten then.
+        The summary at the job is forgotten then.
         """
-        slot, glance = self._held.get(stream), self._finished.get(stream)
-        if slot is None or glance is None or slot.tail.version >= glance.version:
+        slot, summary = self._held.get(stream), self._finished.get(stream)
+        if slot is None or summary is None or slot.tail.version >= summary.version:
             return 0
         del self._finished[stream]
-        return glance.version
+        return summary.version
 
     def all_finished(self) -> list[StreamId]:
-        """Return the jobs of which only a glance is kept."""
+        """Return the jobs of which only a summary is kept."""
         return list(self._finished)
 
     def __iter__(self) -> Iterator[Slot]:

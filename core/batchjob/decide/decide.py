@@ -20,7 +20,7 @@ from jobledger.core.batchjob.decide.on_outcomes import (
 from jobledger.core.batchjob.decide.recorded import infer
 from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.batchjob.evolve.evolve import evolve
-from jobledger.core.batchjob.rules.rules import settle
+from jobledger.core.batchjob.rules.rules import reconcile
 from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.jobs import observations as shared
 from jobledger.core.jobs.control.control_change import facts_and_conclusions
@@ -40,9 +40,9 @@ def decide(
         state, facts, evolve, lambda now: infer(now, observation.at)
     )
     if state.recorded is None:
-        return *facts, *settle(state, observation.id, observation.at)
+        return *facts, *reconcile(state, observation.id, observation.at)
     # What was under way or pending when control was given up is dropped, once.
-    dropped = () if was_recorded else settle(state, observation.id, observation.at)
+    dropped = () if was_recorded else reconcile(state, observation.id, observation.at)
     for event in dropped:
         state = evolve(state, event)
     inferred = infer(state, observation.at)
@@ -53,7 +53,7 @@ def decide(
         return *facts, *dropped, *inferred
     for event in recovered:
         state = evolve(state, event)
-    after = settle(state, observation.id, observation.at)
+    after = reconcile(state, observation.id, observation.at)
     return *facts, *dropped, *inferred, *recovered, *after
 
 

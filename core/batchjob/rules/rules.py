@@ -34,7 +34,12 @@ from jobledger.core.batchjob.state import (
     name_for,
 )
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
-from jobledger.core.jobs.reconcile import Standpoint, decision_changes, effect_changes, settled
+from jobledger.core.jobs.reconcile import (
+    Standpoint,
+    decision_changes,
+    effect_changes,
+    fixpoint,
+)
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.retry import UNCLEAR, UNCLEAR_DEADLINE, Blame, delay, judge
 from jobledger.core.values.ids import ObservationId
@@ -51,12 +56,12 @@ def failure_class(reason: str) -> FailureClass:
     return BY_REASON.get(reason, FailureClass.OTHER)
 
 
-def settle(state: BatchJobState, cause: ObservationId, at: Instant) -> tuple[BatchJobEvent, ...]:
+def reconcile(state: BatchJobState, cause: ObservationId, at: Instant) -> tuple[BatchJobEvent, ...]:
     """Return everything that follows from `state` until nothing more does."""
-    return settled(state, evolve, lambda now: _first_to_speak(now, cause, at))
+    return fixpoint(state, evolve, lambda now: _first_rule(now, cause, at))
 
 
-def _first_to_speak(
+def _first_rule(
     state: BatchJobState, cause: ObservationId, at: Instant
 ) -> tuple[BatchJobEvent, ...]:
     if not is_dormant(state):

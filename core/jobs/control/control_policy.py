@@ -45,7 +45,7 @@ class Control(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whose:
+class ControlScope:
     """What an installation is to control."""
 
     control: Control = Control.ALL
@@ -114,15 +114,15 @@ def is_named(kind: str, managed_by: str) -> bool:
     return kind in NAMES_US and managed_by == NAMES_US[kind]
 
 
-def why_recorded(whose: Whose, kind: str, namespace: str, managed_by: str) -> str:
+def why_recorded(scope: ControlScope, kind: str, namespace: str, managed_by: str) -> str:
     """Return why the setting leaves a job to others; empty if it is to be controlled."""
-    if whose.control is Control.NOTHING:
+    if scope.control is Control.NOTHING:
         return "this installation only records (--observe-only)"
-    if whose.control is Control.ALL or is_named(kind, managed_by):
+    if scope.control is Control.ALL or is_named(kind, managed_by):
         return ""
-    if whose.control is Control.NAMESPACES and namespace in whose.namespaces:
+    if scope.control is Control.NAMESPACES and namespace in scope.namespaces:
         return ""
-    if whose.control is Control.NAMESPACES:
+    if scope.control is Control.NAMESPACES:
         return f"namespace {namespace} is not among those whose jobs are controlled here"
     return f"its spec.managedBy is not {MANAGED_BY_JOBLEDGER}"
 

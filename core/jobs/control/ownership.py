@@ -76,7 +76,7 @@ def in_the_way(kind: str, manifest: Manifest, job_kind: str) -> str:
     Nothing of the object is quoted but its name and that of its controller.
     """
     namespace, name = text(manifest, "metadata", "namespace"), text(manifest, "metadata", "name")
-    whose = _whose(manifest, job_kind)
+    whose = _owner_words(manifest, job_kind)
     if text(manifest, "metadata", "deletionTimestamp"):
         return (
             f"{kind} {namespace}/{name} is in the way: {whose}. It is being deleted; this "
@@ -89,7 +89,7 @@ def in_the_way(kind: str, manifest: Manifest, job_kind: str) -> str:
     )
 
 
-def _whose(manifest: Manifest, job_kind: str) -> str:
+def _owner_words(manifest: Manifest, job_kind: str) -> str:
     found = controller_of(manifest)
     if found is not None:
         earlier = "another " if found.kind == job_kind else ""

@@ -39,7 +39,7 @@ from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.evolve.lifecycle import evolve
 from jobledger.core.rayjob.inference import infer
 from jobledger.core.rayjob.observations import observations as seen
-from jobledger.core.rayjob.rules.rules import settle
+from jobledger.core.rayjob.rules.rules import reconcile
 from jobledger.core.rayjob.state import RayJobState
 
 
@@ -54,9 +54,9 @@ def decide(state: RayJobState, observation: seen.RayJobObservation) -> tuple[Ray
         state, facts, evolve, lambda now: infer(now, observation.at)
     )
     if state.recorded is None:
-        return *facts, *settle(state, observation.id, observation.at)
+        return *facts, *reconcile(state, observation.id, observation.at)
     # What was under way or pending when control was given up is dropped, once.
-    dropped = () if was_recorded else settle(state, observation.id, observation.at)
+    dropped = () if was_recorded else reconcile(state, observation.id, observation.at)
     for event in dropped:
         state = evolve(state, event)
     inferred = infer(state, observation.at)
@@ -65,7 +65,7 @@ def decide(state: RayJobState, observation: seen.RayJobObservation) -> tuple[Ray
     state, recovered = concluded(state, observation)
     if not recovered:
         return *facts, *dropped, *inferred
-    after = settle(state, observation.id, observation.at)
+    after = reconcile(state, observation.id, observation.at)
     return *facts, *dropped, *inferred, *recovered, *after
 
 

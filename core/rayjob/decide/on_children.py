@@ -2,7 +2,7 @@
 
 News of a child that is known to be gone is late news and ignored. A RayCluster that carries the
 job's UID but belongs
-to no present attempt (a create request that arrived after its attempt had ended) is a stray, and
+to no present attempt (a create request that arrived after its attempt had ended) is an orphan, and
 deleted; so is one that has the place of another, and a submitter of an earlier attempt.
 """
 
@@ -10,10 +10,10 @@ from jobledger.core.rayjob.decide.on_lost_history import behind_by_cluster, behi
 from jobledger.core.rayjob.events.lifecycle import (
     ClusterObserved,
     ClusterVanished,
+    OrphanClusterFound,
+    OrphanClusterVanished,
     PartVanished,
     RayJobEvent,
-    StrayClusterFound,
-    StrayClusterVanished,
     SubmitterFinished,
     SubmitterObserved,
     SubmitterVanished,
@@ -43,9 +43,9 @@ def on_cluster_seen(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent,
     if is_dormant(state) or seen.uid in state.gone:
         return ()
     current = attempt is not None and seen.name == attempt.cluster_name and not attempt.cleared
-    known_stray = any(stray.uid == seen.uid for stray in state.strays)
-    if _is_in_its_place(state, seen) or known_stray:
-        current = False  # until somebody tells that the known one is gone; a stray one is deleted
+    known_orphan = any(orphan.uid == seen.uid for orphan in state.orphans)
+    if _is_in_its_place(state, seen) or known_orphan:
+        current = False  # until somebody tells that the known one is gone; an orphan is deleted
     elif current or (_is_selected(state, seen) and not _has_begun(state)):
         return _current_cluster(state, seen)
     if behind := behind_by_cluster(state, seen):
@@ -53,8 +53,8 @@ def on_cluster_seen(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent,
     if is_leaving(state) and number_ahead(state, seen.name):
         return ()
     is_anybodys = _is_selected(state, seen) or _was_selected(state, seen)
-    if seen.owned and not (seen.deleting or known_stray or is_anybodys):
-        return (StrayClusterFound(at=seen.at, name=seen.name, uid=seen.uid),)
+    if seen.owned and not (seen.deleting or known_orphan or is_anybodys):
+        return (OrphanClusterFound(at=seen.at, name=seen.name, uid=seen.uid),)
     return ()
 
 
@@ -108,11 +108,11 @@ def _current_cluster(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent
 
 
 def on_cluster_gone(state: RayJobState, gone: ClusterGone) -> tuple[RayJobEvent, ...]:
-    """Return that the job's RayCluster, or a stray one, is gone."""
+    """Return that the job's RayCluster, or an orphan, is gone."""
     if is_dormant(state) or gone.uid in state.gone:
         return ()
-    if any(stray.uid == gone.uid for stray in state.strays):
-        return (StrayClusterVanished(at=gone.at, name=gone.name, uid=gone.uid),)
+    if any(orphan.uid == gone.uid for orphan in state.orphans):
+        return (OrphanClusterVanished(at=gone.at, name=gone.name, uid=gone.uid),)
     known = state.cluster
     if known is None or known.name != gone.name or known.uid not in ("", gone.uid):
         return ()
@@ -136,7 +136,7 @@ def on_submitter_seen(state: RayJobState, seen: SubmitterSeen) -> tuple[RayJobEv
     if is_leaving(state) and seen.attempt > attempt.number:
         return ()
     if seen.attempt and (attempt.cleared or seen.attempt != attempt.number):
-        return _stray_submitter(state, seen)
+        return _orphan_submitter(state, seen)
     if attempt.cleared:
         return ()
     named = seen.job_id and attempt.job_id and not seen.attempt
@@ -163,18 +163,18 @@ def on_submitter_seen(state: RayJobState, seen: SubmitterSeen) -> tuple[RayJobEv
     return tuple(events)
 
 
-def _stray_submitter(state: RayJobState, seen: SubmitterSeen) -> tuple[RayJobEvent, ...]:
+def _orphan_submitter(state: RayJobState, seen: SubmitterSeen) -> tuple[RayJobEvent, ...]:
     """Return that a submitter belongs to no present attempt, but has the name that all have."""
-    known = {item.uid for item in (state.submitter, state.stray_submitter) if item is not None}
+    known = {item.uid for item in (state.submitter, state.orphan_submitter) if item is not None}
     if seen.deleting or seen.uid in known:
         return ()
-    return (SubmitterObserved(at=seen.at, name=seen.name, uid=seen.uid, stray=True),)
+    return (SubmitterObserved(at=seen.at, name=seen.name, uid=seen.uid, orphan=True),)
 
 
 def on_submitter_gone(state: RayJobState, gone: SubmitterGone) -> tuple[RayJobEvent, ...]:
-    """Return that the submitter, or a stray one, is gone."""
-    known, stray = state.submitter, state.stray_submitter
-    if stray is not None and stray.uid == gone.uid and not is_dormant(state):
+    """Return that the submitter, or an orphan, is gone."""
+    known, orphan = state.submitter, state.orphan_submitter
+    if orphan is not None and orphan.uid == gone.uid and not is_dormant(state):
         vanished = SubmitterVanished(at=gone.at, name=gone.name, uid=gone.uid, asked=True)
         return (vanished,)
     if is_dormant(state) or known is None or gone.uid in state.gone:

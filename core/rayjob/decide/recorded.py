@@ -24,8 +24,8 @@ from jobledger.core.rayjob.decide.on_outcomes import (
 )
 from jobledger.core.rayjob.events.lifecycle import (
     ClusterVanished,
+    OrphanClusterFound,
     RayJobEvent,
-    StrayClusterFound,
     SubmitterObserved,
     SubmitterVanished,
 )
@@ -82,8 +82,8 @@ def _own(found: News) -> News:
     return tuple(
         one
         for one in found
-        if not isinstance(one, StrayClusterFound | LedgerBehindFound)
-        and not (isinstance(one, SubmitterObserved) and one.stray)
+        if not isinstance(one, OrphanClusterFound | LedgerBehindFound)
+        and not (isinstance(one, SubmitterObserved) and one.orphan)
     )
 
 

@@ -39,7 +39,7 @@ class ClusterVanished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrayClusterFound:
+class OrphanClusterFound:
     """A RayCluster of this job that belongs to no present attempt; it is deleted."""
 
     at: Instant
@@ -48,7 +48,7 @@ class StrayClusterFound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrayClusterVanished:
+class OrphanClusterVanished:
     """Such a RayCluster is gone."""
 
     at: Instant
@@ -64,7 +64,7 @@ class SubmitterObserved:
     name: str
     uid: str
     deleting: bool = False
-    stray: bool = False
+    orphan: bool = False
     """Whether it was made for an attempt that is over: its request had been held up."""
 
 
@@ -195,8 +195,8 @@ FactEvent: TypeAlias = (
     EntrypointObserved
     | ClusterObserved
     | ClusterVanished
-    | StrayClusterFound
-    | StrayClusterVanished
+    | OrphanClusterFound
+    | OrphanClusterVanished
     | SubmitterObserved
     | SubmitterFinished
     | SubmitterVanished

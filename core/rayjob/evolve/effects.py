@@ -27,7 +27,7 @@ from jobledger.core.rayjob.spec.spec import SubmissionMode
 from jobledger.core.rayjob.state import KnownCluster, KnownSubmitter, RayJobState, remember_gone
 from jobledger.core.values.ids import EffectId
 
-_SETTLING = frozenset({EffectKind.CREATE_CLUSTER, EffectKind.FIND_CLUSTER})
+_MODE_FIXING = frozenset({EffectKind.CREATE_CLUSTER, EffectKind.FIND_CLUSTER})
 
 SPEECHLESS = frozenset(
     {Phase.NEW, Phase.INITIALIZING, Phase.WAITING, Phase.SUSPENDING, Phase.SUSPENDED}
@@ -41,13 +41,13 @@ Elsewhere it is Ray's, the reason of a failure, or the fault of the manifest.
 def effect_requested(state: RayJobState, event: EffectRequested) -> RayJobState:
     """Return the state with the effect open."""
     state = state._replace(effects=(*state.effects, opened(event)))
-    return _settled(state) if event.kind in _SETTLING else state
+    return _with_mode_fixed(state) if event.kind in _MODE_FIXING else state
 
 
-def _settled(state: RayJobState) -> RayJobState:
+def _with_mode_fixed(state: RayJobState) -> RayJobState:
     """Return the state whose attempt goes the way of the manifest that its RayCluster is made from.
 
-    A submitter beside the head is a part of the RayCluster, so with this the way is settled.
+    A submitter beside the head is a part of the RayCluster, so with this the way is fixed.
     """
     attempt, manifest, identity = state.attempt, state.manifest, state.identity
     if attempt is None or manifest is None or identity is None or attempt.mode is None:
@@ -214,30 +214,30 @@ def _submitter_created(state: RayJobState, event: EffectSucceeded) -> RayJobStat
 def _cluster_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     known = state.cluster
     is_gone = event.gone or event.uid in state.gone  # the watch may have been quicker
-    is_stray = any(stray.uid == event.uid for stray in state.strays)
-    if known is not None and known.name == event.name and not is_stray:
+    is_orphan = any(orphan.uid == event.uid for orphan in state.orphans)
+    if known is not None and known.name == event.name and not is_orphan:
         if is_another(known.uid, event.uid):  # it came before
             return remember_gone(state, event.uid) if is_gone else state
         if is_gone:
             return remember_gone(state._replace(cluster=None), known.uid)
         return state._replace(cluster=replace(known, uid=known.uid or event.uid, delete_asked=True))
     if is_gone:
-        left = tuple(stray for stray in state.strays if stray.uid != event.uid)
-        return remember_gone(state._replace(strays=left), event.uid)
+        left = tuple(orphan for orphan in state.orphans if orphan.uid != event.uid)
+        return remember_gone(state._replace(orphans=left), event.uid)
     asked = tuple(
-        replace(stray, delete_asked=True) if stray.uid == event.uid else stray
-        for stray in state.strays
+        replace(orphan, delete_asked=True) if orphan.uid == event.uid else orphan
+        for orphan in state.orphans
     )
-    return state._replace(strays=asked)
+    return state._replace(orphans=asked)
 
 
 def _submitter_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
-    known, stray = state.submitter, state.stray_submitter
+    known, orphan = state.submitter, state.orphan_submitter
     is_gone = event.gone or event.uid in state.gone
-    if stray is not None and stray.uid == event.uid:
+    if orphan is not None and orphan.uid == event.uid:
         if is_gone:
-            return remember_gone(state._replace(stray_submitter=None), stray.uid)
-        return state._replace(stray_submitter=replace(stray, delete_asked=True))
+            return remember_gone(state._replace(orphan_submitter=None), orphan.uid)
+        return state._replace(orphan_submitter=replace(orphan, delete_asked=True))
     if known is None:
         return state
     if is_another(known.uid, event.uid):  # it came before

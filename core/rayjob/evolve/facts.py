@@ -41,11 +41,11 @@ def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # 
             return _cluster_observed(state, event)
         case events.ClusterVanished():
             return _cluster_vanished(state, event)
-        case events.StrayClusterFound():
-            stray = KnownCluster(name=event.name, uid=event.uid)
-            return state._replace(strays=(*state.strays, stray))
-        case events.StrayClusterVanished():
-            return _without_stray(state, event.uid)
+        case events.OrphanClusterFound():
+            orphan = KnownCluster(name=event.name, uid=event.uid)
+            return state._replace(orphans=(*state.orphans, orphan))
+        case events.OrphanClusterVanished():
+            return _without_orphan(state, event.uid)
         case events.SubmitterObserved():
             return _submitter_observed(state, event)
         case events.SubmitterFinished():
@@ -156,10 +156,10 @@ def _sidecar_finished(state: RayJobState, event: events.SidecarFinished) -> RayJ
     return state._replace(attempt=attempt, sidecar=sidecar)
 
 
-def _without_stray(state: RayJobState, uid: str) -> RayJobState:
-    """Return the state without a stray RayCluster."""
-    strays = tuple(stray for stray in state.strays if stray.uid != uid)
-    return remember_gone(state._replace(strays=strays), uid)
+def _without_orphan(state: RayJobState, uid: str) -> RayJobState:
+    """Return the state without an orphan RayCluster."""
+    orphans = tuple(orphan for orphan in state.orphans if orphan.uid != uid)
+    return remember_gone(state._replace(orphans=orphans), uid)
 
 
 def _looked(state: RayJobState) -> RayJobState:
@@ -218,8 +218,8 @@ def _cluster_vanished(state: RayJobState, event: events.ClusterVanished) -> RayJ
 def _submitter_observed(state: RayJobState, event: events.SubmitterObserved) -> RayJobState:
     known = state.submitter
     fresh = KnownSubmitter(name=event.name, uid=event.uid, deleting=event.deleting)
-    if event.stray:
-        return state._replace(stray_submitter=fresh)
+    if event.orphan:
+        return state._replace(orphan_submitter=fresh)
     if known is not None and known.uid in ("", event.uid):
         fresh = replace(known, uid=event.uid, deleting=event.deleting)
     return state._replace(submitter=fresh)
@@ -245,10 +245,10 @@ def _submitter_finished(state: RayJobState, event: events.SubmitterFinished) -> 
 
 
 def _submitter_vanished(state: RayJobState, event: events.SubmitterVanished) -> RayJobState:
-    known, stray = state.submitter, state.stray_submitter
+    known, orphan = state.submitter, state.orphan_submitter
     state = remember_gone(state, event.uid)
-    if stray is not None and stray.uid == event.uid:
-        return state._replace(stray_submitter=None)
+    if orphan is not None and orphan.uid == event.uid:
+        return state._replace(orphan_submitter=None)
     if known is None:
         return state
     if event.asked or standing(state) is not Phase.RUNNING:

@@ -22,8 +22,8 @@ def control_released(state: RayJobState, event: ControlReleased) -> RayJobState:
         recorded=Recorded(since=since, why=event.why, shown=shown),
         refused=(),
         repeated=(),
-        strays=(),
-        stray_submitter=None,
+        orphans=(),
+        orphan_submitter=None,
     )
 
 
@@ -31,7 +31,7 @@ def ledger_behind_found(state: RayJobState, event: LedgerBehindFound) -> RayJobS
     """Return the state of a job that is held: nothing is done until what is missing is known."""
     ahead = event.attempt if event.kind == "Job" else 0
     held = Recorded(since=event.at, why=why_held(event.signs), behind=True, submitter_ahead=ahead)
-    return state._replace(recorded=held, refused=(), strays=(), stray_submitter=None)
+    return state._replace(recorded=held, refused=(), orphans=(), orphan_submitter=None)
 
 
 def control_taken(state: RayJobState, event: ControlTaken | RecoveredFromCluster) -> RayJobState:

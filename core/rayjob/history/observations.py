@@ -221,7 +221,7 @@ def _children(
             deleting=first.deleting,
             status=first.status,
         )
-    elif isinstance(first, events.StrayClusterFound):
+    elif isinstance(first, events.OrphanClusterFound):
         yield seen.ClusterSeen(
             id=cause,
             at=first.at,
@@ -232,7 +232,7 @@ def _children(
             address="",
             deleting=False,
         )
-    elif isinstance(first, events.ClusterVanished | events.StrayClusterVanished):
+    elif isinstance(first, events.ClusterVanished | events.OrphanClusterVanished):
         yield seen.ClusterGone(id=cause, at=first.at, name=first.name, uid=first.uid)
     elif isinstance(first, events.SubmitterObserved | events.SubmitterFinished):
         yield _submitter(state, told, first, cause)

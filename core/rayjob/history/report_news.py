@@ -43,7 +43,7 @@ def cluster_news(event: rayjob.RayJobEvent) -> ClusterNews | None:
     """Return what an event says of a RayCluster; None if nothing."""
     if isinstance(event, rayjob.ClusterObserved):
         return ClusterNews(name=event.name, created=True, ready=event.state == READY)
-    if isinstance(event, rayjob.ClusterVanished | rayjob.StrayClusterVanished):
+    if isinstance(event, rayjob.ClusterVanished | rayjob.OrphanClusterVanished):
         return ClusterNews(name=event.name, gone=True)
     return None
 

@@ -26,9 +26,9 @@ def _fact(event: FactEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
             return f"RayCluster {event.name} is {event.state or 'starting'}{leaving}"
         case rayjob.ClusterVanished():
             return f"RayCluster {event.name} is gone{'' if event.asked else ', unasked'}"
-        case rayjob.StrayClusterFound():
+        case rayjob.OrphanClusterFound():
             return f"RayCluster {event.name} belongs to no attempt"
-        case rayjob.StrayClusterVanished():
+        case rayjob.OrphanClusterVanished():
             return f"RayCluster {event.name} is gone"
         case rayjob.SubmitterObserved():
             return f"submitter {event.name} is there"

@@ -17,7 +17,7 @@ from jobledger.core.rayjob.manifests.owner_references import owner_reference
 from jobledger.core.rayjob.manifests.submit_command import sidecar_command, submit_command
 from jobledger.core.rayjob.manifests.submitter_container import (
     TOKEN_VOLUME,
-    EventHandlers,
+    ContainerContext,
     configured,
     default_container,
     takes_service_account_tokens,
@@ -63,7 +63,7 @@ def build_cluster(
     labels = attempt_labels(job, attempt)
     if mode == "SidecarMode":
         annotations[NO_HEAD_RESTART_ANNOTATION] = "true"
-        around = EventHandlers(
+        around = ContainerContext(
             address="",
             job_id=job_id,
             cluster_name=name,
@@ -131,7 +131,7 @@ def build_submitter(  # noqa: PLR0913 what upstream's operator knows of an attem
     the head's `host:port`.
     """
     spec = child(job, "spec")
-    around = EventHandlers(
+    around = ContainerContext(
         address=address,
         job_id=job_id,
         cluster_name=cluster_name,
@@ -182,7 +182,7 @@ def _in_gang(template: Manifest, gang: GangMetadata) -> Manifest:
 
 
 def _pod_template(
-    spec: Manifest, labels: dict[str, str], command: str, around: EventHandlers
+    spec: Manifest, labels: dict[str, str], command: str, around: ContainerContext
 ) -> Manifest:
     """Return the user's Pod template, or the default one, with its first container configured."""
     default: Manifest = {

@@ -24,7 +24,7 @@ TOKEN_PATH = "/var/run/secrets/ray.io/serviceaccount"  # noqa: S105 where it is 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventHandlers:
+class ContainerContext:
     """What the container is told about the attempt, and where it runs."""
 
     address: str
@@ -48,7 +48,7 @@ def default_container(cluster_spec: Manifest) -> Manifest:
     }
 
 
-def configured(container: Manifest, command: str, around: EventHandlers) -> Manifest:
+def configured(container: Manifest, command: str, around: ContainerContext) -> Manifest:
     """Return the container with its command (unless it has one), environment and credentials."""
     own = len(items(container, "command")) > 0
     env: list[Json] = [
@@ -67,7 +67,7 @@ def configured(container: Manifest, command: str, around: EventHandlers) -> Mani
     return built
 
 
-def shell(around: EventHandlers) -> tuple[str, ...]:
+def shell(around: ContainerContext) -> tuple[str, ...]:
     """Return the shell that runs the command."""
     return LOGIN_COMMAND if around.login_shell else COMMAND
 
@@ -88,7 +88,7 @@ def takes_service_account_tokens(cluster_spec: Manifest) -> bool:
     return checks_tokens(cluster_spec) and by_kubernetes
 
 
-def _add_credentials(built: dict[str, Json], env: list[Json], around: EventHandlers) -> None:
+def _add_credentials(built: dict[str, Json], env: list[Json], around: ContainerContext) -> None:
     if env_value(built, "RAY_AUTH_MODE") is None:
         env.append(_variable("RAY_AUTH_MODE", "token"))
     if takes_service_account_tokens(around.cluster_spec):

@@ -114,7 +114,7 @@ def cluster_owner_uid(pod: Manifest) -> str:
     return controller_uid(pod, RAYCLUSTERS.group, RAYCLUSTERS.kind)
 
 
-def head_pod_glance(pod: Manifest) -> Manifest:
+def head_pod_summary(pod: Manifest) -> Manifest:
     """Return the part of a head's Pod that is looked at."""
     metadata = child(pod, "metadata")
     kept = ("name", "namespace", "uid", "labels", "ownerReferences", "deletionTimestamp")

@@ -80,10 +80,10 @@ def _life(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEffect]
     elif is_final(state):
         yield from _afterwards(state)
     yield from _ungrouping(state)
-    for stray in state.strays:
-        if not (stray.delete_asked or stray.name == manifest.spec.cluster_selector):
-            yield WantedEffect(kind=EffectKind.DELETE_CLUSTER, name=stray.name, uid=stray.uid)
-    late = state.stray_submitter
+    for orphan in state.orphans:
+        if not (orphan.delete_asked or orphan.name == manifest.spec.cluster_selector):
+            yield WantedEffect(kind=EffectKind.DELETE_CLUSTER, name=orphan.name, uid=orphan.uid)
+    late = state.orphan_submitter
     if late is not None and not late.delete_asked:
         yield WantedEffect(kind=EffectKind.DELETE_SUBMITTER, name=late.name, uid=late.uid)
 
@@ -119,7 +119,7 @@ def _building(state: RayJobState) -> Iterator[WantedEffect]:
     """Yield what is made for an attempt.
 
     What nobody knows to exist is asked for: a creation that meets it finds it. None is asked for
-    while a stray RayCluster is there: of a job there is one at a time.
+    while an orphan RayCluster is there: of a job there is one at a time.
     """
     attempt, identity, cluster = state.attempt, state.identity, state.cluster
     if attempt is None or identity is None:
@@ -134,7 +134,7 @@ def _building(state: RayJobState) -> Iterator[WantedEffect]:
         return
     ready = cluster.state == "ready" and cluster.address != ""
     made = state.submitter is not None and state.submitter.uid != ""
-    is_free = state.stray_submitter is None or any(
+    is_free = state.orphan_submitter is None or any(
         effect.wanted.kind is EffectKind.CREATE_SUBMITTER for effect in state.effects
     )
     if ready and has_submitter(state) and not made and is_free:
@@ -149,7 +149,7 @@ def _getting_cluster(state: RayJobState, attempt: Attempt) -> Iterator[WantedEff
     selects = selects_cluster(state)
     kind = EffectKind.FIND_CLUSTER if selects else EffectKind.CREATE_CLUSTER
     is_asked_for = any(effect.wanted.kind is kind for effect in state.effects)
-    if selects or is_asked_for or not state.strays:
+    if selects or is_asked_for or not state.orphans:
         yield WantedEffect(kind=kind, name=attempt.cluster_name)
 
 

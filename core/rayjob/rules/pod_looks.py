@@ -28,5 +28,5 @@ def waits_for_pods(state: RayJobState) -> bool:
     if attempt is None or manifest is None or selects_cluster(state):
         return False
     leaving = state.phase in (Phase.RETRYING, Phase.SUSPENDING)
-    gone = state.cluster is None and state.submitter is None and not state.strays
+    gone = state.cluster is None and state.submitter is None and not state.orphans
     return manifest.options.wait_for_pods and leaving and gone and not attempt.pods_gone

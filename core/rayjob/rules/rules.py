@@ -11,7 +11,12 @@ from typing import TypeAlias
 
 from jobledger.core.jobs.pending.decisions import DecisionKind, PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
-from jobledger.core.jobs.reconcile import Standpoint, decision_changes, effect_changes, settled
+from jobledger.core.jobs.reconcile import (
+    Standpoint,
+    decision_changes,
+    effect_changes,
+    fixpoint,
+)
 from jobledger.core.rayjob import names
 from jobledger.core.rayjob.deletion import uncovered_because, why_not_deleted
 from jobledger.core.rayjob.events.lifecycle import (
@@ -64,14 +69,12 @@ _GOING_ON = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
 Rule: TypeAlias = Callable[[RayJobState, Instant], tuple[RayJobEvent, ...]]
 
 
-def settle(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[RayJobEvent, ...]:
+def reconcile(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[RayJobEvent, ...]:
     """Return everything that follows from `state` until nothing more does."""
-    return settled(state, evolve, lambda now: _first_to_speak(now, cause, at))
+    return fixpoint(state, evolve, lambda now: _first_rule(now, cause, at))
 
 
-def _first_to_speak(
-    state: RayJobState, cause: ObservationId, at: Instant
-) -> tuple[RayJobEvent, ...]:
+def _first_rule(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[RayJobEvent, ...]:
     if not is_dormant(state) and not is_leaving(state):
         for rule in RULES:
             if events := rule(state, at):
@@ -179,10 +182,10 @@ def _clean_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
         or creating
         or own_cluster
         or state.submitter is not None
-        or state.strays
+        or state.orphans
     ):
         return ()
-    if state.stray_submitter is not None:
+    if state.orphan_submitter is not None:
         return ()
     if waits_for_pods(state):
         return ()
@@ -193,7 +196,7 @@ def _clean_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     return (AttemptCleared(at=at, attempt=attempt.number, kept_cluster=kept),)
 
 
-def _giving_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
+def _abandoning(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     """A RayCluster that stays for the next attempt goes as soon as that cannot run there."""
     attempt = state.attempt
     if attempt is None or state.phase is not Phase.RETRYING or not keeps_cluster(state):
@@ -267,7 +270,7 @@ RULES: tuple[Rule, ...] = (
     _conclusion,
     _suspension,
     _progress,
-    _giving_up,
+    _abandoning,
     _clean_up,
     _beginning,
     _keeping,

@@ -44,7 +44,7 @@ def _known_marks(state: RayJobState) -> frozenset[str]:
         names.add(state.attempt.cluster_name)
     if state.manifest is not None:
         names.add(state.manifest.spec.cluster_selector)
-    there = (state.cluster, state.submitter, state.stray_submitter, state.head)
+    there = (state.cluster, state.submitter, state.orphan_submitter, state.head)
     return frozenset(names | {one.uid for one in there if one is not None}) - {""}
 
 

@@ -100,7 +100,7 @@ def _told(  # noqa: C901, PLR0911, PLR0912 one case per sort of event
             return _remark(event)
         case facts.RetryGranted() | facts.RetryRefused():
             return _verdict(event)
-        case facts.ClusterVanished() | facts.StrayClusterFound() | facts.StatusCheckFailed():
+        case facts.ClusterVanished() | facts.OrphanClusterFound() | facts.StatusCheckFailed():
             return _trouble(identity, event)
         case facts.HeadPodVanished() | facts.ClusterKept() | facts.SuspensionPostponed():
             return _notice(identity, event)
@@ -116,7 +116,7 @@ def _told(  # noqa: C901, PLR0911, PLR0912 one case per sort of event
         case (
             facts.EntrypointObserved()
             | facts.ClusterObserved()
-            | facts.StrayClusterVanished()
+            | facts.OrphanClusterVanished()
             | facts.SubmitterObserved()
             | facts.SubmitterFinished()
             | facts.SubmitterVanished()
@@ -229,15 +229,15 @@ def _remark(event: facts.PodsObserved) -> KubernetesEvent | None:
 
 def _trouble(
     identity: JobIdentity,
-    event: facts.ClusterVanished | facts.StrayClusterFound | facts.StatusCheckFailed,
+    event: facts.ClusterVanished | facts.OrphanClusterFound | facts.StatusCheckFailed,
 ) -> KubernetesEvent | None:
     if isinstance(event, facts.StatusCheckFailed):
         note = f"The head does not tell the status of Ray job {event.job_id}: {event.trouble}"
         return KubernetesEvent("Warning", "StatusCheckFailed", "Poll", note)
     target = f"RayCluster {identity.namespace}/{event.name}"
-    if isinstance(event, facts.StrayClusterFound):
+    if isinstance(event, facts.OrphanClusterFound):
         note = f"{target} belongs to no present attempt; deleting it"
-        return KubernetesEvent("Warning", "StrayRayCluster", "Delete", note)
+        return KubernetesEvent("Warning", "OrphanRayCluster", "Delete", note)
     if event.asked:
         return None
     note = f"{target} is gone, and its deletion was not asked for here"

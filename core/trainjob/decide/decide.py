@@ -13,7 +13,7 @@ from jobledger.core.trainjob import observations as seen
 from jobledger.core.trainjob.decide.on_contributions import on_plugin_conditions_seen
 from jobledger.core.trainjob.decide.on_lost_history import concluded
 from jobledger.core.trainjob.decide.on_objects import (
-    on_belonging_gone,
+    on_dependent_gone,
     on_jobset_gone,
     on_jobset_seen,
     on_progress_seen,
@@ -31,7 +31,7 @@ from jobledger.core.trainjob.decide.on_outcomes import (
 from jobledger.core.trainjob.decide.recorded import infer, recorded_facts
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.evolve.evolve import evolve
-from jobledger.core.trainjob.rules.rules import settle
+from jobledger.core.trainjob.rules.rules import reconcile
 from jobledger.core.trainjob.state import TrainJobState
 
 
@@ -48,9 +48,9 @@ def decide(
         state, facts, evolve, lambda now: infer(now, observation.at)
     )
     if state.recorded is None:
-        return *facts, *settle(state, observation.id, observation.at)
+        return *facts, *reconcile(state, observation.id, observation.at)
     # What was under way or pending when control was given up is dropped, once.
-    dropped = () if was_recorded else settle(state, observation.id, observation.at)
+    dropped = () if was_recorded else reconcile(state, observation.id, observation.at)
     for event in dropped:
         state = evolve(state, event)
     inferred = infer(state, observation.at)
@@ -59,7 +59,7 @@ def decide(
     state, recovered = concluded(state, observation)
     if not recovered:
         return *facts, *dropped, *inferred
-    after = settle(state, observation.id, observation.at)
+    after = reconcile(state, observation.id, observation.at)
     return *facts, *dropped, *inferred, *recovered, *after
 
 
@@ -88,8 +88,8 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_nothing_new(state, observation)
         case seen.JobSetGone():
             return on_jobset_gone(state, observation)
-        case seen.BelongingGone():
-            return on_belonging_gone(state, observation)
+        case seen.DependentGone():
+            return on_dependent_gone(state, observation)
         case seen.ProgressSeen():
             return on_progress_seen(state, observation)
         case seen.PluginConditionsSeen():

@@ -8,8 +8,8 @@ from jobledger.core.trainjob.decide.on_contributions import on_source_gone
 from jobledger.core.trainjob.decide.on_lost_history import is_unknown_but_ours, unknown_job
 from jobledger.core.trainjob.decide.recorded_control import control_of
 from jobledger.core.trainjob.events import (
-    BelongingVanished,
     BuilderChanged,
+    DependentVanished,
     JobSetObserved,
     JobSetVanished,
     OthersTrainStatusObserved,
@@ -24,7 +24,7 @@ from jobledger.core.trainjob.events import (
     TrainJobReceived,
 )
 from jobledger.core.trainjob.observations import (
-    BelongingGone,
+    DependentGone,
     JobSetGone,
     JobSetSeen,
     ProgressSeen,
@@ -150,7 +150,7 @@ def on_runtime_seen(state: TrainJobState, seen: RuntimeSeen) -> News:
     return (RuntimeObserved(at=seen.at, digest=seen.digest),)
 
 
-def on_belonging_gone(state: TrainJobState, gone: BelongingGone) -> News:
+def on_dependent_gone(state: TrainJobState, gone: DependentGone) -> News:
     """Return that an object which belongs to an unfinished job is gone."""
     told = state.rebuild_again if is_applying(state) else state.rebuild
     if is_dormant(state) or is_final(state) or gone.uid in state.gone:
@@ -158,7 +158,7 @@ def on_belonging_gone(state: TrainJobState, gone: BelongingGone) -> News:
     without = on_source_gone(state, gone.uid, gone.at)
     if told or not gone.built:
         return without
-    vanished = BelongingVanished(at=gone.at, name=gone.name, uid=gone.uid, kind=gone.kind)
+    vanished = DependentVanished(at=gone.at, name=gone.name, uid=gone.uid, kind=gone.kind)
     return *without, vanished
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from jobledger.core.jobs import observations as shared
-from jobledger.core.jobs.reconcile import settled
+from jobledger.core.jobs.reconcile import fixpoint
 from jobledger.core.trainjob import observations as seen
 from jobledger.core.trainjob.conditions import Condition, found, is_true
 from jobledger.core.trainjob.decide.on_objects import (
@@ -67,7 +67,7 @@ def recorded_facts(  # noqa: C901, PLR0911 one case per observation
             return on_watch_interrupted(state, observation)
         case shared.EffectEnded() | shared.DecisionDue() | shared.LedgerSetBack():
             return ()  # what was under way was dropped when the job was released
-        case seen.RuntimeSeen() | seen.BelongingGone() | seen.TrainJobSeen():
+        case seen.RuntimeSeen() | seen.DependentGone() | seen.TrainJobSeen():
             return ()  # nothing is built here
         case seen.PluginConditionsSeen():
             return ()  # the status is another controller's
@@ -87,7 +87,7 @@ def _explained(state: TrainJobState, event: TrainJobEvent) -> TrainJobEvent:
 
 def infer(state: TrainJobState, at: Instant) -> News:
     """Return everything that the status shown last, and the JobSet, let conclude, in order."""
-    return settled(state, evolve, lambda now: _next(now, at))
+    return fixpoint(state, evolve, lambda now: _next(now, at))
 
 
 def _next(state: TrainJobState, at: Instant) -> News:

@@ -23,7 +23,7 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
             state = state._replace(runtime=event.digest)
             waits = state.built is not None and state.built.runtime != event.digest
             return state._replace(refused=()) if waits and not state.created_once else state
-        case events.BelongingVanished():
+        case events.DependentVanished():
             return remember_gone(state, event.uid)._replace(
                 parts=tuple(part for part in state.parts if part != _part(event)),
                 rebuild=True,
@@ -43,7 +43,7 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
             assert_never(event)
 
 
-def _part(event: events.BelongingVanished) -> str:
+def _part(event: events.DependentVanished) -> str:
     """Return an object as `Kind/name`; its kind may come with the group."""
     kind, _, _ = event.kind.partition(".")
     return f"{kind}/{event.name}"

@@ -39,8 +39,8 @@ def candidates(
         yield seen.TrainJobGone(id=cause, at=first.at)
     elif isinstance(first, events.RuntimeObserved):
         yield seen.RuntimeSeen(id=cause, at=first.at, digest=first.digest)
-    elif isinstance(first, events.BelongingVanished):
-        yield seen.BelongingGone(
+    elif isinstance(first, events.DependentVanished):
+        yield seen.DependentGone(
             id=cause, at=first.at, name=first.name, uid=first.uid, kind=first.kind
         )
     elif isinstance(first, events.JobSetObserved):
@@ -84,13 +84,13 @@ def _reported(
     source = first.contribution.source
     if find(told, events.JobSetVanished) is not None:
         return seen.JobSetGone(id=cause, at=first.at, name=source.name, uid=source.uid)
-    return seen.BelongingGone(
+    return seen.DependentGone(
         id=cause,
         at=first.at,
         name=source.name,
         uid=source.uid,
         kind=source.kind,
-        built=find(told, events.BelongingVanished) is not None,
+        built=find(told, events.DependentVanished) is not None,
     )
 
 

@@ -20,7 +20,7 @@ def _fact(event: TrainFactEvent) -> str:
     match event:
         case events.RuntimeObserved():
             return "the runtime is there, or has changed" if event.digest else "no such runtime"
-        case events.BelongingVanished():
+        case events.DependentVanished():
             return f"{event.kind} {event.name} is gone"
         case events.JobSetObserved():
             return f"JobSet {event.name}: {_counts(event)}"

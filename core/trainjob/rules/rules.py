@@ -9,7 +9,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
-from jobledger.core.jobs.reconcile import Standpoint, decision_changes, effect_changes, settled
+from jobledger.core.jobs.reconcile import (
+    Standpoint,
+    decision_changes,
+    effect_changes,
+    fixpoint,
+)
 from jobledger.core.trainjob.conditions import found, is_true
 from jobledger.core.trainjob.events import (
     JobsBuildFailed,
@@ -39,12 +44,12 @@ from jobledger.core.values.instants import Instant
 Rule: TypeAlias = Callable[[TrainJobState, Instant], tuple[TrainJobEvent, ...]]
 
 
-def settle(state: TrainJobState, cause: ObservationId, at: Instant) -> tuple[TrainJobEvent, ...]:
+def reconcile(state: TrainJobState, cause: ObservationId, at: Instant) -> tuple[TrainJobEvent, ...]:
     """Return everything that follows from `state` until nothing more does."""
-    return settled(state, evolve, lambda now: _first_to_speak(now, cause, at))
+    return fixpoint(state, evolve, lambda now: _first_rule(now, cause, at))
 
 
-def _first_to_speak(
+def _first_rule(
     state: TrainJobState, cause: ObservationId, at: Instant
 ) -> tuple[TrainJobEvent, ...]:
     if not is_dormant(state):

@@ -2,7 +2,7 @@
 
 from jobledger.core.jobs.control.sightings import SightingRules
 from jobledger.core.trainjob.observations import (
-    BelongingGone,
+    DependentGone,
     JobSetGone,
     JobSetSeen,
     PluginConditionsSeen,
@@ -29,7 +29,7 @@ def _subject(seen: TrainJobObservation) -> tuple[object, ...] | None:
 def _marks(seen: TrainJobObservation) -> frozenset[str]:
     if isinstance(seen, JobSetSeen | JobSetGone):
         return frozenset({seen.uid, seen.name})
-    if isinstance(seen, BelongingGone):
+    if isinstance(seen, DependentGone):
         return frozenset({seen.uid})
     if isinstance(seen, PluginConditionsSeen):
         return frozenset({seen.contribution.source.uid})

@@ -117,7 +117,7 @@ def killed(*_: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "step", ["check_file", "ArchiveWriter.settle", "ArchiveWriter.finish", "keep_record"]
+    "step", ["check_file", "ArchiveWriter.commit", "ArchiveWriter.finish", "keep_record"]
 )
 def test_killed_while_the_file_is_made_the_jobs_stay_or_the_next_run_carries_on(
     site: Site, step: str, monkeypatch: pytest.MonkeyPatch

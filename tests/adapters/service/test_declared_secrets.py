@@ -8,7 +8,7 @@ import msgspec
 import pytest
 import yaml
 
-from jobledger.adapters.kinds.trainjob.watching.listeners import BelongingListener, RuntimeListener
+from jobledger.adapters.kinds.trainjob.watching.listeners import DependentListener, RuntimeListener
 from jobledger.adapters.service.objects.declared_secrets import (
     KINDS_OF_PODS_MAX,
     secrets_of,
@@ -150,10 +150,10 @@ def test_a_trainjob_knows_the_secrets_of_what_it_runs_from(
 ) -> None:
     bench = Bench()
     jobs = JobListener(bench.around, "TrainJob")
-    parts: RuntimeListener | BelongingListener = (
+    parts: RuntimeListener | DependentListener = (
         RuntimeListener(bench.around, kind)
         if kind == "ClusterTrainingRuntime"
-        else BelongingListener(bench.around, kind)
+        else DependentListener(bench.around, kind)
     )
     for listener, manifest in (
         [(jobs, trainjob()), (parts, part)]
@@ -295,7 +295,7 @@ def test_a_snapshot_that_is_written_over_declares_what_it_holds_now(first: str) 
     metadata: Manifest = {
         key: value for key, value in child(SNAPSHOT, "metadata").items() if key != "generation"
     }
-    listener = BelongingListener(bench.around, "ConfigMap")
+    listener = DependentListener(bench.around, "ConfigMap")
     listener.seen({**SNAPSHOT, "metadata": metadata, "data": {SNAPSHOT_KEY: held}}, NOON)
     assert not is_hidden(bench.live.job("train-uid"))
     listener.seen({**SNAPSHOT, "metadata": {**metadata, "resourceVersion": "7"}}, NOON)

@@ -101,7 +101,7 @@ def forge(world: ServiceWorld, resource: Resource, own: Manifest, name: str) -> 
 
 
 def test_what_was_left_out_is_told_anew_once_the_job_has_its_turn() -> None:
-    """RayClusters that name the job as their controller are strays, and go."""
+    """RayClusters that name the job as their controller are orphans, and go."""
     world, stream, resource = a_rayjob_that_runs()
     (own,) = world.cluster.peek(resource)
     use_up(world.service.turn.slowing, stream)
@@ -110,7 +110,7 @@ def test_what_was_left_out_is_told_anew_once_the_job_has_its_turn() -> None:
         world.step()
     assert waiting(world, stream)
     name = text(own, "metadata", "name")
-    world.run(lambda: names(world, resource) == {name}, "every stray to be deleted")
+    world.run(lambda: names(world, resource) == {name}, "every orphan to be deleted")
 
 
 def names(world: ServiceWorld, resource: Resource) -> set[str]:

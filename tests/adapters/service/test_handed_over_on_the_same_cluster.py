@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jobledger.adapters.service.control.control_policy import ControlPolicy
-from jobledger.core.jobs.control.control_policy import Control, Whose
+from jobledger.core.jobs.control.control_policy import Control, ControlScope
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from jobledger.core.ports.ray_jobs import Submission
 from jobledger.core.values.documents import Manifest, child, text
@@ -48,7 +48,7 @@ def counts(world: ServiceWorld) -> tuple[object, object]:
 def started_anew(world: ServiceWorld, control: Control) -> None:
     """Start the service with another control policy, and let everything be heard."""
     world.cluster.disconnect()
-    policy = ControlPolicy(Whose(control=control), take_over=True)
+    policy = ControlPolicy(ControlScope(control=control), take_over=True)
     world.mapper = replace(DOOR, control_policy=policy)
     world.service = world.start_service()
     world.run(world.service.controller.knows_all, "the service to know all")

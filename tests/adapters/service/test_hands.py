@@ -15,7 +15,7 @@ from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
-from jobledger.core.jobs.control.control_policy import MANAGED_BY_JOBLEDGER, Control, Whose
+from jobledger.core.jobs.control.control_policy import MANAGED_BY_JOBLEDGER, Control, ControlScope
 from jobledger.core.jobs.control.status_writers import other_controller
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.ports.clock import Clock
@@ -140,8 +140,8 @@ def test_what_an_author_writes_of_the_writers_counts_for_nothing(kind: str, at: 
         (ControlPolicy(), _Listed(job())),
         (ControlPolicy(), _Listed(job(THEIRS, phase="Complete"))),
         (ControlPolicy(take_over=True), _Listed(job(THEIRS))),
-        (ControlPolicy(Whose(control=Control.NOTHING)), _Listed(job(THEIRS))),
-        (ControlPolicy(Whose(control=Control.MANAGED_BY)), _Listed(job(THEIRS))),
+        (ControlPolicy(ControlScope(control=Control.NOTHING)), _Listed(job(THEIRS))),
+        (ControlPolicy(ControlScope(control=Control.MANAGED_BY)), _Listed(job(THEIRS))),
         (ControlPolicy(), _Listed(error=ClusterUnreachable("nobody there"))),
     ],
     ids=["ours", "nobody's", "ended long ago", "take over", "recorder", "not to control", "down"],
@@ -208,7 +208,7 @@ def test_a_write_that_one_of_ours_has_followed_is_noticed_all_the_same() -> None
 
 
 def test_a_recorded_job_is_told_again_whenever_its_status_changes() -> None:
-    listener, inbox, _ = seen_by(ControlPolicy(Whose(control=Control.NOTHING)))
+    listener, inbox, _ = seen_by(ControlPolicy(ControlScope(control=Control.NOTHING)))
     listener.seen(job(THEIRS), NOON)
     listener.seen(job(THEIRS, version=2), NOON)
     listener.seen(job(THEIRS, version=3, phase="Complete"), NOON)
@@ -222,7 +222,7 @@ def test_first_sight_is_judged_as_a_start() -> None:
 
 
 def test_what_was_written_before_a_job_was_handed_over_is_no_reason_to_refuse() -> None:
-    control_policy = ControlPolicy(Whose(control=Control.MANAGED_BY))
+    control_policy = ControlPolicy(ControlScope(control=Control.MANAGED_BY))
     handed_over = job(THEIRS_NOW, version=3)
     handed_over["spec"]["managedBy"] = MANAGED_BY_JOBLEDGER
     control_policy.note(

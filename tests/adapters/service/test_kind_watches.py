@@ -94,9 +94,9 @@ class Desk:
 
 def test_of_several_kinds_each_is_watched_once_it_is_known_to_be_served() -> None:
     desk = Desk()
-    before = desk.watches.is_settled, desk.synced.has_listed("RayJob"), desk.synced.all.is_set()
+    before = desk.watches.needs_no_look, desk.synced.has_listed("RayJob"), desk.synced.all.is_set()
     desk.ask()
-    assert (before, desk.watches.is_settled) == ((False, False, False), True)
+    assert (before, desk.watches.needs_no_look) == ((False, False, False), True)
     assert desk.synced.has_listed("RayJob")
     assert desk.synced.has_listed("TrainJob")
     assert desk.synced.all.is_set()
@@ -104,15 +104,15 @@ def test_of_several_kinds_each_is_watched_once_it_is_known_to_be_served() -> Non
 
 def test_the_only_kind_is_watched_at_once() -> None:
     desk = Desk(job_kinds=("RayJob",))
-    assert desk.watches.is_settled
+    assert desk.watches.needs_no_look
     assert desk.synced.all.is_set()
 
 
 def test_with_trainjobs_as_the_only_kind_what_plugins_look_at_is_watched() -> None:
     desk = Desk(job_kinds=("TrainJob",))
-    assert (desk.watches.is_settled, desk.synced.all.is_set()) == (False, True)
+    assert (desk.watches.needs_no_look, desk.synced.all.is_set()) == (False, True)
     desk.ask()
-    assert desk.watches.is_settled
+    assert desk.watches.needs_no_look
     told = {(resource.kind, resource.group) for resource in desk.server.watched}
     assert told >= {("PodGroup", "scheduling.x-k8s.io"), ("PodGroup", "scheduling.volcano.sh")}
     assert desk.synced.all.is_set()
@@ -174,7 +174,7 @@ def test_a_kind_that_is_not_served_keeps_nobody_waiting_and_is_found_later() -> 
     desk = Desk()
     desk.server.errors[JOBSETS] = ObjectNotFound("no such kind")
     desk.ask()
-    assert desk.watches.is_settled
+    assert desk.watches.needs_no_look
     assert desk.synced.all.is_set()
     assert not desk.synced.has_listed("TrainJob")
     del desk.server.errors[JOBSETS]
@@ -186,7 +186,7 @@ def test_one_that_is_forbidden_is_as_one_that_is_not_served() -> None:
     desk = Desk()
     desk.server.errors[JOBSETS] = RequestForbidden("jobsets is forbidden")
     desk.ask()
-    assert desk.watches.is_settled
+    assert desk.watches.needs_no_look
 
 
 def test_what_is_forbidden_is_said_once_and_taken_up_when_it_is_allowed() -> None:
@@ -216,10 +216,10 @@ def test_an_api_server_that_does_not_answer_is_asked_again() -> None:
     desk = Desk()
     desk.server.errors[JOBSETS] = ClusterUnreachable("no answer")
     desk.ask()
-    before = desk.watches.is_settled
+    before = desk.watches.needs_no_look
     del desk.server.errors[JOBSETS]
     desk.watches.ask_once()
-    assert (before, desk.watches.is_settled) == (False, True)
+    assert (before, desk.watches.needs_no_look) == (False, True)
 
 
 def test_while_a_kind_is_being_listed_the_gates_stay_shut() -> None:

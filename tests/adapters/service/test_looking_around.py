@@ -116,7 +116,7 @@ def test_a_raycluster_that_took_the_place_of_one_that_was_lost_is_found_and_goes
     world.service = world.start_service()
     world.run(lambda: world.phase("train") == "Failed", "the loss to be noticed")
     world.run(lambda: not world.cluster.peek(RAYCLUSTERS), "the other to be gone")
-    assert {"ClusterVanished", "StrayClusterFound", "StrayClusterVanished"} <= set(
+    assert {"ClusterVanished", "OrphanClusterFound", "OrphanClusterVanished"} <= set(
         told(world, stream)
     )
 

@@ -25,7 +25,7 @@ def test_a_job_that_is_told_again_shows_its_last_status_and_who_wrote_it() -> No
     job = CachedJob(
         identity=identify("kind", seen),
         version="7",
-        glance=(),
+        fingerprint=(),
         secrets=frozenset(),
         redactor=Redactor(b"k" * 32, frozenset()),
         selected="",

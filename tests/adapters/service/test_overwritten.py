@@ -140,7 +140,7 @@ def test_news_of_the_job_is_not_held_up_by_a_fight(desk: WatchedDesk) -> None:
 def test_nothing_is_known_of_a_status_that_nobody_here_has_written() -> None:
     kept = Kept()
     kept.see("7", {"jobDeploymentStatus": "Running"})
-    assert not kept.is_overwritten()
+    assert not kept.is_drifted()
 
 
 def over(**spec: object) -> tuple[ServiceWorld, StreamId]:

@@ -123,7 +123,7 @@ def test_after_the_end_nothing_is_made(resource: Resource, name: str) -> None:
     world.restart()
     settle(world)
     assert uid_of(world, resource, name) == ""
-    assert "BelongingVanished" not in world.told(stream)
+    assert "DependentVanished" not in world.told(stream)
 
 
 def test_the_keys_stay_as_they_are_while_their_secret_is_there() -> None:

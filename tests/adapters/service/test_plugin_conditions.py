@@ -149,7 +149,7 @@ def test_an_object_that_nobody_here_builds_is_not_made_again() -> None:
     world.run(reached(world, "False", "Admitted"), "what the Workload says")
     world.cluster.delete(WORKLOADS, "ml", "queued")
     world.run(reached(world, "Unknown", "ObjectGone"), "that it is gone")
-    assert "BelongingVanished" not in world.told(stream)
+    assert "DependentVanished" not in world.told(stream)
 
 
 def test_an_object_that_goes_while_nobody_looks_is_missed_afterwards() -> None:

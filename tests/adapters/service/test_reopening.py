@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobledger.adapters.service.loop.reopening import is_settled, may_reopen
+from jobledger.adapters.service.loop.reopening import may_reopen, needs_no_look
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.work.slots import Finished
 from jobledger.core.log.redaction.redact import Redactor
@@ -20,7 +20,7 @@ def there(*, phase: str = "Complete", observed: int = 1, recorded: str = "") -> 
     return CachedJob(
         identity=IDENTITY,
         version="1",
-        glance=(),
+        fingerprint=(),
         secrets=frozenset(),
         redactor=Redactor(b"k" * 32, frozenset()),
         selected="",
@@ -47,7 +47,7 @@ def there(*, phase: str = "Complete", observed: int = 1, recorded: str = "") -> 
 def test_at_a_start_only_what_may_have_changed_is_looked_at(
     finished: Finished, job: CachedJob | None, settled: bool
 ) -> None:
-    assert is_settled(finished, job, ObjectCache()) is settled
+    assert needs_no_look(finished, job, ObjectCache()) is settled
 
 
 @pytest.mark.parametrize(("phase", "reopened"), [("Complete", False), ("Running", True)])

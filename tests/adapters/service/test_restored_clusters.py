@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
-from jobledger.adapters.kinds.trainjob.watching.listeners import BelongingListener, RuntimeListener
+from jobledger.adapters.kinds.trainjob.watching.listeners import DependentListener, RuntimeListener
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import JobListener, job_listener
 from jobledger.core.ports.cluster import ObjectListener
@@ -33,8 +33,8 @@ LISTENERS: dict[str, tuple[Callable[[EventHandlers], ObjectListener], Document]]
     "TrainJob": (job_listener("TrainJob"), a_trainjob()),
     "RayCluster": (lambda around: ChildListener(around, "RayCluster"), a_child("RayCluster")),
     "Job": (lambda around: ChildListener(around, "Job"), a_child("Job")),
-    "JobSet": (lambda around: BelongingListener(around, "JobSet"), a_child("JobSet")),
-    "ConfigMap": (lambda around: BelongingListener(around, "ConfigMap"), a_child("ConfigMap")),
+    "JobSet": (lambda around: DependentListener(around, "JobSet"), a_child("JobSet")),
+    "ConfigMap": (lambda around: DependentListener(around, "ConfigMap"), a_child("ConfigMap")),
     "ClusterTrainingRuntime": (
         lambda around: RuntimeListener(around, "ClusterTrainingRuntime"),
         torch_runtime(),

@@ -10,7 +10,7 @@ import pytest
 
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.service.control.control_policy import ControlPolicy
-from jobledger.core.jobs.control.control_policy import Control, Whose
+from jobledger.core.jobs.control.control_policy import Control, ControlScope
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.values.ids import StreamId
@@ -71,7 +71,7 @@ def test_whether_a_job_is_controlled(controlled: tuple[bool, ...]) -> None:
     world.run(lambda: world.phase("train") == "Running", "the job to run")
     for now in controlled:
         control = Control.ALL if now else Control.NOTHING
-        world.mapper = replace(DOOR, control_policy=ControlPolicy(Whose(control=control)))
+        world.mapper = replace(DOOR, control_policy=ControlPolicy(ControlScope(control=control)))
         started_anew(world)
         slot = world.service.slots.held(stream)
         assert slot is not None

@@ -5,7 +5,7 @@ import pytest
 from jobledger.core.batchjob.names import MANAGED_BY
 from jobledger.core.jobs.control.control_policy import (
     Control,
-    Whose,
+    ControlScope,
     ended_at,
     has_ended,
     is_named,
@@ -40,11 +40,11 @@ DONE: Manifest = {
 @pytest.mark.parametrize("control", [Control.ALL, Control.NAMESPACES, Control.MANAGED_BY])
 def test_a_job_that_names_this_controller_is_controlled(control: Control) -> None:
     assert is_named("Job", MANAGED_BY)
-    assert why_recorded(Whose(control=control), "Job", "data", MANAGED_BY) == ""
+    assert why_recorded(ControlScope(control=control), "Job", "data", MANAGED_BY) == ""
 
 
 def test_a_recorder_controls_no_job() -> None:
-    assert why_recorded(Whose(control=Control.NOTHING), "Job", "data", MANAGED_BY) != ""
+    assert why_recorded(ControlScope(control=Control.NOTHING), "Job", "data", MANAGED_BY) != ""
 
 
 def test_no_other_kind_is_named_by_that() -> None:

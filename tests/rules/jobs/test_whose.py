@@ -8,7 +8,7 @@ import pytest
 from jobledger.core.jobs.control.control_policy import (
     MANAGED_BY_JOBLEDGER,
     Control,
-    Whose,
+    ControlScope,
     ended_at,
     forbids_going_on,
     forbids_start,
@@ -24,14 +24,14 @@ from jobledger.core.jobs.control.status_writers import (
 from jobledger.core.values.instants import Instant, parse_rfc3339
 from tests.support.records import NOON
 
-ALL = Whose()
-TEAM_A = Whose(control=Control.NAMESPACES, namespaces=frozenset({"team-a"}))
-NAMED = Whose(control=Control.MANAGED_BY)
-NOTHING = Whose(control=Control.NOTHING)
+ALL = ControlScope()
+TEAM_A = ControlScope(control=Control.NAMESPACES, namespaces=frozenset({"team-a"}))
+NAMED = ControlScope(control=Control.MANAGED_BY)
+NOTHING = ControlScope(control=Control.NOTHING)
 
 
 @pytest.mark.parametrize(
-    ("whose", "kind", "namespace", "managed_by", "because"),
+    ("scope", "kind", "namespace", "managed_by", "because"),
     [
         (ALL, "RayJob", "team-a", "", ""),
         (ALL, "RayJob", "team-a", "ray.io/kuberay-operator", ""),
@@ -50,9 +50,9 @@ NOTHING = Whose(control=Control.NOTHING)
     ],
 )
 def test_the_setting_says_which_jobs_are_controlled(
-    whose: Whose, kind: str, namespace: str, managed_by: str, because: str
+    scope: ControlScope, kind: str, namespace: str, managed_by: str, because: str
 ) -> None:
-    found = why_recorded(whose, kind, namespace, managed_by)
+    found = why_recorded(scope, kind, namespace, managed_by)
     assert because in found
     assert bool(because) is bool(found)
 

@@ -112,7 +112,7 @@ def edited(at: float, generation: int = 2, **spec: object) -> ManifestSeen:
         ),
         status={"jobDeploymentStatus": "Complete"},
         under_way=[],
-        facts={"strays": ()},
+        facts={"orphans": ()},
     ),
 )
 def test_after_the_end(row: Outlook) -> None:

@@ -113,7 +113,7 @@ def on_a_shared_one(**spec: object) -> Story:
         ),
         status={"jobDeploymentStatus": "Complete", "rayClusterName": cluster_of()},
         under_way=[OWN],
-        facts={"strays": ()},
+        facts={"orphans": ()},
     ),
     Outlook(
         rule="selector added: that the selected RayCluster goes is no loss",

@@ -160,8 +160,8 @@ OURS = (
         "RayCluster ml/train-x is gone, and its deletion was not asked for here",
     ),
     Row(
-        facts.StrayClusterFound(at=NOON, name="train-y", uid="c"),
-        *("Warning", "StrayRayCluster", "Delete"),
+        facts.OrphanClusterFound(at=NOON, name="train-y", uid="c"),
+        *("Warning", "OrphanRayCluster", "Delete"),
         "RayCluster ml/train-y belongs to no present attempt; deleting it",
     ),
     Row(

@@ -126,10 +126,10 @@ def test_whatever_was_lost_a_held_job_does_nothing_until_it_is_taken_over(name: 
             held = fold(state, news)
             if not behind(news) or held.recorded is None:
                 continue
-            assert (held.effects, held.decisions, held.strays) == ((), (), ())
+            assert (held.effects, held.decisions, held.orphans) == ((), (), ())
             assert RAYJOB.decide(held, look) == ()
             late = cluster("ready", 5001, attempt=9, uid="of-a-lost-attempt")
-            assert not [e for e in RAYJOB.decide(held, late) if "Stray" in type(e).__name__]
+            assert not [e for e in RAYJOB.decide(held, late) if "Orphan" in type(e).__name__]
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -189,7 +189,7 @@ def test_a_later_attempt_that_runs_is_held_and_taken_over_once_it_is_known_what_
     assert (attempt.number, attempt.cluster_name) == (2, cluster_of(2))
     assert (played.state.phase, played.state.failed) == (Phase.RUNNING, 1)
     played.take(cluster("ready", 402, attempt=2))
-    assert not [name for name in names(played.news) if "Stray" in name or "Behind" in name]
+    assert not [name for name in names(played.news) if "Orphan" in name or "Behind" in name]
 
 
 def test_an_attempt_that_runs_by_its_status_and_whose_raycluster_is_gone_waits_for_somebody() -> (
@@ -206,10 +206,10 @@ def test_an_attempt_that_runs_by_its_status_and_whose_raycluster_is_gone_waits_f
     assert played.state.recorded is None
 
 
-def test_a_raycluster_of_an_unknown_attempt_is_never_a_stray_but_holds_the_job() -> None:
+def test_a_raycluster_of_an_unknown_attempt_is_never_a_orphan_but_holds_the_job() -> None:
     played = play(RAYJOB, (*BUILT, cluster("ready", 400, attempt=2, uid="live")))
     assert names(played.news)[0] == "LedgerBehindFound"
-    assert played.state.strays == ()
+    assert played.state.orphans == ()
     assert played.state.effects == ()
 
 
@@ -217,7 +217,7 @@ def test_nor_is_a_submitter_of_one() -> None:
     told = named(replace(submitter(at=400, uid="live"), attempt=2))
     played = play(RAYJOB, (*BUILT, told))
     assert names(played.news)[0] == "LedgerBehindFound"
-    assert played.state.stray_submitter is None
+    assert played.state.orphan_submitter is None
 
 
 def test_an_attempt_that_no_status_shows_yet_is_the_one_that_its_raycluster_is_named_for() -> None:

@@ -1,4 +1,4 @@
-"""Children that go without having been asked to, strays, and news that comes late."""
+"""Children that go without having been asked to, orphans, and news that comes late."""
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -7,8 +7,8 @@ from jobledger.core.rayjob.events.lifecycle import (
     ClusterVanished,
     EntrypointMissed,
     JobCompleted,
-    StrayClusterFound,
-    StrayClusterVanished,
+    OrphanClusterFound,
+    OrphanClusterVanished,
     SubmitterVanished,
 )
 from jobledger.core.rayjob.phases import JobStatus
@@ -172,26 +172,26 @@ NO_LIMIT = "backoffLimit is 0"
         then=(SubmitterVanished(at=WHEN, name=JOB, uid="submitter-1", asked=False),),
     ),
     Row(
-        rule="a RayCluster of the job that belongs to no attempt is a stray and deleted",
+        rule="a RayCluster of the job that belongs to no attempt is an orphan and deleted",
         given=running(),
         when=cluster("", 40, name="train-old", uid="old"),
         then=(
-            StrayClusterFound(at=WHEN, name="train-old", uid="old"),
+            OrphanClusterFound(at=WHEN, name="train-old", uid="old"),
             asked(EffectKind.DELETE_CLUSTER, "train-old", uid="old"),
         ),
     ),
     Row(
-        rule="a stray that is gone is forgotten",
+        rule="an orphan that is gone is forgotten",
         given=(
             *running(),
             cluster("", 40, name="train-old", uid="old"),
             done(EffectKind.DELETE_CLUSTER, 41, uid="old"),
         ),
         when=cluster_gone(45, name="train-old", uid="old"),
-        then=(StrayClusterVanished(at=WHEN, name="train-old", uid="old"),),
+        then=(OrphanClusterVanished(at=WHEN, name="train-old", uid="old"),),
     ),
     Row(
-        rule="a stray that is being deleted already is no news",
+        rule="an orphan that is being deleted already is no news",
         given=running(),
         when=cluster("", 40, name="train-old", uid="old", deleting=True),
     ),
@@ -236,11 +236,11 @@ NO_LIMIT = "backoffLimit is 0"
         when=manifest(41, generation=2, suspend=True, finalizer=True),
     ),
     Row(
-        rule="a request that arrives after its attempt had ended made a stray",
+        rule="a request that arrives after its attempt had ended made an orphan",
         given=failed_attempts(1, backoff_limit=1),
         when=cluster("", 150, uid="late"),
         then=(
-            StrayClusterFound(at=WHEN, name=cluster_of(1), uid="late"),
+            OrphanClusterFound(at=WHEN, name=cluster_of(1), uid="late"),
             asked(EffectKind.DELETE_CLUSTER, cluster_of(1), uid="late", attempt=2),
         ),
     ),
@@ -313,7 +313,7 @@ def test_loss(row: Row) -> None:
         under_way=[f"submit_entrypoint {submission_of()}"],
     ),
     Outlook(
-        rule="the next attempt does not begin before strays are gone as well (invariant 3)",
+        rule="the next attempt does not begin before orphans are gone as well (invariant 3)",
         story=(
             *failed_attempts(1, backoff_limit=2),
             cluster("", 101, uid="late"),

@@ -10,8 +10,8 @@ from jobledger.core.jobs.retries.retry import Blame
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import (
     ClusterVanished,
-    StrayClusterFound,
-    StrayClusterVanished,
+    OrphanClusterFound,
+    OrphanClusterVanished,
     SubmitterObserved,
     SubmitterVanished,
 )
@@ -55,7 +55,7 @@ CREATE, DELETE = EffectKind.CREATE_CLUSTER, EffectKind.DELETE_CLUSTER
 ANOTHER = cluster("ready", 40, uid="another")
 
 
-def beside_a_stray() -> Story:
+def beside_a_orphan() -> Story:
     """Return a job whose second RayCluster was asked for when that of the first was found."""
     return (
         *failed_attempts(1, backoff_limit=1),
@@ -76,8 +76,8 @@ def late_one_gone(at: float) -> SubmitterGone:
 
 @table(
     Row(
-        rule="while a stray is there no other RayCluster is asked for (invariant 3)",
-        given=beside_a_stray(),
+        rule="while an orphan is there no other RayCluster is asked for (invariant 3)",
+        given=beside_a_orphan(),
         when=outdated(CREATE, 152),
         then=(
             EffectSuperseded(
@@ -91,15 +91,15 @@ def late_one_gone(at: float) -> SubmitterGone:
         ),
     ),
     Row(
-        rule="it is asked for when the stray is gone",
+        rule="it is asked for when the orphan is gone",
         given=(
-            *beside_a_stray(),
+            *beside_a_orphan(),
             manifest(151, generation=2, backoff_limit=1),
             outdated(CREATE, 152),
         ),
         when=cluster_gone(160, uid="late"),
         then=(
-            StrayClusterVanished(at=WHEN, name=cluster_of(1), uid="late"),
+            OrphanClusterVanished(at=WHEN, name=cluster_of(1), uid="late"),
             asked(CREATE, cluster_of(2), attempt=2, generation=2),
         ),
     ),
@@ -108,7 +108,7 @@ def late_one_gone(at: float) -> SubmitterGone:
         given=working(submission_mode=HTTP),
         when=ANOTHER,
         then=(
-            StrayClusterFound(at=WHEN, name=cluster_of(), uid="another"),
+            OrphanClusterFound(at=WHEN, name=cluster_of(), uid="another"),
             asked(DELETE, cluster_of(), uid="another"),
         ),
     ),
@@ -148,7 +148,7 @@ def late_one_gone(at: float) -> SubmitterGone:
         given=suspended(),
         when=made_for(1, 80),
         then=(
-            SubmitterObserved(at=WHEN, name=JOB, uid="late", stray=True),
+            SubmitterObserved(at=WHEN, name=JOB, uid="late", orphan=True),
             asked(EffectKind.DELETE_SUBMITTER, JOB, uid="late", generation=2),
         ),
     ),
@@ -157,7 +157,7 @@ def late_one_gone(at: float) -> SubmitterGone:
         given=(*failed_attempts(1, backoff_limit=1), *built(2)),
         when=made_for(1, 150, "Failed"),
         then=(
-            SubmitterObserved(at=WHEN, name=JOB, uid="late", stray=True),
+            SubmitterObserved(at=WHEN, name=JOB, uid="late", orphan=True),
             asked(EffectKind.DELETE_SUBMITTER, JOB, uid="late", attempt=2),
         ),
     ),
@@ -203,7 +203,7 @@ def test_other_objects(row: Row) -> None:
         ),
         status={"jobDeploymentStatus": "Running"},
         under_way=[],
-        facts={"strays": ()},
+        facts={"orphans": ()},
     ),
     Outlook(
         rule="before anything ran another in its place is deleted, and ours made again",
@@ -225,7 +225,7 @@ def test_other_objects(row: Row) -> None:
         ),
         status={"jobDeploymentStatus": "Suspended"},
         under_way=[],
-        facts={"stray_submitter": None},
+        facts={"orphan_submitter": None},
     ),
     Outlook(
         rule="a submitter that was seen to go before it was lost holds up no retry",
@@ -243,7 +243,7 @@ def test_other_objects(row: Row) -> None:
         rule="the submitter of a job that has ended is kept, whenever it was made",
         story=(*succeeded(), made_for(2, 80)),
         under_way=[],
-        facts={"stray_submitter": None},
+        facts={"orphan_submitter": None},
     ),
 )
 def test_what_becomes_of_them(row: Outlook) -> None:

@@ -284,9 +284,9 @@ def test_which_cluster(row: Row) -> None:
         under_way=[],
     ),
     Outlook(
-        rule="the RayCluster is no stray of the attempt before",
+        rule="the RayCluster is no orphan of the attempt before",
         story=(*next_one(), cluster("ready", 51)),
-        facts={"strays": ()},
+        facts={"orphans": ()},
         said=(),
     ),
     Outlook(

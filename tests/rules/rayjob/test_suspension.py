@@ -249,7 +249,7 @@ def test_suspension(row: Row) -> None:
         status={"jobDeploymentStatus": "Suspending"},
     ),
     Outlook(
-        rule="a cluster that appears after the job was suspended is a stray and deleted",
+        rule="a cluster that appears after the job was suspended is an orphan and deleted",
         story=(*suspended(), cluster("", 90, uid="late")),
         under_way=[f"delete_cluster {cluster_of()}"],
     ),

@@ -89,10 +89,10 @@ def test_control_goes_on_from_where_the_other_left_the_job(
     assert not wanted(state) & {EffectKind.CREATE_CLUSTER, EffectKind.CREATE_SUBMITTER}
 
 
-def test_the_raycluster_of_an_attempt_that_nobody_here_saw_begin_is_no_stray() -> None:
+def test_the_raycluster_of_an_attempt_that_nobody_here_saw_begin_is_no_orphan() -> None:
     second = cluster("ready", 101, name="train-theirs-2", uid="second")
     state = said(*RECORDED, mine(100, SECOND), second).state
-    assert state.strays == ()
+    assert state.orphans == ()
     assert EffectKind.DELETE_CLUSTER not in wanted(state)
 
 

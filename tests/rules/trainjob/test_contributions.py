@@ -275,7 +275,7 @@ def test_what_becomes_of_contributions(row: Row) -> None:
 
 def test_one_that_was_built_is_made_again_as_well() -> None:
     played = play([*CREATED, plugin_told(gang()), pod_group_gone(40)])
-    assert played.said[:2] == ["PluginConditionsObserved", "BelongingVanished"]
+    assert played.said[:2] == ["PluginConditionsObserved", "DependentVanished"]
 
 
 def test_users_see_the_status_as_it_is() -> None:

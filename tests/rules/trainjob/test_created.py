@@ -6,8 +6,8 @@ import pytest
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.trainjob.events import (
-    BelongingVanished,
     BuilderChanged,
+    DependentVanished,
     RuntimeObserved,
     TrainJobDiscovered,
 )
@@ -242,7 +242,7 @@ RETRY = DecisionKind.EFFECT_RETRY
         rule="the deletion of the snapshot is tried at once",
         story=[*seen(), not_built(1, "invalid runtime snapshot: no key"), snapshot_gone(5)],
         then=[
-            BelongingVanished(at=WHEN, name="train-runtime-snapshot", uid="snapshot-1"),
+            DependentVanished(at=WHEN, name="train-runtime-snapshot", uid="snapshot-1"),
             told.requested(),
         ],
         under_way=["apply_objects"],
@@ -256,7 +256,7 @@ RETRY = DecisionKind.EFFECT_RETRY
         rule="a snapshot that is deleted from a running job is made again",
         story=[*running(), snapshot_gone(30)],
         then=[
-            BelongingVanished(at=WHEN, name="train-runtime-snapshot", uid="snapshot-1"),
+            DependentVanished(at=WHEN, name="train-runtime-snapshot", uid="snapshot-1"),
             told.requested(attempt=1),
         ],
         under_way=["apply_objects"],

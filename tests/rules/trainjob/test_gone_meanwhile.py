@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.trainjob.observations import BelongingGone
+from jobledger.core.trainjob.observations import DependentGone
 from tests.support.trainjobs import (
     Step,
     applied,
@@ -29,7 +29,7 @@ BELONGINGS = ["train-runtime-snapshot", "train-mpi-ssh-auth", "train-mpi-hostfil
 """The snapshot, the Secret and the ConfigMap of MPI, and the PodGroup, which has the job's name."""
 
 
-def gone(name: str, at: float) -> BelongingGone:
+def gone(name: str, at: float) -> DependentGone:
     """Return that an object of the job is gone."""
     return named(replace(snapshot_gone(at), name=name, uid=f"{name}-1"))
 
@@ -54,7 +54,7 @@ def test_one_that_went_before_the_apply_was_asked_for_is_covered_by_it(name: str
 @pytest.mark.parametrize("name", BELONGINGS)
 def test_a_second_one_that_goes_meanwhile_is_not_forgotten(name: str) -> None:
     story: Sequence[Step] = [*running(), snapshot_gone(30), gone(name, 30.5)]
-    assert play(story).said == ["BelongingVanished"]
+    assert play(story).said == ["DependentVanished"]
     assert play([*story, gone("another", 30.7)]).said == [], "it is known that one has gone"
     assert play([*story, applied(31)]).said == AGAIN
 

@@ -22,7 +22,7 @@ from jobledger.core.rayjob.manifests.submitter_container import token_secret
 from jobledger.core.rayjob.observations.children import (
     cluster_owner_uid,
     dashboard_address,
-    head_pod_glance,
+    head_pod_summary,
     owner_uid,
 )
 from jobledger.core.rayjob.observations.observations import (
@@ -68,7 +68,7 @@ def tell_child(
 _TAKERS: Mapping[ChildKind, tuple[Callable[[Manifest], str], Callable[[Manifest], Manifest]]] = {
     "RayCluster": (owner_uid, lambda manifest: manifest),
     "Job": (owner_uid, lambda manifest: manifest),
-    "Pod": (cluster_owner_uid, head_pod_glance),
+    "Pod": (cluster_owner_uid, head_pod_summary),
 }
 """Kind -> who owns such a child, and what of it is kept."""
 
@@ -83,7 +83,7 @@ class ChildListener:
     def seen(self, manifest: Manifest, at: Instant) -> None:
         """Tell the jobs concerned of a child."""
         around, metadata = self._around, child(manifest, "metadata")
-        owner_of, glance_at = _TAKERS[self._kind]
+        owner_of, summary_of = _TAKERS[self._kind]
         before = around.live.child(self._kind, text(metadata, "uid"))
         item = CachedChild(
             namespace=text(metadata, "namespace"),
@@ -91,7 +91,7 @@ class ChildListener:
             uid=text(metadata, "uid"),
             version=text(metadata, "resourceVersion"),
             owner_uid=owner_of(manifest),
-            packed=pack(glance_at(manifest)),
+            packed=pack(summary_of(manifest)),
             generation=number(metadata, "generation") or 0,
             secrets=secrets_of_child(self._kind, manifest, before),
         )

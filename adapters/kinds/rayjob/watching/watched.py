@@ -33,7 +33,7 @@ def _look(manifest: Manifest) -> JobLook:
     finalizers = tuple(str(item) for item in items(manifest, "metadata", "finalizers"))
     is_copied = "rayClusterStatus" in status
     return JobLook(
-        glance=(finalizers,),
+        fingerprint=(finalizers,),
         phase=text(status, "jobDeploymentStatus"),
         observed_generation=number(status, "observedGeneration") or 0,
         copied=text(status, "rayClusterName") if is_copied else "",

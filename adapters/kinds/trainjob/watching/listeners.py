@@ -30,7 +30,7 @@ from jobledger.adapters.service.watches.job_listener import marked, tell_gap
 from jobledger.core.ports.cluster import TRAINJOBS
 from jobledger.core.trainjob.building.runtimes import trainjob_owner
 from jobledger.core.trainjob.names import SNAPSHOT_ENDING
-from jobledger.core.trainjob.observations import BelongingGone, JobSetGone
+from jobledger.core.trainjob.observations import DependentGone, JobSetGone
 from jobledger.core.values.documents import Manifest, child, number, text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import Instant
@@ -126,7 +126,7 @@ def _may_be_in_the_way(kind: str, name: str) -> bool:
     return kind == "JobSet" or (kind == "ConfigMap" and name.endswith(SNAPSHOT_ENDING))
 
 
-class BelongingListener:
+class DependentListener:
     """Takes in what TrainJobs own: JobSets, and other objects.
 
     Those that were built for a job are made again if they go.
@@ -179,7 +179,7 @@ class BelongingListener:
             if item is not None and job is not None:
                 belonging = (self._kind, item.name, item.uid)
                 stream = job.identity.stream_id
-                tell_belonging_gone(self._around, stream, belonging, at, built=self._built)
+                tell_dependent_gone(self._around, stream, belonging, at, built=self._built)
 
     def synced(self, at: Instant) -> None:
         """Pass on that all objects of the kind have been told."""
@@ -191,7 +191,7 @@ class BelongingListener:
         tell_gap(self._around, TRAINJOBS.kind, self._kind, since, until, reason)
 
 
-def tell_belonging_gone(
+def tell_dependent_gone(
     around: EventHandlers,
     stream: StreamId,
     belonging: tuple[str, str, str],
@@ -208,5 +208,5 @@ def tell_belonging_gone(
     if kind == "JobSet":
         around.inbox.put(stream, JobSetGone(id=mark, at=at, name=name, uid=uid))
     else:
-        gone = BelongingGone(id=mark, at=at, name=name, uid=uid, kind=kind, built=built)
+        gone = DependentGone(id=mark, at=at, name=name, uid=uid, kind=kind, built=built)
         around.inbox.put(stream, gone)

@@ -5,7 +5,7 @@ from functools import partial
 
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.watching.listeners import (
-    BelongingListener,
+    DependentListener,
     RuntimeListener,
     tell_jobsets,
     tell_objects,
@@ -43,7 +43,7 @@ from jobledger.core.values.instants import Instant
 def _look(manifest: Manifest) -> JobLook:
     """Return what is kept of a TrainJob."""
     return JobLook(
-        glance=(),
+        fingerprint=(),
         phase=_ended(manifest),
         observed_generation=_observed(manifest),
         runtime=runtime_key(manifest),
@@ -114,11 +114,11 @@ def _runtimes(kind: str, around: EventHandlers) -> ObjectListener:
 
 
 def _belongings(kind: str, around: EventHandlers) -> ObjectListener:
-    return BelongingListener(around, kind)
+    return DependentListener(around, kind)
 
 
 def _looked_at(kind: str, built: bool, around: EventHandlers) -> ObjectListener:  # noqa: FBT001 bound by place
-    return BelongingListener(around, kind, built=built)
+    return DependentListener(around, kind, built=built)
 
 
 _WATCHED = (
