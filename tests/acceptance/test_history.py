@@ -63,7 +63,9 @@ def test_explain_tells_why_and_cites(filled: Terminal, tmp_path: Path) -> None:
     assert all(sentence["versions"] for sentence in account["sentences"])
     filled.jobledger("export", "failed", "--to", "failed.bundle")
     nowhere = filled.with_environment(DATABASE_URL="")
-    assert nowhere.jobledger("explain", "failed.bundle").out == told
+    of_bundle = nowhere.jobledger("explain", "failed.bundle").out
+    assert of_bundle.replace("failed.bundle", "ml/failed") == told
+    assert told.rstrip().endswith("jobledger history ml/failed --all")
     lines = nowhere.jobledger("history", "failed.bundle", "--all").out
     assert "JobFailed" in lines
     assert (tmp_path / "failed.bundle").exists()

@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from jobledger.core.jobs import events as shared
+from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import rfc3339
 
 
@@ -71,10 +72,9 @@ def _effect(kind: str, name: str) -> str:
     return f"{kind.replace('_', ' ')} {name}"
 
 
-_WORDS_MAX = 160
+_WORDS_MAX = 240
 
 
 def short(message: str) -> str:
-    """Return a message on one line, cut where a line of a story would be too long."""
-    line = " ".join(message.split())
-    return line if len(line) <= _WORDS_MAX else f"{line[:_WORDS_MAX]}…"
+    """Return a message on one line; of one that is too long, its beginning and what tells most."""
+    return gist(message, _WORDS_MAX)

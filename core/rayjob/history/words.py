@@ -6,6 +6,8 @@ from jobledger.core.jobs.history.shared_words import short
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.rayjob.events import lifecycle as rayjob
 from jobledger.core.rayjob.events.lifecycle import FactEvent, LifeEvent
+from jobledger.core.rayjob.history.cluster_lacks import lacks
+from jobledger.core.rayjob.history.report_news import READY
 from jobledger.core.rayjob.observations.pods import PodLook
 
 
@@ -20,10 +22,11 @@ def _fact(event: FactEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
     match event:
         case rayjob.EntrypointObserved():
             code = "" if event.exit_code is None else f", exit code {event.exit_code}"
-            return f"Ray says {event.status}{code}: {short(event.message)}"
+            said = f": {short(event.message)}" if event.message else ""
+            return f"Ray says {event.status}{code}{said}"
         case rayjob.ClusterObserved():
             leaving = ", being deleted" if event.deleting else ""
-            return f"RayCluster {event.name} is {event.state or 'starting'}{leaving}"
+            return f"RayCluster {event.name} is {event.state or 'starting'}{leaving}{_lacks(event)}"
         case rayjob.ClusterVanished():
             return f"RayCluster {event.name} is gone{'' if event.asked else ', unasked'}"
         case rayjob.StrayClusterFound():
@@ -155,3 +158,11 @@ def _pods(event: rayjob.PodsObserved) -> str:
     left = " left" if event.purpose is PodLook.CLEARING else ""
     named = "; ".join(pod.words for pod in event.pods)
     return short(f"{event.total} Pods of attempt {event.attempt}{left}: {named}")
+
+
+def _lacks(event: rayjob.ClusterObserved) -> str:
+    """Return why a RayCluster is not ready, as its status tells it; empty if it is."""
+    if event.state == READY or event.deleting:
+        return ""
+    said = short("; ".join(lacks(event.status)))
+    return f": {said}" if said else ""
