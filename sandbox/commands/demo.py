@@ -2,7 +2,8 @@
 
 from pydantic import SecretStr
 
-from jobledger.adapters.cli.jobs.history import QUIET, print_story, story
+from jobledger.adapters.cli.jobs.history import QUIET, story
+from jobledger.adapters.cli.jobs.story_lines import print_story
 from jobledger.adapters.cli.output import console, marked
 from jobledger.adapters.ledger_wiring import ledger
 from jobledger.adapters.telemetry.logging import configure_logging

@@ -3,7 +3,6 @@
 from typing import assert_never
 
 from jobledger.core.jobs import events as shared
-from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import rfc3339
 
 
@@ -44,7 +43,7 @@ def shared_words(event: shared.SharedEvent) -> str:  # noqa: C901, PLR0911, PLR0
             since = rfc3339(event.recorded_since)
             return f"the job is controlled here from here on; it was only recorded since {since}"
         case shared.AnnotationsRejected():
-            return short("; ".join(event.problems))
+            return "; ".join(event.problems)
         case shared.LedgerBehindFound():
             signs = "; ".join(event.signs)
             return f"the job is held, for the ledger is older than the cluster: {signs}"
@@ -70,11 +69,3 @@ def _evidence_captured(event: shared.EvidenceCaptured) -> str:
 
 def _effect(kind: str, name: str) -> str:
     return f"{kind.replace('_', ' ')} {name}"
-
-
-_WORDS_MAX = 240
-
-
-def short(message: str) -> str:
-    """Return a message on one line; of one that is too long, its beginning and what tells most."""
-    return gist(message, _WORDS_MAX)
