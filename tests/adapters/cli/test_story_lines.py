@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from jobledger.adapters.cli import output
-from jobledger.adapters.cli.jobs import story_lines
-from jobledger.adapters.cli.jobs.story_lines import Printed, print_lines, runs
+from jobledger.adapters.cli.story import story_lines
+from jobledger.adapters.cli.story.story_lines import Printed, print_lines, runs
 from jobledger.core.forensics.story.timeline import Line
 from tests.support.records import NOON
 

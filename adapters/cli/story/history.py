@@ -9,14 +9,7 @@ import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import JobArgument, dossier, from_ledger, is_file
-from jobledger.adapters.cli.jobs.moments import tell_moment
 from jobledger.adapters.cli.jobs.standing import tell_standing
-from jobledger.adapters.cli.jobs.story_lines import (
-    Printed,
-    line_limit,
-    print_lines,
-    print_story,
-)
 from jobledger.adapters.cli.options import (
     ClusterOption,
     DatabaseUrl,
@@ -27,6 +20,13 @@ from jobledger.adapters.cli.options import (
 )
 from jobledger.adapters.cli.output import Output, fail, print_json, show
 from jobledger.adapters.cli.periods import instant
+from jobledger.adapters.cli.story.moments import tell_moment
+from jobledger.adapters.cli.story.story_lines import (
+    Printed,
+    line_limit,
+    print_lines,
+    print_story,
+)
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.bundles.dossier import Dossier
