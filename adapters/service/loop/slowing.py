@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from jobledger.adapters.service.work.inbox import Arrival
+from jobledger.adapters.service.work.slots import job_name
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.jobs.budget import Budget, budget_after, whole_budget
@@ -120,7 +121,8 @@ class Slowing:
     def _tell(self, stream: StreamId) -> None:
         if stream not in self._told:
             self._told.add(stream)
-            log.warning("job_slowed", stream=str(stream), events_per_hour=self._per_hour)
+            job = job_name(self._state_of(stream))
+            log.warning("job_slowed", job=job, stream=str(stream), events_per_hour=self._per_hour)
 
     def _hold(self, stream: StreamId, observation: JobObservation) -> None:
         self._tell(stream)
