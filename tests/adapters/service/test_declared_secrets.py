@@ -21,9 +21,9 @@ from jobledger.core.log.redaction.secret_values import KNOWN_MAX
 from jobledger.core.ports.cluster import PODS
 from jobledger.core.trainjob.names import SNAPSHOT_KEY, snapshot_name
 from jobledger.core.values.documents import Json, Manifest, child
+from tests.adapters.service.evidence_scene import Scene, scene
 from tests.adapters.service.owned import controller
 from tests.adapters.service.parts import Bench
-from tests.adapters.service.test_capturing import Scene, scene
 from tests.rules.rayjob.jobs import selecting
 from tests.support.records import NOON
 from tests.support.train_world import a_trainjob

@@ -4,8 +4,7 @@ from jobledger.core.jobs.observations import EvidenceSeen
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.ports.cluster import JOBSETS, PODS, RAYCLUSTERS
 from jobledger.core.values.documents import Manifest, text
-from tests.adapters.service.owned import a_child, controller, uid_of
-from tests.adapters.service.test_capturing import (
+from tests.adapters.service.evidence_scene import (
     CLUSTER,
     TRAINJOB,
     Scene,
@@ -13,6 +12,7 @@ from tests.adapters.service.test_capturing import (
     train_state,
     training,
 )
+from tests.adapters.service.owned import a_child, controller, uid_of
 
 __all__ = ["scene", "training"]  # fixtures
 
