@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar, cast
 
-from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache, pack, unpack
+from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.adapters.service.objects.packing import pack, unpack
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.work.inbox import Inbox
