@@ -4,15 +4,9 @@ from jobledger.core.jobs.observations import EvidenceSeen
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.ports.cluster import JOBSETS, PODS, RAYCLUSTERS
 from jobledger.core.values.documents import Manifest, text
-from tests.adapters.service.evidence_scene import (
-    CLUSTER,
-    TRAINJOB,
-    Scene,
-    scene,
-    train_state,
-    training,
-)
+from tests.adapters.service.evidence_scene import CLUSTER, Scene, scene
 from tests.adapters.service.owned import a_child, controller, uid_of
+from tests.adapters.service.test_capturing import TRAINJOB, train_state, training
 
 __all__ = ["scene", "training"]  # fixtures
 
