@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from jobledger.core.trainjob.plugins.mpi import SSH_DIR
 from tests.upstream.changing import Document
 
 Drawn = st.SearchStrategy[Any]
@@ -34,7 +35,7 @@ variables = st.lists(
 )
 mounts = st.lists(
     st.fixed_dictionaries(
-        {"name": volume_names, "mountPath": st.sampled_from(["/v", "/workspace", "/root/.ssh"])},
+        {"name": volume_names, "mountPath": st.sampled_from(["/v", "/workspace", SSH_DIR])},
         optional={"readOnly": st.booleans(), "subPath": texts},
     ),
     max_size=2,
@@ -189,7 +190,7 @@ sources: Mapping[str, Drawn] = {
         optional={
             "numProcPerNode": counts,
             "mpiImplementation": st.sampled_from(["OpenMPI", "Intel", "MPICH"]),
-            "sshAuthMountPath": st.sampled_from(["/root/.ssh", "/home/mpiuser/.ssh"]),
+            "sshAuthMountPath": st.sampled_from([SSH_DIR, "/home/mpiuser/.ssh"]),
             "runLauncherAsNode": st.booleans(),
         },
     ),
