@@ -263,11 +263,10 @@ class Witness:
             EffectKind.CREATE_SUBMITTER: BATCH_JOBS.plural,
         }
         asked: Counter[tuple[str, str, str]] = Counter()
-        for story in self.stories.values():
+        for owner, stream in self.streams.items():
+            story = self.story(stream)
             for event in (*story.history, *story.lost):
                 if isinstance(event, EffectRequested) and event.kind in plurals:
-                    identity = story.state.identity
-                    owner = identity.uid if identity is not None else ""
                     asked[plurals[event.kind], event.name, owner] += 1
         for key, count in self.created.items():
             most = asked[key] + removed.get(key[:2], 0)

@@ -322,3 +322,12 @@ def test_the_job_of_an_attempt_that_is_lost_stays_where_the_end_is_known() -> No
     ended = play([manifest(status=DONE)])
     assert ended.state.recorded is None
     assert BATCHJOB.decide(ended.state, job(5, 1, end=complete_end(), succeeded=1)) == ()
+
+
+def test_that_it_is_to_fail_is_taken_over_from_the_status_before_it_has_failed() -> None:
+    shown = SeenBatchStatus(started_at=after(0), failing=failed_end(15))
+    seen = named(replace(manifest(20, status=shown), written_here=True))
+    found = play([*running(), seen])
+    assert "BatchJobFailing" in found.said
+    assert found.state.failing is not None
+    assert found.conditions == ["FailureTarget=True/BackoffLimitExceeded"]
