@@ -105,7 +105,7 @@ class Controller:
         context = parts.handover.context
         self.holding = Holding(parts.handlers, parts.slots, parts.clock, context.metrics)
         self._setting_back = SetBackDetection(parts.turn, parts.slots, parts.leases, parts.clock)
-        self._questions = Questions(parts.workers, parts.leases.epoch)
+        self._questions = Questions(parts.workers, parts.leases.epoch, parts.turn.pass_over)
         around, cluster = parts.handlers, context.world.cluster
         self._first_looks = FirstLooks(cluster, around, parts.clock, self._questions, parts.synced)
         parts.turn.is_premature = self._first_looks.is_premature

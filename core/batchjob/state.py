@@ -56,6 +56,15 @@ class UnknownJob:
     job: AttemptJob
 
 
+@dataclass(frozen=True, slots=True)
+class StrayJob:
+    """A Job of an earlier attempt that is there again: its creation arrived late."""
+
+    name: str
+    uid: str
+    delete_asked: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchAttempt:
     """The current or last attempt."""
@@ -104,6 +113,8 @@ class BatchJobState(NamedTuple):
     attempt: BatchAttempt | None = None
     unknown_job: UnknownJob | None = None
     """The Job of an attempt that the log knows nothing of."""
+    strays: tuple[StrayJob, ...] = ()
+    """Jobs of earlier attempts that are to go."""
     gone: tuple[str, ...] = ()
     """UIDs of attempts' Jobs that are known to be gone: late news of them is no news."""
     suspended: bool | None = None
@@ -150,6 +161,17 @@ GONE_REMEMBERED_MAX = 8
 def remembered(gone: tuple[str, ...], uid: str) -> tuple[str, ...]:
     """Return the UIDs that are known to be gone, with one more."""
     return gone if not uid or uid in gone else (*gone, uid)[-GONE_REMEMBERED_MAX:]
+
+
+def stray_of(state: BatchJobState, uid: str) -> StrayJob | None:
+    """Return the Job of an earlier attempt with this UID; None if none such is known."""
+    return next((stray for stray in state.strays if stray.uid == uid), None)
+
+
+def without_stray(state: BatchJobState, uid: str) -> BatchJobState:
+    """Return the state after the Job of an earlier attempt went."""
+    left = tuple(stray for stray in state.strays if stray.uid != uid)
+    return state._replace(strays=left, gone=remembered(state.gone, uid))
 
 
 def without_job(state: BatchJobState) -> BatchJobState:
@@ -202,7 +224,7 @@ def is_open(state: BatchJobState) -> bool:
     if state.deleted_at is not None or state.manifest is None:
         return False
     waiting = any(item.waiting for item in state.refused)
-    unfinished = bool(state.effects or state.decisions or waiting)
+    unfinished = bool(state.effects or state.decisions or state.strays or waiting)
     return not is_final(state) or unfinished or is_at_work(state) or is_leaving(state)
 
 

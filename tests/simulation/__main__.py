@@ -25,12 +25,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000, help="how many seeds to run")
     parser.add_argument("--start", type=int, default=0, help="the first of them")
+    parser.add_argument("--every", type=int, default=1, help="only every so manieth seed")
     parser.add_argument("--trace", type=int, metavar="SEED", help="run this one and show each step")
     parser.add_argument("--set-back", action="store_true", help="the ledger loses its last events")
     asked = parser.parse_args(arguments)
     if asked.trace is not None:
         return _trace(asked.trace, loses=asked.set_back)
-    return _batch(range(asked.start, asked.start + asked.seeds), loses=asked.set_back)
+    last = asked.start + asked.seeds * asked.every
+    return _batch(range(asked.start, last, asked.every), loses=asked.set_back)
 
 
 def _trace(seed: int, *, loses: bool) -> int:

@@ -15,6 +15,7 @@ from uuid import uuid5
 from jobledger.adapters.kube.decoding import with_kind
 from jobledger.core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RequestInvalid
 from jobledger.core.ports.cluster import (
+    BATCH_JOBS,
     CORE_EVENTS,
     JOBSETS,
     KUBERNETES_EVENTS,
@@ -42,6 +43,7 @@ from tests.simulation.documents import (
     without,
     without_fields,
 )
+from tests.support.job_status_rules import problems
 
 Place = tuple[str, str, str]
 """Plural, namespace, name."""
@@ -146,8 +148,9 @@ class SimulatedApi(Cluster):
         if subresource == "status":
             return self._store(place, {**known, "status": manifest["status"]})
         content = {key: value for key, value in manifest.items() if key != "status"}
-        labels = child(manifest, "metadata").get("labels", {})
-        metadata = {**known["metadata"], "labels": labels}
+        given = child(manifest, "metadata")
+        kept = {key: given.get(key, {}) for key in ("labels", "annotations")}
+        metadata = {**known["metadata"], **kept}
         return self._store(place, numbered(known, {**known, **content, "metadata": metadata}))
 
     def merge_patch(
@@ -164,6 +167,8 @@ class SimulatedApi(Cluster):
         place, known = self._known(resource, about, subresource)
         if subresource == "status":
             status = merged(known.get("status", {}), child(patch, "status"))
+            if resource is BATCH_JOBS:
+                self._admit_job_status(known, status)
             changed = {**known, "status": status}
         else:
             content = {key: value for key, value in patch.items() if key != "status"}
@@ -171,9 +176,16 @@ class SimulatedApi(Cluster):
         if subresource == "status" and changed != known and self.writer:
             changed = self._signed(changed, "jobledger", "Update", child(patch, "status"))
         after = known if changed == known else self._store(place, changed)
-        if subresource == "status" and resource is TRAINJOBS:
+        if subresource == "status" and resource in (TRAINJOBS, BATCH_JOBS):
             self.on_status(self.writer, after, child(patch, "status"))
         return after
+
+    @staticmethod
+    def _admit_job_status(known: Manifest, status: Manifest) -> None:
+        """Refuse what an API server does not take as the status of a Job."""
+        suspend = child(known, "spec").get("suspend") is True
+        if refused := problems(child(known, "status"), status, suspend=suspend):
+            raise RequestInvalid(f"the status is invalid: {refused}")
 
     def apply(
         self,

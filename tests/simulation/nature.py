@@ -69,8 +69,12 @@ class Nature:
             if address in self.heads.silent:
                 yield f"{name} answers", partial(self.heads.silent.pop, address)
 
+    def _submitters(self) -> Iterator[Manifest]:
+        """Yield the Jobs that hand in entrypoints; others are jobs themselves, or theirs."""
+        return (job for job in self.api.all(BATCH_JOBS) if owner_uid(job))
+
     def _of_submitters(self) -> Iterator[Move]:
-        for job in self.api.all(BATCH_JOBS):
+        for job in self._submitters():
             name, (address, job_id) = text(job, "metadata", "name"), target(job)
             if _is_leaving(job):
                 yield f"submitter {name} goes", partial(self.let_go, BATCH_JOBS, job)
@@ -108,7 +112,7 @@ class Nature:
                 yield f"somebody deletes {name}", partial(self.remove, RAYCLUSTERS, cluster)
                 if not items(cluster, "metadata", "finalizers"):
                     yield f"another takes the place of {name}", partial(self._replace, cluster)
-        for job in self.api.all(BATCH_JOBS):
+        for job in self._submitters():
             name = text(job, "metadata", "name")
             yield f"somebody deletes submitter {name}", partial(self.remove, BATCH_JOBS, job)
             if not items(job, "status", "conditions"):

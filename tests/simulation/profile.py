@@ -13,6 +13,12 @@ PRESENT = 0.5
 TRAINS_EVERY = 5
 """Every so manieth seed has TrainJobs, with a RayJob beside them or none."""
 
+BATCHES_EVERY, FIRST_BATCH = 12, 9
+"""Every so manieth seed, from the second number on, has Jobs, with a RayJob beside them or none."""
+
+LAPSES_EVERY, FIRST_LAPSE = 9, 6
+"""In every so manieth seed, from the second number on, what a process holds lapses for a moment."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
@@ -52,9 +58,19 @@ def has_trains(seed: int) -> bool:
     return seed % TRAINS_EVERY == 0
 
 
+def has_batches(seed: int) -> bool:
+    """Return whether a run has Jobs; as above."""
+    return seed % BATCHES_EVERY == FIRST_BATCH and not has_trains(seed)
+
+
+def has_lapses(seed: int) -> bool:
+    """Return whether claims and leases lapse for a moment and come back under the same epoch."""
+    return seed % LAPSES_EVERY == FIRST_LAPSE
+
+
 def has_shares(seed: int) -> bool:
     """Return whether replicas share the work; in the other runs one stands by."""
-    return seed % 2 == 1
+    return (seed // BATCHES_EVERY if has_batches(seed) else seed) % 2 == 1
 
 
 def draw(dice: Random) -> Profile:

@@ -101,11 +101,12 @@ class Replica:
 
     def __init__(self, ports: Ports, around: Surrounding) -> None:
         self.actor, self.ports = around.actor, ports
-        self.frozen_until = self.deaf_until = 0.0
+        self.frozen_until = self.deaf_until = self.lapsed_until = 0.0
         self.clock = ports.clock
         self.leases = LeaseKeeper(
             ports.leases, self.clock, self.actor, LEASE_SECONDS, self._share()
         )
+        self.leases.allows = lambda: self.clock.monotonic() >= self.lapsed_until
         self.alarms = MemoryAlarms(ports.pending, self.clock, self.leases.shards)
         parts = assemble(*self._ports_and_options(around), self._hooks(around))
         self.inbox, self.live = parts.stores.inbox, parts.stores.live

@@ -147,6 +147,8 @@ class Run:
         choices.append((trouble, "trouble", lambda: self._any_of(world.troubles())))
         if world.faults.late:
             choices.append((0.4, "net", self._land_late))
+        if world.lapses.taken:
+            choices.append((2.0, "ledger gives a lease back", world.lapses.give_back))
         return choices
 
     def _of_replica(self, replica: Replica, *, turn: bool = True) -> Iterator[Weighted]:
@@ -174,6 +176,9 @@ class Run:
         yield profile.clock_step, f"{name} clock steps", lambda: self._step_clock(replica)
         if self.world.shares and profile.replicas > 1:
             yield 0.1, f"{name} is deaf", lambda: self._deafen(replica)
+        if self.world.lapses.present:
+            yield 0.3, f"{name} has no claim", lambda: self._lapse(replica)
+            yield 0.3, f"{name} loses a lease", lambda: self._take_a_lease(replica)
 
     def _any_of(self, moves: list[Move]) -> str | bool:
         if not moves:
@@ -197,6 +202,15 @@ class Run:
         seconds = self.dice.choice((1.0, LEASE_SECONDS, LEASE_SECONDS * 2))
         replica.deaf_until = self.world.clock.monotonic() + seconds
         return f"for {seconds} s"
+
+    def _lapse(self, replica: Replica) -> str:
+        """Let the claim of a process lapse, as far as it knows; nobody else takes it."""
+        seconds = self.dice.choice((0.01, 0.1, 1.0, LEASE_SECONDS))
+        replica.lapsed_until = self.world.clock.monotonic() + seconds
+        return f"for {seconds} s"
+
+    def _take_a_lease(self, replica: Replica) -> str | bool:
+        return self.world.lapses.take(replica.actor, self.world.shards_with_jobs(), self.dice)
 
     def _step_clock(self, replica: Replica) -> str:
         seconds = self.dice.uniform(-SKEW_SECONDS_MAX, SKEW_SECONDS_MAX)
@@ -223,6 +237,7 @@ class Run:
         """Let everything go well until nothing moves any more."""
         world = self.world
         world.faults.calm = True
+        world.lapses.end()
         while world.faults.late:
             self._do("net", self._land_late)
         for replica in world.replicas:

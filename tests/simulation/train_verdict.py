@@ -118,8 +118,8 @@ def _check_story(world: World, stream: StreamId, story: TrainStory) -> None:
 def _check_conditions(story: TrainStory) -> None:
     """Created tells of the latest apply, Suspended of the specification, and there is one end."""
     state = story.state
-    if state.deleted_at is not None or state.manifest is None:
-        return
+    if state.deleted_at is not None or state.manifest is None or state.recorded is not None:
+        return  # nothing is decided about a job that is held, whatever its users ask for
     conditions = state.conditions
     ends = [kind for kind in (COMPLETE, FAILED) if found(conditions, kind) is not None]
     require(len(ends) <= 1, f"it has ended twice: {ends}")

@@ -23,6 +23,7 @@ from tests.properties.invariants import (
     check_retries,
     check_step,
 )
+from tests.simulation.batch_verdict import check_batches, unrest_of_batches
 from tests.simulation.train_verdict import check_trains, unrest_of_trains
 from tests.simulation.witness import Story, Violation, require
 from tests.simulation.world import World
@@ -41,7 +42,8 @@ def holds_any(world: World) -> bool:
     """Return whether any job is held because the ledger is older than the cluster."""
     rays = [story.state.recorded for story in world.witness.stories.values()]
     trains = [story.state.recorded for story in world.witness.trains.stories.values()]
-    return any(one is not None and one.behind for one in (*rays, *trains))
+    batches = [story.state.recorded for story in world.witness.batches.stories.values()]
+    return any(one is not None and one.behind for one in (*rays, *trains, *batches))
 
 
 def unrest(world: World) -> str:
@@ -58,7 +60,7 @@ def unrest(world: World) -> str:
         shown = jobs.get(identity.uid) if identity is not None else None
         if reason := _unrest_of(story.state, shown):
             return f"{identity.name if identity else '?'}: {reason}"
-    return unrest_of_trains(world)
+    return unrest_of_trains(world) or unrest_of_batches(world)
 
 
 def _unrest_of(state: RayJobState, job: Manifest | None) -> str:
@@ -92,6 +94,7 @@ def check_all(world: World) -> None:
         _check_story(world, stream, story)
     _check_leaks(world)
     check_trains(world)
+    check_batches(world)
     world.witness.check_asked_for(world.nature.removed)
     require(not world.secret_in_log(), "a secret stands in the log")
 
@@ -101,7 +104,8 @@ def _check_log(world: World) -> None:
     stored = world.log.read_after(0, 10**9)
     positions = [item.position for item in stored]
     require(positions == list(range(1, len(stored) + 1)), "the log has a gap")
-    for stream in (*world.witness.stories, *world.witness.trains.stories):
+    witness = world.witness
+    for stream in (*witness.stories, *witness.trains.stories, *witness.batches.stories):
         records = [item.record for item in world.log.read_stream(stream)]
         require(first_fault(GENESIS, records) is None, f"the chain of {stream} is broken")
         versions = [record.version for record in records]

@@ -25,6 +25,8 @@ from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.rayjob.status.status import status
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId
+from tests.simulation.batch_users import is_batch
+from tests.simulation.batch_witness import BatchWitness
 from tests.simulation.follower import Follower, Violation, require
 from tests.simulation.kubernetes import Change, SimulatedApi
 from tests.simulation.train_witness import TrainWitness
@@ -67,6 +69,7 @@ class Witness:
     late_uids: set[str] = field(default_factory=set)
     """Objects that came into being by requests that arrived late, or that somebody else made."""
     trains: TrainWitness = field(default_factory=TrainWitness)
+    batches: BatchWitness = field(init=False)
     ended: dict[str, str] = field(default_factory=dict)
     """UID of a RayJob -> the final phase that was shown to users."""
 
@@ -78,7 +81,8 @@ class Witness:
     def __post_init__(self) -> None:
         self.api.told.append(self._on_change)
         self.api.on_status = self._on_status
-        self.trains.unaware = self.unaware
+        self.batches = BatchWitness(self.api)
+        self.trains.unaware = self.batches.unaware = self.unaware
 
     def on_appended(self, batch: Sequence[StreamAppend], results: Sequence[AppendResult]) -> None:
         """Fold what was appended."""
@@ -93,11 +97,14 @@ class Witness:
             self.stories[stream].follower.resumed(actor)
         if stream in self.trains.stories:
             self.trains.stories[stream].follower.resumed(actor)
+        if stream in self.batches.stories:
+            self.batches.stories[stream].follower.resumed(actor)
 
     def set_back(self, cut: frozenset[StreamId], actors: set[str], log: EventStore) -> None:
         """Go back to what the log still has of some streams."""
         self.unaware |= actors
         self.trains.set_back(cut, log)
+        self.batches.set_back(cut, log)
         for stream in cut & self.stories.keys():
             story = self.stories.pop(stream)
             rest = len(log.read_stream(stream))
@@ -115,6 +122,8 @@ class Witness:
     def _take_in(self, stream: StreamId, record: EventRecord) -> None:
         if record.type == "TrainJobDiscovered" or stream in self.trains.stories:
             self.news.append(self.trains.fold(record))
+        elif record.type == "BatchJobDiscovered" or stream in self.batches.stories:
+            self.news.append(self.batches.fold(record))
         else:
             if stream not in self.stories:
                 self.stories[stream] = self.aside.pop(stream, Story())
@@ -134,10 +143,11 @@ class Witness:
 
     def _on_change(self, change: Change) -> None:
         self.trains.on_change(change, is_late=self.is_late)
+        self.batches.on_change(change, is_late=self.is_late)
         is_new = change.kind == "seen" and change.before is None
         if is_new and not change.by:
             self.late_uids.add(text(change.document, "metadata", "uid"))
-        if not change.by or change.resource not in DELETIONS:
+        if not change.by or change.resource not in DELETIONS or is_batch(change.document):
             return
         if is_new:
             self._on_created(change)
@@ -185,6 +195,9 @@ class Witness:
         """Invariants 1 and 4: what is shown was so, phases are not left out, the end stays."""
         if text(job, "kind") == TRAINJOBS.kind:
             self.trains.on_status(actor, job, sent, is_late=self.is_late)
+            return
+        if text(job, "kind") == BATCH_JOBS.kind:
+            self.batches.on_status(actor, job, sent, is_late=self.is_late)
             return
         name, uid = (text(job, "metadata", key) for key in ("name", "uid"))
         require(uid in self.streams, f"{name} shows the status of another, and is not in the log")
@@ -236,12 +249,12 @@ class Witness:
 
     def jobs(self) -> int:
         """Return how many jobs there have been."""
-        return len(self.stories) + len(self.trains.stories)
+        return len(self.stories) + len(self.trains.stories) + len(self.batches.stories)
 
     def pending(self) -> int:
         """Return how many decisions are pending."""
-        rayjobs = sum(len(story.state.decisions) for story in self.stories.values())
-        return rayjobs + sum(len(story.state.decisions) for story in self.trains.stories.values())
+        kinds = (self.stories, self.trains.stories, self.batches.stories)
+        return sum(len(story.state.decisions) for kind in kinds for story in kind.values())
 
     def check_asked_for(self, removed: dict[tuple[str, str], int]) -> None:
         """Invariant 5: nothing was made more often than asked for, and removed by others."""
@@ -250,11 +263,10 @@ class Witness:
             EffectKind.CREATE_SUBMITTER: BATCH_JOBS.plural,
         }
         asked: Counter[tuple[str, str, str]] = Counter()
-        for story in self.stories.values():
+        for owner, stream in self.streams.items():
+            story = self.story(stream)
             for event in (*story.history, *story.lost):
                 if isinstance(event, EffectRequested) and event.kind in plurals:
-                    identity = story.state.identity
-                    owner = identity.uid if identity is not None else ""
                     asked[plurals[event.kind], event.name, owner] += 1
         for key, count in self.created.items():
             most = asked[key] + removed.get(key[:2], 0)

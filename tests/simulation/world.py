@@ -22,13 +22,25 @@ from jobledger.core.rayjob.observations.children import owner_uid
 from jobledger.core.trainjob.building.runtimes import trainjob_owner
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import shard_of
+from tests.simulation.batch_nature import BatchNature
+from tests.simulation.batch_users import BatchUsers, is_given, users_job_of
 from tests.simulation.clocks import SkewedClock
 from tests.simulation.heads import SimulatedHeads
 from tests.simulation.jobsets import JobSetNature
 from tests.simulation.kubernetes import SimulatedApi
+from tests.simulation.lapses import Lapses
 from tests.simulation.nature import Move, Nature
 from tests.simulation.ports import Faults, faulty
-from tests.simulation.profile import TRAINS_EVERY, Profile, draw, has_shares, has_trains
+from tests.simulation.profile import (
+    BATCHES_EVERY,
+    TRAINS_EVERY,
+    Profile,
+    draw,
+    has_batches,
+    has_lapses,
+    has_shares,
+    has_trains,
+)
 from tests.simulation.reflectors import Reflectors
 from tests.simulation.replica import Ports, Replica, Surrounding
 from tests.simulation.setting_back import Losses, is_forged
@@ -77,11 +89,16 @@ class World:
             success=self.profile.success,
         )
         jobs, with_trains = self.profile.jobs, has_trains(self.seed)
+        with_batches = has_batches(self.seed)
         rayjobs = self.seed // TRAINS_EVERY % 2 if with_trains else jobs
+        if with_batches:
+            rayjobs = self.seed // BATCHES_EVERY // 2 % 2
         self.users = Users(self.api, self.heads, self.dice, rayjobs)
         self.train_users = TrainUsers(self.api, self.dice, jobs if with_trains else 0)
+        self.batch_users = BatchUsers(self.api, self.dice, jobs if with_batches else 0)
         self.jobsets = JobSetNature(self.api, self.nature)
-        self._kinds = ("RayJob", "TrainJob") if with_trains else ("RayJob",)
+        self.batch_jobs = BatchNature(self.api, self.nature)
+        self._kinds = ("RayJob", *["TrainJob"] * with_trains, *["Job"] * with_batches)
         self.faults = Faults(self.profile, self.dice, self.clock.monotonic, self._allow)
         if with_trains:
             self.faults.forbidden |= {"cluster.apply"}
@@ -95,6 +112,7 @@ class World:
             cluster=CLUSTER, policy=policy, redaction_key=b"a key of the simulation"
         )
         self.losses = Losses(self.log, self.lease_table, Random(self.seed))
+        self.lapses = Lapses(self.lease_table, has_lapses(self.seed))
         self._store = WatchedStore(self.log, self.witness, self.losses.note)
         self._runs = 0
 
@@ -144,6 +162,7 @@ class World:
 
     def lose_events(self) -> str:
         """Set the ledger back, as a failover does; return what is lost, in words."""
+        self.lapses.end()
         before = self.log.last_position()
         kept, cut = self.losses.lose()
         self.witness.set_back(cut, {one.actor for one in self.replicas}, self.log)
@@ -156,16 +175,28 @@ class World:
 
     def moves(self) -> list[Move]:
         """Return what can happen next by itself."""
-        return [*self.nature.possible(), *self.jobsets.possible()]
+        return [
+            *self.nature.possible(),
+            *self.jobsets.possible(),
+            *self.batch_jobs.possible(),
+        ]
 
     def troubles(self) -> list[Move]:
         """Return what can go wrong next."""
-        found = [*self.nature.troubles(), *self.jobsets.troubles()]
+        found = [
+            *self.nature.troubles(),
+            *self.jobsets.troubles(),
+            *self.batch_jobs.troubles(),
+        ]
         return [item for item in found if not self.loses or not is_forged(item[0])]
 
     def wishes(self) -> list[Move]:
         """Return what users may do next."""
-        return [*self.users.possible(), *self.train_users.possible()]
+        return [
+            *self.users.possible(),
+            *self.train_users.possible(),
+            *self.batch_users.possible(),
+        ]
 
     def land_late(self, index: int) -> str:
         """Let a request that was given up long ago arrive; return what it was."""
@@ -182,8 +213,16 @@ class World:
 
     def stream_shard(self, uid: str) -> int | None:
         """Return the shard of a job by its UID, if it is in the log."""
-        stream = self.witness.streams.get(uid) or self.witness.trains.streams.get(uid)
+        witness = self.witness
+        kinds = (witness.streams, witness.trains.streams, witness.batches.streams)
+        stream = next((streams[uid] for streams in kinds if uid in streams), None)
         return shard_of(stream) if stream is not None else None
+
+    def shards_with_jobs(self) -> frozenset[int]:
+        """Return the shards of all jobs in the log."""
+        witness = self.witness
+        kinds = (witness.stories, witness.trains.stories, witness.batches.stories)
+        return frozenset(shard_of(stream) for stories in kinds for stream in stories)
 
     def secret_in_log(self) -> bool:
         """Return whether the planted secret stands anywhere in the log (invariant 9)."""
@@ -218,7 +257,7 @@ class World:
             return
         uid = self._job_of(method, plural, args)
         shard = self.stream_shard(uid)
-        if shard is None or actor in self.witness.unaware:
+        if shard is None or actor in self.witness.unaware or self.lapses.of(actor, shard):
             return
         lease = self.lease_table.current().get(shard)
         holds = lease is not None and lease.owner == actor and self.clock.now() <= lease.until
@@ -233,11 +272,11 @@ class World:
         if found is None:
             return ""
         is_job = plural in (RAYJOBS.plural, TRAINJOBS.plural)
-        return text(found, "metadata", "uid") if is_job else _owner_of(found)
+        return text(found, "metadata", "uid") if is_job or is_given(found) else _owner_of(found)
 
 
 def _owner_of(manifest: Manifest) -> str:
-    return owner_uid(manifest) or trainjob_owner(manifest)
+    return owner_uid(manifest) or trainjob_owner(manifest) or users_job_of(manifest)
 
 
 __all__ = ["CLUSTER", "Violation", "World", "child"]

@@ -133,6 +133,7 @@ def complete(ended_at: Instant, *, inferred: bool = False) -> BatchJobCompleted:
 def observed(
     attempt: int = 1,
     *,
+    uid: str = "",
     suspend: bool = False,
     deleting: bool = False,
     end: JobEnd | None = None,
@@ -143,7 +144,7 @@ def observed(
         at=WHEN,
         attempt=attempt,
         name=name_of(attempt),
-        uid=uid_of(attempt),
+        uid=uid or uid_of(attempt),
         suspend=suspend,
         deleting=deleting,
         pods=pods(**numbers),
@@ -151,37 +152,45 @@ def observed(
     )
 
 
-def vanished(attempt: int = 1, *, asked: bool) -> AttemptJobVanished:
+def vanished(attempt: int = 1, *, uid: str = "", asked: bool) -> AttemptJobVanished:
     """Return that an attempt's Job is gone."""
+    name = name_of(attempt)
     return AttemptJobVanished(
-        at=WHEN, attempt=attempt, name=name_of(attempt), uid=uid_of(attempt), asked=asked
+        at=WHEN, attempt=attempt, name=name, uid=uid or uid_of(attempt), asked=asked
     )
 
 
 def requested(
-    kind: EffectKind = CREATE, attempt: int = 1, *, uid: str = "", generation: int = 1
+    kind: EffectKind = CREATE,
+    attempt: int = 1,
+    *,
+    uid: str = "",
+    generation: int = 1,
+    name: str = "",
 ) -> EffectRequested:
-    """Return that an effect is asked for."""
+    """Return that an effect is asked for; `name` is that of an earlier attempt's Job."""
     return EffectRequested(
         at=WHEN,
         effect_id=THIS_EFFECT,
         kind=kind,
         attempt=attempt,
-        name=name_of(attempt),
+        name=name or name_of(attempt),
         uid=uid,
         generation=generation,
         digest=f"digest-{generation}",
     )
 
 
-def done(kind: EffectKind = CREATE, attempt: int = 1, *, gone: bool = False) -> EffectSucceeded:
+def done(
+    kind: EffectKind = CREATE, attempt: int = 1, *, uid: str = "", gone: bool = False
+) -> EffectSucceeded:
     """Return that an effect was done."""
     return EffectSucceeded(
         at=WHEN,
         effect_id=THIS_EFFECT,
         kind=kind,
         name=name_of(attempt),
-        uid=uid_of(attempt),
+        uid=uid or uid_of(attempt),
         gone=gone,
     )
 

@@ -15,6 +15,7 @@ from jobledger.adapters.service.effects.deleting import delete_own
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.batchjob.building import attempt_job
 from jobledger.core.batchjob.spec import MANAGED_BY_US
+from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.errors import ObjectExists
 from jobledger.core.jobs.control.ownership import in_the_way, is_controlled_by
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
@@ -28,12 +29,17 @@ def _act(world: World, job: CachedJob, effect: OpenEffect, state: JobState) -> D
     """Do it.
 
     Raises:
-        SupersededEffect: the live specification is not the one it was decided on.
+        SupersededEffect: the live specification is not the one it was decided on, or the attempt is
+            over whose Job was to be made.
         SomebodyElses: the name is taken.
         ClusterError: as the port does.
     """
-    del state
-    return _ACTS[effect.wanted.kind](world, job, effect)
+    assert isinstance(state, BatchJobState), "a stream is one job, of one kind"
+    attempt, kind = state.attempt, effect.wanted.kind
+    is_over = attempt is None or attempt.is_over or attempt.number != effect.attempt
+    if kind is EffectKind.CREATE_ATTEMPT_JOB and is_over:
+        raise SupersededEffect("its attempt is over")
+    return _ACTS[kind](world, job, effect)
 
 
 def _create(world: World, job: CachedJob, effect: OpenEffect) -> Done:

@@ -11,7 +11,13 @@ from jobledger.adapters.service.resync.absences import Absence
 from jobledger.adapters.service.resync.earlier_forms import EarlierForm, say_that_it_went_back
 from jobledger.adapters.service.resync.lookout import FreshLook, KindResync, Lookout
 from jobledger.adapters.telemetry.logging import get_logger
-from jobledger.core.batchjob.state import AttemptJob, BatchJobState, is_final, name_for
+from jobledger.core.batchjob.state import (
+    AttemptJob,
+    BatchJobState,
+    is_at_work,
+    is_final,
+    name_for,
+)
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import JobState
@@ -28,17 +34,24 @@ def _known(state: JobState) -> Iterator[tuple[str, AttemptJob]]:
     assert isinstance(state, BatchJobState), "a stream is one job, of one kind"
     if state.attempt is not None and state.attempt.job is not None:
         yield state.attempt.job_name, state.attempt.job
+    yield from _strays(state)
     if state.unknown_job is not None:
         yield name_for(state, state.unknown_job.attempt), state.unknown_job.job
+
+
+def _strays(state: BatchJobState) -> Iterator[tuple[str, AttemptJob]]:
+    """Yield name and UID of the Jobs of earlier attempts that are to go, after the end too."""
+    return ((stray.name, AttemptJob(uid=stray.uid)) for stray in state.strays)
 
 
 def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Absence]:
     """Yield looks for Jobs of attempts; that of the last one may go after the end unnoticed."""
     identity, around = state.identity, lookout.around
     assert isinstance(state, BatchJobState), "a stream is one job, of one kind"
-    if identity is None or is_final(state):
+    if identity is None:
         return
-    for name, known in _known(state):
+    has_ended = is_final(state) and not is_at_work(state)
+    for name, known in _strays(state) if has_ended else _known(state):
         if known.uid and not around.live.has_child(ATTEMPT, known.uid):
             tell = partial(tell_attempt_gone, around, stream, name, known.uid)
             yield Absence(lookout, BATCH_JOBS, identity.namespace, name, known.uid, tell)

@@ -57,7 +57,7 @@ class Handover:
         if identity is None:
             return
         self._close_finished(stream, prepared.events)
-        self._pass_on(stream, state, identity, statuses(prepared.before.state, prepared.states))
+        self._pass_on(stream, state, identity, self._to_show(stream, prepared))
         if any(isinstance(event, DecisionScheduled) for event in prepared.events):
             self._wake(state)
         if task := failure_capture(self.context, stream, state, prepared.events):
@@ -66,6 +66,20 @@ class Handover:
         if state.recorded is not None:  # that it is held is all that is told of it
             told = [event for event in told if isinstance(event, LedgerBehindFound)]
         self.announce(identity, told, kind_of(state), prepared.before.state)
+
+    def _to_show(self, stream: StreamId, prepared: Prepared) -> list[Manifest]:
+        """Return the statuses that users are to see.
+
+        Of a job that was held and let go within one turn only those after it: what waits to be
+        written may be of a past that the log has lost, and would be shown over what was found.
+        """
+        states = prepared.states
+        held = [number for number, one in enumerate(states) if is_held(one)]
+        if not held:
+            return statuses(prepared.before.state, states)
+        self._drop_errands(stream)
+        self._forget(stream)
+        return statuses(states[held[-1]], states[held[-1] + 1 :])
 
     def changed_by_others(self, stream: StreamId, version: str, shown: Manifest) -> None:
         """Have a status written anew that others have changed. Called from any thread.
@@ -163,6 +177,11 @@ class Handover:
             if isinstance(event, DecisionFired):
                 late = (self.context.clock.now() - event.due_at).total_seconds()
                 self.context.metrics.lateness_seconds.labels(event.kind.value).observe(late)
+
+
+def is_held(state: JobState) -> bool:
+    """Return whether nothing is done about a job, as its ledger is behind the cluster."""
+    return state.recorded is not None and state.recorded.behind
 
 
 def statuses(state: JobState, states: Iterable[JobState]) -> list[Manifest]:

@@ -113,6 +113,10 @@ class Turn:
         self.unheard.add(shard)
         return self._parts.epochs.epoch(shard) is not None
 
+    def pass_over(self, stream: StreamId) -> None:
+        """Take note that something of a job was passed over, as its shard is not held."""
+        self.unheard.add(shard_of(stream))
+
     def _take(self, arrivals: Sequence[Arrival]) -> None:
         grouped: dict[StreamId, list[JobObservation]] = {}
         for stream, observation in arrivals:

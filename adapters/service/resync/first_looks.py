@@ -81,6 +81,8 @@ class FirstLooks:
     def look_anew(self, slots: Slots, shards: Collection[int]) -> None:
         """Ask for the jobs of gained shards that go on by the log, and take them in as they are.
 
+        So are those that are held: they are taken over by what they show.
+
         Others wait meanwhile, so not for ever: those that are not asked for go on by what their
         watch shows, and nothing is written over what it tells later.
         """
@@ -88,7 +90,8 @@ class FirstLooks:
         for slot in slots:
             state = slot.view.state
             identity, kind = state.identity, kind_of(state)
-            goes_on = slot.shard in shards and state.recorded is None and not kind.is_final(state)
+            is_ours = state.recorded is None or state.recorded.behind
+            goes_on = slot.shard in shards and is_ours and not kind.is_final(state)
             if identity is None or not goes_on or self.around.live.job(identity.uid) is None:
                 continue
             if self._is_listed_since(slot.stream_id, kind.name):

@@ -28,6 +28,11 @@ class Questions:
     workers: Workers
     epoch: Callable[[int], int | None]
     """Returns the epoch under which a shard is held, or None."""
+    passed_over: Callable[[StreamId], None] = lambda _: None
+    """Is told of a job of which nothing was asked, as its shard is not held now.
+
+    It may be held under the same epoch again before anybody looks, and nobody would begin anew.
+    """
     under_way: dict[_Key, "_Asking"] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -83,4 +88,8 @@ class _Asking:
         return pause
 
     def _is_lost(self) -> bool:
-        return self.questions.epoch(shard_of(self.key[0])) != self.epoch
+        stream, questions = self.key[0], self.questions
+        epoch = questions.epoch(shard_of(stream))
+        if epoch is None:
+            questions.passed_over(stream)
+        return epoch is None or epoch != self.epoch

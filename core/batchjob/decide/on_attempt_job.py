@@ -6,8 +6,10 @@ from jobledger.core.batchjob.state import (
     AttemptJob,
     BatchJobState,
     is_creating,
+    is_final,
     is_leaving,
     number_of,
+    stray_of,
 )
 from jobledger.core.jobs.control.went_back import is_older_version
 from jobledger.core.jobs.events import LedgerBehindFound
@@ -20,14 +22,15 @@ News = tuple[BatchJobEvent, ...]
 def on_attempt_job_seen(state: BatchJobState, seen: AttemptJobSeen) -> News:
     """Return what is new about the Job of the present attempt.
 
-    One of a later attempt was made by events that the log has lost: the job is held. One of an
-    earlier attempt is known to have ended, or to be gone.
+    One of a later attempt was made by events that the log has lost: the job is held, unless it is
+    known to have ended. One of an earlier attempt is known to be gone, so it was made by a request
+    that arrived late.
     """
     if state.deleted_at is not None or state.manifest is None or seen.uid in state.gone:
         return ()
     number, current = number_of(state, seen.name), state.attempt
     known_number = current.number if current is not None else 0
-    if number == 0 or number < known_number:
+    if number == 0 or (number < known_number and _is_known_stray(state, seen)):
         return ()
     observed = AttemptJobObserved(
         at=seen.at,
@@ -40,21 +43,37 @@ def on_attempt_job_seen(state: BatchJobState, seen: AttemptJobSeen) -> News:
         end=seen.end,
         version=seen.version,
     )
+    if number < known_number:
+        return (observed,)
     if number == known_number:
         known = current.job if current is not None else None
         return () if known is not None and _is_no_news(known, seen) else (observed,)
-    unknown = state.unknown_job
+    return _of_unknown_attempt(state, seen, observed, known_number)
+
+
+def _of_unknown_attempt(
+    state: BatchJobState, seen: AttemptJobSeen, observed: AttemptJobObserved, known_number: int
+) -> News:
+    """Return what the Job of an attempt tells that the log does not know."""
+    unknown, number = state.unknown_job, observed.attempt
     if unknown is not None and unknown.attempt > number:
         return ()
     if unknown is not None and unknown.attempt == number and _is_no_news(unknown.job, seen):
         return ()
     if state.recorded is not None:
         return (observed,)
+    if is_final(state):
+        return ()  # its status was shown, so that Job has ended; it stays for its logs
     sign = f"Job {seen.name} was made for attempt {number}, and the log knows {known_number}"
     behind = LedgerBehindFound(
         at=seen.at, signs=(sign,), kind="Job", name=seen.name, uid=seen.uid, attempt=number
     )
     return behind, observed
+
+
+def _is_known_stray(state: BatchJobState, seen: AttemptJobSeen) -> bool:
+    """Return whether a Job of an earlier attempt is none of ours to delete, or known as such."""
+    return state.recorded is not None or seen.deleting or stray_of(state, seen.uid) is not None
 
 
 def _is_no_news(known: AttemptJob, seen: AttemptJobSeen) -> bool:
@@ -77,6 +96,12 @@ def on_attempt_job_gone(state: BatchJobState, gone: AttemptJobGone) -> News:
     number = number_of(state, gone.name)
     if number == 0:
         return ()
+    if stray_of(state, gone.uid) is not None:
+        return (
+            AttemptJobVanished(
+                at=gone.at, attempt=number, name=gone.name, uid=gone.uid, asked=True
+            ),
+        )
     if unknown is not None and unknown.attempt == number:
         known: AttemptJob | None = unknown.job
     elif attempt is not None and attempt.number == number:

@@ -19,7 +19,7 @@ from jobledger.core.batchjob.state import (
 from jobledger.core.jobs.control.lost_history import mark_of
 from jobledger.core.jobs.events import LedgerBehindFound, RecoveredFromCluster
 from jobledger.core.jobs.observations import Survey
-from jobledger.core.values.instants import Instant
+from jobledger.core.values.instants import Instant, rfc3339
 
 
 def behind_by_status(state: BatchJobState, seen: BatchJobSeen) -> tuple[LedgerBehindFound, ...]:
@@ -44,9 +44,16 @@ def _signs(state: BatchJobState, seen: BatchJobSeen) -> Iterator[str]:
         yield "the status shows FailureTarget, and the log knows nothing of it"
     if shown.started_at is not None and state.started_at is None:
         yield "the status shows a start, and the log knows no attempt"
+    elif shown.started_at is not None and not _is_start(state, shown.started_at):
+        yield "the status shows another start than the log knows"
     known = state.pods_failed_min
     if shown.pods.failed > known:
         yield f"the status shows {shown.pods.failed} failed Pods, and the log knows {known}"
+
+
+def _is_start(state: BatchJobState, shown: Instant) -> bool:
+    """Return whether a start that is shown, in whole seconds, is the one that the log knows."""
+    return state.started_at is not None and rfc3339(state.started_at) == rfc3339(shown)
 
 
 def recovery(state: BatchJobState, observation: BatchJobObservation) -> tuple[BatchJobEvent, ...]:

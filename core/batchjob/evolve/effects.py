@@ -7,7 +7,9 @@ from jobledger.core.batchjob.state import (
     BatchAttempt,
     BatchJobState,
     remembered,
+    stray_of,
     without_job,
+    without_stray,
 )
 from jobledger.core.jobs.events import (
     DecisionFired,
@@ -38,19 +40,32 @@ def effect_succeeded(state: BatchJobState, event: EffectSucceeded) -> BatchJobSt
         repeated=done_once_more(state.repeated, key, event.at, outdated=outdated),
     )
     attempt = state.attempt
+    if stray_of(state, event.uid) is not None:
+        return _stray_acted_on(state, event)
     if attempt is None or attempt.job_name != event.name:
         return state
     return _acted_on(state, attempt, event)
+
+
+def _stray_acted_on(state: BatchJobState, event: EffectSucceeded) -> BatchJobState:
+    """Return the state after the deletion of an earlier attempt's Job."""
+    if event.gone:
+        return without_stray(state, event.uid)
+    asked = tuple(
+        replace(stray, delete_asked=True) if stray.uid == event.uid else stray
+        for stray in state.strays
+    )
+    return state._replace(strays=asked)
 
 
 def _acted_on(state: BatchJobState, attempt: BatchAttempt, event: EffectSucceeded) -> BatchJobState:
     """Return the state after something was done about a Job; the watch may have told more."""
     job = attempt.job
     if event.kind is EffectKind.CREATE_ATTEMPT_JOB:
-        if job is not None or attempt.is_over:
+        if job is not None:
             return state
         if event.uid in state.gone:
-            return state._replace(attempt=replace(attempt, is_lost=True))
+            return state._replace(attempt=replace(attempt, is_lost=not attempt.is_over))
         return state._replace(attempt=replace(attempt, job=AttemptJob(uid=event.uid)))
     if job is None or is_another(job.uid, event.uid):
         return state

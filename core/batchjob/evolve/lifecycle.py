@@ -11,9 +11,11 @@ from jobledger.core.batchjob.state import (
     BatchAttempt,
     BatchJobState,
     KnownBatchJob,
+    StrayJob,
     UnknownJob,
     remembered,
     without_job,
+    without_stray,
 )
 from jobledger.core.jobs.evolve.open_work import tried_at_once
 from jobledger.core.jobs.identity import is_another
@@ -30,7 +32,7 @@ def evolve_fact(state: BatchJobState, event: events.BatchFactEvent) -> BatchJobS
         case events.AttemptJobObserved():
             return _observed(state, event)
         case events.AttemptJobVanished():
-            state = state._replace(gone=remembered(state.gone, event.uid))
+            state = without_stray(state, event.uid)
             return without_job(state) if is_of_now else state
         case _:
             assert_never(event)
@@ -38,6 +40,9 @@ def evolve_fact(state: BatchJobState, event: events.BatchFactEvent) -> BatchJobS
 
 def _observed(state: BatchJobState, event: events.AttemptJobObserved) -> BatchJobState:
     attempt = state.attempt
+    if attempt is not None and event.attempt < attempt.number:
+        stray = StrayJob(event.name, event.uid)
+        return state._replace(strays=(*state.strays, stray))
     job = AttemptJob(
         uid=event.uid,
         suspend=event.suspend,

@@ -16,20 +16,23 @@ def control_released(state: BatchJobState, event: ControlReleased) -> BatchJobSt
         why=event.why,
         shown=before.shown if before is not None else None,
     )
-    return state._replace(recorded=recorded, refused=(), repeated=())
+    return state._replace(recorded=recorded, refused=(), repeated=(), strays=())
 
 
 def ledger_behind_found(state: BatchJobState, event: LedgerBehindFound) -> BatchJobState:
     """Return the state of a job that is held: nothing is done until what is missing is known."""
     held = BatchRecorded(since=event.at, why=why_held(event.signs), behind=True)
-    return state._replace(recorded=held, refused=())
+    return state._replace(recorded=held, refused=(), strays=())
 
 
 def status_observed(state: BatchJobState, status: SeenBatchStatus) -> BatchJobState:
-    """Return the state that knows what the status has shown, and does not fall behind it."""
+    """Return the state that knows what the status has shown, and does not fall behind it.
+
+    A start that was shown is the start for good: the API server takes no other.
+    """
     since = status.suspended_since
     state = state._replace(
-        started_at=state.started_at or status.started_at,
+        started_at=status.started_at or state.started_at,
         suspended=True if since is not None else state.suspended,
         suspension_changed_at=since or state.suspension_changed_at,
         pods_failed_min=max(state.pods_failed_min, status.pods.failed),

@@ -25,16 +25,22 @@ def wanted_effects(state: BatchJobState) -> tuple[WantedEffect, ...]:
 def called_for(state: BatchJobState) -> tuple[WantedEffect, ...]:
     """Return every effect that the state calls for, whether it has to wait or not.
 
-    At most one at a time. What a Job under deletion owns goes with it.
+    At most one at a time about the present attempt, and one for each Job of an earlier one that is
+    there again. What a Job under deletion owns goes with it.
     """
     attempt = state.attempt
     if is_dormant(state) or is_leaving(state) or attempt is None:
         return ()
+    strays = tuple(
+        WantedEffect(kind=EffectKind.DELETE_ATTEMPT_JOB, name=stray.name, uid=stray.uid)
+        for stray in state.strays
+        if not stray.delete_asked
+    )
     kind = _wanted_of(state, attempt)
     if kind is None:
-        return ()
+        return strays
     uid = attempt.job.uid if attempt.job is not None else ""
-    return (WantedEffect(kind=kind, name=attempt.job_name, uid=uid),)
+    return (*strays, WantedEffect(kind=kind, name=attempt.job_name, uid=uid))
 
 
 def _wanted_of(state: BatchJobState, attempt: BatchAttempt) -> EffectKind | None:
@@ -46,7 +52,7 @@ def _wanted_of(state: BatchJobState, attempt: BatchAttempt) -> EffectKind | None
     """
     job, goes_on = attempt.job, state.failing is None and state.phase not in FINAL
     if job is None:
-        missing = goes_on and not attempt.is_over and not attempt.is_lost
+        missing = goes_on and not (attempt.is_over or attempt.is_lost or state.strays)
         return EffectKind.CREATE_ATTEMPT_JOB if missing and not is_to_be_suspended(state) else None
     if goes_on and not attempt.is_over:
         return _suspension(state, attempt)

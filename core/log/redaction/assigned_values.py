@@ -63,6 +63,7 @@ _REFERENCE = re.compile(
 )
 _REFERENCE_MAX = 200
 """Characters of a value that may say nothing; a longer one is more than a word or a reference."""
+_ADDRESS_WITH_A_USER = re.compile(r"[a-z][a-z0-9+.-]{0,30}://[^\s/?#@]{1,300}@\S{0,2000}")
 _PLAIN = re.compile(r"[a-z]+(?:'[a-z]{1,2})?[.:!?]?")
 _PROSE_FOLLOWS = re.compile(r" (?:(?:[a-z]{2,}|a)\b(?![:=])|[\"'<(\[])")
 _CODE = re.compile(r"[a-z_]\w*(?:\.[a-z_]\w*)*")
@@ -254,7 +255,9 @@ class _Told(NamedTuple):
 
 
 def _says_nothing(told: _Told) -> bool:
-    """Tell whether a value is a reference, a type, a mask or a word, and no secret."""
+    """Tell whether a value is a reference, a type, a mask or a word, and no secret as a whole."""
+    if _ADDRESS_WITH_A_USER.fullmatch(told.lowered, told.begin, told.end) is not None:
+        return True  # its user's part is found by its shape, and the host stays legible
     if told.end - told.begin > _REFERENCE_MAX:
         return False
     value = told.value

@@ -1,10 +1,12 @@
 """Recognises tokens by the prefixes and shapes that their issuers publish.
 
 Source: the documentation of token formats of Alibaba, Anthropic, AWS, Databricks, DigitalOcean,
-Discord, Docker Hub, Figma, Fireworks, GitHub, GitLab, Google, Grafana, Groq, HashiCorp, Hugging
-Face, LangSmith, Linear, Mailgun, New Relic, Notion, npm, NVIDIA, OpenAI, Perplexity, Postman,
-Pulumi, PyPI, Replicate, RubyGems, RunPod, SendGrid, Shopify, Slack, Square, Stripe, Tailscale,
-Telegram, Together, Twilio, Weights & Biases and xAI; age; RFC 7519 (JWT).
+Discord, Docker Hub, Figma, Fireworks, Fly.io, GitHub, GitLab, Google, Grafana, Groq, HashiCorp,
+Heroku, Hugging Face, LangSmith, Linear, Mailgun, Neon, New Relic, Notion, npm, NVIDIA, OpenAI,
+Perplexity, Pinecone, PlanetScale, Postman, Pulumi, PyPI, Replicate, RubyGems, RunPod, SendGrid,
+Sentry, Shopify, Slack, Square, Stripe, Supabase, Tailscale, Tavily, Telegram, Together, Twilio,
+Vercel, Voyage, Weights & Biases and xAI; Cerebras, CircleCI, 1Password, Microsoft Teams;
+age; RFC 7519 (JWT).
 """
 
 import re
@@ -47,6 +49,12 @@ _STANDING_ALONE = {
     "pul-": r"[0-9a-f]{40}",
     "tskey-": r"[a-z]+-[A-Za-z0-9-]{10,}",
     "ntn_": r"[A-Za-z0-9]{20,}",
+    "pa-": r"[A-Za-z0-9_]{43}(?![A-Za-z0-9_-])",
+    "csk-": r"[a-z0-9]{40,}",
+    "sbp_": r"[0-9a-f]{40}",
+    "napi_": r"[a-z0-9]{40,}",
+    "ops_eyJ": r"[A-Za-z0-9_-]{40,}",
+    "fm2_": r"[A-Za-z0-9+/=]{40,}",
 }
 """Beginnings that must not lie within a word -> the rest."""
 
@@ -77,7 +85,17 @@ _ANYWHERE = {
     "_v1_": r"do[oprt]_v1_[0-9a-f]{40,}",
     "shp": r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
     ".atlasv1.": r"(?<![A-Za-z0-9])[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_=-]{40,}",
-    "hooks.slack": r"(?<=hooks\.slack\.com/)[A-Za-z0-9/]{20,}",
+    "hooks.slack": r"(?:(?<=hooks\.slack\.com/services/)|(?<=hooks\.slack\.com/workflows/)|"
+    r"(?<=hooks\.slack\.com/triggers/))[A-Za-z0-9/]{20,}",
+    "/IncomingWebhook/": r"(?<=/IncomingWebhook/)[A-Za-z0-9_-]{20,}",
+    "sb_secret_": r"sb_secret_[A-Za-z0-9_-]{20,}",
+    "HRKU-": r"HRKU-[A-Za-z0-9_-]{30,}",
+    "tvly-": r"tvly-[A-Za-z0-9_-]{20,}",
+    "pcsk_": r"pcsk_[A-Za-z0-9_]{20,}",
+    "pscale_": r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{30,}",
+    "sntry": r"sntry[su]_[A-Za-z0-9+/=_-]{30,}",
+    "CCIPAT_": r"CCIPAT_[A-Za-z0-9_]{20,}",
+    "vercel_blob_": r"vercel_blob_rw_[A-Za-z0-9_]{20,}",
     "/api/webhooks/": r"(?<=/api/webhooks/)[0-9]{5,25}/[A-Za-z0-9_-]{40,}",
     ":AA": r"(?<![A-Za-z0-9:.])(?:bot)?[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])",
     "eyJ": BEFORE_RUN + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*",

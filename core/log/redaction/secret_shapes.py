@@ -106,6 +106,7 @@ _PGPASS = re.compile(
 )
 _PGPASS_HOST = re.compile(r"(?:\A|\n)(?:[\w.-]{0,200}[g-zG-Z.][\w.-]{0,200}|\*)\Z")
 _LONGEST_HOST = 210
+_ASKED_FOR = re.compile(r"API key[^\n]{0,80}?:[^\S\n]{1,4}([0-9a-f]{32,86})\b")
 _LOGIN = re.compile(r"(?:wandb|netrc)[^\S\n]{1,4}login[^\n]{0,80}?[^\S\n]([0-9a-f]{40})\b")
 
 
@@ -228,4 +229,5 @@ _LITERALS = (
     ("--passphrase-fd", _PIPED),
     ("machine", _NETRC),
     (" login", _LOGIN),
+    ("API key", _ASKED_FOR),
 )

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from jobledger.core.jobs.control.status_writers import OUR_MANAGER
+from jobledger.core.jobs.observations import LedgerSetBack
 from jobledger.core.ports.cluster import JOBSETS, RAYCLUSTERS, RAYJOBS, TRAINJOBS, Resource
 from jobledger.core.values.documents import Manifest, child, items, text
-from jobledger.core.values.ids import SHARDS, StreamId
+from jobledger.core.values.ids import SHARDS, StreamId, observation_id
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP
 from tests.support.service_world import LEASE_SECONDS, Service, ServiceWorld
@@ -114,6 +115,37 @@ def test_an_end_that_a_lagging_watch_has_not_told_yet_stays_what_it_was(kind: st
     pass_by(world, 20, b)
     assert end_of(world) == ended
     assert made(world) == before
+
+
+@KINDS
+def test_a_job_that_is_held_at_the_takeover_is_asked_for_as_well(kind: str) -> None:
+    """The one before has found the loss and died; what the watch shows is from before the end."""
+    world, stream, b = under_way(kind)
+    a, mark = world.service, observation_id(stream, "set back")
+    found = LedgerSetBack(id=mark, at=world.clock.now(), known_version=9, found_version=4)
+    a.inbox.put(stream, found)
+    a.turn.run_once(wait_seconds=0)
+    assert told(world, stream)[-1] != "RecoveredFromCluster", "it is held"
+    set_back = kept(world.store, world.lease_table)
+    pass_by(world, 4, a, b)
+    assert "RecoveredFromCluster" in told(world, stream)
+    watch_goes_on = world.cluster.hold_back(resource_of(world))
+    world.plane.holds = False
+    if isinstance(world, TrainWorld):
+        world.jobsets.holds = False
+    pass_by(world, 20, a, b)
+    ended = end_of(world)
+    if isinstance(world, TrainWorld):
+        world.cluster.delete(JOBSETS, "ml", "train")
+    before = made(world)
+    set_back()
+    assert "RecoveredFromCluster" not in told(world, stream)
+    take_over(world, b)
+    pass_by(world, 20, b)
+    assert "RecoveredFromCluster" in told(world, stream)
+    watch_goes_on()
+    pass_by(world, 20, b)
+    assert (end_of(world), made(world)) == (ended, before)
 
 
 @KINDS

@@ -1,6 +1,7 @@
 """What follows once events are in the log, and in which order."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -13,7 +14,7 @@ from jobledger.core.projections.view import states_after
 from jobledger.core.rayjob.decide.decide import decide
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.evolve.lifecycle import evolve
-from jobledger.core.rayjob.observations.observations import RayJobObservation
+from jobledger.core.rayjob.observations.observations import RayJobObservation, SeenStatus
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.documents import text
 from jobledger.core.values.ids import DecisionId, StreamId
@@ -27,6 +28,7 @@ from tests.support.rayjob_builders import (
     due,
     manifest,
     manifest_gone,
+    named,
     poll,
 )
 from tests.support.rows import STREAM, Reply
@@ -253,3 +255,22 @@ def test_phases_that_follow_each_other_in_one_turn_are_all_shown() -> None:
     state, _ = steps[0]
     news = [event for _, events in steps for event in events]
     assert phases_shown(state, news) == ["Initializing", "Running"]
+
+
+def test_nothing_from_before_is_shown_of_a_job_that_was_held_and_let_go_in_one_turn(
+    desk: Desk,
+) -> None:
+    """What waits may be of a past that the log has lost: it would be written over the end."""
+    desk.see(manifest(submission_mode=HTTP))
+    (box,) = desk.handover.publisher.outboxes.values()
+    assert [text(one, "jobDeploymentStatus") for one in box.waiting] == ["Initializing"]
+    end = SeenStatus(
+        phase="Failed", reason="DeadlineExceeded", failed=1, job_id="j", cluster_name="c"
+    )
+    shown = replace(manifest(60, submission_mode=HTTP, status=end), written_here=True)
+    assert desk.see(named(shown))[-1:] == ["status"]
+    told = [type(event).__name__ for event in desk.heralded]
+    assert "LedgerBehindFound" in told
+    assert desk.state.recorded is None, "it is let go in the same turn"
+    (box,) = desk.handover.publisher.outboxes.values()
+    assert [text(one, "jobDeploymentStatus") for one in box.waiting] == ["Failed"]

@@ -37,7 +37,8 @@ class Asked:
         self.workers.open_gate()
         self.epoch: int | None = 1
         self.is_wanted = True
-        self.questions = Questions(self.workers, lambda _: self.epoch)
+        self.passed_over: list[StreamId] = []
+        self.questions = Questions(self.workers, lambda _: self.epoch, self.passed_over.append)
         self.asked: list[str] = []
         self.answer: Callable[[], bool] = lambda: False
 
@@ -62,6 +63,23 @@ def test_the_same_is_asked_once_at_a_time() -> None:
     one.work()
     assert one.asked == ["first", "second"]
     assert len(one.workers) == 2
+
+
+def test_what_is_not_asked_as_the_shard_is_not_held_is_noted() -> None:
+    """The shard may be back under the same epoch before anybody looks: then it is read anew."""
+    one = Asked()
+    one.ask()
+    one.epoch = None
+    one.work()
+    assert (one.asked, one.passed_over) == ([], [STREAM])
+
+
+def test_nothing_is_noted_of_what_another_epoch_begins_anew() -> None:
+    one = Asked()
+    one.ask()
+    one.epoch = 2
+    one.work()
+    assert (one.asked, one.passed_over) == ([], [])
 
 
 def test_what_was_answered_may_be_asked_again() -> None:

@@ -22,6 +22,7 @@ from tests.support import batchjob_events as told
 from tests.support.batchjobs import (
     IDENTITY,
     UNNAMED,
+    Step,
     after,
     complete_end,
     completed,
@@ -156,7 +157,11 @@ def recovered(since: float, *attempts: int, asked: str = "") -> RecoveredFromClu
         story=[*running(), manifest(20, status=DONE, more={"written_here": True})],
         then=[
             LedgerBehindFound(
-                at=WHEN, signs=("the status shows Complete, and the log knows no end",)
+                at=WHEN,
+                signs=(
+                    "the status shows Complete, and the log knows no end",
+                    "the status shows another start than the log knows",
+                ),
             ),
             OthersBatchStatusObserved(at=WHEN, status=DONE),
             told.ended(
@@ -279,3 +284,50 @@ def test_a_job_that_was_created_and_not_seen_is_known_by_its_creation() -> None:
     assert state.attempt is not None
     assert state.attempt.job is not None
     assert not state.attempt.job.observed
+
+
+def test_the_start_that_users_were_shown_is_taken_over_as_the_api_server_takes_no_other() -> None:
+    """The log has lost the attempt and found its Job again, so it takes now for the start."""
+    begun: list[Step] = [
+        manifest(status=SeenBatchStatus(suspended_since=after(-9))),
+        job(5, active=1),
+    ]
+    held = play(begun).state
+    assert held.started_at == after(5)
+    shown = manifest(6, status=SeenBatchStatus(started_at=after(2)))
+    assert play([*begun, named(replace(shown, written_here=True))]).state.started_at == after(2)
+
+
+def test_a_status_with_another_start_than_the_log_knows_is_a_sign_of_loss() -> None:
+    shown = SeenBatchStatus(started_at=after(-60))
+    found = play([*running(), named(replace(manifest(20, status=shown), written_here=True))])
+    (behind, _) = found.news[:2]
+    assert behind == LedgerBehindFound(
+        at=after(20), signs=("the status shows another start than the log knows",)
+    )
+
+
+def test_its_own_start_in_whole_seconds_is_none() -> None:
+    whole = manifest(20, status=SeenBatchStatus(started_at=after(0)))
+    story: list[Step] = [
+        manifest(0.25),
+        job(10, active=1, ready=1),
+        named(replace(whole, written_here=True)),
+    ]
+    assert play(story).news == ()
+
+
+def test_the_job_of_an_attempt_that_is_lost_stays_where_the_end_is_known() -> None:
+    """It has ended, as the end was shown: its Pods have the logs, and nothing is held for it."""
+    ended = play([manifest(status=DONE)])
+    assert ended.state.recorded is None
+    assert BATCHJOB.decide(ended.state, job(5, 1, end=complete_end(), succeeded=1)) == ()
+
+
+def test_that_it_is_to_fail_is_taken_over_from_the_status_before_it_has_failed() -> None:
+    shown = SeenBatchStatus(started_at=after(0), failing=failed_end(15))
+    seen = named(replace(manifest(20, status=shown), written_here=True))
+    found = play([*running(), seen])
+    assert "BatchJobFailing" in found.said
+    assert found.state.failing is not None
+    assert found.conditions == ["FailureTarget=True/BackoffLimitExceeded"]

@@ -20,6 +20,7 @@ from tests.support.batchjobs import (
     job_gone,
     manifest,
     outcome,
+    play,
     running,
 )
 from tests.support.rows import WHEN
@@ -187,3 +188,10 @@ def suspended() -> tuple[Step, ...]:
 )
 def test_suspension(row: Row) -> None:
     check(row)
+
+
+def test_a_resumed_job_says_since_when_it_is() -> None:
+    story = (*running(), manifest(20, generation=2, suspend=True))
+    assert play(story).state.suspension_changed_at == after(20)
+    resumed = play([*story, manifest(40, generation=3)])
+    assert resumed.state.suspension_changed_at == after(40)

@@ -1,0 +1,183 @@
+"""Watches the Jobs: what the log says of them, what users see, what is made in their name."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from jobledger.core.batchjob.decide.decider import BATCHJOB
+from jobledger.core.batchjob.events import BatchJobEvent
+from jobledger.core.batchjob.names import ATTEMPT_LABEL
+from jobledger.core.batchjob.state import BatchJobState, is_final
+from jobledger.core.batchjob.status.status import status
+from jobledger.core.catalogue import read_event
+from jobledger.core.jobs.events import EffectRequested
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.log.chain import canonical
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.ports.cluster import BATCH_JOBS
+from jobledger.core.ports.event_store import EventStore
+from jobledger.core.values.documents import Manifest, child, items, number, text
+from jobledger.core.values.ids import StreamId
+from tests.simulation.batch_users import attempts_jobs, users_job_of
+from tests.simulation.follower import Follower, require
+from tests.simulation.kubernetes import Change, SimulatedApi
+
+SUSPENSIONS = (EffectKind.SUSPEND_ATTEMPT_JOB, EffectKind.RESUME_ATTEMPT_JOB)
+ENDS = ("Complete", "Failed")
+
+
+def milestone(state: BatchJobState) -> str:
+    """Return what users are shown one after the other; empty while they are shown nothing."""
+    return _milestone(status(state))
+
+
+def _milestone(shown: Manifest) -> str:
+    conditions = [f"{text(one, 'type')}={text(one, 'status')}" for one in _conditions(shown)]
+    pods = [name for name in ("active", "ready") if number(shown, name)]
+    return " ".join([*conditions, *pods, "shown"]) if shown else ""
+
+
+def _conditions(shown: Manifest) -> list[Manifest]:
+    return [child(one) for one in items(shown, "conditions")]
+
+
+@dataclass(slots=True)
+class BatchStory:
+    """One Job, as its stream tells it."""
+
+    state: BatchJobState = BATCHJOB.initial
+    history: list[BatchJobEvent] = field(default_factory=list)
+    shown: set[bytes] = field(default_factory=set)
+    """Every status that the job has ever had, in canonical form."""
+    follower: Follower = field(default_factory=Follower)
+    """Which milestones users are owed."""
+    lost: list[BatchJobEvent] = field(default_factory=list)
+    """What the log has lost of it: it was so all the same."""
+
+    def asked(self, name: str, *kinds: EffectKind) -> list[str]:
+        """Return the UIDs for which effects of some kinds were asked for; empty: for any."""
+        return [
+            event.uid
+            for event in (*self.history, *self.lost)
+            if isinstance(event, EffectRequested) and event.kind in kinds and event.name == name
+        ]
+
+
+@dataclass
+class BatchWitness:
+    """Sees every event of a Job and every change of the Jobs of its attempts."""
+
+    api: SimulatedApi
+    stories: dict[StreamId, BatchStory] = field(default_factory=dict)
+    streams: dict[str, StreamId] = field(default_factory=dict)
+    """UID of a user's Job -> its stream."""
+    ended: dict[str, str] = field(default_factory=dict)
+    """UID of a user's Job -> the final condition that was shown to users."""
+    created: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(UID of a user's Job, name) -> how often the controller has made that Job of an attempt."""
+    removed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(UID of a user's Job, name) -> how often somebody else deleted that Job of an attempt."""
+    late_uids: set[str] = field(default_factory=set)
+    """Jobs that came into being by requests that arrived late."""
+    unaware: set[str] = field(default_factory=set)
+    """Processes that have not noticed yet that the ledger was set back under them."""
+    aside: dict[StreamId, BatchStory] = field(default_factory=dict)
+    """Jobs whose whole stream was lost, until they are found again."""
+
+    def set_back(self, cut: frozenset[StreamId], log: EventStore) -> None:
+        """Go back to what the log still has of some streams."""
+        for stream in cut & self.stories.keys():
+            story = self.stories.pop(stream)
+            rest = len(log.read_stream(stream))
+            story.lost += story.history[rest:]
+            story.history = story.history[:rest]
+            states = list(accumulate(story.history, BATCHJOB.evolve, initial=BATCHJOB.initial))
+            story.state = states[-1]
+            story.follower.set_back(map(milestone, states[1:]))
+            (self.stories if rest else self.aside)[stream] = story
+
+    def story(self, stream: StreamId) -> BatchStory:
+        """Return a job, be it in the log or lost with its whole stream."""
+        return self.stories[stream] if stream in self.stories else self.aside[stream]
+
+    def fold(self, record: EventRecord) -> tuple[str, str]:
+        """Fold what was appended; return job and event, in words."""
+        if record.stream_id not in self.stories:
+            self.stories[record.stream_id] = self.aside.pop(record.stream_id, BatchStory())
+        story = self.stories[record.stream_id]
+        event: BatchJobEvent = read_event(record)  # type: ignore[assignment] # a stream is one job
+        story.state = BATCHJOB.evolve(story.state, event)
+        story.history.append(event)
+        identity = story.state.identity
+        assert identity is not None, "the first event names the job"
+        self.streams.setdefault(identity.uid, record.stream_id)
+        story.shown.add(canonical(status(story.state)))
+        story.follower.note(milestone(story.state), record.actor)
+        return identity.name, type(event).__name__
+
+    def on_change(self, change: Change, *, is_late: bool) -> None:
+        """Invariants 3 to 5: only what was asked for is made, changed or deleted."""
+        owner, name = users_job_of(change.document), text(change.document, "metadata", "name")
+        if change.resource is not BATCH_JOBS or not owner:
+            return
+        leaves = change.kind == "gone" or text(change.document, "metadata", "deletionTimestamp")
+        if change.kind == "gone" and not change.by:
+            self.removed[owner, name] += 1
+        if not change.by:
+            return
+        story = self.story(self.streams[owner])
+        if change.kind == "seen" and change.before is None:
+            self._on_created(owner, change.document, is_late=is_late)
+        elif leaves:
+            self._on_deleted(story, change, name, is_late=is_late)
+        else:
+            asked = story.asked(name, *SUSPENSIONS)
+            require(bool(asked), f"Job {name} is changed, and was not meant")
+
+    def _on_created(self, owner: str, made: Manifest, *, is_late: bool) -> None:
+        """Invariant 3: no other Job of an attempt is there, and the job has not ended."""
+        name, uid = (text(made, "metadata", key) for key in ("name", "uid"))
+        if is_late:
+            self.late_uids.add(uid)
+            return
+        self.created[owner, name] += 1
+        story = self.story(self.streams[owner])
+        ends = is_final(story.state) or owner in self.ended
+        require(not ends, f"Job {name} is made after the end of its job")
+        for other in attempts_jobs(self.api):
+            is_known = text(other, "metadata", "uid") not in {uid, *self.late_uids}
+            others = users_job_of(other) == owner and is_known
+            require(not others, f"{name} is made while {text(other, 'metadata', 'name')} is there")
+
+    def _on_deleted(self, story: BatchStory, change: Change, name: str, *, is_late: bool) -> None:
+        """Invariants 5 and 6: only the very Job that was meant, and none for being unknown."""
+        meant = story.asked(name, EffectKind.DELETE_ATTEMPT_JOB)
+        uid = text(change.document, "metadata", "uid")
+        require(uid in meant, f"Job {name} is deleted, and was not meant: {meant}")
+        if change.by in self.unaware or is_late or not story.lost:
+            return
+        number_of = int(text(change.document, "metadata", "labels", ATTEMPT_LABEL))
+        newest = story.state.attempt.number if story.state.attempt is not None else 0
+        what = f"Job {name} of attempt {number_of} is deleted, and the log knows {newest}"
+        require(number_of <= newest, what)
+
+    def on_status(self, actor: str, job: Manifest, sent: Manifest, *, is_late: bool) -> None:
+        """Invariants 1 and 4: what is shown was so, nothing is left out, the first end stays."""
+        name, uid = (text(job, "metadata", key) for key in ("name", "uid"))
+        require(uid in self.streams, f"{name} shows the status of another, and is not in the log")
+        story = self.story(self.streams[uid])
+        require(canonical(sent) in story.shown, f"{name} shows what never was so: {sent}")
+        ends = [text(one, "type") for one in _conditions(sent) if text(one, "type") in ENDS]
+        was = self.ended.get(uid, "")
+        require(len(ends) < 2 and was in ("", *ends), f"{name} has ended as {was}, shows {ends}")
+        if ends:
+            self.ended[uid] = ends[0]
+        if not is_late and actor not in self.unaware:
+            story.follower.follow(actor, name, _milestone(sent))
+
+    def check_asked_for(self) -> None:
+        """Invariant 5: no Job was made more often than asked for, and removed by others."""
+        for (owner, name), count in self.created.items():
+            asked = self.story(self.streams[owner]).asked(name, EffectKind.CREATE_ATTEMPT_JOB)
+            most = len(asked) + self.removed[owner, name]
+            require(count <= most, f"Job {name} was made {count} times, asked for {most} times")
