@@ -6,7 +6,7 @@ from typing import Any
 
 from jobledger.core.values.quantities import parse_quantity
 
-QUANTITIES = ("limits", "requests", "minResources", "minResource")
+QUANTITIES = ("limits", "requests", "minResources", "minResource", "overhead")
 """Fields that hold quantities: `1.50` and `1500m` are one."""
 
 TARGET_PORT = "targetPort"
