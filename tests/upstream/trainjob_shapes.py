@@ -34,7 +34,10 @@ variables = st.lists(
 )
 mounts = st.lists(
     st.fixed_dictionaries(
-        {"name": volume_names, "mountPath": st.sampled_from(["/v", "/workspace", "/root/.ssh"])},
+        {
+            "name": volume_names,
+            "mountPath": st.sampled_from(["/v", "/workspace", "/home/mpi/.ssh"]),
+        },
         optional={"readOnly": st.booleans(), "subPath": texts},
     ),
     max_size=2,
@@ -124,7 +127,7 @@ pods = st.fixed_dictionaries(
     optional={
         **placing,
         "initContainers": init_helpers,
-        "priorityClassName": texts,
+        "priorityClassName": st.sampled_from(["", "system-node-critical"]),
         "hostNetwork": st.booleans(),
         "restartPolicy": st.sampled_from(["Never", "OnFailure"]),
         "overhead": amounts,
@@ -190,7 +193,7 @@ sources: Mapping[str, Drawn] = {
         optional={
             "numProcPerNode": counts,
             "mpiImplementation": st.sampled_from(["OpenMPI", "Intel", "MPICH"]),
-            "sshAuthMountPath": st.sampled_from(["/root/.ssh", "/home/mpiuser/.ssh"]),
+            "sshAuthMountPath": st.sampled_from(["/home/mpi/.ssh", "/home/mpiuser/.ssh"]),
             "runLauncherAsNode": st.booleans(),
         },
     ),
@@ -269,12 +272,13 @@ jobset_specs = st.fixed_dictionaries(
 
 
 def merge(document: Document, more: Mapping[str, Any]) -> None:
-    """Set fields of a document; items of a list that has one of the same name take its place."""
+    """Set fields of a document; items of a list take the places of their like."""
     for field, value in more.items():
         known = document.get(field)
         if isinstance(known, list) and value and isinstance(value[0], dict):
-            names = {one.get("name") for one in value}
-            document[field] = [one for one in known if one.get("name") not in names]
+            key = "mountPath" if field == "volumeMounts" else "name"
+            names = {one.get(key) for one in value}
+            document[field] = [one for one in known if one.get(key) not in names]
             document[field] += copy.deepcopy(value)
         else:
             document[field] = copy.deepcopy(value)
@@ -301,5 +305,7 @@ def shaped(draw: st.DrawFn, runtime: Document) -> Document:
         for container in template["spec"]["containers"]:
             if draw(st.booleans()):
                 merge(container, {"env": draw(variables), "volumeMounts": draw(mounts)})
-                merge(container, {"ports": draw(ports), "resources": draw(resources)})
+                container.update(
+                    draw(st.fixed_dictionaries({"ports": ports, "resources": resources}))
+                )
     return runtime

@@ -151,7 +151,7 @@ def _sorted(value: Any) -> Any:  # noqa: ANN401 any JSON
 
 
 def _differs_in_ports(case: Case, answer: Answer) -> bool:
-    """Return whether a case differs in ports, of which a container has several without a name."""
+    """Return whether a case differs in ports, of which a container has several, not all with a name."""
     jobs = items(case.runtime, "spec", "template", "spec", "replicatedJobs")
     containers = [
         one
@@ -160,7 +160,8 @@ def _differs_in_ports(case: Case, answer: Answer) -> bool:
         for one in items(job, "template", "spec", "template", "spec", kind)
     ]
     unnamed = [
-        sum(not text(port, "name") for port in items(one, "ports")) > 1 for one in containers
+        len(items(one, "ports")) > 1 and not all(text(port, "name") for port in items(one, "ports"))
+        for one in containers
     ]
     one, other = theirs(case, answer), ours(case)
     if not any(unnamed) or bool(one.refused) != bool(other.refused):
