@@ -151,7 +151,7 @@ def _sorted(value: Any) -> Any:  # noqa: ANN401 any JSON
 
 
 def _differs_in_ports(case: Case, answer: Answer) -> bool:
-    """Return whether a case differs in ports, of which a container has several, not all with a name."""
+    """Return whether a case differs in ports alone, where a container has some without a name."""
     jobs = items(case.runtime, "spec", "template", "spec", "replicatedJobs")
     containers = [
         one
