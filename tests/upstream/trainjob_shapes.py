@@ -17,11 +17,17 @@ container_names = st.sampled_from(
 volume_names = st.sampled_from(["v", "w", "initializer", "mpi-ssh-auth", "shared-memory"])
 texts = st.sampled_from(["", "a", "b"])
 maps = st.dictionaries(st.sampled_from(["a", "b/c"]), texts, max_size=2)
-amounts = st.dictionaries(
-    st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "example.com/gpu"]),
-    st.sampled_from(["0", "1", "2", "500m", "1.5", "1Gi"]),
-    max_size=2,
+parts = st.sampled_from(["0", "1", "2", "500m", "1.5"])
+amounts = st.fixed_dictionaries(
+    {},
+    optional={
+        "cpu": parts,
+        "memory": parts | st.just("1Gi"),
+        "nvidia.com/gpu": parts,
+        "hugepages-2Mi": st.just("4Mi"),
+    },
 )
+"""Of two kinds of GPU upstream takes any."""
 resources = st.fixed_dictionaries({}, optional={"limits": amounts, "requests": amounts})
 
 variables = st.lists(
