@@ -6,8 +6,11 @@ from typing import Any
 
 from jobledger.core.values.quantities import parse_quantity
 
-QUANTITIES = ("limits", "requests", "minResources", "minResource")
+QUANTITIES = ("limits", "requests", "minResources", "minResource", "overhead")
 """Fields that hold quantities: `1.50` and `1500m` are one."""
+
+NEEDED = ("minResources", "minResource")
+"""Fields in which a resource of which nothing is needed is as good as none."""
 
 TARGET_PORT = "targetPort"
 """Of a Service; Go writes 0 where there is none."""
@@ -23,7 +26,10 @@ def plain(value: Any, field: str = "") -> Any:  # noqa: ANN401 any JSON
     """Return a document without what is empty, and with quantities in their canonical form."""
     if isinstance(value, dict):
         if field in QUANTITIES:
-            return {key: _quantity(item) for key, item in value.items()}
+            written = {key: _quantity(item) for key, item in value.items()}
+            return {
+                key: item for key, item in written.items() if not (field in NEEDED and item == "0")
+            }
         kept = {key: plain(item, key) for key, item in value.items()}
         return {
             key: item

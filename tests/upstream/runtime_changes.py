@@ -32,6 +32,21 @@ RUNTIME_CHANGES: Mapping[str, tuple[Change, ...]] = {
         put("spec.podGroupPolicy", {"coscheduling": {"scheduleTimeoutSeconds": 100}}),
         node(resources={"requests": {"cpu": "1500m", "memory": "1Gi"}}),
     ),
+    "gang-with-requests-of-pods": (
+        put("spec.podGroupPolicy", {"coscheduling": {"scheduleTimeoutSeconds": 100}}),
+        node(resources={"requests": {"cpu": "1500m", "nvidia.com/gpu": "1"}}),
+        pods(
+            resources={
+                "requests": {
+                    "cpu": "2",
+                    "memory": "1Gi",
+                    "hugepages-2Mi": "4Mi",
+                    "nvidia.com/gpu": "2",
+                }
+            },
+            overhead={"cpu": "250m"},
+        ),
+    ),
     "gpus-on-node": (node(resources=GPU),),
     "gpu-requests-on-node": (node(resources={"requests": {"nvidia.com/gpu": "8"}}),),
     "cpus-on-node": (node(resources={"limits": {"cpu": "6"}}),),
@@ -42,6 +57,7 @@ RUNTIME_CHANGES: Mapping[str, tuple[Change, ...]] = {
     ),
     "env-on-node": (node(env=[{"name": "A", "value": "runtime"}, *ENV_FROM_FIELD]),),
     "ports-on-node": (node(ports=[{"containerPort": 8080, "protocol": "TCP"}]),),
+    "ports-without-name": (node(ports=[{"containerPort": 8080}, {"containerPort": 9090}]),),
     "command-on-node": (node(command=["sleep"], args=["9"]),),
     "init-containers": (
         pods(

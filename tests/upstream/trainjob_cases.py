@@ -8,6 +8,7 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from jobledger.core.trainjob.plugins.coscheduling import SCHEDULE_TIMEOUT_SECONDS
 from jobledger.core.trainjob.plugins.mpi import SSH_DIR
 from tests.upstream.changing import Document
 from tests.upstream.runtime_changes import RUNTIME_CHANGES
@@ -108,6 +109,13 @@ def with_defaults(runtime: Document) -> Document:
             policy["mpi"].setdefault(field, value)
     if isinstance(policy.get("flux"), dict):
         policy["flux"].setdefault("numProcPerNode", 1)
+    gang = runtime["spec"].get("podGroupPolicy") or {}
+    if isinstance(gang.get("coscheduling"), dict):
+        gang["coscheduling"].setdefault("scheduleTimeoutSeconds", SCHEDULE_TIMEOUT_SECONDS)
+    topology = (gang.get("volcano") or {}).get("networkTopology")
+    if isinstance(topology, dict):
+        topology.setdefault("mode", "hard")
+        topology.setdefault("highestTierAllowed", 1)
     for item in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
         item.setdefault("replicas", 1)
         item.setdefault("groupName", "default")

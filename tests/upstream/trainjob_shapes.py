@@ -6,7 +6,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from jobledger.core.trainjob.plugins.mpi import SSH_DIR
 from tests.upstream.changing import Document
 
 Drawn = st.SearchStrategy[Any]
@@ -18,11 +17,17 @@ container_names = st.sampled_from(
 volume_names = st.sampled_from(["v", "w", "initializer", "mpi-ssh-auth", "shared-memory"])
 texts = st.sampled_from(["", "a", "b"])
 maps = st.dictionaries(st.sampled_from(["a", "b/c"]), texts, max_size=2)
-amounts = st.dictionaries(
-    st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "example.com/gpu"]),
-    st.sampled_from(["0", "1", "2", "500m", "1.5", "1Gi"]),
-    max_size=2,
+parts = st.sampled_from(["0", "1", "2", "500m", "1.5"])
+amounts = st.fixed_dictionaries(
+    {},
+    optional={
+        "cpu": parts,
+        "memory": parts | st.just("1Gi"),
+        "nvidia.com/gpu": parts,
+        "hugepages-2Mi": st.just("4Mi"),
+    },
 )
+"""Of two kinds of GPU upstream takes any."""
 resources = st.fixed_dictionaries({}, optional={"limits": amounts, "requests": amounts})
 
 variables = st.lists(
@@ -35,7 +40,10 @@ variables = st.lists(
 )
 mounts = st.lists(
     st.fixed_dictionaries(
-        {"name": volume_names, "mountPath": st.sampled_from(["/v", "/workspace", SSH_DIR])},
+        {
+            "name": volume_names,
+            "mountPath": st.sampled_from(["/v", "/workspace", "/home/mpi/.ssh"]),
+        },
         optional={"readOnly": st.booleans(), "subPath": texts},
     ),
     max_size=2,
@@ -58,8 +66,9 @@ ports = st.lists(
         optional={"name": st.sampled_from(["a", "http"])},
     ),
     max_size=2,
-    unique_by=lambda one: one["containerPort"],
+    unique_by=(lambda one: one["containerPort"], lambda one: str(one.get("name"))),
 )
+"""Of several without a name upstream loses some: docs/differences.md."""
 security = st.fixed_dictionaries(
     {},
     optional={
@@ -124,7 +133,7 @@ pods = st.fixed_dictionaries(
     optional={
         **placing,
         "initContainers": init_helpers,
-        "priorityClassName": texts,
+        "priorityClassName": st.sampled_from(["", "system-node-critical"]),
         "hostNetwork": st.booleans(),
         "restartPolicy": st.sampled_from(["Never", "OnFailure"]),
         "overhead": amounts,
@@ -190,7 +199,7 @@ sources: Mapping[str, Drawn] = {
         optional={
             "numProcPerNode": counts,
             "mpiImplementation": st.sampled_from(["OpenMPI", "Intel", "MPICH"]),
-            "sshAuthMountPath": st.sampled_from([SSH_DIR, "/home/mpiuser/.ssh"]),
+            "sshAuthMountPath": st.sampled_from(["/home/mpi/.ssh", "/home/mpiuser/.ssh"]),
             "runLauncherAsNode": st.booleans(),
         },
     ),
@@ -262,19 +271,20 @@ jobset_specs = st.fixed_dictionaries(
                 {"publishNotReadyAddresses": False},
             ]
         ),
-        "coordinator": st.just({"replicatedJob": "node", "jobIndex": 0, "podIndex": 0}),
+        "coordinator": st.just({"replicatedJob": "node", "jobIndex": 1, "podIndex": 1}),
         "managedBy": st.just("acme.io/other"),
     },
 )
 
 
 def merge(document: Document, more: Mapping[str, Any]) -> None:
-    """Set fields of a document; items of a list that has one of the same name take its place."""
+    """Set fields of a document; items of a list take the places of their like."""
     for field, value in more.items():
         known = document.get(field)
         if isinstance(known, list) and value and isinstance(value[0], dict):
-            names = {one.get("name") for one in value}
-            document[field] = [one for one in known if one.get("name") not in names]
+            key = "mountPath" if field == "volumeMounts" else "name"
+            names = {one.get(key) for one in value}
+            document[field] = [one for one in known if one.get(key) not in names]
             document[field] += copy.deepcopy(value)
         else:
             document[field] = copy.deepcopy(value)
@@ -301,5 +311,7 @@ def shaped(draw: st.DrawFn, runtime: Document) -> Document:
         for container in template["spec"]["containers"]:
             if draw(st.booleans()):
                 merge(container, {"env": draw(variables), "volumeMounts": draw(mounts)})
-                merge(container, {"ports": draw(ports), "resources": draw(resources)})
+                container.update(
+                    draw(st.fixed_dictionaries({"ports": ports, "resources": resources}))
+                )
     return runtime

@@ -150,9 +150,40 @@ def _sorted(value: Any) -> Any:  # noqa: ANN401 any JSON
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
+def _differs_in_ports(case: Case, answer: Answer) -> bool:
+    """Return whether a case differs in ports alone, where a container has some without a name."""
+    jobs = items(case.runtime, "spec", "template", "spec", "replicatedJobs")
+    containers = [
+        one
+        for job in jobs
+        for kind in ("containers", "initContainers")
+        for one in items(job, "template", "spec", "template", "spec", kind)
+    ]
+    unnamed = [
+        len(items(one, "ports")) > 1 and not all(text(port, "name") for port in items(one, "ports"))
+        for one in containers
+    ]
+    one, other = theirs(case, answer), ours(case)
+    if not any(unnamed) or bool(one.refused) != bool(other.refused):
+        return False
+    read = [_without_ports(built.objects) for built in (one, other)]
+    if _policy(case, "flux"):
+        read = [with_what_scripts_say(objects) for objects in read]
+    if _policy(case, "xgboost") or case.status_server:
+        read = [_sorted(objects) for objects in read]
+    return not any(differences(read[0], read[1]))
+
+
+def _without_ports(value: Any) -> Any:  # noqa: ANN401 any JSON
+    if isinstance(value, Mapping):
+        return {key: _without_ports(item) for key, item in value.items() if key != "ports"}
+    return [_without_ports(item) for item in value] if isinstance(value, list) else value
+
+
 KNOWN: Mapping[str, Callable[[Case, Answer], bool]] = {
     "trainjob-flux-scripts": _differs_in_scripts,
     "trainjob-plugin-order": _differs_in_order,
+    "trainjob-ports-without-name": _differs_in_ports,
 }
 """A line of docs/differences.md -> whether a case differs because of it."""
 

@@ -100,8 +100,14 @@ class PodSet:
             else:
                 most = greatest(most, total((sidecars, _requests(item))))
         running = greatest(total((running, sidecars)), most)
-        running = {**running, **_requests(self.pod)}  # what is asked for the Pod as a whole
+        whole = {name: found for name, found in _requests(self.pod).items() if _of_whole_pod(name)}
+        running = {**running, **whole}
         return total((running, amounts(self.pod.get("overhead"))))
+
+
+def _of_whole_pod(resource: str) -> bool:
+    """Return whether Kubernetes counts a resource that a Pod asks for as a whole."""
+    return resource in ("cpu", "memory") or resource.startswith("hugepages-")
 
 
 def _requests(container: Json) -> Amounts:

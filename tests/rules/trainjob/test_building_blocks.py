@@ -102,6 +102,19 @@ def test_a_pods_requests_are_kubernetes_arithmetic() -> None:
     assert str(found.requests["cpu"]) == "3100m"
 
 
+def test_of_what_a_pod_asks_for_as_a_whole_kubernetes_counts_cpu_memory_and_huge_pages() -> None:
+    job = replicated_job(resources={"requests": {"cpu": 1, "nvidia.com/gpu": 1}})
+    asked = {"cpu": 2, "memory": "1Gi", "hugepages-2Mi": "4Mi", "nvidia.com/gpu": 2, "x/y": 1}
+    job["template"]["spec"]["template"]["spec"]["resources"] = {"requests": asked}
+    (found,) = pod_sets_of({"replicatedJobs": [job]}, trainjob(), runtime())
+    assert {name: str(amount) for name, amount in found.requests.items()} == {
+        "cpu": "2",
+        "memory": "1Gi",
+        "hugepages-2Mi": "4Mi",
+        "nvidia.com/gpu": "1",
+    }
+
+
 @pytest.mark.parametrize(
     ("patch", "typed"),
     [

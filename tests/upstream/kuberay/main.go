@@ -184,7 +184,8 @@ func answered(asked question) (found answer) {
 		found.Type, found.Invalid = told.first(), job.Status.Message
 		return found
 	}
-	if job.Spec.SubmissionMode == rayv1.HTTPMode && goesOn[job.Status.JobDeploymentStatus] && len(made(ctx, c, nil)) > 0 {
+	isOurs := utils.ManagedByExternalController(job.Spec.ManagedBy) == nil
+	if isOurs && job.Spec.SubmissionMode == rayv1.HTTPMode && goesOn[job.Status.JobDeploymentStatus] && len(made(ctx, c, nil)) > 0 {
 		sent, err := dashboardclient.ConvertRayJobToReq(job)
 		if err != nil {
 			found.SubmissionFailed = err.Error()
