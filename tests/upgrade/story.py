@@ -34,7 +34,7 @@ class Story:
     def old(self) -> Terminal:
         """A terminal in which `jobledger` is the earlier program."""
         elsewhere = self.site.terminal.with_environment(PYTHONPATH=str(self.earlier.place))
-        return replace(elsewhere, runner=None)
+        return replace(elsewhere, interpreter=None)
 
     @property
     def new(self) -> Terminal:
