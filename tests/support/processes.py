@@ -87,9 +87,14 @@ class Terminal:
     """What runs and starts `jobledger`; None: a new interpreter each time."""
 
     def with_environment(self, **more: str) -> "Terminal":
-        """Return a terminal in which more (or other) variables are set; empty ones are not."""
-        merged = {**self.environment, **more}
-        return replace(self, environment={name: value for name, value in merged.items() if value})
+        """Return a terminal in which more (or other) variables are set; empty ones are not.
+
+        Python's own variables are read when an interpreter starts: with other ones a new one does.
+        """
+        merged = {name: value for name, value in {**self.environment, **more}.items() if value}
+        anew = any(name.startswith("PYTHON") for name in more)
+        interpreter = None if anew else self.interpreter
+        return replace(self, environment=merged, interpreter=interpreter)
 
     def jobledger(self, *arguments: str, code: int | None = 0) -> Finished:
         """Run `jobledger`; fail unless it ends with `code` (None: whatever it ends with)."""
