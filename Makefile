@@ -7,7 +7,8 @@ BENCH_STAMP := $(VENV)/.installed-bench
 RAY_VENV := $(VENV)/ray
 RAY_STAMP := $(VENV)/.installed-ray
 SDK_STAMP := $(VENV)/sdk/.installed
-WORKERS ?= 2
+# Tests wait for other processes half of the time: two workers for each core, eight at most.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 1)))')
 
 .PHONY: help demo test test-ray test-operators node test-node explore check failover format apiserver operators upstream sdk bench soak mutate lock install clean
 

@@ -37,7 +37,7 @@ def prepared(bytecode: Path) -> Iterator[PreparedInterpreter]:
 @pytest.fixture
 def terminal(tmp_path: Path, bytecode: Path, prepared: PreparedInterpreter) -> Terminal:
     """A terminal with neither ledger nor API server."""
-    return Terminal(tmp_path, plain_environment(tmp_path, bytecode), prepared.run)
+    return Terminal(tmp_path, plain_environment(tmp_path, bytecode), prepared)
 
 
 @pytest.fixture

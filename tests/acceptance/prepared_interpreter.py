@@ -1,17 +1,21 @@
-"""Runs commands in forks of an interpreter that has imported everything once.
+"""Runs commands and controllers in forks of an interpreter that has imported everything once.
 
-Each command is a process with its own arguments, environment, directory and outputs, as when it is
-typed; only the second that the imports take is saved. Run as a program this file is that
-interpreter: it reads orders from standard input and answers with exit codes.
+Each is a process with its own arguments, environment, directory and outputs, as when it is typed;
+only the two seconds of CPU that the imports take are saved. Run as a program this file is that
+interpreter: it reads orders from standard input and answers with process ids and exit codes.
 """
 
+import gc
 import json
 import os
+import select
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, TextIO
@@ -19,13 +23,14 @@ from typing import Any, NoReturn, Self, TextIO
 from tests.support.processes import COMMAND_SECONDS, Finished
 
 _KILLED = 137
-"""What an interpreter is taken to have ended with that did not answer."""
+"""The exit code of a command that took too long and was killed."""
 
 
 class PreparedInterpreter:
-    """The interpreter, as its user sees it; a context manager. One command at a time."""
+    """The interpreter, as its user sees it; a context manager. Any thread may ask it."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
+        self._one_at_a_time = threading.Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.acceptance.prepared_interpreter"],
             env=dict(environment),
@@ -47,27 +52,99 @@ class PreparedInterpreter:
         self, arguments: Sequence[str], directory: Path, environment: Mapping[str, str]
     ) -> Finished:
         """Run `jobledger` with these arguments to its end."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         with tempfile.TemporaryDirectory() as outputs:
             out, err = Path(outputs, "out"), Path(outputs, "err")
-            order = {
-                "arguments": list(arguments),
-                "environment": dict(environment),
-                "directory": str(directory),
-                "out": str(out),
-                "err": str(err),
-            }
-            limit = threading.Timer(COMMAND_SECONDS, self._process.kill)
-            limit.start()
+            fork = self._start(arguments, directory, environment, out, err)
             try:
-                self._process.stdin.write(json.dumps(order) + "\n")
-                self._process.stdin.flush()
-                code = int(self._process.stdout.readline() or _KILLED)
-            finally:
-                limit.cancel()
-                limit.join()
+                code = fork.wait(COMMAND_SECONDS)
+            except subprocess.TimeoutExpired:
+                fork.kill()
+                fork.wait()
+                code = _KILLED
             return Finished(code, _text_of(out), _text_of(err))
+
+    def start(
+        self, arguments: Sequence[str], directory: Path, environment: Mapping[str, str], log: Path
+    ) -> "Fork":
+        """Start `jobledger` with these arguments; both its outputs are added to `log`."""
+        return self._start(arguments, directory, environment, log, log)
+
+    def _start(
+        self,
+        arguments: Sequence[str],
+        directory: Path,
+        environment: Mapping[str, str],
+        out: Path,
+        err: Path,
+    ) -> "Fork":
+        order = {
+            "arguments": list(arguments),
+            "environment": dict(environment),
+            "directory": str(directory),
+            "out": str(out),
+            "err": str(err),
+        }
+        pid = self._ask(order)
+        return Fork(pid, os.pidfd_open(pid), lambda: self._ask({"code": pid}))
+
+    def _ask(self, order: Mapping[str, object]) -> int:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with self._one_at_a_time:
+            self._process.stdin.write(json.dumps(order) + "\n")
+            self._process.stdin.flush()
+            return int(self._process.stdout.readline())
+
+
+@dataclass
+class Fork:
+    """A running process that is a child of the interpreter; used as `subprocess.Popen` is."""
+
+    pid: int
+    handle: int
+    """File descriptor that gets readable once it has ended."""
+    ask_for_code: Callable[[], int]
+    """Fetches the exit code, once; until then nobody else gets the process id."""
+    code: int | None = None
+    _one_fetches: threading.Lock = field(default_factory=threading.Lock)
+
+    def poll(self) -> int | None:
+        """Return its exit code, negative the signal that killed it; None while it runs."""
+        return self._fetched() if self._has_ended(0) else None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return its exit code once it has ended.
+
+        Raises:
+            subprocess.TimeoutExpired: it runs on after so many seconds.
+        """
+        if not self._has_ended(timeout):
+            assert timeout is not None
+            raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
+        return self._fetched()
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send it a signal, if it is there."""
+        if self.poll() is None:
+            signal.pidfd_send_signal(self.handle, number)
+
+    def kill(self) -> None:
+        """End it with SIGKILL, if it runs."""
+        self.send_signal(signal.SIGKILL)
+
+    def _has_ended(self, seconds: float | None) -> bool:
+        if self.code is not None:
+            return True
+        watched = select.poll()
+        watched.register(self.handle, select.POLLIN)
+        return bool(watched.poll(None if seconds is None else seconds * 1000))
+
+    def _fetched(self) -> int:
+        with self._one_fetches:
+            if self.code is None:
+                self.code = self.ask_for_code()
+                os.close(self.handle)
+            return self.code
 
 
 def _text_of(file: Path) -> str:
@@ -75,28 +152,38 @@ def _text_of(file: Path) -> str:
 
 
 def serve(orders: TextIO, answers: TextIO) -> None:
-    """Carry out orders until there are none: fork, run, answer with the exit code."""
+    """Carry out orders until there are none; no fork outlives this process."""
     from jobledger.adapters.cli import lazy_commands, main  # noqa: PLC0415  # the imports this is about
 
     lazy_commands.load_all()
+    gc.collect()
+    gc.freeze()  # so that the forks do not copy what they only look at
+    forks: set[int] = set()
     for line in orders:
-        child = os.fork()
-        if child == 0:
-            _become(main, json.loads(line))
-        _, status = os.waitpid(child, 0)
-        answers.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        order = json.loads(line)
+        if "code" in order:
+            answer = os.waitstatus_to_exitcode(os.waitpid(order["code"], 0)[1])
+            forks.discard(order["code"])
+        else:
+            answer = os.fork()
+            if answer == 0:
+                _become(main, order)
+            forks.add(answer)
+        answers.write(f"{answer}\n")
         answers.flush()
+    for left in forks:
+        os.kill(left, signal.SIGKILL)
 
 
 def _become(main: Any, order: Mapping[str, Any]) -> NoReturn:  # noqa: ANN401  # a module
-    """Be the process of one command; never return."""
+    """Be the process that was ordered; never return."""
     code = 1
     try:
         os.chdir(order["directory"])
         os.environ.clear()
         os.environ.update(order["environment"])
         for number, name in ((1, "out"), (2, "err")):
-            file = os.open(order[name], os.O_WRONLY | os.O_CREAT)
+            file = os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             os.dup2(file, number)
             os.close(file)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

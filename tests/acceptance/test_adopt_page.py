@@ -9,21 +9,17 @@ import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.acceptance.other_controllers import KubeRay, ago
-from tests.acceptance.real_site import leave_nothing
 from tests.acceptance.site import Site
 from tests.acceptance.witness import RAYJOBS
 from tests.support.api import MERGE, Api, rayjob
-from tests.support.apiserver import ApiServer
-from tests.support.apiserver_content import DEFINITIONS
+from tests.support.apiserver import ApiServer, programs, shared_server
 from tests.support.kubectl import KUBECTL, needs_kubectl
 from tests.support.processes import Controller, Terminal
 from tests.support.waiting import wait_until
-from tests.support.webhooks import ADMISSION
 
 pytestmark = [
     pytest.mark.apiserver,
@@ -36,7 +32,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "howto" / "adopt.md"
 NAMESPACE = "team-a"
 """As the page calls it."""
-CRD = f"{DEFINITIONS}/rayjobs.ray.io"
 RUNS = {"jobStatus": "RUNNING"}
 
 
@@ -98,24 +93,32 @@ class Reader:
 
 
 @pytest.fixture
-def reader(api_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Reader]:
-    admin = api_server.api()
+def own_server(tmp_path: Path) -> Iterator[ApiServer]:
+    """A server of its own: the page changes a definition, and means its job by its name.
+
+    Where a definition changes, every watch of its objects ends and lists are refused for a moment.
+    """
+    with shared_server(tmp_path / "apiserver", programs()) as server:
+        yield server
+
+
+@pytest.fixture
+def reader(own_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Reader]:
+    admin = own_server.api()
     api = Api(admin.url, admin.pool, NAMESPACE, admin.headers)
-    forget_the_jobs_of_others(api)
     reply = api.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     assert reply.code == 201, reply  # Created
-    definition = api.request("GET", CRD).body
     site = Site(
         api=api,
         terminal=terminal.with_environment(
-            KUBECONFIG=str(api_server.kubeconfig()),
+            KUBECONFIG=str(own_server.kubeconfig()),
             DATABASE_URL=ledger_url,
             JOBLEDGER_DATA_DIR=str(terminal.directory / "data"),
         ),
         database_url=ledger_url,
         proxy_url="",
     )
-    typing = Reader(site, api_server, KubeRay(api))
+    typing = Reader(site, own_server, KubeRay(api))
     try:
         yield typing
     except BaseException as error:
@@ -125,28 +128,7 @@ def reader(api_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterat
     finally:
         if typing.running is not None:
             typing.running.kill()
-        leave_nothing(api)
-        put_back(api, definition)
-        for kind in ("mutatingadmissionpolicies", "mutatingadmissionpolicybindings"):
-            api.request("DELETE", f"{ADMISSION}/{kind}/rayjobs-are-jobledgers")
-        api.request("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
         admin.pool.clear()
-
-
-def forget_the_jobs_of_others(api: Api) -> None:
-    """Delete what tests before have left in the cluster: the page means its job by its name."""
-    for item in api.request("GET", "/apis/ray.io/v1/rayjobs").body["items"]:
-        namespace, name = item["metadata"]["namespace"], item["metadata"]["name"]
-        path = f"/apis/ray.io/v1/namespaces/{namespace}/rayjobs/{name}"
-        api.request("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE)
-        api.request("DELETE", path)
-
-
-def put_back(api: Api, definition: dict[str, Any]) -> None:
-    """Undo the patch of the definition: other tests want upstream's."""
-    now = api.request("GET", CRD).body
-    reply = api.request("PUT", CRD, {**now, "spec": definition["spec"]})
-    assert reply.code == 200, reply  # OK
 
 
 def a_job_runs(reader: Reader) -> None:

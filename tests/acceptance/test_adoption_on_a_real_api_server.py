@@ -97,7 +97,7 @@ def scene(
 ) -> Iterator[Scene]:
     """Every job, found and taken over; the controller goes on while the tests look."""
     directory = tmp_path_factory.mktemp("adoption")
-    terminal = Terminal(directory, plain_environment(directory, bytecode), prepared.run)
+    terminal = Terminal(directory, plain_environment(directory, bytecode), prepared)
     admin = jobset_server.api()
     with (
         fresh_database(postgres_server, ledger_template) as url,

@@ -50,7 +50,7 @@ def stage(
 ) -> Iterator[Stage]:
     """Give a namespace with a controller; the user may create what the samples bring along."""
     admin, directory = api_server.api(), tmp_path_factory.mktemp("samples")
-    terminal = Terminal(directory, plain_environment(directory, bytecode), prepared.run)
+    terminal = Terminal(directory, plain_environment(directory, bytecode), prepared)
     with (
         fresh_database(postgres_server, ledger_template) as ledger_url,
         real_site(api_server, terminal, ledger_url) as running,

@@ -36,8 +36,11 @@ UNSEEN: Mapping[str, str] = {
 TRIES_MAX = 4
 """So often a point is gone for; two steps at once may come in another order."""
 
-SAMPLE_EVERY = 4
-"""A sample has one in so many of a life's points beyond those that no shorter life has."""
+SAMPLE_EVERY = 8
+"""A sample has one in so many of a life's points beyond those that no shorter life has.
+
+The lives in memory (`tests/adapters/service/test_crash_points.py`) die at every point of each.
+"""
 
 TOLD_EVERY = 50
 """After so many deaths somebody who waits is told how far it is."""

@@ -60,7 +60,7 @@ class _Ground:
 def _lane(ground: _Ground, directory: Path) -> Iterator[Lane]:
     directory.mkdir()
     environment = plain_environment(directory, ground.directory / "bytecode")
-    bare = Terminal(directory, environment, ground.prepared.run)
+    bare = Terminal(directory, environment, ground.prepared)
     with ExitStack() as stack:
         url = stack.enter_context(fresh_database(ground.server, ground.template))
         api = stack.enter_context(namespace_of(ground.sandbox))

@@ -3,10 +3,8 @@
 import ast
 import importlib.metadata
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("core", "adapters", "sandbox")
@@ -31,26 +29,37 @@ SELF = (Path(__file__), Path(__file__).with_name("test_docs.py"))
 PRODUCT = sources(*PACKAGES)
 FOLDERS = sorted({path.parent for path in PRODUCT})
 EVERYTHING = sources(*PACKAGES, "tests", "bench", "migrations")
+RULES = sources("core/rayjob", "core/trainjob", "core/jobs", "core/projections", "core/forensics")
+EVENTS = [path for path in sources("core") if "events" in (path.stem, *path.parts)]
+PUT_OFF = re.compile(r"#.*\b(?:TODO|FIXME|XXX)\b")
+BANNED_PLACES = ("/work/", "/root/", "files.pythonhosted", "pypi.org/simple")
 
 
-def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+def text(path: Path) -> str:
+    return path.read_text()
 
 
-@pytest.mark.parametrize("path", EVERYTHING, ids=shown)
-def test_a_function_fits_on_a_screen_and_a_file_answers_one_question(path: Path) -> None:
-    text = path.read_text()
+def tree(path: Path) -> ast.Module:
+    """Parse a file; kept, the trees of all files would make every collection of garbage slow."""
+    return ast.parse(text(path))
+
+
+def broken(rule: Callable[[Path], Iterator[str]], paths: list[Path]) -> list[str]:
+    """Tell whatever breaks a rule in any of the files; one test asks all of them."""
+    assert len(paths) > 1, "a rule that looks at nothing says nothing"
+    return [f"{shown(path)}{what}" for path in paths for what in rule(path)]
+
+
+def _too_long(path: Path) -> Iterator[str]:
     tables = "tests" in path.parts and "rules" in path.parts
-    lines = len(text.splitlines())
-    if not tables:
-        assert lines <= FILE_LINES_MAX, f"{shown(path)} has {lines} lines"
-    for function in functions(ast.parse(text)):
-        length = (function.end_lineno or 0) - function.lineno + 1
-        where = f"{shown(path)}:{function.lineno} {function.name}"
-        limit = 110 if _is_one_match(function) else FUNCTION_LINES_MAX
-        assert length <= limit, f"{where} has {length} lines"
+    lines = len(text(path).splitlines())
+    if not tables and lines > FILE_LINES_MAX:
+        yield f" has {lines} lines"
+    for function in ast.walk(tree(path)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (function.end_lineno or 0) - function.lineno + 1
+            if length > (110 if _is_one_match(function) else FUNCTION_LINES_MAX):
+                yield f":{function.lineno} {function.name} has {length} lines"
 
 
 def _is_one_match(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -59,50 +68,56 @@ def _is_one_match(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return len(body) == 1 and isinstance(body[0], ast.Match)
 
 
-@pytest.mark.parametrize("path", PRODUCT, ids=shown)
-def test_a_file_is_named_after_what_it_answers(path: Path) -> None:
-    assert path.stem not in BANNED_FILES
+def test_a_function_fits_on_a_screen_and_a_file_answers_one_question() -> None:
+    assert broken(_too_long, EVERYTHING) == []
 
 
-@pytest.mark.parametrize("path", PRODUCT, ids=shown)
-def test_every_module_says_which_question_it_answers(path: Path) -> None:
-    docstring = ast.get_docstring(ast.parse(path.read_text()))
-    assert docstring, f"{shown(path)} has no docstring"
+def test_a_file_is_named_after_what_it_answers() -> None:
+    assert [shown(path) for path in PRODUCT if path.stem in BANNED_FILES] == []
 
 
-RULES = sources("core/rayjob", "core/trainjob", "core/jobs", "core/projections", "core/forensics")
+def _without_docstring(path: Path) -> Iterator[str]:
+    if not ast.get_docstring(tree(path)):
+        yield " has no docstring"
 
 
-@pytest.mark.parametrize("path", RULES, ids=shown)
-def test_a_match_over_a_closed_union_ends_in_assert_never(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text())):
+def test_every_module_says_which_question_it_answers() -> None:
+    assert broken(_without_docstring, PRODUCT) == []
+
+
+def _open_matches(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree(path)):
         if not isinstance(node, ast.Match):
             continue
         last = node.cases[-1]
         catches_all = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
-        if catches_all:
-            body = ast.unparse(last.body[0])
-            assert body.startswith("assert_never("), f"{shown(path)}:{last.pattern.lineno}: {body}"
+        body = ast.unparse(last.body[0])
+        if catches_all and not body.startswith("assert_never("):
+            yield f":{last.pattern.lineno}: {body}"
 
 
-@pytest.mark.parametrize("path", EVERYTHING, ids=shown)
-def test_nothing_is_put_off_in_a_comment(path: Path) -> None:
-    if path == Path(__file__):
-        return
-    found = re.findall(r"#.*\b(?:TODO|FIXME|XXX)\b", path.read_text())
-    assert not found
+def test_a_match_over_a_closed_union_ends_in_assert_never() -> None:
+    assert broken(_open_matches, RULES) == []
 
 
-@pytest.mark.parametrize("path", sources("core"), ids=shown)
-def test_every_field_of_a_public_dataclass_in_the_event_files_is_explained_or_plain(
-    path: Path,
-) -> None:
-    """A class of events must have a docstring; the reference in the docs is made of them."""
-    if path.name != "events.py":
-        return
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ClassDef):
-            assert ast.get_docstring(node), f"{shown(path)}:{node.lineno} {node.name}"
+def _put_off(path: Path) -> Iterator[str]:
+    for found in PUT_OFF.findall(text(path)):
+        yield f": {found}"
+
+
+def test_nothing_is_put_off_in_a_comment() -> None:
+    assert broken(_put_off, [path for path in EVERYTHING if path != Path(__file__)]) == []
+
+
+def _unexplained_classes(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ClassDef) and not ast.get_docstring(node):
+            yield f":{node.lineno} {node.name}"
+
+
+def test_every_class_of_the_event_files_is_explained() -> None:
+    """The reference in the docs is made of their docstrings."""
+    assert broken(_unexplained_classes, EVENTS) == []
 
 
 def test_the_distribution_installs_one_package() -> None:
@@ -113,16 +128,22 @@ def test_the_distribution_installs_one_package() -> None:
     assert {top for top in tops if not top.startswith(("jobledger", "_jobledger"))} == set()
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=shown)
-def test_a_folder_can_be_looked_over(folder: Path) -> None:
+def _crowded(folder: Path) -> Iterator[str]:
     modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
-    assert len(modules) <= FOLDER_MODULES_MAX, f"{shown(folder)} has {len(modules)} modules"
+    if len(modules) > FOLDER_MODULES_MAX:
+        yield f" has {len(modules)} modules"
 
 
-@pytest.mark.parametrize("path", sources(*PACKAGES, "tests", "bench"), ids=shown)
-def test_no_path_of_a_machine_and_no_registry_stands_in_the_code(path: Path) -> None:
-    if path in SELF:
-        return
-    text = path.read_text()
-    for banned in ("/work/", "/root/", "files.pythonhosted", "pypi.org/simple"):
-        assert banned not in text, f"{shown(path)} names {banned}"
+def test_a_folder_can_be_looked_over() -> None:
+    assert broken(_crowded, FOLDERS) == []
+
+
+def _places(path: Path) -> Iterator[str]:
+    for banned in BANNED_PLACES:
+        if banned in text(path):
+            yield f" names {banned}"
+
+
+def test_no_path_of_a_machine_and_no_registry_stands_in_the_code() -> None:
+    looked_at = [path for path in sources(*PACKAGES, "tests", "bench") if path not in SELF]
+    assert broken(_places, looked_at) == []

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Protocol, Self
 
 import urllib3
 
@@ -43,8 +43,38 @@ class Finished:
         return self.out + self.err
 
 
-Runner: TypeAlias = Callable[[Sequence[str], Path, Mapping[str, str]], Finished]
-"""Runs `jobledger` with arguments in a directory and an environment."""
+class Running(Protocol):
+    """A process that was started, as `subprocess.Popen` is one."""
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+
+    def poll(self) -> int | None:
+        """Return its exit code; None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return its exit code once it has ended."""
+
+    def send_signal(self, number: signal.Signals, /) -> None:
+        """Send it a signal, if it runs."""
+
+    def kill(self) -> None:
+        """End it with SIGKILL, if it runs."""
+
+
+class Interpreter(Protocol):
+    """Runs `jobledger` quicker than a new interpreter does, as processes all the same."""
+
+    def run(
+        self, arguments: Sequence[str], directory: Path, environment: Mapping[str, str]
+    ) -> Finished:
+        """Run it with arguments to its end."""
+
+    def start(
+        self, arguments: Sequence[str], directory: Path, environment: Mapping[str, str], log: Path
+    ) -> Running:
+        """Start it with arguments; both outputs are added to `log`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +83,40 @@ class Terminal:
 
     directory: Path
     environment: Mapping[str, str]
-    runner: Runner | None = None
-    """Runs commands quicker than a new interpreter; None: there is no other way."""
+    interpreter: Interpreter | None = None
+    """What runs and starts `jobledger`; None: a new interpreter each time."""
 
     def with_environment(self, **more: str) -> "Terminal":
-        """Return a terminal in which more (or other) variables are set; empty ones are not."""
-        merged = {**self.environment, **more}
-        return replace(self, environment={name: value for name, value in merged.items() if value})
+        """Return a terminal in which more (or other) variables are set; empty ones are not.
+
+        Python's own variables are read when an interpreter starts: with other ones a new one does.
+        """
+        merged = {name: value for name, value in {**self.environment, **more}.items() if value}
+        anew = any(name.startswith("PYTHON") for name in more)
+        interpreter = None if anew else self.interpreter
+        return replace(self, environment=merged, interpreter=interpreter)
 
     def jobledger(self, *arguments: str, code: int | None = 0) -> Finished:
         """Run `jobledger`; fail unless it ends with `code` (None: whatever it ends with)."""
-        if self.runner is None:
+        if self.interpreter is None:
             return self.run([*jobledger_command(), *arguments], code=code)
-        finished = self.runner(arguments, self.directory, self.environment)
+        finished = self.interpreter.run(arguments, self.directory, self.environment)
         assert code is None or finished.code == code, f"{arguments} ended with {finished}"
         return finished
+
+    def start(self, arguments: Sequence[str], log: Path) -> Running:
+        """Start `jobledger`; both outputs are added to `log`."""
+        if self.interpreter is not None:
+            return self.interpreter.start(arguments, self.directory, self.environment, log)
+        with log.open("ab") as file:
+            return subprocess.Popen(
+                [*jobledger_command(), *arguments],
+                cwd=self.directory,
+                env=dict(self.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+            )
 
     def run(self, words: Sequence[str], *, code: int | None = 0) -> Finished:
         """Run a program to its end."""
@@ -140,7 +189,7 @@ class Controller:
         self._arguments = tuple(arguments)
         self._ready_file = terminal.directory / f"{replica}.ready"
         self._log_file = terminal.directory / f"{replica}.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Running | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -161,15 +210,9 @@ class Controller:
         """Start it; return when it serves HTTP, and is ready if that is asked for."""
         self._ready_file.unlink(missing_ok=True)
         words = ["run", *self._arguments, "--replica", self._replica, "--port", "0"]
-        with self._log_file.open("ab") as log:
-            self._process = subprocess.Popen(
-                [*jobledger_command(), *words, "--ready-file", str(self._ready_file)],
-                cwd=self._terminal.directory,
-                env=dict(self._terminal.environment),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+        self._log_file.touch()
+        ready = ("--ready-file", str(self._ready_file))
+        self._process = self._terminal.start([*words, *ready], self._log_file)
         self._wait(lambda: self.url != "", "the controller serves HTTP")
         if until_ready:
             self._wait(lambda: self.get("/readyz")[0] == 200, "the controller is ready")

@@ -33,8 +33,7 @@ class Story:
     @property
     def old(self) -> Terminal:
         """A terminal in which `jobledger` is the earlier program."""
-        elsewhere = self.site.terminal.with_environment(PYTHONPATH=str(self.earlier.place))
-        return replace(elsewhere, runner=None)
+        return self.site.terminal.with_environment(PYTHONPATH=str(self.earlier.place))
 
     @property
     def new(self) -> Terminal:

@@ -6,8 +6,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.support.ledgers import app_engine, postgres_ledger
-from tests.support.postgres import plain_url
+from tests.support.postgres import fresh_database, plain_url
 from tests.support.records import (
     WRITER,
     StreamWriter,
@@ -38,11 +39,20 @@ CHANGES = {
 }
 
 
-@pytest.fixture
-def filled_url(ledger_url: str) -> str:
-    """A database with a stream in a monthly partition and rows in every table."""
+@pytest.fixture(scope="module")
+def filled_url(postgres_server: EmbeddedPostgres, ledger_template: str) -> Iterator[str]:
+    """A database with a stream in a monthly partition and rows in every table.
+
+    One for all tests here: what each of them tries is refused, or taken back with its transaction.
+    """
+    with fresh_database(postgres_server, ledger_template) as url:
+        fill(url)
+        yield url
+
+
+def fill(url: str) -> None:
     stream = a_stream()
-    with app_engine(ledger_url) as engine:
+    with app_engine(url) as engine:
         ledger = postgres_ledger(engine)
         ledger.take_all_shards()
         ledger.store.append(
@@ -56,14 +66,14 @@ def filled_url(ledger_url: str) -> str:
                 )
             ]
         )
-    return ledger_url
 
 
 @pytest.fixture
 def superuser(filled_url: str) -> Iterator[psycopg.Connection]:
-    """A superuser's connection; the superuser is the owner too."""
-    with psycopg.connect(plain_url(filled_url), autocommit=True) as connection:
+    """A superuser's connection; the superuser is the owner too. Whatever it did is taken back."""
+    with psycopg.connect(plain_url(filled_url)) as connection:
         yield connection
+        connection.rollback()
 
 
 def run(connection: psycopg.Connection, statement: str, table: str) -> None:
@@ -142,7 +152,7 @@ def test_no_role_of_ours_updates_a_table(superuser: psycopg.Connection) -> None:
         "log_head SET position = 9",
         "job SET open = true",
     ):
-        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), superuser.transaction():
             superuser.execute("UPDATE " + assignment)
 
 
