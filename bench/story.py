@@ -223,10 +223,9 @@ class Story:
         mark = observation_id(self.identity.stream_id, str(self.seen))
         make: type = kind
         observation: RayJobObservation = make(id=mark, at=self.at, **fields)
-        events = RAYJOB.decide(self.state, observation)
-        for event in events:
-            self.state = RAYJOB.evolve(self.state, event)
-        return Played(observation, events)
+        decided = RAYJOB.decide(self.state, observation)
+        self.state = decided.state
+        return Played(observation, decided.events)
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from jobledger.core.decider import Decided
 from jobledger.core.jobs.control.sightings import SightingRules
 from jobledger.core.jobs.evidence.scene import EvidenceRules
 from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, FactsSoFar
@@ -94,7 +95,7 @@ class JobKind(Generic[State, Observation, Event, OwnEvent]):
     """As in the table `job`."""
     resource: Resource
     initial: State
-    decide: Callable[[State, Observation], tuple[Event, ...]]
+    decide: Callable[[State, Observation], Decided[State, Event]]
     evolve: Callable[[State, Event], State]
     event_types: Mapping[str, type[OwnEvent]]
     """Stored name -> class, of the events of its own; a name stays for ever."""

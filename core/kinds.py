@@ -13,6 +13,7 @@ from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.batchjob.kind import BATCHJOB_KIND as _BATCHJOB_KIND
 from jobledger.core.batchjob.observations import BatchJobObservation
 from jobledger.core.batchjob.state import BatchJobState
+from jobledger.core.decider import Decided
 from jobledger.core.job_kind import JobKind
 from jobledger.core.jobs.control.sightings import Sighting
 from jobledger.core.jobs.events import SharedEvent
@@ -119,14 +120,14 @@ def kind_of_type(stored: str) -> AnyKind | None:
     return next((kind for kind in KINDS.values() if stored in kind.event_types), None)
 
 
-def decide(state: JobState, observation: JobObservation) -> tuple[JobEvent, ...]:
+def decide(state: JobState, observation: JobObservation) -> Decided[JobState, JobEvent]:
     """Return what happens because of `observation`; the first look at a job tells its kind."""
     if state.identity is None:
         kind = _OF_OBSERVATION.get(type(observation))
         if kind is not None and type(observation) is kind.observations[0]:
             return kind.decide(kind.initial, observation)
         if kind is not None:
-            return ()  # it means nothing to a job that was not seen yet
+            return Decided(state)  # it means nothing to a job that was not seen yet
     return kind_of(state).decide(state, observation)
 
 

@@ -70,7 +70,7 @@ class Life:
         self._seen += 1
         mark = observation_id(self.identity.stream_id, str(self._seen))
         observation = cast("JobObservation", kind(id=mark, at=self.at, **fields))
-        events = decide(self.state, observation)
+        events = decide(self.state, observation).events
         late = self.dice.lognormvariate(0, 0.6) * 0.012
         now = self.at + timedelta(microseconds=int(late * 1e6))
         if self.records:

@@ -229,11 +229,11 @@ def lived(first: TrainJobObservation, rest: list[Wild]) -> list[TrainJobEvent]:
         if seen.id in heard:
             continue
         heard.add(seen.id)
-        news = TRAINJOB.decide(state, seen)
+        news = TRAINJOB.news(state, seen)
         for event in news:
             state = TRAINJOB.evolve(state, event)
         history += news
-        assert TRAINJOB.decide(state, seen) == ()
+        assert TRAINJOB.news(state, seen) == ()
     return history
 
 

@@ -195,13 +195,13 @@ def test_no_observation_at_all_makes_the_rules_raise_or_a_history_not_add_up(
         if seen.id in heard:
             continue
         heard.add(seen.id)
-        news = RAYJOB.decide(state, seen)
+        news = RAYJOB.news(state, seen)
         for event in news:
             after_it = RAYJOB.evolve(state, event)
             check_step(state, event, after_it)
             state = after_it
         history += news
-        assert RAYJOB.decide(state, seen) == ()
+        assert RAYJOB.news(state, seen) == ()
     check_laws(RAYJOB, history, len(history) // 2)
     check_effects_and_decisions(history)
     check_retries(history)

@@ -131,7 +131,7 @@ class World:
         """Let the core decide; what it asks for is sent."""
         seen = _at(seen, self.now)
         before = {effect.effect_id for effect in self.state.effects}
-        news = RAYJOB.decide(self.state, seen)
+        news = RAYJOB.news(self.state, seen)
         for event in news:
             self.state = RAYJOB.evolve(self.state, event)
         self.history += news

@@ -27,6 +27,7 @@ from jobledger.core.batchjob.spec import BatchJobSpec
 from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.batchjob.status.status import status
 from jobledger.core.catalogue import NAMES
+from jobledger.core.decider import folded
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import DecisionDue, EffectEnded, Survey, WatchInterrupted
 from jobledger.core.jobs.pending.decisions import DecisionKind
@@ -266,11 +267,12 @@ class Played:
     def take(self, step: Step) -> None:
         """Play one more step, and hold it against the laws."""
         observation = step(self.state) if callable(step) else step
-        self.news = BATCHJOB.decide(self.state, observation)
-        for event in self.news:
-            self.state = BATCHJOB.evolve(self.state, event)
+        decided = BATCHJOB.decide(self.state, observation)
+        self.news = decided.events
         self.history += self.news
-        again = BATCHJOB.decide(self.state, observation)
+        self.state = decided.state
+        assert decided.states == folded(decided.before, self.news, BATCHJOB.evolve).states
+        again = BATCHJOB.news(self.state, observation)
         assert again == (), f"the same observation again brought {again}"
 
     @property

@@ -17,7 +17,7 @@ from jobledger.core.batchjob.events import BatchJobAdopted, BatchJobCompleted, B
 from jobledger.core.batchjob.phases import FOLLOWERS as BATCH_FOLLOWERS
 from jobledger.core.batchjob.phases import Phase as BatchJobPhase
 from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event
-from jobledger.core.decider import Decider
+from jobledger.core.decider import Decider, folded
 from jobledger.core.jobs import events as shared
 from jobledger.core.kinds import JobState
 from jobledger.core.log.chain import GENESIS, canonical, first_fault
@@ -125,11 +125,12 @@ class Played:
             self.state = self.decider.fold(self.history)
             return
         seen = self.observed(step)
-        self.news = self.decider.decide(self.state, seen)
+        decided = self.decider.decide(self.state, seen)
+        self.news = decided.events
         self.history += self.news
-        for event in self.news:
-            self.state = self.decider.evolve(self.state, event)
-        again = self.decider.decide(self.state, seen)
+        self.state = decided.state
+        assert decided.states == folded(decided.before, self.news, self.decider.evolve).states
+        again = self.decider.news(self.state, seen)
         assert again == (), f"the same observation again brought {again}"
 
     def observed(self, step: Step) -> RayJobObservation:

@@ -10,6 +10,7 @@ from typing import TypeAlias, TypeVar
 from uuid import UUID
 
 from jobledger.core.catalogue import NAMES
+from jobledger.core.decider import folded
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import (
     DecisionDue,
@@ -333,11 +334,12 @@ class Played:
     def take(self, step: Step) -> None:
         """Play one more step, and hold it against the laws."""
         observation = step(self.state) if callable(step) else step
-        self.news = TRAINJOB.decide(self.state, observation)
-        for event in self.news:
-            self.state = TRAINJOB.evolve(self.state, event)
+        decided = TRAINJOB.decide(self.state, observation)
+        self.news = decided.events
         self.history += self.news
-        again = TRAINJOB.decide(self.state, observation)
+        self.state = decided.state
+        assert decided.states == folded(decided.before, self.news, TRAINJOB.evolve).states
+        again = TRAINJOB.news(self.state, observation)
         assert again == (), f"the same observation again brought {again}"
 
     @property

@@ -21,13 +21,14 @@ from jobledger.adapters.service.work.slots import Slot, Slots
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
+from jobledger.core.decider import Decided
 from jobledger.core.errors import BrokenChain, LedgerError
 from jobledger.core.kinds import TURNING_POINTS, JobObservation, JobState, decide, identified
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import NamedEvent, Writer, record
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.event_store import AppendOutcome, AppendResult, EventStore, StreamAppend
-from jobledger.core.projections.view import advance, states_after
+from jobledger.core.projections.view import advance
 from jobledger.core.values.ids import StreamId, shard_of
 
 log = get_logger(__name__)
@@ -213,16 +214,16 @@ class Turn:
             observation = identified(tail.stream_id, tail.version, arrival)
             try:
                 news = self._decide(state, observation)
-                after = states_after(state, news)
-                made, tail = record(tail, writer, observation.id, [_named(item) for item in news])
+                named = [_named(item) for item in news.events]
+                made, tail = record(tail, writer, observation.id, named)
             except Exception:  # the job goes on without what poisons it; the line names it
                 self._parts.metrics.poisoned.inc()
                 kind = type(observation).__name__
                 log.exception("observation_poisoned", stream=str(slot.stream_id), observation=kind)
                 continue
-            state = after[-1] if after else state
-            events += news
-            states += after
+            state = news.state
+            events += news.events
+            states += news.states
             records += made
         if not events:
             return None
@@ -236,10 +237,10 @@ class Turn:
         )
         return Prepared(slot, observations, slot.view, events, states, view, tail, part)
 
-    def _decide(self, state: JobState, observation: JobObservation) -> tuple[JobEvent, ...]:
+    def _decide(self, state: JobState, observation: JobObservation) -> Decided[JobState, JobEvent]:
         news = decide(state, observation)
         kind = type(observation).__name__
-        self._parts.metrics.observations.labels(kind, "yes" if news else "no").inc()
+        self._parts.metrics.observations.labels(kind, "yes" if news.events else "no").inc()
         return news
 
     def _append(self, prepared: list[Prepared]) -> dict[StreamId, list[JobObservation]]:

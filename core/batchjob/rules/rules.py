@@ -33,6 +33,7 @@ from jobledger.core.batchjob.state import (
     is_to_be_suspended,
     name_for,
 )
+from jobledger.core.decider import Decided
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.reconcile import Standpoint, decision_changes, effect_changes, settled
 from jobledger.core.jobs.retries.failures import FailureClass
@@ -51,7 +52,9 @@ def failure_class(reason: str) -> FailureClass:
     return BY_REASON.get(reason, FailureClass.OTHER)
 
 
-def settle(state: BatchJobState, cause: ObservationId, at: Instant) -> tuple[BatchJobEvent, ...]:
+def settle(
+    state: BatchJobState, cause: ObservationId, at: Instant
+) -> Decided[BatchJobState, BatchJobEvent]:
     """Return everything that follows from `state` until nothing more does."""
     return settled(state, evolve, lambda now: _first_to_speak(now, cause, at))
 

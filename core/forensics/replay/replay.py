@@ -107,7 +107,7 @@ def decided_again(state: JobState, turn: Turn) -> tuple[JobEvent, ...] | None:
     """
     first: tuple[JobEvent, ...] | None = None
     for observation in observations(state, turn):
-        decided = decide(state, observation)
+        decided = decide(state, observation).events
         if decided == turn.events:
             return decided
         first = decided if first is None else first
