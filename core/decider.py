@@ -13,27 +13,29 @@ from typing import Generic, TypeVar
 State = TypeVar("State")
 Event = TypeVar("Event")
 Observation = TypeVar("Observation")
+State_co = TypeVar("State_co", covariant=True)
+Event_co = TypeVar("Event_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Decided(Generic[State, Event]):
+class Decided(Generic[State_co, Event_co]):
     """What an observation brought: the events in order, each with the state after it.
 
     The rules fold each event to go on, so whoever appends the events need not fold them again.
     """
 
-    before: State
-    events: tuple[Event, ...] = ()
+    before: State_co
+    events: tuple[Event_co, ...] = ()
     """Empty: the observation is no news."""
-    states: tuple[State, ...] = ()
+    states: tuple[State_co, ...] = ()
     """As many as there are events."""
 
     @property
-    def state(self) -> State:
+    def state(self) -> State_co:
         """Return the state after all events."""
         return self.states[-1] if self.states else self.before
 
-    def then(self, later: "Decided[State, Event]") -> "Decided[State, Event]":
+    def then(self, later: "Decided[State_co, Event_co]") -> "Decided[State_co, Event_co]":
         """Return these events with those that were decided on the state after them."""
         if not later.events:
             return self

@@ -28,7 +28,7 @@ from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
 from jobledger.core.jobs.status.status_format import StatusFormat
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest
-from jobledger.core.values.ids import ObservationId, StreamId
+from jobledger.core.values.ids import StreamId
 
 State = TypeVar("State")
 Observation = TypeVar("Observation")
@@ -38,7 +38,7 @@ OwnEvent = TypeVar("OwnEvent")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogReaders(Generic[State, Observation, Event, OwnEvent]):
+class LogReaders(Generic[State, Event, OwnEvent]):
     """How the log of a kind is read."""
 
     roles: EventRoles
@@ -58,8 +58,6 @@ class LogReaders(Generic[State, Observation, Event, OwnEvent]):
     parts: Mapping[type, str]
     """Event of its own -> the part of the job that it tells of, as confirmations and gaps name
     it."""
-    observed: Callable[[State, Sequence[Event], ObservationId], Iterator[Observation]]
-    """What can have been observed when these events were decided, the likeliest first."""
     take_facts: Callable[[OwnEvent, FactsSoFar], None]
     """What an event of its own says of the attempts."""
     cluster_verdict: Callable[[State, Event], ClusterVerdict | None]
@@ -101,8 +99,9 @@ class JobKind(Generic[State, Observation, Event, OwnEvent]):
     """Stored name -> class, of the events of its own; a name stays for ever."""
     discovered: type[OwnEvent]
     """The first event of every job of this kind."""
-    observations: tuple[type, ...]
-    """The observations of its own; the first says that there is such a job."""
+    observations: Mapping[str, type]
+    """Stored name -> class, of the observations of its own; a name stays for ever. The first says
+    that there is such a job."""
     recurring: tuple[type, ...]
     """Those of them whose ids say what was seen, which may be so once more."""
     is_open: Callable[[State], bool]
@@ -121,7 +120,7 @@ class JobKind(Generic[State, Observation, Event, OwnEvent]):
     """As upstream names itself, so that dashboards and filters keep working."""
     is_told_in_core_events: bool = False
     """Whether its Kubernetes Events are of the older form: its clients pass over the newer."""
-    log: LogReaders[State, Observation, Event, OwnEvent]
+    log: LogReaders[State, Event, OwnEvent]
 
 
 def no_cluster_news(event: object) -> None:

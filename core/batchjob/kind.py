@@ -8,7 +8,6 @@ from jobledger.core.batchjob.decide.decider import BATCHJOB
 from jobledger.core.batchjob.events import BatchOwnEvent
 from jobledger.core.batchjob.history import attempt_row, report_news
 from jobledger.core.batchjob.history.attempt_facts import take
-from jobledger.core.batchjob.history.observations import candidates
 from jobledger.core.batchjob.history.signs import clues
 from jobledger.core.batchjob.history.words import (
     attempt_end_words,
@@ -74,12 +73,12 @@ PARTS = {
 }
 """Fact -> the part of the job that it is about."""
 
-_OBSERVATIONS = (
-    seen.BatchJobSeen,
-    seen.BatchJobGone,
-    seen.AttemptJobSeen,
-    seen.AttemptJobGone,
-)
+_OBSERVATIONS = {
+    "BatchJobSeen": seen.BatchJobSeen,
+    "BatchJobGone": seen.BatchJobGone,
+    "AttemptJobSeen": seen.AttemptJobSeen,
+    "AttemptJobGone": seen.AttemptJobGone,
+}
 
 BATCHJOB_KIND = JobKind(
     name="Job",
@@ -90,7 +89,7 @@ BATCHJOB_KIND = JobKind(
     event_types=TYPES,
     discovered=events.BatchJobDiscovered,
     observations=_OBSERVATIONS,
-    recurring=_OBSERVATIONS,
+    recurring=tuple(_OBSERVATIONS.values()),
     is_open=is_open,
     is_final=is_final,
     status=status,
@@ -111,7 +110,6 @@ BATCHJOB_KIND = JobKind(
         standing=no_standing,
         clues=clues,
         parts=PARTS,
-        observed=candidates,
         take_facts=take,
         cluster_verdict=no_cluster_verdict,
         attempt_row=attempt_row.attempt_row,

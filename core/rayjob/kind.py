@@ -15,7 +15,6 @@ from jobledger.core.rayjob.history.end_words import (
     completion_words,
     retry_words,
 )
-from jobledger.core.rayjob.history.observations import candidates
 from jobledger.core.rayjob.history.signs import clues
 from jobledger.core.rayjob.history.words import words
 from jobledger.core.rayjob.observations import observations as seen
@@ -80,21 +79,21 @@ RAYJOB_KIND = JobKind(
     evolve=RAYJOB.evolve,
     event_types=TYPES,
     discovered=events.JobDiscovered,
-    observations=(
-        seen.ManifestSeen,
-        seen.ManifestGone,
-        seen.ClusterSeen,
-        seen.ClusterGone,
-        seen.SubmitterSeen,
-        seen.SubmitterGone,
-        seen.PollAnswered,
-        seen.PollNotFound,
-        seen.PollUnanswered,
-        seen.PodsSeen,
-        seen.HeadPodSeen,
-        seen.HeadPodGone,
-        seen.PartGone,
-    ),
+    observations={
+        "ManifestSeen": seen.ManifestSeen,
+        "ManifestGone": seen.ManifestGone,
+        "ClusterSeen": seen.ClusterSeen,
+        "ClusterGone": seen.ClusterGone,
+        "SubmitterSeen": seen.SubmitterSeen,
+        "SubmitterGone": seen.SubmitterGone,
+        "PollAnswered": seen.PollAnswered,
+        "PollNotFound": seen.PollNotFound,
+        "PollUnanswered": seen.PollUnanswered,
+        "PodsSeen": seen.PodsSeen,
+        "HeadPodSeen": seen.HeadPodSeen,
+        "HeadPodGone": seen.HeadPodGone,
+        "PartGone": seen.PartGone,
+    },
     recurring=(
         seen.ManifestSeen,
         seen.ManifestGone,
@@ -125,7 +124,6 @@ RAYJOB_KIND = JobKind(
         standing=no_standing,
         clues=clues,
         parts=PARTS,
-        observed=candidates,
         take_facts=take,
         cluster_verdict=cluster_verdict,
         attempt_row=attempt_row.attempt_row,

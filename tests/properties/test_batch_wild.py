@@ -41,6 +41,7 @@ from tests.support.batchjobs import (
     pods,
     uid_of,
 )
+from tests.support.observed import assert_kept_as_it_came
 from tests.support.rows import through_the_log
 
 Wild = Callable[[BatchJobState], BatchJobObservation]
@@ -206,7 +207,9 @@ def lived(first: BatchJobObservation, rest: list[Wild]) -> list[BatchJobEvent]:
         if seen.id in heard:
             continue
         heard.add(seen.id)
-        news = BATCHJOB.news(state, seen)
+        decided = BATCHJOB.decide(state, seen)
+        assert_kept_as_it_came(seen, decided)
+        news = decided.events
         assert len(news) <= EVENTS_PER_OBSERVATION_MAX
         for event in news:
             state = BATCHJOB.evolve(state, event)
