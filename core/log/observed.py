@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 
 from jobledger.core.errors import BrokenChain
 from jobledger.core.log.codec import plain, reader
+from jobledger.core.log.storable import storable
 from jobledger.core.values.documents import Manifest
 
 Observation = TypeVar("Observation")
@@ -29,14 +30,18 @@ _ABSENT = object()
 
 
 def written(name: str, observation: object, said: Mapping[str, object]) -> Manifest:
-    """Return what is to be kept of an observation; `said` is known without it, by field."""
+    """Return what is to be kept of an observation; `said` is known without it, by field.
+
+    Redaction and bounds are the business of whoever maps objects to observations. A text that the
+    database could not hold is made to fit all the same: one job must not keep the others waiting.
+    """
     kept: dict[str, object] = {TYPE: name}
     for field, default in _fields(type(observation)):
         value = getattr(observation, field.name)
         known = said.get(field.name, default)
         if known is value or known == value or (field.metadata and "told" in field.metadata):
             continue
-        kept[field.name] = plain(value)
+        kept[field.name] = storable(plain(value))
     return cast("Manifest", kept)
 
 
