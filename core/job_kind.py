@@ -58,6 +58,8 @@ class LogReaders(Generic[State, Event, OwnEvent]):
     parts: Mapping[type, str]
     """Event of its own -> the part of the job that it tells of, as confirmations and gaps name
     it."""
+    details_told: Callable[[Sequence[Event]], Manifest]
+    """What the events of a turn say of `EffectEnded.details`, under names of their own."""
     take_facts: Callable[[OwnEvent, FactsSoFar], None]
     """What an event of its own says of the attempts."""
     cluster_verdict: Callable[[State, Event], ClusterVerdict | None]
@@ -137,6 +139,12 @@ def no_attempt_cluster(state: object) -> AttemptCluster:
 def no_cluster_verdict(state: object, event: object) -> None:
     """Return that no cluster ever stays, for kinds whose jobs cannot ask for that."""
     del state, event
+
+
+def no_details(told: Sequence[object]) -> Manifest:
+    """Return that events say nothing of details, for kinds whose acts tell none."""
+    del told
+    return {}
 
 
 def no_standing(events: Sequence[tuple[int, object]]) -> Iterator[tuple[str, int]]:

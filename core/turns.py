@@ -11,7 +11,8 @@ from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
 from jobledger.core.decider import Decided
 from jobledger.core.errors import UnknownEventType
 from jobledger.core.jobs.history.shared_types import OBSERVATION_TYPES as SHARED_OBSERVATIONS
-from jobledger.core.kinds import KINDS, JobObservation, JobState, is_sighting
+from jobledger.core.jobs.observations import EffectEnded
+from jobledger.core.kinds import KINDS, JobObservation, JobState, is_sighting, kind_of
 from jobledger.core.log import observed
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
@@ -81,6 +82,8 @@ def _said(
         for name in _shared(cls, type(event)):
             if name not in said:
                 said[name] = getattr(event, name)
+    if cls is EffectEnded:
+        said["details"] = kind_of(state).log.details_told(events)
     if is_sighting(cls):
         for name, value in _known(state).items():
             said.setdefault(name, value)

@@ -29,6 +29,7 @@ from jobledger.core.job_kind import (
     no_attempt_cluster,
     no_cluster_news,
     no_cluster_verdict,
+    no_details,
     no_standing,
 )
 from jobledger.core.jobs.history.event_roles import EventRoles
@@ -110,6 +111,7 @@ BATCHJOB_KIND = JobKind(
         standing=no_standing,
         clues=clues,
         parts=PARTS,
+        details_told=no_details,
         take_facts=take,
         cluster_verdict=no_cluster_verdict,
         attempt_row=attempt_row.attempt_row,

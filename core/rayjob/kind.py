@@ -1,6 +1,6 @@
 """The kind RayJob: what it brings, in one description."""
 
-from jobledger.core.job_kind import JobKind, LogReaders, no_standing
+from jobledger.core.job_kind import JobKind, LogReaders, no_details, no_standing
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.rayjob import ending
@@ -124,6 +124,7 @@ RAYJOB_KIND = JobKind(
         standing=no_standing,
         clues=clues,
         parts=PARTS,
+        details_told=no_details,
         take_facts=take,
         cluster_verdict=cluster_verdict,
         attempt_row=attempt_row.attempt_row,

@@ -17,6 +17,7 @@ from jobledger.core.trainjob import observations as seen
 from jobledger.core.trainjob.decide.decider import TRAINJOB
 from jobledger.core.trainjob.events import TrainFactEvent, TrainLifeEvent
 from jobledger.core.trainjob.history import attempt_row, report_news
+from jobledger.core.trainjob.history.apply_details import details_told
 from jobledger.core.trainjob.history.attempt_facts import take
 from jobledger.core.trainjob.history.plugin_condition_words import conditions_told
 from jobledger.core.trainjob.history.progress_words import progress_told
@@ -136,6 +137,7 @@ TRAINJOB_KIND = JobKind(
         standing=_standing,
         clues=clues,
         parts=PARTS,
+        details_told=details_told,
         take_facts=take,
         cluster_verdict=no_cluster_verdict,
         attempt_row=attempt_row.attempt_row,
