@@ -2,8 +2,9 @@
 
 from pydantic import SecretStr
 
-from jobledger.adapters.cli.jobs.history import QUIET, print_story, story
 from jobledger.adapters.cli.output import console, marked
+from jobledger.adapters.cli.story.history import QUIET, story
+from jobledger.adapters.cli.story.story_lines import print_story
 from jobledger.adapters.ledger_wiring import ledger
 from jobledger.adapters.telemetry.logging import configure_logging
 from jobledger.core.ports.history import JobFilter

@@ -7,6 +7,7 @@ import pytest
 from tests.acceptance.jobs import rayjob
 from tests.acceptance.site import Site
 from tests.acceptance.witness import Witness
+from tests.support.processes import Terminal
 
 pytestmark = pytest.mark.postgres
 
@@ -14,6 +15,12 @@ PROGRAM = (
     "python -c \"import os; print('epoch 1', os.environ.get('API_TOKEN', '')); "
     "open('/data/nothing-here.parquet')\""
 )
+
+
+def suggested(terminal: Terminal, told: str) -> str:
+    """Return what the command prints that an explanation says shows the whole log."""
+    (line,) = [line for line in told.splitlines() if line.startswith("the whole log: ")]
+    return terminal.jobledger(*line.partition("jobledger ")[2].split()).out
 
 
 def test_the_log_of_a_cluster_that_is_gone_explains_the_failure(
@@ -39,7 +46,10 @@ def test_the_log_of_a_cluster_that_is_gone_explains_the_failure(
     site.terminal.jobledger("replay", "gone")
     site.terminal.jobledger("export", "gone", "--to", "gone.bundle")
     nowhere = site.terminal.with_environment(DATABASE_URL="")
-    assert nowhere.jobledger("explain", "gone.bundle").out == told
+    of_bundle = nowhere.jobledger("explain", "gone.bundle").out
+    assert of_bundle.replace("gone.bundle", f"{site.api.namespace}/gone") == told
+    assert "FileNotFoundError" in suggested(site.terminal, told)
+    assert suggested(nowhere, of_bundle) == suggested(site.terminal, told)
     checked = nowhere.jobledger("import", "--check", "gone.bundle").out
     assert f"{len(digests)} pieces of evidence" in checked
     listed = json.loads(nowhere.jobledger("evidence", "gone.bundle", "-o", "json").out)

@@ -1,14 +1,15 @@
 """`jobledger get`: lists the jobs in the ledger, including those deleted from the cluster."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.files.dossiers import tell_archived
-from jobledger.adapters.cli.finding import choose, find_job, matches
+from jobledger.adapters.cli.files.dossiers import from_ledger
+from jobledger.adapters.cli.finding import matches
 from jobledger.adapters.cli.holdings import Held, held_of
 from jobledger.adapters.cli.jobs.which_ledger import tell_ledger, warn_of_others
 from jobledger.adapters.cli.options import (
@@ -20,12 +21,14 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import Output, console, fail, marked, show
+from jobledger.adapters.cli.output import Output, console, errors, fail, marked, show
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.serving.standings import shown, standings
 from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.batchjob.phases import Phase as BatchJobPhase
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.ports.history import JobFilter
+from jobledger.core.projections.view import View, advance
 from jobledger.core.rayjob.phases import Phase as RayJobPhase
 from jobledger.core.trainjob.history.progress_words import Standing, standing_in_short
 from jobledger.core.trainjob.phases import Phase as TrainJobPhase
@@ -33,7 +36,10 @@ from jobledger.core.values.ids import StreamId
 
 PHASES = tuple(
     dict.fromkeys(
-        phase.value for phases in (RayJobPhase, TrainJobPhase) for phase in phases if phase
+        phase.value
+        for phases in (RayJobPhase, TrainJobPhase, BatchJobPhase)
+        for phase in phases
+        if phase
     )
 )
 """What `--phase` takes, in any case of its letters."""
@@ -84,7 +90,7 @@ def get(
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
-    """List jobs, the youngest first; on standard error, of which ledger."""
+    """List jobs, the youngest first, or all of one name; on standard error, of which ledger."""
     known = _phase(phase)
     settings = settings_from(database_url, data_dir, kubeconfig=kubeconfig)
     with ledger(settings) as opened:
@@ -92,7 +98,7 @@ def get(
             tell_ledger(opened, settings)
         warn_of_others(opened, settings)
         if job is not None:
-            rows = [_one(opened, job, namespace, cluster)]
+            rows = list(_named(opened, job, namespace, cluster))
         else:
             wanted = JobFilter(
                 cluster=cluster,
@@ -124,10 +130,16 @@ def _shown(
     found = far.get(row.stream_id)
     if output is Output.TABLE:
         progress: object = standing_in_short(found) if found is not None else ""
-    else:
-        told_of = shown(found)
-        progress = asdict(told_of) if told_of is not None else None
+        gone = row.deleted_at is not None and row.ended_at is None
+        return {**asdict(row), "progress": progress, **({"phase": _gone(row)} if gone else {})}
+    told_of = shown(found)
+    progress = asdict(told_of) if told_of is not None else None
     return {**asdict(row), "held": told, "progress": progress}
+
+
+def _gone(row: JobRow) -> str:
+    """Return the phase of a job that was deleted before it ended."""
+    return f"deleted while {row.phase or 'New'}"
 
 
 def _phase(given: str) -> str:
@@ -138,10 +150,15 @@ def _phase(given: str) -> str:
     return known.get(given.lower(), "")
 
 
-def _one(opened: Ledger, job: str, namespace: str, cluster: str) -> JobRow:
-    """Return the job that is meant; end with where it is if it was archived."""
+def _named(opened: Ledger, job: str, namespace: str, cluster: str) -> Sequence[JobRow]:
+    """Return the jobs of a name, the youngest first; end with a message if there is none.
+
+    Of a name that the ledger does not have that which was imported, as its bundle tells it.
+    """
     found = matches(opened.history, job, namespace, cluster)
-    if not found:
-        tell_archived(opened, job, namespace)
-        return find_job(opened.history, job, namespace, cluster)
-    return choose(found, job)
+    if found:
+        return found
+    of_import = from_ledger(opened, job, namespace, cluster)
+    _, rows = advance(View(), (read.event for read in of_import.read()))
+    errors.print(Text(f"{of_import.origin}; the job is none of this ledger's"), soft_wrap=True)
+    return (rows.job,)

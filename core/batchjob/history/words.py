@@ -4,7 +4,6 @@ from typing import assert_never
 
 from jobledger.core.batchjob import events
 from jobledger.core.batchjob.events import BatchFactEvent, BatchLifeEvent, BatchOwnEvent
-from jobledger.core.jobs.history.shared_words import short
 from jobledger.core.values.instants import rfc3339
 
 
@@ -59,15 +58,15 @@ def _life(event: BatchLifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one cas
         case events.BatchRetryGranted() | events.BatchRetryRefused():
             return retry_words(event).rstrip(".")
         case events.BatchJobFailing():
-            return f"the job is to fail: {event.reason}: {short(event.message)}"
+            return f"the job is to fail: {event.reason}: {event.message}"
         case events.BatchJobSuspended():
             return "the job is suspended"
         case events.BatchJobResumed():
             return "the job is resumed"
         case events.BatchJobCompleted():
-            return f"the job is complete: {short(event.message)}"
+            return f"the job is complete: {event.message}"
         case events.BatchJobFailed():
-            return f"the job has failed: {event.reason}: {short(event.message)}"
+            return f"the job has failed: {event.reason}: {event.message}"
         case events.BatchJobDeletionStarted():
             return "deletion of the Job was asked for"
         case events.BatchJobDeleted():

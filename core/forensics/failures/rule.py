@@ -26,6 +26,8 @@ class FailureRule:
     tests: tuple[Clue, ...]
     before_running: bool = False
     """It explains only attempts that did not get to run: later the same sign is an episode."""
+    general: bool = False
+    """Its signs say no more than that something failed: what to quote is looked for beside them."""
 
 
 def clue(pattern: str, *sources: Source) -> Clue:

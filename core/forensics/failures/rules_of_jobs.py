@@ -93,6 +93,7 @@ OF_JOBS: tuple[FailureRule, ...] = (
         name="application",
         because="the program itself failed",
         advice="read the end of its log",
+        general=True,
         tests=(
             clue(
                 r"^(AppFailed|JobSetFailed|FailedJobs|BackoffLimitExceeded|PodFailurePolicy)$|"

@@ -24,6 +24,8 @@ class Sign:
     text: str
     digest: str = ""
     """Evidence in which it stands; empty if it stands in the event itself."""
+    whose: str = ""
+    """The container, Pod or object that showed it, for people; empty if the source says enough."""
 
 
 LOG_CHARACTERS_MAX = 2000
@@ -48,20 +50,22 @@ def signs(events: tuple[ReadEvent, ...], evidence: EvidenceReader) -> Iterator[S
 def _of_evidence(
     event: shared.EvidenceCaptured, version: int, evidence: EvidenceReader
 ) -> Iterator[Sign]:
-    found: list[Clue] = []
+    found: list[tuple[Clue, str]] = []
     for pod in event.pods:
         found += _of_pod(pod)
     found += [
-        (Source.KUBERNETES_EVENT, f"{item.reason}: {item.message}")
+        ((Source.KUBERNETES_EVENT, f"{item.reason}: {item.message}"), f"of {item.object}")
         for item in event.kubernetes_events
         if item.kind != "Normal"
     ]
     if event.ray is not None:
-        found += [(Source.RAY, event.ray.message), (Source.RAY, event.ray.error_type)]
-        found += [(Source.EXIT, exit_clue(event.ray.exit_code))]
-    for source, text in found:
+        found += [((Source.RAY, event.ray.message), ""), ((Source.RAY, event.ray.error_type), "")]
+        found += [((Source.EXIT, exit_clue(event.ray.exit_code)), "")]
+    for (source, text), whose in found:
         if text:
-            yield Sign(version=version, attempt=event.attempt, source=source, text=text)
+            yield Sign(
+                version=version, attempt=event.attempt, source=source, text=text, whose=whose
+            )
     for log in event.logs:
         content = evidence(log.digest_of_content)
         kept = content.decode(errors="replace").splitlines() if content else log.last_lines
@@ -75,10 +79,12 @@ def _of_evidence(
             )
 
 
-def _of_pod(pod: PodEvidence) -> Iterator[Clue]:
+def _of_pod(pod: PodEvidence) -> Iterator[tuple[Clue, str]]:
+    place = f"{pod.name} on node {pod.node}" if pod.node else pod.name
     if pod.reason:
-        yield Source.POD, f"{pod.reason}: {pod.message}"
+        yield (Source.POD, f"{pod.reason}: {pod.message}"), place
     for one in pod.containers:
+        whose = f"{one.name} of Pod {place}"
         if one.state != "running" and (one.reason or one.message) and one.reason != "Completed":
-            yield Source.CONTAINER, f"{one.reason}: {one.message}"
-        yield Source.EXIT, exit_clue(one.exit_code)
+            yield (Source.CONTAINER, f"{one.reason}: {one.message}"), whose
+        yield (Source.EXIT, exit_clue(one.exit_code)), f"of container {whose}"

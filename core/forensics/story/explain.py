@@ -4,33 +4,31 @@ Nothing is said that no event says. Which class a failure is of is told by rules
 (`core.forensics.failures.rules`); where none fits, that is said as well.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.failures.rule import FailureRule
 from jobledger.core.forensics.failures.rules import RULES, UNEXPLAINED
 from jobledger.core.forensics.failures.signs import Sign, signs
+from jobledger.core.forensics.story.going_on import last_seen, standing_now, waits_for
+from jobledger.core.forensics.story.quotes import (
+    QUOTE_MAX,
+    compiled,
+    log_ends,
+    most_telling,
+    quoted_sign,
+)
 from jobledger.core.forensics.story.recorded_words import others_told
+from jobledger.core.forensics.story.sentence import Sentence
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.history.event_roles import EndEvent
+from jobledger.core.jobs.history.signs import Source
 from jobledger.core.kinds import ROLES, attempt_end_words, completion_words, retry_words, standing
+from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import Instant, rfc3339
 from jobledger.core.values.visible_text import one_line
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
-    """One statement, and what it rests on."""
-
-    text: str
-    versions: tuple[int, ...]
-    """The events that say so; never empty."""
-    evidence: tuple[str, ...] = ()
-    """Digests of the evidence that says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +41,8 @@ class Account:
     """Class of the failure that it rests on; empty where nothing failed."""
     advice: str
     sentences: tuple[Sentence, ...]
+    logs: tuple[str, ...] = ()
+    """Digests of the logs that were kept of the attempt it speaks of, the most telling first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +54,6 @@ class Diagnosis:
     """One for each clue of the rule: the first that was found, in the order of events."""
 
 
-@lru_cache(maxsize=512)
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE)
-
-
 def diagnose(
     found: Sequence[Sign], *, ran: bool, rules: Iterable[FailureRule] = RULES
 ) -> Diagnosis:
@@ -68,7 +63,7 @@ def diagnose(
             continue
         matched = []
         for test in rule.tests:
-            pattern = _pattern(test.pattern)
+            pattern = compiled(test.pattern)
             sign = next(
                 (one for one in found if one.source in test.sources and pattern.search(one.text)),
                 None,
@@ -84,10 +79,20 @@ def diagnose(
 def explain(dossier: Dossier) -> Account:
     """Return the account of a job. Raises as `Dossier.read` does."""
     events = dossier.read()
-    told = _Account(dossier, events, tuple(signs(events, dossier.evidence))).told()
+    account = _Account(dossier, events, tuple(signs(events, dossier.evidence)))
+    told = account.told()
     shown = tuple(replace(one, text=one_line(one.text)) for one in told.sentences)
-    return replace(told, sentences=shown)
+    return replace(told, sentences=shown, logs=account.logs() if told.failure_class else ())
 
+
+_WHERE = {
+    Source.REASON: "",
+    Source.LOSS: "",
+    Source.DECISION: "",
+    Source.POD: "Pod",
+    Source.KUBERNETES_EVENT: "Kubernetes Event",
+}
+"""How a source is named where its own name does not do; empty: the sign says enough."""
 
 _ENDS = (*ROLES.completed, *ROLES.failed)
 
@@ -122,6 +127,13 @@ class _Account:
             return self._not_valid(rejected)
         gone = self._last(ROLES.deleted)
         return self._deleted(gone) if gone is not None else self._going_on()
+
+    def logs(self) -> tuple[str, ...]:
+        """Return the digests of the logs of the last attempt, or the last that failed."""
+        attempt = self._failed_before() or self._last_attempt
+        ends = log_ends(self._events, self._signs, attempt)
+        first = most_telling(ends, self._diagnosis(attempt).signs)
+        return tuple(end.digest for end in sorted(ends, key=lambda end: end is not first))
 
     def _failed(self, end: ReadEvent) -> Account:
         diagnosis = self._diagnosis(self._last_attempt)
@@ -193,9 +205,7 @@ class _Account:
         )
 
     def _going_on(self) -> Account:
-        last = self._events[-1]
-        waits = tuple(self._waits_for())
-        text = f"{self._name} has not ended; its last event is of {_at(last)}."
+        waits = tuple(waits_for(self._events))
         stuck = [sign for sign in self._signs if sign.attempt == self._last_attempt]
         diagnosis = diagnose(stuck, ran=self._last_attempt in self._ran)
         told = diagnosis.rule if diagnosis.signs and waits else None
@@ -204,8 +214,9 @@ class _Account:
             failure_class=told.name if told is not None else "",
             advice=told.advice if told is not None else "",
             sentences=(
-                Sentence(text=text, versions=(last.version,)),
+                standing_now(self._name, self._events),
                 *waits,
+                *last_seen(self._events),
                 *(self._first_sign(diagnosis) if told is not None else ()),
                 *self._attempts(),
                 *self._verdict(),
@@ -213,41 +224,6 @@ class _Account:
                 *self._not_known(self._last_attempt),
             ),
         )
-
-    def _waits_for(self) -> Iterator[Sentence]:
-        """Yield what is under way or due: effects and decisions that have not ended."""
-        open_effects: dict[object, ReadEvent] = {}
-        troubles: dict[object, ReadEvent] = {}
-        pending: dict[object, ReadEvent] = {}
-        for read in self._events:
-            event = read.event
-            if isinstance(event, shared.EffectRequested):
-                open_effects[event.effect_id] = read
-            elif isinstance(event, shared.EffectFaltered):
-                troubles[event.effect_id] = read
-            elif isinstance(
-                event, shared.EffectSucceeded | shared.EffectFailed | shared.EffectSuperseded
-            ):
-                open_effects.pop(event.effect_id, None)
-            elif isinstance(event, shared.DecisionScheduled):
-                pending[event.decision_id] = read
-            elif isinstance(event, shared.DecisionFired | shared.DecisionCancelled):
-                pending.pop(event.decision_id, None)
-        for effect, read in open_effects.items():
-            trouble = troubles.get(effect)
-            versions = (read.version,) if trouble is None else (read.version, trouble.version)
-            said = in_words((trouble or read).event)
-            yield Sentence(text=f"It waits for an effect: {said}.", versions=versions)
-        for read in pending.values():
-            yield Sentence(text=f"It waits: {in_words(read.event)}.", versions=(read.version,))
-        built = self._last((*ROLES.built, *ROLES.build_failed))
-        if (
-            built is not None
-            and isinstance(built.event, ROLES.build_failed)
-            and not built.event.may_pass
-        ):
-            text = f"It waits for a change of its manifest or its runtime: {in_words(built.event)}."
-            yield Sentence(text=text, versions=(built.version,))
 
     def _diagnosis(self, attempt: int) -> Diagnosis:
         of_attempt = [sign for sign in self._signs if sign.attempt == 0 or sign.attempt >= attempt]
@@ -258,12 +234,25 @@ class _Account:
             return
         sign = min(diagnosis.signs, key=lambda one: one.version)
         read = self._at_version(sign.version)
-        where = "" if sign.source.value in ("reason", "loss", "decision") else f" ({sign.source})"
+        where = _WHERE.get(sign.source, str(sign.source))
+        shown = f" ({f'{where} {sign.whose}'.rstrip()})" if where else ""
+        ends = log_ends(self._events, self._signs, sign.attempt)
+        quote = quoted_sign(sign, diagnosis.rule, ends)
         yield Sentence(
-            text=f"The first sign was at {_at(read)}{where}: {_cut(_sign_words(sign))}.",
+            text=f"The first sign was at {_at(read)}{shown}: {quote.rstrip('.: ')}.",
             versions=(sign.version,),
             evidence=_digests((sign,)),
         )
+        end = most_telling(ends, diagnosis.signs)
+        if end is None:
+            return
+        said = [text for text in dict.fromkeys((end.telling, end.last)) if text not in quote]
+        if said:
+            yield Sentence(
+                text=f"The log of {end.whose} ends: {' … '.join(said).rstrip('.')}.",
+                versions=(end.version,),
+                evidence=(end.digest,),
+            )
 
     def _attempts(self) -> Iterator[Sentence]:
         began: ReadEvent | None = None
@@ -334,13 +323,6 @@ def _why(event: EndEvent) -> str:
     return f"{said} ({_cut(event.message)})" if event.message else said
 
 
-def _sign_words(sign: Sign) -> str:
-    lost = {"cluster": "RayCluster", "head": "head Pod", "jobset": "JobSet", "ray job": "Ray job"}
-    if sign.source.value == "loss":
-        return f"the {lost.get(sign.text, sign.text)} was gone"
-    return sign.text
-
-
 def _digests(found: Iterable[Sign]) -> tuple[str, ...]:
     return tuple(sorted({sign.digest for sign in found if sign.digest}))
 
@@ -350,7 +332,7 @@ def _at(read: ReadEvent) -> str:
     return rfc3339(at)
 
 
-_MINUTE, _HOUR, _TEXT_MAX = 60, 3600, 200
+_MINUTE, _HOUR = 60, 3600
 
 
 def _span(seconds: float) -> str:
@@ -362,5 +344,4 @@ def _span(seconds: float) -> str:
 
 
 def _cut(text: str) -> str:
-    line = " ".join(text.split()).rstrip(".")
-    return line if len(line) <= _TEXT_MAX else f"{line[:_TEXT_MAX]}…"
+    return gist(text, QUOTE_MAX).rstrip(".")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from jobledger.core.catalogue import NAMES, JobEvent
 from jobledger.core.kinds import ROLES, words
+from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import Instant
 from jobledger.core.values.visible_text import one_line
 
@@ -22,8 +23,14 @@ class Line:
     words: str
 
 
-def timeline(events: Iterable[tuple[int, JobEvent]]) -> Iterator[Line]:
-    """Yield the story of a stream, from pairs of version and event."""
+LINE_MAX = 240
+"""Characters of an event's words where a line of a story has to be looked over."""
+
+
+def timeline(
+    events: Iterable[tuple[int, JobEvent]], limit: int | None = LINE_MAX
+) -> Iterator[Line]:
+    """Yield the story of a stream, from pairs of version and event; None: no words are cut."""
     attempt = 0
     for version, event in events:
         if isinstance(event, ROLES.attempt_started):
@@ -33,14 +40,18 @@ def timeline(events: Iterable[tuple[int, JobEvent]]) -> Iterator[Line]:
             at=event.at,
             attempt=attempt,
             event=NAMES[type(event)],
-            words=in_words(event),
+            words=in_words(event, limit),
         )
 
 
-def in_words(event: JobEvent) -> str:
-    """Return what an event says, in one line; with a mark, if it was inferred."""
+def in_words(event: JobEvent, limit: int | None = LINE_MAX) -> str:
+    """Return what an event says, in one line; with a mark, if it was inferred.
+
+    Of words longer than `limit` characters the beginning is kept and the line that tells most.
+    """
+    said = words(event)
     inferred = getattr(event, "inferred", False)
-    if not inferred:
-        return one_line(words(event))
-    why = f": {inferred}" if isinstance(inferred, str) else ""
-    return one_line(f"{words(event)} (inferred{why})")
+    if inferred:
+        why = f": {inferred}" if isinstance(inferred, str) else ""
+        said = f"{said} (inferred{why})"
+    return one_line(said if limit is None else gist(said, limit))

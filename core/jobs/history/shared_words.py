@@ -43,7 +43,7 @@ def shared_words(event: shared.SharedEvent) -> str:  # noqa: C901, PLR0911, PLR0
             since = rfc3339(event.recorded_since)
             return f"the job is controlled here from here on; it was only recorded since {since}"
         case shared.AnnotationsRejected():
-            return short("; ".join(event.problems))
+            return "; ".join(event.problems)
         case shared.LedgerBehindFound():
             signs = "; ".join(event.signs)
             return f"the job is held, for the ledger is older than the cluster: {signs}"
@@ -69,12 +69,3 @@ def _evidence_captured(event: shared.EvidenceCaptured) -> str:
 
 def _effect(kind: str, name: str) -> str:
     return f"{kind.replace('_', ' ')} {name}"
-
-
-_WORDS_MAX = 160
-
-
-def short(message: str) -> str:
-    """Return a message on one line, cut where a line of a story would be too long."""
-    line = " ".join(message.split())
-    return line if len(line) <= _WORDS_MAX else f"{line[:_WORDS_MAX]}…"

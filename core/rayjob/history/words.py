@@ -2,10 +2,11 @@
 
 from typing import assert_never
 
-from jobledger.core.jobs.history.shared_words import short
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.rayjob.events import lifecycle as rayjob
 from jobledger.core.rayjob.events.lifecycle import FactEvent, LifeEvent
+from jobledger.core.rayjob.history.cluster_lacks import lacks
+from jobledger.core.rayjob.history.report_news import READY
 from jobledger.core.rayjob.observations.pods import PodLook
 
 
@@ -20,10 +21,11 @@ def _fact(event: FactEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
     match event:
         case rayjob.EntrypointObserved():
             code = "" if event.exit_code is None else f", exit code {event.exit_code}"
-            return f"Ray says {event.status}{code}: {short(event.message)}"
+            said = f": {event.message}" if event.message else ""
+            return f"Ray says {event.status}{code}{said}"
         case rayjob.ClusterObserved():
             leaving = ", being deleted" if event.deleting else ""
-            return f"RayCluster {event.name} is {event.state or 'starting'}{leaving}"
+            return f"RayCluster {event.name} is {event.state or 'starting'}{leaving}{_lacks(event)}"
         case rayjob.ClusterVanished():
             return f"RayCluster {event.name} is gone{'' if event.asked else ', unasked'}"
         case rayjob.StrayClusterFound():
@@ -33,7 +35,7 @@ def _fact(event: FactEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
         case rayjob.SubmitterObserved():
             return f"submitter {event.name} is there"
         case rayjob.SubmitterFinished():
-            why = f" ({event.reason}: {short(event.message)})" if event.reason else ""
+            why = f" ({event.reason}: {event.message})" if event.reason else ""
             return f"submitter {event.name} ended: {event.outcome}{why}"
         case rayjob.SubmitterVanished():
             return f"submitter {event.name} is gone{'' if event.asked else ', unasked'}"
@@ -52,7 +54,7 @@ def _fact(event: FactEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
         case rayjob.PartVanished():
             return f"{event.kind} {event.name} is gone, unasked"
         case rayjob.SidecarFinished():
-            why = f" ({short(event.message)})" if event.message else ""
+            why = f" ({event.message})" if event.message else ""
             return f"submitter beside the head ended: {event.outcome}{why}"
         case _:
             assert_never(event)
@@ -82,7 +84,7 @@ def _life(event: LifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
         case rayjob.SubmissionNamed():
             return f"the user named submission {event.job_id}"
         case rayjob.AttemptFailed():
-            return f"attempt {event.attempt} failed: {event.reason}: {short(event.message)}"
+            return f"attempt {event.attempt} failed: {event.reason}: {event.message}"
         case rayjob.FailureNoticed():
             return f"attempt {event.attempt} has failed ({event.reason}); its Pods are looked at"
         case rayjob.RetryGranted():
@@ -127,7 +129,7 @@ def _life(event: LifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
 def _evidence(event: rayjob.RetryGranted | rayjob.RetryRefused) -> str:
     """Return the class that a failure was judged by, and what showed it."""
     if event.evidence:
-        return f" ({event.failure}: {short(event.evidence)})"
+        return f" ({event.failure}: {event.evidence})"
     return f" ({event.failure})" if event.failure is not FailureClass.OTHER else ""
 
 
@@ -140,7 +142,7 @@ def _which_cluster(event: rayjob.RetryGranted) -> str:
 
 def _head(event: rayjob.HeadPodObserved) -> str:
     if event.taken:
-        return f"head Pod {event.name} is taken away: {short(event.taken)}"
+        return f"head Pod {event.name} is taken away: {event.taken}"
     if event.restarts:
         times = f"for the {event.restarts}. time" if event.restarts > 1 else "again"
         return f"head Pod {event.name} was started {times}: {event.ended or 'nobody knows why'}"
@@ -154,4 +156,12 @@ def _pods(event: rayjob.PodsObserved) -> str:
         return f"no Pod of attempt {event.attempt} is left"
     left = " left" if event.purpose is PodLook.CLEARING else ""
     named = "; ".join(pod.words for pod in event.pods)
-    return short(f"{event.total} Pods of attempt {event.attempt}{left}: {named}")
+    return f"{event.total} Pods of attempt {event.attempt}{left}: {named}"
+
+
+def _lacks(event: rayjob.ClusterObserved) -> str:
+    """Return why a RayCluster is not ready, as its status tells it; empty if it is."""
+    if event.state == READY or event.deleting:
+        return ""
+    said = "; ".join(lacks(event.status))
+    return f": {said}" if said else ""

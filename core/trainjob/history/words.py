@@ -2,7 +2,6 @@
 
 from typing import assert_never
 
-from jobledger.core.jobs.history.shared_words import short
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.events import TrainFactEvent, TrainLifeEvent
 from jobledger.core.trainjob.history.plugin_condition_words import conditions_in_words
@@ -28,7 +27,7 @@ def _fact(event: TrainFactEvent) -> str:
             return f"JobSet {event.name} is gone{'' if event.asked else ', unasked'}"
         case events.TrainerProgressReported():
             summed = f" ({event.reports} reports)" if event.reports > 1 else ""
-            return f"training reports {short(in_words(event.progress))}{summed}"
+            return f"training reports {in_words(event.progress)}{summed}"
         case events.PluginConditionsObserved():
             return conditions_in_words(event)
         case _:
@@ -64,13 +63,13 @@ def _life(event: TrainLifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one cas
         case events.TrainJobReceived():
             return f"manifest generation {event.generation}"
         case events.JobsBuildFailed():
-            return f"the objects cannot be built: {short(event.cause)}"
+            return f"the objects cannot be built: {event.cause}"
         case events.RuntimePatchesWithheld():
             return "the runtimePatches were changed while the job runs: they are not in force"
         case events.BuilderChanged():
             return f"what could not be built is built again, by {event.builder}"
         case events.JobsCreationFailed():
-            return f"an object cannot be applied: {short(event.cause)}"
+            return f"an object cannot be applied: {event.cause}"
         case events.ObjectsApplied():
             return f"applied: {', '.join(event.names) or 'nothing to do'}"
         case events.TrainAttemptStarted():
@@ -83,9 +82,9 @@ def _life(event: TrainLifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one cas
         case events.TrainJobResumed():
             return "the job is resumed"
         case events.TrainJobCompleted():
-            return f"the job is complete: {short(event.message)}"
+            return f"the job is complete: {event.message}"
         case events.TrainJobFailed():
-            return f"the job has failed: {event.reason}: {short(event.message)}"
+            return f"the job has failed: {event.reason}: {event.message}"
         case events.TrainJobDeletionStarted():
             return "deletion of the TrainJob was asked for"
         case events.TrainJobDeleted():

@@ -6,11 +6,9 @@ from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import JobArgument, dossier, from_ledger, is_file
-from jobledger.adapters.cli.jobs.moments import tell_moment
 from jobledger.adapters.cli.jobs.standing import tell_standing
 from jobledger.adapters.cli.options import (
     ClusterOption,
@@ -20,8 +18,15 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import PHASE_STYLES, Output, console, fail, print_json, show
+from jobledger.adapters.cli.output import Output, fail, print_json, show
 from jobledger.adapters.cli.periods import instant
+from jobledger.adapters.cli.story.moments import tell_moment
+from jobledger.adapters.cli.story.story_lines import (
+    Printed,
+    line_limit,
+    print_lines,
+    print_story,
+)
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.bundles.dossier import Dossier
@@ -34,6 +39,18 @@ QUIET = frozenset(
     {"EffectRequested", "StatusPublished", "ObservationsConfirmed", "SubmitterObserved"}
 )
 """Events that are left out of the table unless all are asked for."""
+
+ATTEMPT_COLUMNS = (
+    "number",
+    "job_status",
+    "outcome",
+    "reason",
+    "ray_cluster_name",
+    "started_at",
+    "running_at",
+    "ended_at",
+)
+"""Columns of `--table`: those of `kubectl get rayjob`, where they can be told of an attempt."""
 
 FOLLOW_SECONDS = 1.0
 """Pause between two looks for new events."""
@@ -55,6 +72,9 @@ def history(
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on with what happens, until it ends.")
     ] = False,
+    attempts: Annotated[
+        bool, typer.Option("--table", help="One line for each attempt instead of each event.")
+    ] = False,
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
@@ -62,7 +82,7 @@ def history(
     """Show what happened to a job, attempt by attempt, or how it stood at an instant."""
     settings = settings_from(database_url, data_dir)
     if follow:
-        if is_file(job) or at or output is not Output.TABLE:
+        if is_file(job) or at or attempts or output is not Output.TABLE:
             fail("--follow goes with a job of the ledger, and with nothing else", ExitCode.USAGE)
         with ledger(settings) as opened:
             _follow(opened, from_ledger(opened, job, namespace, cluster), everything=everything)
@@ -73,9 +93,14 @@ def history(
             return
         events = found.read()
         _, rows = advance(View(), (read.event for read in events))
-        lines = list(timeline((read.version, read.event) for read in events))
+        if attempts:
+            show(output, [asdict(row) for row in rows.attempts], ATTEMPT_COLUMNS)
+            return
+        lines = list(timeline(((read.version, read.event) for read in events), line_limit()))
     if output is not Output.TABLE:
-        show(output, [asdict(line) for line in lines], ())
+        payloads = (item.record.data for item in found.events)
+        told = zip(lines, payloads, strict=True)
+        show(output, [{**asdict(line), "data": data} for line, data in told], ())
         return
     print_story(rows.job, _shown(lines, everything=everything))
     tell_standing(rows.job, events)
@@ -84,7 +109,8 @@ def history(
 def story(opened: Ledger, row: JobRow) -> list[Line]:
     """Return the timeline of a job."""
     stored = opened.store.read_stream(row.stream_id)
-    return list(timeline((item.record.version, read_event(item.record)) for item in stored))
+    read = ((item.record.version, read_event(item.record)) for item in stored)
+    return list(timeline(read, line_limit()))
 
 
 def _shown(lines: Iterable[Line], *, everything: bool) -> list[Line]:
@@ -110,45 +136,12 @@ def _show_moment(moment: Moment, output: Output) -> None:
         tell_moment(moment)
 
 
-def print_story(row: JobRow, lines: list[Line]) -> None:
-    """Print the timeline for people: seconds since the first event, attempts set apart."""
-    title = Text(f"{row.namespace}/{row.name}  ", style="bold")
-    title.append(row.phase or "New", style=PHASE_STYLES.get(row.phase, ""))
-    title.append(f"  attempts {row.attempt}, failed {row.failed}, succeeded {row.succeeded}")
-    console.print(title)
-    _print_lines(lines, _Printed())
-
-
-class _Printed:
-    """How far a story has been printed."""
-
-    def __init__(self) -> None:
-        self.begun: Line | None = None
-        self.attempt = 0
-
-
-def _print_lines(lines: Iterable[Line], printed: _Printed) -> None:
-    for line in lines:
-        printed.begun = printed.begun or line
-        if line.attempt != printed.attempt:
-            printed.attempt = line.attempt
-            console.print(Text(f"  attempt {line.attempt}", style="bold cyan"))
-        seconds = (line.at - printed.begun.at).total_seconds()
-        text = Text.assemble(
-            (f"  {seconds:9.3f} s  ", "dim"),
-            (f"{line.version:4} ", "dim"),
-            f"{line.event:<22} ",
-            line.words,
-        )
-        console.print(text, soft_wrap=True)
-
-
 def _follow(opened: Ledger, found: Dossier, *, everything: bool) -> None:
     """Print what happened and what happens, until nothing is left to do or somebody interrupts."""
     stream = found.events[0].record.stream_id if found.events else None
     if stream is None:
         return
-    view, printed, events = View(), _Printed(), found.events
+    view, printed, events = View(), Printed(), found.events
     try:
         while True:
             if events:
@@ -156,9 +149,9 @@ def _follow(opened: Ledger, found: Dossier, *, everything: bool) -> None:
                 attempt = view.job.attempt if view.job is not None else 0
                 lines = [
                     line if line.attempt else replace(line, attempt=attempt)
-                    for line in timeline(read)
+                    for line in timeline(read, line_limit())
                 ]
-                _print_lines(_shown(lines, everything=everything), printed)
+                print_lines(_shown(lines, everything=everything), printed)
                 view, _ = advance(view, (event for _, event in read))
             if view.job is None or not view.job.open:
                 return

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from rich.text import Text
 
-from jobledger.adapters.cli.files.dossiers import JobArgument, dossier
+from jobledger.adapters.cli.files.dossiers import JobArgument, dossier, is_file
 from jobledger.adapters.cli.jobs.standing import tell_standing
 from jobledger.adapters.cli.options import (
     ClusterOption,
@@ -15,8 +15,10 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import Output, console, print_json, show
-from jobledger.core.forensics.story.explain import Account, Sentence
+from jobledger.core.forensics.story.explain import Account
 from jobledger.core.forensics.story.explain import explain as account_of
+from jobledger.core.forensics.story.sentence import Sentence
+from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.projections.view import View, advance
 
 DIGEST_SHOWN = 12
@@ -41,6 +43,7 @@ def explain(
         show(output, [asdict(account)], ())
     else:
         _tell(account)
+        _suggest(account, found.identity, job if is_file(job) else "")
         _, rows = advance(View(), (read.event for read in events))
         tell_standing(rows.job, events)
 
@@ -52,6 +55,17 @@ def _tell(account: Account) -> None:
     if account.failure_class:
         line = f"failure class {account.failure_class}: {account.advice}"
         console.print(Text(line, style="yellow"), soft_wrap=True)
+
+
+def _suggest(account: Account, identity: JobIdentity, file: str) -> None:
+    """Print the command that shows the whole of the log that was quoted, or else the history."""
+    named = file or f"{identity.namespace}/{identity.name}"
+    for digest in account.logs[:1]:
+        line = f"the whole log: jobledger evidence {named} {digest[:DIGEST_SHOWN]}"
+        console.print(Text(line, style="cyan"), soft_wrap=True)
+    if account.failure_class and not account.logs:
+        line = f"no log was kept; everything that was seen: jobledger history {named} --all"
+        console.print(Text(line, style="cyan"), soft_wrap=True)
 
 
 def _cited(sentence: Sentence) -> str:

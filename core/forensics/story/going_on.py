@@ -1,0 +1,108 @@
+"""Tells how a job that has not ended stands: its phase and since when, and what it waits for."""
+
+from collections.abc import Iterator, Sequence
+
+from jobledger.core.forensics.bundles.dossier import ReadEvent
+from jobledger.core.forensics.story.sentence import Sentence
+from jobledger.core.forensics.story.timeline import in_words
+from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.kinds import ROLES, part_of
+from jobledger.core.projections.view import View, advance
+from jobledger.core.values.instants import rfc3339
+
+THEN = {
+    DecisionKind.RETRY: "the next attempt begins",
+    DecisionKind.ACTIVE_DEADLINE: "the job fails and is not retried",
+    DecisionKind.JOB_DEADLINE: "the job fails and is not retried",
+    DecisionKind.PRE_RUNNING_DEADLINE: "the attempt fails, and is retried if a retry is left",
+    DecisionKind.TRANSITION_GRACE: "the attempt ends without its submitter",
+    DecisionKind.SUBMITTER_FINISHED: "the attempt ends by how the submitter ended",
+    DecisionKind.STATUS_CHECK: "the job fails, for its head does not answer",
+    DecisionKind.TTL_SHUTDOWN: "its cluster, or the job with all that it owns, is deleted",
+    DecisionKind.EVIDENCE: "the failure is judged without more evidence",
+    DecisionKind.DELETION_RULE: "the rule's deletion is done",
+    DecisionKind.EFFECT_RETRY: "it is tried again",
+}
+"""What happens when a decision falls due and nothing has changed by then."""
+
+
+def standing_now(name: str, events: Sequence[ReadEvent]) -> Sentence:
+    """Return the phase of a job and the attempt it is in, with the events that brought both."""
+    view, phase, attempt = View(), "", 0
+    since = began = events[0]
+    for read in events:
+        view, _ = advance(view, (read.event,))
+        row = view.job
+        if row is None:
+            continue
+        if row.phase != phase:
+            phase, since = row.phase, read
+        if row.attempt != attempt:
+            attempt, began = row.attempt, read
+    last = events[-1]
+    text = f"{name} is {phase or 'New'} since {rfc3339(since.occurred_at)}"
+    if attempt:
+        text += f", in attempt {attempt}"
+        text += f" since {rfc3339(began.occurred_at)}" if began is not since else ""
+    told = f"{text}; it has not ended, and its last event is of {rfc3339(last.occurred_at)}."
+    return Sentence(text=told, versions=tuple(sorted({since.version, began.version, last.version})))
+
+
+def last_seen(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
+    """Yield what was seen last of each object of the current attempt, the latest first."""
+    parts: dict[str, ReadEvent] = {}
+    for read in events:
+        if isinstance(read.event, ROLES.attempt_started):
+            parts = {}
+        if part := part_of(read.event):
+            parts[part] = read
+    for read in sorted(parts.values(), key=lambda one: -one.version):
+        text = f"Seen last at {rfc3339(read.occurred_at)}: {in_words(read.event).rstrip('.')}."
+        yield Sentence(text=text, versions=(read.version,))
+
+
+def waits_for(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
+    """Yield what is under way or due: effects and decisions that have not ended."""
+    for effect, read in _open(events, shared.EffectRequested, _EFFECT_ENDS, "effect_id").items():
+        troubles = [
+            one
+            for one in events
+            if isinstance(one.event, shared.EffectFaltered) and one.event.effect_id == effect
+        ]
+        versions = (read.version, *(trouble.version for trouble in troubles[-1:]))
+        said = in_words((troubles or [read])[-1].event)
+        yield Sentence(text=f"It waits for an effect: {said}.", versions=versions)
+    pending = _open(events, shared.DecisionScheduled, _DECISION_ENDS, "decision_id")
+    for read in pending.values():
+        assert isinstance(read.event, shared.DecisionScheduled)
+        text = f"It waits: {in_words(read.event)}; then {THEN[read.event.kind]}."
+        yield Sentence(text=text, versions=(read.version,))
+    yield from _waits_for_a_change(events)
+
+
+_EFFECT_ENDS = (shared.EffectSucceeded, shared.EffectFailed, shared.EffectSuperseded)
+_DECISION_ENDS = (shared.DecisionFired, shared.DecisionCancelled)
+
+
+def _open(
+    events: Sequence[ReadEvent], begins: type, ends: tuple[type, ...], key: str
+) -> dict[object, ReadEvent]:
+    """Return what has begun and has not ended, by the field that names it."""
+    found: dict[object, ReadEvent] = {}
+    for read in events:
+        if isinstance(read.event, begins):
+            found[getattr(read.event, key)] = read
+        elif isinstance(read.event, ends):
+            found.pop(getattr(read.event, key), None)
+    return found
+
+
+def _waits_for_a_change(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
+    """Yield why the objects of a job cannot be built, until somebody changes something."""
+    built = [read for read in events if isinstance(read.event, (*ROLES.built, *ROLES.build_failed))]
+    for read in built[-1:]:
+        if isinstance(read.event, ROLES.build_failed) and not read.event.may_pass:
+            said = in_words(read.event)
+            text = f"It waits for a change of its manifest or its runtime: {said}."
+            yield Sentence(text=text, versions=(read.version,))

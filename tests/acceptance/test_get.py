@@ -1,0 +1,68 @@
+"""`jobledger get`: jobs that were deleted, that followed each other, and that were imported."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from jobledger.adapters.cli.exit_codes import ExitCode
+from tests.support import rayjob_builders
+from tests.support import rayjob_stories as stories
+from tests.support.ledgers import app_engine, postgres_ledger
+from tests.support.processes import Terminal
+from tests.support.rayjob_builders import manifest_gone
+from tests.support.recorded import append_records, job_called, recorded
+from tests.support.rows import Step
+
+pytestmark = pytest.mark.postgres
+
+BUNDLE = Path(__file__).parents[1] / "frozen" / "streams" / "silent-for-a-while.bundle"
+
+
+@pytest.fixture
+def filled(terminal: Terminal, ledger_url: str) -> Terminal:
+    """A ledger in which the job `ft` was deleted as it ran, and made again, and succeeded."""
+    lives: dict[str, Callable[[], tuple[Step, ...]]] = {
+        "first": lambda: (*stories.working(), manifest_gone()),
+        "second": stories.succeeded,
+    }
+    with app_engine(ledger_url) as engine:
+        ledger = postgres_ledger(engine)
+        ledger.take_all_shards()
+        for mark, story in lives.items():
+            with job_called(mark):
+                same_name = replace(rayjob_builders.IDENTITY, name="ft")
+                with patch.multiple(rayjob_builders, JOB="ft", IDENTITY=same_name):
+                    append_records(ledger, recorded(story()))
+    return terminal.with_environment(DATABASE_URL=ledger_url)
+
+
+def test_all_runs_of_a_name_are_listed(filled: Terminal) -> None:
+    rows = json.loads(filled.jobledger("get", "ft", "-o", "json").out)
+    assert {(row["uid"], row["phase"]) for row in rows} == {
+        ("uid-of-first", "Running"),
+        ("uid-of-second", "Complete"),
+    }
+
+
+@pytest.mark.parametrize("asked", [("get",), ("get", "ft"), ("get", "ml/ft")])
+def test_a_job_that_was_deleted_before_it_ended_is_not_shown_as_running(
+    filled: Terminal, asked: tuple[str, ...]
+) -> None:
+    lines = filled.jobledger(*asked).out.splitlines()
+    (gone,) = [line for line in lines if "deleted while Running" in line]
+    assert "ft" in gone
+    assert [line for line in lines if "Complete" in line and "deleted" not in line]
+
+
+def test_an_imported_job_is_shown_as_what_it_is(filled: Terminal) -> None:
+    filled.jobledger("get", "silent-for-a-while", code=ExitCode.NOT_FOUND)
+    filled.jobledger("import", str(BUNDLE))
+    shown = filled.jobledger("get", "silent-for-a-while")
+    assert "imported at" in shown.err
+    assert "silent-for-a-while" in shown.out
+    (row,) = json.loads(filled.jobledger("get", "ml/silent-for-a-while", "-o", "json").out)
+    assert row["name"] == "silent-for-a-while"

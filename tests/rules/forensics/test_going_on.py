@@ -1,0 +1,69 @@
+"""The account of a job that has not ended: its phase, what it waits for, what was seen last."""
+
+from jobledger.core.forensics.story.explain import explain
+from jobledger.core.forensics.story.going_on import THEN
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.values.documents import Manifest
+from tests.support import rayjob_stories as stories
+from tests.support.rayjob_builders import cluster, poll
+from tests.support.recorded import dossier_of
+from tests.support.rows import Step
+
+
+def told(*story: Step) -> list[str]:
+    """Return the sentences of the account."""
+    account = explain(dossier_of(story))
+    assert account.outcome == "going on"
+    return [sentence.text for sentence in account.sentences]
+
+
+def test_the_phase_and_the_attempt_are_told_with_since_when() -> None:
+    first = told(*stories.working())[0]
+    assert first.startswith(
+        "RayJob ml/train is Running since 2026-11-21T12:00:11Z, in attempt 1 since "
+        "2026-11-21T12:00:00Z;"
+    )
+
+
+def test_what_was_seen_last_is_told_the_latest_first() -> None:
+    seen = [text for text in told(*stories.working()) if text.startswith("Seen last")]
+    assert seen[0] == "Seen last at 2026-11-21T12:00:30Z: Ray says RUNNING."
+    assert seen[-1].endswith("is ready.")
+
+
+def test_what_a_raycluster_lacks_is_told() -> None:
+    waits: Manifest = {
+        "type": "HeadPodReady",
+        "status": "False",
+        "reason": "ContainersNotReady",
+        "message": 'Back-off pulling image "train:lates"',
+    }
+    status: Manifest = {"conditions": [waits], "desiredWorkerReplicas": 4, "readyWorkerReplicas": 1}
+    lacking = cluster("", 10, status=status)
+    assert any(
+        text.endswith(
+            "is starting: the head Pod is not ready (ContainersNotReady: Back-off pulling image "
+            '"train:lates"); 1 of 4 workers are ready.'
+        )
+        for text in told(*stories.seen(), *stories.built(), lacking)
+    )
+
+
+def test_nothing_of_an_attempt_before_is_taken_for_the_last_that_was_seen() -> None:
+    texts = told(*stories.failed_attempts(1, backoff_limit=1), *stories.built(2))
+    assert not [text for text in texts if text.startswith("Seen last")]
+
+
+def test_of_what_is_due_it_is_told_what_happens_then() -> None:
+    texts = told(*stories.seen(pre_running_deadline_seconds=60), *stories.built())
+    due = [text for text in texts if "pre_running_deadline is due at 2026-11-21T12:01:00Z" in text]
+    assert due[0].endswith("; then the attempt fails, and is retried if a retry is left.")
+
+
+def test_every_kind_of_decision_has_its_consequence() -> None:
+    assert set(THEN) == set(DecisionKind)
+
+
+def test_a_silent_program_is_told_by_what_ray_said_last() -> None:
+    texts = told(*stories.running(), poll("PENDING", 20))
+    assert "Seen last at 2026-11-21T12:00:20Z: Ray says PENDING." in texts
