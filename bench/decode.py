@@ -12,7 +12,8 @@ from bench.manifests import Document, rayjob
 from jobledger.adapters.kinds.registry import watchings
 from jobledger.adapters.kube.decoding import ObjectDecoder
 from jobledger.adapters.service.objects.declared_secrets import secrets_of
-from jobledger.adapters.service.objects.object_cache import ObjectCache, pack
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.observing.mapper import ObservationMapper

@@ -199,9 +199,10 @@ def _handlers(
         synced.note,
         handover.changed_by_others,
         turn.is_heard,
-        has_to_wait=lambda stream, look: turn.slowing.has_to_wait(
-            stream, lambda: handover.workers.submit(stream, look, Lane.OWN)
+        has_to_wait=lambda stream, look, is_edit: turn.slowing.has_to_wait(
+            stream, lambda: handover.workers.submit(stream, look, Lane.OWN), is_edit=is_edit
         ),
+        looked_through=turn.slowing.looked_through,
     )
 
     def tell_anew(stream: StreamId) -> None:

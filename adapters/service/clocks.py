@@ -23,6 +23,9 @@ APART_MAX = timedelta(seconds=30)
 GOES_ON = frozenset({DecisionKind.RETRY, DecisionKind.EFFECT_RETRY, DecisionKind.EVIDENCE})
 """What may be carried out whatever the clocks say: it ends no job."""
 
+NOT_COMPARED = "they have not been compared yet"
+"""Why things wait at the start."""
+
 Told = Callable[[], "Instant | None"]
 """Asks a clock; None: it does not say."""
 
@@ -41,7 +44,7 @@ class Clocks:
         self.agree = agree
         self._known: dict[str, timedelta] = {}
         """How far each other clock was ahead of ours when it was asked last."""
-        self._trouble = "they have not been compared yet"
+        self._trouble = NOT_COMPARED
 
     @property
     def trouble(self) -> str:
@@ -84,7 +87,7 @@ class Clocks:
             if abs(off) > APART_MAX
         ]
         before, self._trouble = self._trouble, " and ".join(found)
-        if self._trouble and not before:
+        if self._trouble and before in ("", NOT_COMPARED):
             log.error("clocks_disagree", because=self._trouble)
         if before and not self._trouble:
             log.info("clocks_agree")

@@ -184,8 +184,8 @@ class Metrics:
         """Declare what tells how replicas share the work."""
         self.jobs_slowed = Gauge(
             "jobledger_jobs_slowed",
-            "Jobs that have used up their budget of events (job_events_per_hour): what is seen of "
-            "them waits.",
+            "Jobs that have used up their budget of events (job_events_per_hour), or of bytes of "
+            "edits that are looked through for secrets: what is seen of them waits.",
             registry=registry,
         )
         self.shards = Gauge(

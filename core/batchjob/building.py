@@ -5,7 +5,7 @@ controller, and the time after which it is deleted: the attempt's Job goes with 
 Source: Kubernetes 1.36, pkg/registry/batch/job/strategy.go, generateSelector.
 """
 
-from jobledger.core.batchjob.names import ATTEMPT_LABEL, JOB_LABEL, attempt_job_name
+from jobledger.core.batchjob.names import ATTEMPT_LABEL, JOB_LABEL, attempt_job_name, job_label
 from jobledger.core.jobs.control.ownership import controller_reference
 from jobledger.core.ports.cluster import BATCH_JOBS
 from jobledger.core.values.documents import Json, Manifest, child, text
@@ -27,7 +27,7 @@ NOT_COPIED = frozenset({"managedBy", "ttlSecondsAfterFinished"})
 def attempt_job(job: Manifest, attempt: int) -> Manifest:
     """Return the Job of an attempt, suspended as the user's Job is."""
     name, uid = text(job, "metadata", "name"), text(job, "metadata", "uid")
-    labels: Manifest = {JOB_LABEL: name, ATTEMPT_LABEL: str(attempt)}
+    labels: Manifest = {JOB_LABEL: job_label(name), ATTEMPT_LABEL: str(attempt)}
     return {
         "apiVersion": BATCH_JOBS.api_version,
         "kind": BATCH_JOBS.kind,

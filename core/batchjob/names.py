@@ -11,7 +11,7 @@ MANAGED_BY = f"{OUR_PREFIX}job-controller"
 """Value of spec.managedBy that gives a Job to this controller; Kubernetes' own leaves it alone."""
 
 JOB_LABEL = f"{OUR_PREFIX}job"
-"""On an attempt's Job and its Pods: the name of the user's Job."""
+"""On an attempt's Job and its Pods: the name of the user's Job, as far as a label can hold it."""
 
 ATTEMPT_LABEL = f"{OUR_PREFIX}attempt"
 """On an attempt's Job and its Pods: the number of the attempt, from 1."""
@@ -32,6 +32,11 @@ def attempt_job_name(job_name: str, uid: str, attempt: int) -> str:
     """
     begin = job_name.replace(".", "-")[: NAME_MAX - _SUFFIX_LENGTH].rstrip("-")
     return f"{begin}-{name_suffix(uid, 'job', str(attempt))}"
+
+
+def job_label(job_name: str) -> str:
+    """Return the value of `JOB_LABEL`; what selects its Pods by hand may have a longer name."""
+    return job_name[:NAME_MAX].rstrip("-.")
 
 
 def attempt_of(job_name: str, uid: str, name: str) -> int:

@@ -8,30 +8,37 @@ after a restart or after another replica, reads what is left of its budget with 
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 HOUR_SECONDS = 3600.0
+
+EDITS_AT_ONCE, EDITS_PER_MINUTE = 4 * 2**20, 2**20
+"""So many bytes of a job's edits are looked through for secrets at once, and then per minute: eight
+of the largest objects, then one in half a minute. The largest takes half a second to look through.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
     """What is left of a job's budget at an instant."""
 
-    per_hour: int
+    at_once: float
+    """Events, or bytes, that may be used at once."""
+    per_second: float
+    """What comes back of it."""
     left: float
-    """Events; below nothing if a turn brought more than there was."""
+    """Below nothing if a turn brought more than there was."""
     at: float
     """Monotonic seconds."""
 
     def now(self, at: float) -> "Budget":
         """Return what is left at a later instant."""
-        half = self.per_hour / 2
-        gained = max(0.0, at - self.at) * half / HOUR_SECONDS
-        return Budget(self.per_hour, min(half, self.left + gained), max(self.at, at))
+        gained = max(0.0, at - self.at) * self.per_second
+        return replace(self, left=min(self.at_once, self.left + gained), at=max(self.at, at))
 
-    def without(self, events: int) -> "Budget":
-        """Return what is left after so many events."""
-        return Budget(self.per_hour, self.left - events, self.at)
+    def without(self, used: int) -> "Budget":
+        """Return what is left after so many events, or bytes."""
+        return replace(self, left=self.left - used)
 
     @property
     def is_used_up(self) -> bool:
@@ -41,12 +48,18 @@ class Budget:
     @property
     def is_whole(self) -> bool:
         """Return whether nothing of it is used."""
-        return self.left >= self.per_hour / 2
+        return self.left >= self.at_once
 
 
 def whole_budget(per_hour: int, at: float) -> Budget:
     """Return the budget of a job that has had no events for long."""
-    return Budget(per_hour, per_hour / 2, at)
+    half = per_hour / 2
+    return Budget(half, half / HOUR_SECONDS, half, at)
+
+
+def whole_budget_of_edits(at: float) -> Budget:
+    """Return the budget of bytes to look through of a job that was not edited for long."""
+    return Budget(EDITS_AT_ONCE, EDITS_PER_MINUTE / 60, EDITS_AT_ONCE, at)
 
 
 def budget_after(per_hour: int, at: float, ages: Iterable[float]) -> Budget:
@@ -61,4 +74,4 @@ def budget_after(per_hour: int, at: float, ages: Iterable[float]) -> Budget:
         written = max(before, min(at, at - age))
         left = min(half, left + (written - before) * half / HOUR_SECONDS) - 1
         before = written
-    return Budget(per_hour, left, before).now(at)
+    return Budget(half, half / HOUR_SECONDS, left, before).now(at)

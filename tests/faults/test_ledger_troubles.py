@@ -148,6 +148,7 @@ def test_nothing_is_done_off_the_record_and_work_resumes(
             assert controller.get("/healthz")[0] == 200
         story.assert_same_end()
         wait_until(lambda: readiness(controller) == ([], ""), "it is ready again")
+        assert "ledger_available" in controller.log
         assert_nothing_broke(controller)
 
 

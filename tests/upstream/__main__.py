@@ -23,6 +23,8 @@ from tests.upstream import (
     trainjob_cases,
     trainjob_data,
     trainjob_search,
+    trainjob_statuses,
+    trainjob_updates,
     trainjobs,
 )
 from tests.upstream.programs import (
@@ -98,7 +100,29 @@ def _trainjobs(upstream: Oracle) -> int:
     answers, of_told = _answers(upstream, told, _unlisted)
     kept = status_server.write(answers)
     say(f"{kept} answers with a status server kept, {of_told} with unlisted differences")
-    return 1 if new or of_told else 0
+    of_changes = _of_changes(upstream, runtimes)
+    return 1 if new or of_told or of_changes else 0
+
+
+def _of_changes(upstream: Oracle, runtimes: Mapping[str, Any]) -> int:
+    """Ask about changes of TrainJobs and what JobSets say; return how many differ."""
+    changes = ((one.id, trainjob_updates.question(one), one) for one in _updates(runtimes))
+    answers, new = _answers(upstream, changes, trainjob_updates.found)
+    kept = trainjob_updates.write(answers)
+    say(f"{kept} answers to changes kept, {new} with unlisted differences")
+    training = runtimes[trainjob_statuses.RUNTIME]
+    said = (
+        (one.id, trainjob_statuses.question(one, training), one)
+        for one in trainjob_statuses.sights()
+    )
+    answers, of_said = _answers(upstream, said, trainjob_statuses.found)
+    kept = trainjob_statuses.write(answers)
+    say(f"{kept} answers on JobSets' statuses kept, {of_said} with unlisted differences")
+    return new + of_said
+
+
+def _updates(runtimes: Mapping[str, Any]) -> Iterable[trainjob_updates.Update]:
+    return trainjob_updates.updates(runtimes)
 
 
 def _unlisted(case: trainjob_cases.Case, answer: Mapping[str, Any]) -> list[str]:
@@ -132,17 +156,24 @@ def _shipped() -> Mapping[str, Any]:
 
 def _search(upstream: Oracle, kind: str, count: int, seed: int) -> int:
     say(f"{kind}: {count} cases, seed {seed}")
+    runtimes, _ = trainjob_data.read()
+    searches: Mapping[str, Callable[[], str | None]] = {
+        "objects of TrainJobs": lambda: trainjob_search.search(upstream, runtimes, count, seed),
+        "changes of TrainJobs": lambda: trainjob_updates.search(upstream, runtimes, count, seed),
+        "statuses of JobSets": lambda: trainjob_statuses.search(upstream, runtimes, count, seed),
+    }
     if kind == "rayjob":
-        smallest = rayjob_search.search(upstream, count, seed)
-    else:
-        runtimes, _ = trainjob_data.read()
-        smallest = trainjob_search.search(upstream, runtimes, count, seed)
-    if smallest is None:
-        say(f"{count} cases asked, no difference that docs/differences.md does not list")
-        return 0
+        searches = {"RayJobs": lambda: rayjob_search.search(upstream, count, seed)}
     again = f"search --kind {kind} --cases {count} --seed {seed}"
-    say(f"the smallest difference:\n{smallest}\nagain with: {again}")
-    return 1
+    differing = 0
+    for what, search in searches.items():
+        smallest = search()
+        if smallest is None:
+            say(f"{what}: {count} asked, no difference that docs/differences.md does not list")
+        else:
+            differing += 1
+            say(f"{what}: the smallest difference:\n{smallest}\nagain with: {again}")
+    return 1 if differing else 0
 
 
 if __name__ == "__main__":

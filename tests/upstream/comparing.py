@@ -12,6 +12,9 @@ QUANTITIES = ("limits", "requests", "minResources", "minResource")
 TARGET_PORT = "targetPort"
 """Of a Service; Go writes 0 where there is none."""
 
+NO_IS_NONE = ("hostNetwork", "readOnly")
+"""Fields of Pods that Go leaves out where they are false."""
+
 SHOWN = 200
 """Characters of a value that a difference shows."""
 
@@ -25,7 +28,9 @@ def plain(value: Any, field: str = "") -> Any:  # noqa: ANN401 any JSON
         return {
             key: item
             for key, item in kept.items()
-            if item not in ({}, [], None, "") and not (key == TARGET_PORT and item == 0)
+            if item not in ({}, [], None, "")
+            and not (key == TARGET_PORT and item == 0)
+            and not (key in NO_IS_NONE and item is False)
         }
     if isinstance(value, list):
         return [plain(item) for item in value]

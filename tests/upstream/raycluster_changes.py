@@ -1,8 +1,9 @@
 """What is changed in the RayCluster that a RayJob asks for, by name."""
 
+import copy
 from collections.abc import Mapping
 
-from tests.upstream.changing import Change, put
+from tests.upstream.changing import Change, Document, put
 from tests.upstream.rayjob_fields import (
     GROUP,
     HEAD,
@@ -136,6 +137,31 @@ OF_THE_CLUSTER: Mapping[str, tuple[Change, ...]] = {
 }
 
 SIZED = OF_THE_CLUSTER["sized"]
+PODS: Mapping[str, tuple[str, object]] = {
+    "init": ("initContainers", [{"name": "i", "image": "i:1", "resources": RESOURCES}]),
+    "sidecar": (
+        "initContainers",
+        [{"name": "i", "image": "i:1", "restartPolicy": "Always", "resources": RESOURCES}],
+    ),
+    "volumes": ("volumes", [{"name": "v", "emptyDir": {}}, {"name": "w", "configMap": {}}]),
+    "overhead": ("overhead", {"cpu": "250m"}),
+    "priority": ("priorityClassName", "high"),
+    "account": ("serviceAccountName", "trainer"),
+    "security": ("securityContext", {"runAsUser": 0, "fsGroup": 0}),
+}
+"""Name -> field of a Pod, and its value."""
+
+
+def two_groups(**fields: object) -> Change:
+    """Return the change to a second group of workers, which has some fields otherwise."""
+
+    def change(job: Document) -> None:
+        groups = job["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+        groups.append({**copy.deepcopy(groups[0]), "groupName": "second", **fields})
+
+    return change
+
+
 OF_GROUPS: Mapping[str, tuple[Change, ...]] = {
     "group-hosts": (*SIZED, *group(numOfHosts=4)),
     "group-hosts-0": (*SIZED, *group(numOfHosts=0)),
@@ -164,5 +190,12 @@ OF_GROUPS: Mapping[str, tuple[Change, ...]] = {
     "group-labels": group(labels={"ray.io/zone": "a"}),
     "group-label-odd": group(labels={"-": "a"}),
     "group-without-name": group(groupName=""),
+    **{
+        f"{where}-{name}": (*SIZED, put(f"{pod}.{field}", value))
+        for where, pod in (("head", HEAD_POD), ("worker", f"{GROUP}.template.spec"))
+        for name, (field, value) in PODS.items()
+    },
+    "two-groups": (*SIZED, two_groups(numOfHosts=2)),
+    "two-groups-one-suspended": (*SIZED, two_groups(suspend=True)),
     "group-delete": group(scaleStrategy={"workersToDelete": ["w"]}),
 }

@@ -124,6 +124,7 @@ def asked(name: str, job: Document, scheduler: str, environment: Mapping[str, st
     selector = spec.get("clusterSelector")
     selected = selector.get("ray.io/cluster", "") if isinstance(selector, dict) else ""
     job["status"] = {
+        **job.get("status", {}),
         "jobDeploymentStatus": "Initializing",
         "jobId": spec.get("jobId") or JOB_ID,
         "rayClusterName": selected or CLUSTER,

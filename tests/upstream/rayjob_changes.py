@@ -140,6 +140,16 @@ OF_THE_JOB: Mapping[str, tuple[Change, ...]] = {
     "selector-empty": spec(clusterSelector={"ray.io/cluster": ""}),
     "selector-empty-map": spec(clusterSelector={}),
     "selector-backoff": spec(clusterSelector={"ray.io/cluster": "shared"}, backoffLimit=1),
+    "template-full": template(
+        initContainers=[{"name": "init", "restartPolicy": "Always", "resources": RESOURCES}],
+        volumes=[{"name": "v", "emptyDir": {}}],
+        serviceAccountName="own",
+        priorityClassName="high",
+        securityContext={"runAsUser": 0},
+        overhead={"cpu": "1"},
+    ),
+    "retried": (put("status.failed", 2), put("status.message", "of the last attempt")),
+    "resumed": (put("status.succeeded", 0), put("status.failed", 0), put("status.reason", "")),
     "nothing-to-run-on": spec(rayClusterSpec=None),
 }
 

@@ -14,6 +14,7 @@ from tests.upstream.rayjob_cases import MODES, Case, bases, case_of
 from tests.upstream.rayjob_changes import CHANGES, ENVIRONMENTS, SCHEDULERS
 from tests.upstream.rayjob_fields import CONTAINER, GROUP
 from tests.upstream.rayjob_known import found
+from tests.upstream.rayjob_shapes import before, shaped
 from tests.upstream.rayjobs import question
 from tests.upstream.searching import smallest
 
@@ -95,10 +96,14 @@ def generated(draw: st.DrawFn, every: Mapping[str, Document]) -> Case:
         changes = [change for change in changes if change in MODES or applies(change)]
     scheduler = draw(st.sampled_from(["", *SCHEDULERS]))
     environment = draw(st.sampled_from(["", *ENVIRONMENTS]))
+    if draw(st.booleans()):
+        draw(shaped(base["spec"]))
     try:
-        return case_of(name, base, changes, scheduler, environment)
+        case = case_of(name, base, changes, scheduler, environment)
     except LookupError:  # one change took away what another is made to
         reject()
+    case.job["status"] |= draw(before)
+    return case
 
 
 def applies(change: str) -> bool:

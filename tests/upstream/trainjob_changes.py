@@ -190,6 +190,62 @@ JOB_CHANGES: Mapping[str, tuple[Change, ...]] = {
             ],
         ),
     ),
+    "patch-empties": (
+        put(
+            "spec.runtimePatches",
+            [
+                patch(
+                    {
+                        "tolerations": [{"key": "gpu", "operator": "Exists"}],
+                        "securityContext": {"supplementalGroups": [1], "runAsUser": 1000},
+                        "serviceAccountName": "sa",
+                        "nodeSelector": {"a": "1"},
+                        "containers": [
+                            {
+                                "name": "node",
+                                "securityContext": {"capabilities": {"add": ["A"]}},
+                                "volumeMounts": [
+                                    {
+                                        "name": "v",
+                                        "mountPath": "/v",
+                                        "readOnly": True,
+                                        "subPath": "s",
+                                    }
+                                ],
+                            }
+                        ],
+                    }
+                ),
+                {
+                    **patch(
+                        {
+                            "tolerations": [],
+                            "securityContext": {"supplementalGroups": []},
+                            "serviceAccountName": "",
+                            "nodeSelector": {"a": ""},
+                            "affinity": {},
+                            "containers": [
+                                {
+                                    "name": "node",
+                                    "env": [],
+                                    "securityContext": {"capabilities": {"add": []}},
+                                    "volumeMounts": [
+                                        {
+                                            "name": "v",
+                                            "mountPath": "/v",
+                                            "readOnly": False,
+                                            "subPath": "",
+                                        }
+                                    ],
+                                }
+                            ],
+                        }
+                    ),
+                    "manager": "acme.io/other",
+                },
+            ],
+        ),
+    ),
     "name-long": (put("metadata.name", "n" * 63),),
 }
 """Name -> how a plain TrainJob is changed; asked on every runtime."""

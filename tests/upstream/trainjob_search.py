@@ -12,8 +12,9 @@ from tests.upstream.programs import Oracle
 from tests.upstream.runtime_changes import RUNTIME_CHANGES
 from tests.upstream.searching import smallest
 from tests.upstream.status_server import EDGES
-from tests.upstream.trainjob_cases import Case, case_of_changes
+from tests.upstream.trainjob_cases import Case, case_of_changes, with_defaults
 from tests.upstream.trainjob_changes import JOB_CHANGES
+from tests.upstream.trainjob_shapes import patches, shaped
 from tests.upstream.trainjobs import explained, found, question
 
 CHANGES_MAX = 4
@@ -68,7 +69,12 @@ def generated(draw: st.DrawFn, runtimes: Mapping[str, Any]) -> Case:
     name = draw(st.sampled_from(sorted(runtimes)))
     of_runtime = draw(st.lists(st.sampled_from(sorted(RUNTIME_CHANGES)), max_size=CHANGES_MAX))
     of_job = draw(st.lists(st.sampled_from(sorted(JOB_CHANGES)), max_size=CHANGES_MAX))
-    case = case_of_changes(name, runtimes[name], of_runtime, of_job)
+    runtime = copy.deepcopy(runtimes[name])
+    if is_shaped := draw(st.booleans()):
+        with_defaults(draw(shaped(runtime)))
+    case = case_of_changes(name, runtime, of_runtime, of_job)
+    if is_shaped and draw(st.booleans()):
+        case.job["spec"]["runtimePatches"] = draw(patches)
     trainer = draw(st.none() | trainers)
     if trainer is not None:
         put("spec.trainer", copy.deepcopy(trainer))(case.job)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from jobledger.adapters.service.effects.context import (
     Done,
     KindActing,
+    SomebodyElses,
     SupersededEffect,
     World,
     exactly,
@@ -13,8 +14,9 @@ from jobledger.adapters.service.effects.context import (
 from jobledger.adapters.service.effects.deleting import delete_own
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.batchjob.building import attempt_job
+from jobledger.core.batchjob.spec import MANAGED_BY_US
 from jobledger.core.errors import ObjectExists
-from jobledger.core.jobs.control.ownership import is_controlled_by
+from jobledger.core.jobs.control.ownership import in_the_way, is_controlled_by
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.kinds import JobState
 from jobledger.core.log.redaction.redact import digest
@@ -48,6 +50,8 @@ def _create(world: World, job: CachedJob, effect: OpenEffect) -> Done:
         if found is None:
             raise  # it has just gone: later
         refuse_if_taken(BATCH_JOBS, found, job)
+        if text(found, "spec", "managedBy") in MANAGED_BY_US:  # it is a job, so it is no attempt
+            raise SomebodyElses(in_the_way(BATCH_JOBS.kind, found, job.kind)) from None
         if text(found, "metadata", "deletionTimestamp"):
             raise  # it is on its way out: later
         return Done(uid=text(found, "metadata", "uid"), already=True, sent=sent)

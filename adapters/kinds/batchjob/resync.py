@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from jobledger.adapters.kinds.batchjob.observations import see_attempt
-from jobledger.adapters.kinds.batchjob.watched import JOB, BatchJobListener, tell_attempt_gone
+from jobledger.adapters.kinds.batchjob.watched import ATTEMPT, BatchJobListener, tell_attempt_gone
 from jobledger.adapters.service.objects.object_cache import CachedJob, version_is_older
 from jobledger.adapters.service.resync.absences import Absence
 from jobledger.adapters.service.resync.earlier_forms import EarlierForm, say_that_it_went_back
@@ -39,7 +39,7 @@ def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Abs
     if identity is None or is_final(state):
         return
     for name, known in _known(state):
-        if known.uid and not around.live.has_child(JOB, known.uid):
+        if known.uid and not around.live.has_child(ATTEMPT, known.uid):
             tell = partial(tell_attempt_gone, around, stream, name, known.uid)
             yield Absence(lookout, BATCH_JOBS, identity.namespace, name, known.uid, tell)
 
@@ -49,7 +49,7 @@ def _earlier(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Ea
     live, identity = lookout.around.live, state.identity
     job = live.job(identity.uid) if identity is not None else None
     for name, known in _known(state):
-        item = live.child(JOB, known.uid)
+        item = live.child(ATTEMPT, known.uid)
         if job is not None and item is not None and version_is_older(item.version, known.version):
             yield _of_attempt(lookout, stream, job, name, known)
 

@@ -6,7 +6,9 @@ a Job is one of its attempts. Any other is passed over, and nothing of it is kep
 
 from jobledger.adapters.kinds.batchjob.observations import see_attempt, see_job
 from jobledger.adapters.service.objects.declared_secrets import secrets_of_child
-from jobledger.adapters.service.objects.object_cache import CachedChild, CachedJob, pack
+from jobledger.adapters.service.objects.kept_children import CachedChild
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.watches.event_handlers import (
     EventHandlers,
     JobLook,
@@ -20,7 +22,7 @@ from jobledger.adapters.service.watches.event_handlers import (
 from jobledger.adapters.service.watches.job_listener import JobListener, marked, tell_gap
 from jobledger.core.batchjob.observations import AttemptJobGone, BatchJobGone
 from jobledger.core.batchjob.spec import MANAGED_BY_US
-from jobledger.core.jobs.control.ownership import controller_of
+from jobledger.core.jobs.control.ownership import controller_uid
 from jobledger.core.ports.cluster import BATCH_JOBS
 from jobledger.core.values.documents import Manifest, child, items, number, text
 from jobledger.core.values.ids import StreamId, observation_id
@@ -28,6 +30,10 @@ from jobledger.core.values.instants import Instant
 
 JOB = BATCH_JOBS.kind
 """The kind of the user's Job, and of those of its attempts."""
+
+ATTEMPT = "Job of an attempt"
+"""As what the Jobs of attempts are kept: submitters of RayJobs are kept as Jobs, and each watch
+tells of its own alone that it went."""
 
 WATCH = "batch Jobs"
 """What the watch is called: submitters of RayJobs are watched as Jobs too."""
@@ -43,7 +49,7 @@ class BatchJobListener:
         """Tell of a Job, unless it is none of ours."""
         if text(manifest, "spec", "managedBy") in MANAGED_BY_US:
             self._jobs.seen(manifest, at)
-        elif owner := _owner(manifest):
+        elif owner := controller_uid(manifest, BATCH_JOBS.group, JOB):
             self._attempt_seen(manifest, owner, at)
 
     def _attempt_seen(self, manifest: Manifest, owner: str, at: Instant) -> None:
@@ -55,15 +61,18 @@ class BatchJobListener:
             uid=uid,
             version=text(metadata, "resourceVersion"),
             owner_uid=owner,
+            owner_kind=JOB,
             packed=pack(manifest),
             generation=number(metadata, "generation") or 0,
-            secrets=secrets_of_child(JOB, manifest, around.live.child(JOB, uid)),
+            secrets=secrets_of_child(JOB, manifest, around.live.child(ATTEMPT, uid)),
         )
         with around.telling:
-            known = around.live.child(JOB, uid)
+            known = around.live.child(ATTEMPT, uid)
             if known is not None and around.live.is_older(uid, item.version, known.version):
                 return
-            around.live.put_child(JOB, item)
+            around.live.put_child(ATTEMPT, item)
+            if around.live.owner_of(item) is None:
+                return
             job = around.live.learn(owner, item.secrets)
             if job is not None and around.concerns_us(stream := job.identity.stream_id):
                 around.inbox.put(stream, see_attempt(stream, manifest, job.redactor, at))
@@ -75,9 +84,9 @@ class BatchJobListener:
             if around.live.job(uid) is not None:
                 self._jobs.gone(manifest, at)
                 return
-            item = around.live.drop_child(JOB, uid)
-            job = around.live.job(item.owner_uid) if item is not None else None
-            if item is not None and job is not None and job.kind == JOB:
+            item = around.live.drop_child(ATTEMPT, uid)
+            job = around.live.owner_of(item) if item is not None else None
+            if item is not None and job is not None:
                 tell_attempt_gone(around, job.identity.stream_id, item.name, item.uid, at)
 
     def synced(self, at: Instant) -> None:
@@ -87,13 +96,8 @@ class BatchJobListener:
 
     def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
         """Tell every job of the gap."""
+        self._around.live.doubt(ATTEMPT)
         tell_gap(self._around, JOB, JOB, since, until, reason)
-
-
-def _owner(manifest: Manifest) -> str:
-    """Return the UID of the Job that controls a Job; empty if none does."""
-    owner = controller_of(manifest)
-    return owner.uid if owner is not None and owner.kind == JOB else ""
 
 
 def tell_attempt_gone(
@@ -107,7 +111,7 @@ def tell_attempt_gone(
 def tell_attempts(around: EventHandlers, job: CachedJob, at: Instant, mark: str = "") -> None:
     """Tell a job of the Jobs of its attempts, as they were last seen."""
     stream = job.identity.stream_id
-    for item in around.live.children_of(JOB, job):
+    for item in around.live.children_of(ATTEMPT, job):
         seen = see_attempt(stream, item.manifest, job.redactor, at)
         around.inbox.put(stream, marked(seen, stream, mark))
 
@@ -143,8 +147,8 @@ BATCHJOB_WATCHING = KindWatching(
     resource=BATCH_JOBS,
     watched=(WatchedKind(resource=BATCH_JOBS, listener=BatchJobListener, called=WATCH),),
     also_watched=nothing_more,
-    parts=(JOB,),
-    whole=JOB,
+    parts=(ATTEMPT,),
+    whole=ATTEMPT,
     look=_look,
     see=see_job,
     gone=_gone,

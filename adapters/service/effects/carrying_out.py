@@ -193,6 +193,7 @@ class EffectTask:
     def _tell(self, outcome: Outcome, trouble: str, done: Done | None = None) -> None:
         log.info(
             "effect_not_done",
+            job=self.context.slots.name(self.stream),
             stream=str(self.stream),
             effect_id=str(self.effect.effect_id),
             kind=self.effect.wanted.kind.value,

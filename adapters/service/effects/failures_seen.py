@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jobledger.adapters.service.effects.carrying_out import EffectContext
+from jobledger.adapters.service.evidence.capture import Capturer
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.work.workers import Task
 from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs.evidence.scene import SceneObject
 from jobledger.core.jobs.history.report_news import AttemptFailed
 from jobledger.core.kinds import JobState, failure_news, kind_of
 from jobledger.core.values.ids import StreamId
@@ -20,11 +22,18 @@ def failure_capture(
 ) -> Task | None:
     """Return the task that captures evidence of an attempt that has just failed, if one has."""
     failed = next((number for event in events if (number := _failed(event))), None)
-    deleting = any(effect.wanted.kind in kind_of(state).evidence.before for effect in state.effects)
-    if context.evidence is None or failed is None or deleting or state.identity is None:
+    if context.evidence is None or failed is None or state.identity is None:
         return None
+    rules = kind_of(state).evidence
+    going = {rules.before.get(effect.wanted.kind) for effect in state.effects}
+    objects = (rules.whole(state.identity, state), *rules.beside(state))
+    left = [one for one in objects if one.kind not in going]
     job = context.world.live.job(state.identity.uid)
-    return None if job is None else _Capture(context, stream, job, state, failed)
+    return (
+        None
+        if job is None or not left
+        else _Capture(context.evidence, stream, job, state, failed, left)
+    )
 
 
 def _failed(event: JobEvent) -> int | None:
@@ -37,14 +46,16 @@ def _failed(event: JobEvent) -> int | None:
 class _Capture:
     """Captures once. Calling it is a task for the workers."""
 
-    context: EffectContext
+    capturer: Capturer
     stream: StreamId
     job: CachedJob
     state: JobState
     attempt: int
+    objects: Sequence[SceneObject]
+    """Those that no deletion under way will look at."""
 
     def __call__(self) -> float | None:
         """Capture; there is no second try."""
-        if self.context.evidence is not None:
-            self.context.evidence.after_failure(self.stream, self.job, self.state, self.attempt)
+        for about in self.objects:
+            self.capturer.after_failure(self.stream, self.job, self.state, self.attempt, about)
         return None

@@ -127,11 +127,12 @@ class Capturer:
             self.capture(scene)
 
     def after_failure(
-        self, stream: StreamId, job: CachedJob, state: JobState, attempt: int
+        self, stream: StreamId, job: CachedJob, state: JobState, attempt: int, about: SceneObject
     ) -> None:
-        """Capture what is left of an attempt that failed. Never raises."""
+        """Capture what is left of an object of an attempt that failed. Never raises."""
         occasion = f"failure/{attempt}"
-        about = kind_of(state).evidence.whole(job.identity, state)
+        if about.kind != kind_of(state).evidence.whole(job.identity, state).kind:
+            occasion += f"/{about.kind}"
         scene = _scene(stream, job, state, occasion, about)
         if scene is not None and self._is_new(stream, state, occasion):
             # The next attempt may have begun.

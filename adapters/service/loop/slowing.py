@@ -11,9 +11,16 @@ import threading
 from collections.abc import Callable, Sequence
 
 from jobledger.adapters.service.work.inbox import Arrival
+from jobledger.adapters.service.work.slots import job_name
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
-from jobledger.core.jobs.budget import Budget, budget_after, whole_budget
+from jobledger.core.jobs.budget import (
+    EDITS_PER_MINUTE,
+    Budget,
+    budget_after,
+    whole_budget,
+    whole_budget_of_edits,
+)
 from jobledger.core.kinds import JobObservation, JobState, known_marks, marks_of, subject
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.clock import Clock
@@ -32,7 +39,7 @@ LOOKS_MAX = 200
 class Slowing:
     """Knows what is left of each job's budget, and what waits.
 
-    For the turn's thread, but for `has_to_wait`.
+    For the turn's thread, but for `has_to_wait` and `looked_through`.
     """
 
     def __init__(
@@ -48,6 +55,8 @@ class Slowing:
         """Has a job told what is there of it, after looks at its objects were left out."""
         self._left_out: set[StreamId] = set()
         self._budgets: dict[StreamId, Budget] = {}
+        self._edits: dict[StreamId, Budget] = {}
+        """Of bytes of edits to look through. `_lock` is held."""
         self._held: dict[StreamId, list[JobObservation]] = {}
         self._put_off: dict[StreamId, Callable[[], None]] = {}
         """What is called once a slowed job has its turn."""
@@ -74,20 +83,39 @@ class Slowing:
         self._metrics.jobs_slowed.set(len(self._held.keys() | self._put_off.keys()))
         return admitted
 
-    def has_to_wait(self, stream: StreamId, later: Callable[[], None]) -> bool:
-        """Return whether a job is slowed; `later`, the last of its job, is called at its turn.
+    def has_to_wait(self, stream: StreamId, later: Callable[[], None], *, is_edit: bool) -> bool:
+        """Return whether a sighting of a job has to wait: the job is slowed, or was edited a lot.
 
-        May be called from any thread.
+        `later`, the last of its job, is called at its turn. May be called from any thread.
         """
-        if stream not in self._held and not self._is_used_up(stream):
-            return False
         with self._lock:
+            is_slowed = stream in self._held or self._is_used_up(stream)
+            if not is_slowed and not (is_edit and self._is_looked_through(stream)):
+                return False
             self._put_off[stream] = later
         return True
 
+    def looked_through(self, stream: StreamId, size: int) -> None:
+        """Take note that so many bytes of an edit are looked through. From any thread."""
+        now = self._clock.monotonic()
+        with self._lock:
+            before = self._edits.get(stream, whole_budget_of_edits(now))
+            self._edits[stream] = before.now(now).without(size)
+            if len(self._edits) > FORGET_ABOVE:
+                self._edits = _without_whole(self._edits, now)
+
+    def _is_looked_through(self, stream: StreamId) -> bool:
+        """Return whether as much of a job's edits was looked through as may be for now."""
+        budget = self._edits.get(stream)
+        return budget is not None and budget.now(self._clock.monotonic()).is_used_up
+
     def _take_up(self) -> None:
         with self._lock:
-            due = [stream for stream in self._put_off if not self._is_used_up(stream)]
+            due = [
+                stream
+                for stream in self._put_off
+                if not self._is_used_up(stream) and not self._is_looked_through(stream)
+            ]
             looks = [self._put_off.pop(stream) for stream in due]
             for stream in self._put_off:
                 self._tell(stream)
@@ -110,8 +138,7 @@ class Slowing:
         before = self._budgets.get(stream, whole_budget(self._per_hour, now))
         self._budgets[stream] = before.now(now).without(events)
         if len(self._budgets) > FORGET_ABOVE:
-            kept = {key: item for key, item in self._budgets.items() if not item.now(now).is_whole}
-            self._budgets = kept
+            self._budgets = _without_whole(self._budgets, now)
 
     def _is_used_up(self, stream: StreamId) -> bool:
         budget = self._budgets.get(stream)
@@ -120,7 +147,9 @@ class Slowing:
     def _tell(self, stream: StreamId) -> None:
         if stream not in self._told:
             self._told.add(stream)
-            log.warning("job_slowed", stream=str(stream), events_per_hour=self._per_hour)
+            limits = {"events_per_hour": self._per_hour, "edit_bytes_per_minute": EDITS_PER_MINUTE}
+            job = job_name(self._state_of(stream))
+            log.warning("job_slowed", job=job, stream=str(stream), **limits)
 
     def _hold(self, stream: StreamId, observation: JobObservation) -> None:
         self._tell(stream)
@@ -142,3 +171,8 @@ class Slowing:
         strange = (number for number in looks if not marks_of(waiting[number]) & known)
         del waiting[next(strange, looks[0])]
         self._left_out.add(stream)
+
+
+def _without_whole(budgets: dict[StreamId, Budget], now: float) -> dict[StreamId, Budget]:
+    """Return the budgets of which something is used."""
+    return {stream: item for stream, item in budgets.items() if not item.now(now).is_whole}

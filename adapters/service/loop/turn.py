@@ -9,6 +9,7 @@ waits for one.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from jobledger.adapters.service.loop.milestones import log_milestones
 from jobledger.adapters.service.loop.reopening import may_reopen
 from jobledger.adapters.service.loop.slowing import Slowing
 from jobledger.adapters.service.loop.turn_partners import Epochs, Follower
@@ -191,7 +192,7 @@ class Turn:
             prepared = self._news(slot, epoch, observations)
         except Exception:  # one poisoned job must not stop the others; the line names it
             self._parts.metrics.poisoned.inc()
-            log.exception("job_poisoned", stream=str(stream))
+            log.exception("job_poisoned", job=self._parts.slots.name(stream), stream=str(stream))
             return None
         if prepared is None:
             self._let_go(slot)
@@ -259,7 +260,8 @@ class Turn:
                 self._appended(item)
             elif outcome is not None:
                 self._parts.metrics.conflicts.labels(outcome.value).inc()
-                log.warning("append_refused", stream=str(stream), outcome=outcome.value)
+                job = self._parts.slots.name(stream)
+                log.warning("append_refused", job=job, stream=str(stream), outcome=outcome.value)
             if outcome is AppendOutcome.CONFLICT and self._reload(stream):
                 again[stream] = self._after_conflict(item)
             if outcome is AppendOutcome.FENCED:
@@ -274,6 +276,7 @@ class Turn:
         item.slot.view, item.slot.tail = item.view, item.tail
         self.footing.appended(item.tail, before)
         self.slowing.spent(item.slot.stream_id, len(item.events))
+        log_milestones(self._parts.slots.name(item.slot.stream_id), item.events)
         for event in item.events:
             self._parts.metrics.events.labels(NAMES[type(event)]).inc()
             self._parts.appended(event)
@@ -359,6 +362,8 @@ class Turn:
 
     def _note_ledger(self) -> None:
         self._parts.metrics.ledger_up.set(1)
+        if self.is_waiting_for_ledger:
+            log.info("ledger_available")
         self.is_waiting_for_ledger, self.trouble = False, ""
 
     def _wait_for_ledger(self, error: LedgerError, pause: float) -> bool:

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from jobledger.adapters.service.objects.kept_children import CachedChild
 from jobledger.adapters.service.objects.object_cache import (
-    CachedChild,
     CachedJob,
     CachedRuntime,
     ObjectCache,

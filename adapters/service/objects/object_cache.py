@@ -5,13 +5,12 @@ submitters only what is needed to tell them again. Safe to use from many threads
 """
 
 import threading
-import zlib
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
-import msgspec
-
+from jobledger.adapters.service.objects.kept_children import CachedChild, Children, Gone
+from jobledger.adapters.service.objects.packing import pack, unpack, unpack_any
 from jobledger.core.jobs.control.status_writers import StatusWriter
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.log.redaction.redact import Redactor, joined
@@ -24,12 +23,6 @@ from jobledger.core.ports.cluster import (
     Resource,
 )
 from jobledger.core.values.documents import Manifest, child, items
-
-_PACKING_LEVEL = 1
-
-GONE_MAX = 10_000
-"""So many objects that went last are remembered: far more than go while one answer is on its way.
-"""
 
 _PLAIN = frozenset({RAYCLUSTERS, BATCH_JOBS, PODS, JOBSETS, CONFIGMAPS})
 """Kinds of children that are kept under their kind alone."""
@@ -98,7 +91,7 @@ class CachedJob:
     def newest(self) -> Manifest:
         """Return the object with the status and the version that were last seen."""
         whole = self.manifest
-        status, managed = msgspec.json.decode(zlib.decompress(self.shown))
+        status, managed = unpack_any(self.shown)
         metadata = {
             **child(whole, "metadata"),
             "managedFields": managed,
@@ -115,7 +108,7 @@ def pack_status(manifest: Manifest) -> bytes:
         for name, value in child(manifest, "status").items()
         if name != "rayClusterStatus"
     }
-    return zlib.compress(msgspec.json.encode([kept, managed]), _PACKING_LEVEL)
+    return pack([kept, managed])
 
 
 def version_is_older(version: str, than: str) -> bool:
@@ -124,43 +117,6 @@ def version_is_older(version: str, than: str) -> bool:
     Source: KEP-5504, resourceVersions of one resource are comparable as whole numbers.
     """
     return version.isdigit() and than.isdigit() and int(version) < int(than)
-
-
-def pack(manifest: Manifest) -> bytes:
-    """Return an object in the form in which it is kept."""
-    return zlib.compress(msgspec.json.encode(manifest), _PACKING_LEVEL)
-
-
-def unpack(packed: bytes) -> Manifest:
-    """Return an object that is kept."""
-    unpacked: Manifest = msgspec.json.decode(zlib.decompress(packed))
-    return unpacked
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CachedChild:
-    """A RayCluster or submitter that is there."""
-
-    namespace: str
-    name: str
-    uid: str
-    version: str
-    """resourceVersion."""
-    owner_uid: str
-    packed: bytes
-    address: str = ""
-    """`host:port` of the dashboard of a RayCluster."""
-    token_secret: str = ""
-    """Secret with the token that the head of a RayCluster asks for."""
-    generation: int = 0
-    """metadata.generation, where the kind counts it."""
-    secrets: frozenset[str] = frozenset()
-    """The secrets that it declares."""
-
-    @property
-    def manifest(self) -> Manifest:
-        """Return the part of the object that is kept."""
-        return unpack(self.packed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,46 +136,16 @@ class CachedRuntime:
         return unpack(self.packed)
 
 
-class _Children:
-    """The children of one kind, found by UID, owner or name."""
+def _owns(job: CachedJob, child: CachedChild) -> bool:
+    """Return whether a child that names a job's UID is the job's.
 
-    def __init__(self) -> None:
-        self.by_uid: dict[str, CachedChild] = {}
-        self.by_owner: dict[str, dict[str, CachedChild]] = {}
-        self.by_name: dict[tuple[str, str], CachedChild] = {}
-
-    def put(self, child: CachedChild) -> None:
-        self.drop(child.uid)
-        self.by_uid[child.uid] = child
-        self.by_owner.setdefault(child.owner_uid, {})[child.uid] = child
-        self.by_name[child.namespace, child.name] = child
-
-    def drop(self, uid: str) -> CachedChild | None:
-        child = self.by_uid.pop(uid, None)
-        if child is None:
-            return None
-        siblings = self.by_owner.get(child.owner_uid, {})
-        siblings.pop(uid, None)
-        if not siblings:
-            self.by_owner.pop(child.owner_uid, None)
-        if self.by_name.get((child.namespace, child.name)) == child:
-            del self.by_name[child.namespace, child.name]
-        return child
-
-
-class _Gone:
-    """The UIDs that were told as gone last; no object ever gets one of them again."""
-
-    def __init__(self) -> None:
-        self._uids: OrderedDict[str, None] = OrderedDict()
-
-    def note(self, uid: str) -> None:
-        self._uids[uid] = None
-        if len(self._uids) > GONE_MAX:
-            self._uids.popitem(last=False)
-
-    def __contains__(self, uid: str) -> bool:
-        return uid in self._uids
+    An API server takes any owner reference. One from another namespace, or to a job of another
+    kind, the garbage collector takes for one to nothing, and so does this.
+    """
+    where = job.identity.namespace
+    return (child.namespace, child.owner_uid) == (where, job.identity.uid) and (
+        child.owner_kind == job.kind
+    )
 
 
 class ObjectCache:
@@ -230,10 +156,10 @@ class ObjectCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._gone = _Gone()
+        self._gone = Gone()
         self._jobs: dict[str, CachedJob] = {}
         self._selecting: dict[tuple[str, str], set[str]] = {}
-        self._children: defaultdict[str, _Children] = defaultdict(_Children)
+        self._children: defaultdict[str, Children] = defaultdict(Children)
         self._runtimes: dict[tuple[str, str, str], CachedRuntime] = {}
         self._doubted: set[Hashable] = set()
 
@@ -350,7 +276,8 @@ class ObjectCache:
                 for pod in self.heads_of(cluster.uid)
             ]
         with self._lock:
-            found = dict(self._children[kind].by_owner.get(job.identity.uid, {}))
+            owned = self._children[kind].by_owner.get(job.identity.uid, {})
+            found = {uid: item for uid, item in owned.items() if _owns(job, item)}
             named = self._children[kind].by_name.get((job.identity.namespace, job.selected))
             if kind == "RayCluster" and named is not None:
                 found[named.uid] = named
@@ -359,7 +286,11 @@ class ObjectCache:
     def heads_of(self, cluster_uid: str) -> list[CachedChild]:
         """Return the Pods of a RayCluster's head: one, but for a moment two."""
         with self._lock:
-            return list(self._children["Pod"].by_owner.get(cluster_uid, {}).values())
+            cluster = self._children["RayCluster"].by_uid.get(cluster_uid)
+            pods = self._children["Pod"].by_owner.get(cluster_uid, {}).values()
+            return [
+                pod for pod in pods if cluster is not None and pod.namespace == cluster.namespace
+            ]
 
     def jobs_of(self, kind: str, child: CachedChild) -> list[CachedJob]:
         """Return the RayJobs that a child concerns: its owner, and those that select it.
@@ -368,12 +299,18 @@ class ObjectCache:
         """
         if kind == "Pod":
             cluster = self.child("RayCluster", child.owner_uid)
-            return [] if cluster is None else self.jobs_of("RayCluster", cluster)
+            is_near = cluster is not None and cluster.namespace == child.namespace
+            return self.jobs_of("RayCluster", cluster) if cluster is not None and is_near else []
         with self._lock:
-            uids = {child.owner_uid}
+            uids = {child.owner_uid} if self.owner_of(child) is not None else set()
             if kind == "RayCluster":
                 uids |= self._selecting.get((child.namespace, child.name), set())
             return [job for uid in sorted(uids) if (job := self._jobs.get(uid)) is not None]
+
+    def owner_of(self, child: CachedChild) -> CachedJob | None:
+        """Return the job that a child belongs to; None if none that is known."""
+        job = self._jobs.get(child.owner_uid)
+        return job if job is not None and _owns(job, child) else None
 
     def child_named(self, kind: str, namespace: str, name: str) -> CachedChild | None:
         """Return the child of that name, or None."""

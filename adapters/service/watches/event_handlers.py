@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar, cast
 
-from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache, pack, unpack
+import msgspec
+
+from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.adapters.service.objects.packing import pack, unpack
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.work.inbox import Inbox
@@ -120,8 +123,11 @@ class EventHandlers:
     Else two watches could tell the same job of the same child, the older form last.
     """
 
-    has_to_wait: Callable[[StreamId, Callable[[], None]], bool] = lambda *_: False
-    """Tells whether a job is slowed; what it is given then is called once the job's turn comes."""
+    has_to_wait: Callable[[StreamId, Callable[[], None], bool], bool] = lambda *_: False
+    """Tells whether a job is slowed, or an edit of it (True) has to wait; what it is given then is
+    called once the job's turn comes."""
+    looked_through: Callable[[StreamId, int], None] = lambda *_: None
+    """Is told how many bytes of an edit of a job are looked through for secrets."""
     waiting: dict[str, Callable[[], None]] = field(default_factory=dict)
     """Of each slowed job (by UID) that was edited: takes in its latest form. `telling` is held."""
     taken_up: set[str] = field(default_factory=set)
@@ -135,24 +141,38 @@ class EventHandlers:
         take_in: Callable[[CachedJob, Manifest], None],
         at: Instant,
     ) -> bool:
-        """Return whether a job is kept as it was: by its glance, or because an edit is put off."""
+        """Return whether a job is kept as it was: by its glance, or because an edit is put off.
+
+        The first of a glance is what changes with the specification, labels and annotations.
+        """
         if known.glance != glance:
-            return self._put_off(known, manifest, take_in)
+            is_edit = glance[0] != known.declared
+            is_put_off = self._put_off(known, manifest, take_in, is_edit=is_edit)
+            if is_edit and not is_put_off:
+                size = len(msgspec.json.encode(manifest))
+                self.looked_through(known.identity.stream_id, size)
+            return is_put_off
         self.waiting.pop(known.identity.uid, None)
         self.confirmations.count(known.identity.stream_id, known.kind, at)
         return True
 
     def _put_off(
-        self, job: CachedJob, manifest: Manifest, take_in: Callable[[CachedJob, Manifest], None]
+        self,
+        job: CachedJob,
+        manifest: Manifest,
+        take_in: Callable[[CachedJob, Manifest], None],
+        *,
+        is_edit: bool,
     ) -> bool:
-        """Put off an edit of a job that is slowed, in place of the one before; return whether so.
+        """Put off an edit of a job, in place of the one before; return whether so.
 
         To look through a large object for secrets takes half a second, so of the edits of a slowed
-        job the latest alone is looked through. Until then the job is kept as it was decided on.
+        job, or of one that is edited a lot, the latest alone is looked through. Until then the job
+        is kept as it was decided on.
         """
         uid = job.identity.uid
         if uid in self.taken_up or not self.has_to_wait(
-            job.identity.stream_id, partial(self.take_up, uid)
+            job.identity.stream_id, partial(self.take_up, uid), is_edit
         ):
             return False
         packed = pack(manifest)

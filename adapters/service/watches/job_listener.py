@@ -11,7 +11,8 @@ import msgspec
 
 from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, LiveWriter
 from jobledger.adapters.service.objects.declared_secrets import secrets_of_job, secrets_of_parts
-from jobledger.adapters.service.objects.object_cache import CachedJob, pack, pack_status
+from jobledger.adapters.service.objects.object_cache import CachedJob, pack_status
+from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.observing.left_out import tell_left_out
 from jobledger.adapters.service.observing.mapper import identify
 from jobledger.adapters.service.watches.event_handlers import EventHandlers, KindWatching

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.catalogue import read_event
-from jobledger.core.kinds import JobState, is_open
+from jobledger.core.kinds import JobState, is_open, kind_of
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.log.recording import Tail
@@ -53,6 +53,13 @@ def fold_slot(stream: StreamId, stored: Sequence[StoredEvent]) -> Slot:
     view, _ = advance(View(), (read_event(item.record) for item in stored))
     last = stored[-1].record
     return Slot(stream, view, Tail(stream_id=stream, version=last.version, chain=last.chain))
+
+
+def job_name(state: JobState | None) -> str:
+    """Return kind, namespace and name of a job; empty where its state does not know them."""
+    if state is None or state.identity is None:
+        return ""
+    return f"{kind_of(state).name} {state.identity.namespace}/{state.identity.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +138,10 @@ class Slots:
         """Return the namespace of a job that is held; empty: of any other."""
         state = self.state(stream)
         return state.identity.namespace if state is not None and state.identity is not None else ""
+
+    def name(self, stream: StreamId) -> str:
+        """Return kind, namespace and name of a job that is held; empty: of any other."""
+        return job_name(self.state(stream))
 
     def finished(self, stream: StreamId) -> Finished | None:
         """Return the glance at a job in which nothing was left to do."""

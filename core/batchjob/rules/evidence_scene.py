@@ -1,7 +1,12 @@
 """Where the evidence of a Job's attempts is found."""
 
 from jobledger.core.batchjob.state import BatchJobState
-from jobledger.core.jobs.evidence.scene import AttemptScene, EvidenceRules, SceneObject
+from jobledger.core.jobs.evidence.scene import (
+    AttemptScene,
+    EvidenceRules,
+    SceneObject,
+    nothing_beside,
+)
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
 
@@ -19,5 +24,5 @@ def _scene(state: BatchJobState, kind: str) -> AttemptScene | None:
 
 
 BATCHJOB_EVIDENCE = EvidenceRules(
-    before={EffectKind.DELETE_ATTEMPT_JOB: "Job"}, whole=_whole, scene=_scene
+    before={EffectKind.DELETE_ATTEMPT_JOB: "Job"}, whole=_whole, beside=nothing_beside, scene=_scene
 )

@@ -1,6 +1,6 @@
 """Of what evidence is captured: the objects of an attempt, as its kind of job has them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -44,5 +44,13 @@ class EvidenceRules(Generic[State]):
     """Deletions before which it is captured -> the kind of object that goes."""
     whole: Callable[[JobIdentity, State], SceneObject]
     """The object that an attempt runs as; its name is empty if there is none."""
+    beside: Callable[[State], Sequence[SceneObject]]
+    """Other objects of an attempt whose Pods may say why it failed."""
     scene: Callable[[State, str], AttemptScene | None]
     """What is known of the attempt, if an object of that kind is looked at; None: nothing is."""
+
+
+def nothing_beside(state: object) -> Sequence[SceneObject]:
+    """Return no object: an attempt of this kind of job is one object with all that it owns."""
+    del state
+    return ()

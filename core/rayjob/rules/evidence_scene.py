@@ -1,5 +1,7 @@
 """Where the evidence of a RayJob's attempts is found."""
 
+from collections.abc import Sequence
+
 from jobledger.core.jobs.evidence.scene import AttemptScene, EvidenceRules, SceneObject
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -34,8 +36,15 @@ def _scene(state: RayJobState, kind: str) -> AttemptScene | None:
     )
 
 
+def _beside(state: RayJobState) -> Sequence[SceneObject]:
+    """Return the submitter: where it could not hand in the entrypoint, only its log says why."""
+    known = state.submitter
+    return () if known is None else (SceneObject(kind="Job", name=known.name, uid=known.uid),)
+
+
 RAYJOB_EVIDENCE = EvidenceRules(
     before={EffectKind.DELETE_CLUSTER: "RayCluster", EffectKind.DELETE_SUBMITTER: "Job"},
     whole=_whole,
+    beside=_beside,
     scene=_scene,
 )

@@ -11,7 +11,7 @@ from jobledger.core.ports.cluster import TRAINJOBS
 from jobledger.core.trainjob.building.framework import BuildFailed, BuiltObject, Info, Plugin, run
 from jobledger.core.trainjob.building.pod_sets import pod_sets_of
 from jobledger.core.trainjob.building.replicated_jobs import with_pod
-from jobledger.core.trainjob.building.strategic_merge import strategic_merge
+from jobledger.core.trainjob.building.strategic_merge import as_typed, strategic_merge
 from jobledger.core.trainjob.building.validation import job_problems
 from jobledger.core.trainjob.names import ANCESTOR_LABEL, NODE, TRAINER
 from jobledger.core.values.documents import Json, Manifest, child, items, text
@@ -56,7 +56,7 @@ def start(job: Manifest, runtime: Manifest) -> Info:
         patched = child(patch, "trainingRuntimeSpec", "template")
         labels.update(_texts(child(patched, "metadata").get("labels")))
         annotations.update(_texts(child(patched, "metadata").get("annotations")))
-        spec = strategic_merge(spec, child(patched, "spec"))
+        spec = strategic_merge(spec, child(as_typed(patched), "spec"))
     spec = _with_resources(_in_order(spec, order), job, runtime)
     return Info(
         job=job,

@@ -20,6 +20,43 @@ MERGE_KEYS = {
 }
 """Field -> the key by which its items are told apart. A list of any other field is replaced."""
 
+MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "limits", "requests"})
+"""Fields of free texts by free names: an empty text is a value there."""
+
+MEANT_WHEN_EMPTY = frozenset({"serviceAccountName", "storageClassName"})
+"""Texts that upstream's types tell apart from none where they are empty."""
+
+
+def as_typed(value: Json, field: str = "") -> Json:
+    """Return a patch as upstream reads it: what its types do not tell apart from none is left out.
+
+    That is every empty list, map and text but for a few, and `readOnly: false`; so it changes
+    nothing where it is merged, and is no change where it is all that differs.
+    Source: the `omitempty` tags and pointers of Trainer v2.3's PodSpecPatch and of core/v1.
+    """
+    if isinstance(value, Mapping):
+        inside = {
+            key: item if field in MAPS else as_typed(item, key) for key, item in value.items()
+        }
+        return {
+            key: item
+            for key, item in inside.items()
+            if field in MAPS or not _is_none(item, key, field)
+        }
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [as_typed(item) for item in value]
+    return value
+
+
+def _is_none(value: Json, field: str, parent: str) -> bool:
+    if isinstance(value, Mapping):
+        return field in MAPS and not value
+    if value is False:
+        return field == "readOnly" and parent != "csi"
+    if isinstance(value, Sequence):
+        return not value and field not in MEANT_WHEN_EMPTY
+    return value is None
+
 
 def strategic_merge(target: Json, patch: Manifest) -> Manifest:
     """Return `target` with `patch` merged into it; what the patch has as null goes."""

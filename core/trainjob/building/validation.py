@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from jobledger.core.trainjob.building.framework import Info
+from jobledger.core.trainjob.building.strategic_merge import as_typed
 from jobledger.core.trainjob.names import DATASET, MODEL, NODE
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 
@@ -95,7 +96,7 @@ def _patch_problems(item: Json, job: Manifest) -> Iterator[str]:
             name = text(one, "name")
             if name not in known:
                 yield f"must not have {kind} that doesn't exist in the runtime job: {name}"
-            if name in (DATASET, MODEL, NODE) and items(one, "env"):
+            elif kind == "containers" and name in (DATASET, MODEL, NODE) and items(one, "env"):
                 yield f"must not have envs for the {DATASET}, {MODEL}, {NODE} containers: {name}"
 
 
@@ -125,5 +126,6 @@ def patches_of(job: Manifest) -> list[Manifest]:
 
 
 def without_time(patch: Json) -> Manifest:
-    """Return what a patch asks for."""
-    return {key: value for key, value in child(patch).items() if key != "time"}
+    """Return what a patch asks for, in the one form that all who ask for the same have."""
+    typed = child(as_typed(patch))
+    return {key: value for key, value in typed.items() if key != "time"}

@@ -1,6 +1,11 @@
 """Where the evidence of a TrainJob's attempts is found."""
 
-from jobledger.core.jobs.evidence.scene import AttemptScene, EvidenceRules, SceneObject
+from jobledger.core.jobs.evidence.scene import (
+    AttemptScene,
+    EvidenceRules,
+    SceneObject,
+    nothing_beside,
+)
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob.state import TrainJobState
@@ -17,5 +22,5 @@ def _scene(state: TrainJobState, kind: str) -> AttemptScene | None:
 
 
 TRAINJOB_EVIDENCE = EvidenceRules(
-    before={EffectKind.DELETE_JOBSET: "JobSet"}, whole=_whole, scene=_scene
+    before={EffectKind.DELETE_JOBSET: "JobSet"}, whole=_whole, beside=nothing_beside, scene=_scene
 )

@@ -4,6 +4,7 @@ The tenant may create jobs and look at them, no more. The stranger may also crea
 objects that jobs are made of; both are impersonated, so that their rights are what RBAC says.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -19,7 +20,7 @@ from jobledger.adapters.memory.replicas import MemoryReplicas
 from jobledger.adapters.service.observing.mapper import identify
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.story.explain import explain
-from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
+from jobledger.core.ports.cluster import BATCH_JOBS, RAYJOBS, TRAINJOBS, Resource
 from jobledger.core.values.documents import Manifest, child, items, text
 from jobledger.core.values.ids import StreamId
 from tests.adapters.real_api.polled_cluster import PolledCluster
@@ -50,9 +51,17 @@ def path_of(resource: Resource) -> str:
     return f"{resource.api_version}/{resource.plural}"
 
 
-def tenants_of(api: Api) -> tuple[Api, Api]:
+JOBS: Mapping[str, Document] = {
+    "RayJob": {"ray.io": ["rayjobs"]},
+    "TrainJob": {"trainer.kubeflow.org": ["trainjobs"]},
+    "Job": {"batch": ["jobs"]},
+}
+"""Kind of job -> what whoever may create such jobs may create."""
+
+
+def tenants_of(api: Api, kinds: Iterable[str] = ("RayJob", "TrainJob")) -> tuple[Api, Api]:
     """Return the tenant and the stranger of a namespace, with the least rights for what they do."""
-    jobs = {"ray.io": ["rayjobs"], "trainer.kubeflow.org": ["trainjobs"]}
+    jobs = {group: plurals for kind in kinds for group, plurals in JOBS[kind].items()}
     return _user(api, "tenant", jobs), _user(api, "stranger", STRANGERS_KINDS)
 
 
@@ -83,10 +92,12 @@ class StrangersWorld(TrainWorld):
 
     server: ApiServer = field(kw_only=True)
     api: Api = field(kw_only=True)
+    kinds: tuple[str, ...] = field(kw_only=True, default=("RayJob", "TrainJob"))
+    """The kinds of jobs that are controlled, and that the tenant may create."""
 
     def __post_init__(self) -> None:
-        self.job_kinds = ("RayJob", "TrainJob")
-        self.tenant, self.stranger = tenants_of(self.api)
+        self.job_kinds = self.kinds
+        self.tenant, self.stranger = tenants_of(self.api, self.kinds)
         settings = ConnectionSettings(kubeconfig=str(self.server.kubeconfig("controller")))
         client = KubernetesCluster(connect(settings))
         self.clock = SimulatedClock(datetime.now(UTC))
@@ -141,14 +152,16 @@ class StrangersWorld(TrainWorld):
         return is_let_go(self, stream)
 
     def condition_of(self, job: Manifest, kind: str) -> Document:
-        """Return a condition of a TrainJob."""
+        """Return a condition of a TrainJob or Job."""
         found = self.now(kind_of(job), text(job, "metadata", "name"))
         listed = items(found, "status", "conditions")
         return next((dict(child(one)) for one in listed if text(one, "type") == kind), {})
 
     def explained(self, stream: StreamId) -> str:
-        """Return what `jobledger explain` says of a job."""
+        """Return what `jobledger explain` says of a job; empty before anything is known of it."""
         events = tuple(self.store.read_stream(stream))
+        if not events:
+            return ""
         account = explain(Dossier(events=events, evidence=reader_of({}), origin="a test"))
         return "\n".join(sentence.text for sentence in account.sentences)
 
@@ -162,7 +175,7 @@ class StrangersWorld(TrainWorld):
 
 def kind_of(job: Manifest) -> Resource:
     """Return the kind of a job."""
-    return TRAINJOBS if text(job, "kind") == "TrainJob" else RAYJOBS
+    return {"TrainJob": TRAINJOBS, "Job": BATCH_JOBS}.get(text(job, "kind"), RAYJOBS)
 
 
 def accepted(reply: Reply) -> Document:

@@ -15,13 +15,14 @@ from jobledger.adapters.service.evidence.capture import CaptureParts, Capturer
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.errors import RequestForbidden
 from jobledger.core.jobs.evidence.evidence import LOG_BYTES_MAX, LOG_LINES_MAX, LOGS_MAX, PODS_MAX
+from jobledger.core.jobs.evidence.scene import SceneObject
 from jobledger.core.jobs.observations import EffectEnded, EvidenceSeen
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS
 from jobledger.core.rayjob.events.lifecycle import AttemptFailed
 from jobledger.core.rayjob.observations.ray_job import COMMAND_ERROR, Entrypoint
 from jobledger.core.rayjob.phases import JobStatus
-from jobledger.core.rayjob.state import Attempt, RayJobState
+from jobledger.core.rayjob.state import Attempt, KnownSubmitter, RayJobState
 from jobledger.core.trainjob.events import TrainAttemptEnded
 from jobledger.core.trainjob.state import TrainAttempt, TrainJobState
 from jobledger.core.values.documents import Manifest, child, text
@@ -316,7 +317,8 @@ def test_a_failure_without_a_deletion_is_captured_at_once(scene: Scene) -> None:
 def test_the_same_occasion_of_another_job_is_another(scene: Scene) -> None:
     streams = (scene.job.identity.stream_id, StreamId(UUID(int=7)))
     for stream in streams:
-        scene.capturer.after_failure(stream, scene.job, scene.state(), 1)
+        about = SceneObject(kind="RayCluster", name=CLUSTER)
+        scene.capturer.after_failure(stream, scene.job, scene.state(), 1, about)
     assert len(scene.bench.said()) == len(streams)
 
 
@@ -326,6 +328,54 @@ def test_a_failure_before_a_deletion_is_left_to_it(scene: Scene) -> None:
     assert failure_capture(context, stream, state, [failed()]) is None
     assert failure_capture(scene.bench.context(), stream, scene.state(), [failed()]) is None
     assert failure_capture(context, stream, scene.state(), []) is None
+
+
+def with_submitter(scene: Scene) -> KnownSubmitter:
+    """Let the attempt have a submitter whose Pod has failed."""
+    made = a_child(scene.bench, BATCH_JOBS, scene.job.identity.name, scene.job.manifest)
+    labels: Manifest = {"batch.kubernetes.io/job-name": scene.job.identity.name}
+    owners = [controller(made)]
+    about: Manifest = {"name": "submitter-1", "namespace": "ml", "labels": labels}
+    scene.bench.cluster.plant(PODS, {"metadata": {**about, "ownerReferences": owners}, "spec": {}})
+    ended: Manifest = {"terminated": {"exitCode": 1, "reason": "Error"}}
+    container: Manifest = {"name": "ray-job-submitter", "restartCount": 0, "state": ended}
+    shown: Manifest = {"phase": "Failed", "containerStatuses": [container]}
+    scene.bench.cluster.edit(PODS, "ml", "submitter-1", status=shown)
+    scene.witness.logs["submitter-1"] = "ray: command not found\n"
+    uid = text(made, "metadata", "uid")
+    return KnownSubmitter(name=scene.job.identity.name, uid=uid, outcome="Failed")
+
+
+@pytest.mark.parametrize("going", [False, True], ids=["the cluster stays", "the cluster goes"])
+def test_the_submitter_of_the_last_attempt_is_captured_too(scene: Scene, *, going: bool) -> None:
+    """Its deletion, which comes with a retry, is not waited for: there may be none."""
+    context = replace(scene.bench.context(), evidence=scene.capturer)
+    state = scene.state(
+        submitter=with_submitter(scene), effects=(scene.deletion(),) if going else ()
+    )
+    task = failure_capture(context, scene.job.identity.stream_id, state, [failed()])
+    assert task is not None
+    assert task() is None
+    captured = [one for one in scene.bench.said() if isinstance(one, EvidenceSeen)]
+    *_, seen = captured
+    assert len(captured) == (1 if going else 2)
+    assert (seen.attempt, seen.occasion) == (1, "failure/1/Job")
+    (log,) = seen.logs
+    assert scene.store.contents[log.digest_of_content] == b"ray: command not found"
+    (pod,) = seen.pods
+    assert (pod.name, pod.containers[0].exit_code) == ("submitter-1", 1)
+
+
+def test_a_submitter_is_not_asked_where_the_ray_job_has_said_why(scene: Scene) -> None:
+    context = replace(scene.bench.context(), evidence=scene.capturer)
+    told = Entrypoint(status=JobStatus.FAILED, error_type=COMMAND_ERROR, exit_code=1)
+    state = scene.state(submitter=with_submitter(scene), entrypoint=told)
+    task = failure_capture(context, scene.job.identity.stream_id, state, [failed()])
+    assert task is not None
+    task()
+    assert [one.occasion for one in scene.bench.said() if isinstance(one, EvidenceSeen)] == [
+        "failure/1"
+    ]
 
 
 TRAINJOB, NODE = "train", "train-node-0-0"

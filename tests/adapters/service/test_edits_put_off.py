@@ -1,4 +1,8 @@
-"""The edits of a slowed job are not looked through for secrets one by one: the latest alone is."""
+"""The edits of a slowed job are not looked through for secrets one by one: the latest alone is.
+
+Nor are those of a job that is edited a lot, before it is slowed: so many bytes of them are looked
+through at once, and per minute.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,11 +11,13 @@ import pytest
 
 from jobledger.adapters.service.objects import declared_secrets
 from jobledger.adapters.service.watches.job_listener import retell_job
+from jobledger.core.jobs.budget import EDITS_AT_ONCE
 from jobledger.core.log.redaction.redact import secrets_in
-from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
+from jobledger.core.ports.cluster import BATCH_JOBS, RAYJOBS, TRAINJOBS, Resource
 from jobledger.core.values.documents import Json, Manifest, child, number, text
 from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
+from tests.support.job_world import JobWorld, a_job
 from tests.support.service_world import ServiceWorld
 from tests.support.train_world import TrainWorld
 
@@ -20,6 +26,11 @@ EDITS, EVERY = 600, 0.05
 """Half a minute of edits, twenty a second."""
 SLOWED_AFTER_MAX = 150
 """Of these jobs so many edits have used up half of the budget."""
+LARGE = "x" * 200_000
+"""Annotations of a job may be 256 KiB."""
+LARGE_EDITS = 100
+LARGE_EDITS_MAX = EDITS_AT_ONCE // len(LARGE) + 2
+"""So many of them are looked through in the few seconds in which they are made."""
 FIRST, LAST = "xK9-planted-before-all-others", "xK9-planted-in-the-last-of-all"
 
 
@@ -35,9 +46,10 @@ class Edited:
     looks: list[str] = field(default_factory=list)
     """The version of each object that was looked through."""
 
-    def edit(self, count: int, secret: str) -> None:
+    def edit(self, count: int, secret: str, padding: str = "") -> None:
         changed = {**child(self.job, "spec"), **self.spec(count)}
-        metadata = {**child(self.job, "metadata"), "annotations": {"password": secret}}
+        annotations = {"password": secret, "padding": padding}
+        metadata = {**child(self.job, "metadata"), "annotations": annotations}
         self.world.cluster.edit(self.resource, "ml", "train", spec=changed, metadata=metadata)
         self.world.clock.advance(EVERY)
         self.world.step()
@@ -82,7 +94,19 @@ def a_slowed_trainjob() -> Edited:
     return Edited(world, stream, TRAINJOBS, lambda n: {"labels": {"n": str(n)}})
 
 
-@pytest.fixture(params=[a_slowed_rayjob, a_slowed_trainjob], ids=["RayJob", "TrainJob"])
+def a_slowed_job() -> Edited:
+    world = JobWorld(job_events_per_hour=PER_HOUR)
+    world.holds = True
+    made = a_job()
+    stream = world.give({**made, "metadata": {**made["metadata"], "name": "train"}})
+    world.run(lambda: len(world.attempts()) == 1, "the Job of its attempt")
+    # Its specification cannot be changed but for that: every other edit makes a generation.
+    return Edited(world, stream, BATCH_JOBS, lambda n: {"parallelism": n + 1})
+
+
+@pytest.fixture(
+    params=[a_slowed_rayjob, a_slowed_trainjob, a_slowed_job], ids=["RayJob", "TrainJob", "Job"]
+)
 def edited(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Edited:
     made: Edited = request.param()
 
@@ -136,3 +160,16 @@ def test_a_slowed_job_that_is_deleted_with_an_edit_put_off_is_over(edited: Edite
     held = edited.world.service.slots.held
     edited.world.run(lambda: held(edited.stream) is None, "the job to be let go")
     assert edited.world.service.controller._parts.handlers.waiting == {}  # noqa: SLF001 the leak
+
+
+def test_of_the_edits_of_a_large_job_few_are_looked_through_before_it_is_slowed(
+    edited: Edited,
+) -> None:
+    for count in range(LARGE_EDITS):
+        edited.edit(count, FIRST, LARGE)
+    assert len(edited.looks) <= LARGE_EDITS_MAX
+    edited.edit(LARGE_EDITS, LAST, LARGE)
+    edited.world.run(lambda: edited.is_up_to_date, "the last edit to be taken in")
+    assert len(edited.looks) <= LARGE_EDITS_MAX + 2
+    assert LAST not in edited.log()
+    edited.world.run(lambda: not edited.is_slowed, "what has waited to be taken in")

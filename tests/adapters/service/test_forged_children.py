@@ -8,13 +8,15 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from jobledger.adapters.service.loop.slowing import LOOKS_MAX, Slowing
+from jobledger.core.batchjob.observations import AttemptJobSeen
 from jobledger.core.kinds import JobObservation, marks_of
-from jobledger.core.ports.cluster import JOBSETS, RAYCLUSTERS, Resource
+from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, RAYCLUSTERS, Resource
 from jobledger.core.rayjob.observations.observations import ClusterSeen
 from jobledger.core.trainjob.observations import JobSetSeen
-from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.documents import Manifest, child, items, text
 from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
+from tests.support.job_world import JobWorld, a_job
 from tests.support.service_world import ServiceWorld
 from tests.support.train_world import TrainWorld
 
@@ -25,6 +27,7 @@ FORGED = 1000
 """So many objects that are made, and deleted, beside those of the job."""
 STAY = 20
 """So many of them are not deleted."""
+OWNERS = ("metadata", "ownerReferences")
 ELSE_MAX = 50
 """So many observations besides looks at objects wait of such a job."""
 
@@ -46,6 +49,14 @@ def a_trainjob_that_runs() -> tuple[ServiceWorld, StreamId, Resource]:
     return world, stream, JOBSETS
 
 
+def a_job_that_runs() -> tuple[ServiceWorld, StreamId, Resource]:
+    world = JobWorld(job_events_per_hour=PER_HOUR)
+    world.holds = True
+    stream = world.give(a_job())
+    world.run(lambda: len(world.attempts()) == 1, "the Job of the attempt")
+    return world, stream, BATCH_JOBS
+
+
 def waiting(world: ServiceWorld, stream: StreamId) -> Sequence[JobObservation]:
     return world.service.turn.slowing._held.get(stream, ())  # noqa: SLF001 the leak
 
@@ -59,13 +70,14 @@ def use_up(slowing: Slowing, stream: StreamId) -> None:
     [
         pytest.param(a_rayjob_that_runs, id="RayJob"),
         pytest.param(a_trainjob_that_runs, id="TrainJob"),
+        pytest.param(a_job_that_runs, id="Job"),
     ],
 )
 def test_of_a_slowed_job_with_objects_without_number_few_looks_wait(
     running: Callable[[], tuple[ServiceWorld, StreamId, Resource]],
 ) -> None:
     world, stream, resource = running()
-    (own,) = world.cluster.peek(resource)
+    (own,) = [one for one in world.cluster.peek(resource) if items(one, *OWNERS)]
     use_up(world.service.turn.slowing, stream)
     status = {**child(own, "status"), "note": "seen while the job was slowed"}
     world.cluster.edit(resource, "ml", text(own, "metadata", "name"), status=status)
@@ -78,7 +90,7 @@ def test_of_a_slowed_job_with_objects_without_number_few_looks_wait(
     held = waiting(world, stream)
     assert sum(bool(marks_of(item)) for item in held) == LOOKS_MAX
     assert len(held) <= LOOKS_MAX + ELSE_MAX
-    looks = [item for item in held if isinstance(item, ClusterSeen | JobSetSeen)]
+    looks = [item for item in held if isinstance(item, ClusterSeen | JobSetSeen | AttemptJobSeen)]
     assert text(own, "metadata", "uid") in {look.uid for look in looks}, "at its own it still waits"
 
 

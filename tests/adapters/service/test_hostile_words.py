@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import msgspec
 import pytest
 
-from jobledger.adapters.kinds.batchjob.observations import see_job
+from jobledger.adapters.kinds.batchjob.observations import COUNT_MAX, see_attempt, see_job
 from jobledger.adapters.kinds.rayjob.watching.observations import see_manifest
 from jobledger.adapters.kinds.trainjob.watching.observations import see_trainjob
 from jobledger.adapters.service.observing.mapper import ObservationMapper, identify
@@ -71,7 +71,7 @@ def test_whatever_a_job_holds_the_log_can_hold_what_was_seen(see: See, text: str
     assert "mine" in written
 
 
-@pytest.mark.parametrize("see", [see_manifest, see_trainjob])
+@pytest.mark.parametrize("see", [see_manifest, see_trainjob, see_job])
 def test_of_an_overlong_word_no_more_is_kept_than_of_any(see: See) -> None:
     manifest = with_spec(jobId=LONG, runtimeRef={"name": LONG}, managedBy=LONG, **on(LONG))
     seen = see(DOOR, identify("kind", manifest), manifest, Redactor(b"k" * 32, frozenset()), NOON)
@@ -87,3 +87,16 @@ def test_of_the_annotation_that_asks_to_take_over_only_a_mark_is_seen(see: See) 
         identity = identify("kind", manifest)
         seen = see(DOOR, identity, manifest, Redactor(b"k" * 32, frozenset()), NOON)
         assert seen.recover == kept
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_so_it_is_with_what_the_job_of_an_attempt_says(text: str) -> None:
+    """Its status is written by whoever has the right; its conditions are texts of anybody."""
+    end = {"type": "Failed", "status": "True", "reason": text, "message": text}
+    status = {"conditions": [end], "failed": 2**70, "active": -1, "ready": text}
+    manifest = with_spec() | {"status": status}
+    stream = identify("kind", manifest).stream_id
+    seen = see_attempt(stream, manifest, Redactor(b"k" * 32, frozenset()), NOON)
+    assert "\\u0000" not in msgspec.json.encode(seen).decode()
+    assert seen.pods.failed <= COUNT_MAX
+    assert seen.pods.active == 0

@@ -6,7 +6,8 @@ from typing import Any
 
 from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
 from jobledger.adapters.kinds.trainjob.jobset_looks import JobSetLook
-from jobledger.adapters.service.objects.object_cache import GONE_MAX, ObjectCache
+from jobledger.adapters.service.objects.kept_children import GONE_MAX
+from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.resync.control_release import FreshLook
 from jobledger.core.ports.cluster import JOBSETS, RAYJOBS, Resource
 from jobledger.core.values.documents import Json, Manifest, text

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.service.objects.object_cache import pack
+from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.status.status_writer import (
     ENDED_DELAY_SECONDS,
     PAUSE_FIRST_SECONDS,

@@ -14,6 +14,7 @@ from jobledger.core.jobs.policy import Policy
 from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
+from tests.support.job_world import JobWorld, a_job
 from tests.support.service_world import DOOR, ServiceWorld
 from tests.support.train_world import TrainWorld
 
@@ -60,6 +61,18 @@ def test_a_pause_of_trainjobs(seconds: tuple[int, ...]) -> None:
         world.mapper = replace(DOOR, train_policy=TrainPolicy(retry_seconds=now))
         started_anew(world)
         assert policy_in_force(world, stream) == TrainPolicy(retry_seconds=now)
+
+
+@pytest.mark.parametrize("seconds", TOGGLES, ids=str)
+def test_a_pause_of_jobs(seconds: tuple[int, ...]) -> None:
+    world = JobWorld()
+    world.holds = True
+    stream = world.give(a_job())
+    world.run(lambda: len(world.attempts()) == 1, "the Job of the attempt")
+    for now in seconds:
+        world.mapper = replace(DOOR, policy=Policy(retry_delay_seconds=now))
+        started_anew(world)
+        assert policy_in_force(world, stream) == Policy(retry_delay_seconds=now)
 
 
 @pytest.mark.parametrize("controlled", list(product([True, False], repeat=4)), ids=str)

@@ -1,5 +1,6 @@
 """The Job that is made for an attempt: its name, what it is copied from, what is left out."""
 
+import re
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from jobledger.core.batchjob.building import attempt_job
 from jobledger.core.batchjob.names import MANAGED_BY, attempt_job_name, attempt_of
 from jobledger.core.batchjob.spec import read_spec
 from jobledger.core.jobs.control.ownership import is_controlled_by
-from jobledger.core.values.documents import Manifest, child
+from jobledger.core.values.documents import Manifest, child, text
 
 UID = "0d5b3c1e"
 
@@ -94,6 +95,15 @@ def test_a_selector_of_the_users_own_is_kept_with_the_labels_that_it_selects() -
     assert spec["selector"] == selector
     assert spec["manualSelector"] is True
     assert child(spec, "template", "metadata", "labels")["job-name"] == "mine"
+
+
+@pytest.mark.parametrize("name", ["c" * 200, "d." * 100 + "d", "e" * 62 + ".f", "etl"])
+def test_a_label_holds_as_much_of_a_long_name_as_it_can(name: str) -> None:
+    """A Job that selects its Pods by hand may have a longer name than a label's value."""
+    long = {**parent(), "metadata": {**child(parent(), "metadata"), "name": name}}
+    label = text(attempt_job(long, 1), "metadata", "labels", "jobledger.dev/job")
+    assert re.fullmatch(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", label)
+    assert name.startswith(label)
 
 
 def test_an_attempts_job_is_suspended_as_the_users_is() -> None:

@@ -12,7 +12,7 @@ from jobledger.core.trainjob.building.runtimes import (
     snapshot_of,
     snapshotted,
 )
-from jobledger.core.trainjob.building.strategic_merge import strategic_merge
+from jobledger.core.trainjob.building.strategic_merge import as_typed, strategic_merge
 from jobledger.core.trainjob.building.validation import (
     ONLY_WHEN_SUSPENDED,
     job_problems,
@@ -103,6 +103,26 @@ def test_a_pods_requests_are_kubernetes_arithmetic() -> None:
 
 
 @pytest.mark.parametrize(
+    ("patch", "typed"),
+    [
+        ({"tolerations": []}, {}),
+        ({"nodeSelector": {}}, {}),
+        ({"nodeSelector": {"a": ""}}, {"nodeSelector": {"a": ""}}),
+        ({"affinity": {}}, {"affinity": {}}),
+        ({"serviceAccountName": ""}, {"serviceAccountName": ""}),
+        ({"env": [{"name": "A", "value": ""}]}, {"env": [{"name": "A"}]}),
+        ({"volumeMounts": [{"readOnly": False, "subPath": ""}]}, {"volumeMounts": [{}]}),
+        ({"csi": {"readOnly": False}}, {"csi": {"readOnly": False}}),
+        ({"runAsNonRoot": False, "runAsUser": 0}, {"runAsNonRoot": False, "runAsUser": 0}),
+    ],
+)
+def test_what_types_do_not_tell_from_none_is_left_out_of_a_patch(
+    patch: Manifest, typed: Manifest
+) -> None:
+    assert as_typed(patch) == typed
+
+
+@pytest.mark.parametrize(
     ("change", "problem"),
     [
         ({"metadata": {"name": "1a"}}, "metadata.name must match RFC 1035 DNS label format"),
@@ -125,6 +145,14 @@ def test_what_is_wrong_with_a_job_is_told(change: dict[str, Any], problem: str) 
 
 
 PATCHED = [{"manager": "a.io/b", "time": "1"}]
+PLACED: list[Json] = [{"manager": "a.io/b", "trainingRuntimeSpec": {"template": {"spec": {}}}}]
+PLACED_NOWHERE: list[Json] = [
+    {
+        "manager": "a.io/b",
+        "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": []}}},
+    }
+]
+"""The same, written otherwise."""
 
 
 @pytest.mark.parametrize(
@@ -133,6 +161,7 @@ PATCHED = [{"manager": "a.io/b", "time": "1"}]
         ({}, {}, {"node": 1}, []),
         ({"runtimePatches": PATCHED}, {"runtimePatches": [{"manager": "a.io/b"}]}, {}, []),
         ({}, {"runtimePatches": PATCHED}, {}, [ONLY_WHEN_SUSPENDED]),
+        ({"runtimePatches": PLACED}, {"runtimePatches": PLACED_NOWHERE}, {"node": 1}, []),
         ({"suspend": True}, {"runtimePatches": PATCHED}, {"node": 0}, []),
         (
             {},

@@ -9,12 +9,12 @@ from typing import Literal
 
 from jobledger.adapters.kinds.rayjob.watching.observations import see_child
 from jobledger.adapters.service.objects.declared_secrets import secrets_of_child
+from jobledger.adapters.service.objects.kept_children import CachedChild
 from jobledger.adapters.service.objects.object_cache import (
-    CachedChild,
     CachedJob,
-    pack,
     version_is_older,
 )
+from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import marked, tell_gap
 from jobledger.core.ports.cluster import RAYJOBS
@@ -90,6 +90,7 @@ class ChildListener:
             uid=text(metadata, "uid"),
             version=text(metadata, "resourceVersion"),
             owner_uid=owner_of(manifest),
+            owner_kind="RayCluster" if self._kind == "Pod" else RAYJOBS.kind,
             packed=pack(glance_at(manifest)),
             generation=number(metadata, "generation") or 0,
             secrets=secrets_of_child(self._kind, manifest, before),

@@ -23,7 +23,8 @@ from jobledger.adapters.service.effects.context import (
 )
 from jobledger.adapters.service.effects.deleting import delete_own
 from jobledger.adapters.service.objects.declared_secrets import secrets_of, secrets_of_parts
-from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime, pack
+from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime
+from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect

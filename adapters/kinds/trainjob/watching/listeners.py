@@ -14,12 +14,12 @@ from jobledger.adapters.kinds.trainjob.watching.observations import (
 )
 from jobledger.adapters.kinds.trainjob.watching.progress import ProgressReports, read_progress
 from jobledger.adapters.service.objects.declared_secrets import secrets_of, secrets_of_child
+from jobledger.adapters.service.objects.kept_children import CachedChild
 from jobledger.adapters.service.objects.object_cache import (
-    CachedChild,
     CachedJob,
     CachedRuntime,
-    pack,
 )
+from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import marked, tell_gap
 from jobledger.core.ports.cluster import TRAINJOBS
@@ -142,6 +142,7 @@ class BelongingListener:
             uid=text(metadata, "uid"),
             version=text(metadata, "resourceVersion"),
             owner_uid=trainjob_owner(manifest),
+            owner_kind=TRAINJOBS.kind,
             packed=pack(manifest),
             generation=number(metadata, "generation") or 0,
             secrets=secrets_of_child(self._kind, manifest, before),
@@ -153,9 +154,10 @@ class BelongingListener:
             if known is not None and around.live.is_older(item.uid, item.version, known.version):
                 return
             around.live.put_child(self._kind, item)
-            job = around.live.learn(item.owner_uid, item.secrets)
-            if job is None:
+            owner = around.live.owner_of(item)
+            if owner is None:
                 return
+            job = around.live.learn(owner.identity.uid, item.secrets) or owner
             tell_conditions(around, job, self._kind, manifest, at)  # before an end that it tells
             if self._kind == "JobSet":
                 around.inbox.put(job.identity.stream_id, see_jobset(job, manifest, at))
@@ -165,7 +167,7 @@ class BelongingListener:
         with self._around.telling:
             uid = text(manifest, "metadata", "uid")
             item = self._around.live.drop_child(self._kind, uid)
-            job = self._around.live.job(item.owner_uid) if item is not None else None
+            job = self._around.live.owner_of(item) if item is not None else None
             if item is not None and job is not None:
                 belonging = (self._kind, item.name, item.uid)
                 stream = job.identity.stream_id
