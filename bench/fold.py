@@ -8,14 +8,15 @@ from datetime import UTC, datetime, timedelta
 from bench.figures import Report
 from bench.manifests import rayjob
 from bench.story import Ledgered, Played, Story
-from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, read_event
+from jobledger.core.catalogue import NAMES, read_event
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import EventRecord
-from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.log.recording import Tail, Writer
 from jobledger.core.projections.view import View, advance
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.turns import record_turn
 
 REPEATS = 200
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -91,13 +92,7 @@ def _record(played: list[Played]) -> None:
     tail = Tail(stream_id=_STREAM, version=0, chain=GENESIS)
     writer = Writer(actor="bench/1", epoch=1, now=NOW)
     for item in played:
-        named = [
-            NamedEvent(
-                name=NAMES[type(event)], schema_version=SCHEMA_VERSION, at=event.at, event=event
-            )
-            for event in item.events
-        ]
-        _, tail = record(tail, writer, item.observation.id, named)
+        _, tail = record_turn(tail, writer, item.observation, item.decided)
 
 
 def _records(played: list[Played]) -> list[EventRecord]:

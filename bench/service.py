@@ -58,6 +58,7 @@ def measure(report: Report) -> None:
 def _measure(report: Report, server: Server, other: "Other", count: int, rate: float) -> None:
     name = f"{rate} per second" if rate else f"{count} at once"
     before, ours = _counted(), time.process_time()
+    bytes_before = _log_bytes(server)
     theirs, others = tree_cpu_seconds(server.pid), tree_cpu_seconds(other.pid)
     told = other.order(count, rate)
     report.figure(f"{name}: ended", sum(told["phases"].values()), f"of {count}")
@@ -79,10 +80,21 @@ def _measure(report: Report, server: Server, other: "Other", count: int, rate: f
     after = _counted()
     for what in after:
         report.figure(f"{name}: {what}", (after[what] - before[what]) / count, "per job")
+    weight = _log_bytes(server) - bytes_before
+    report.figure(f"{name}: rows of events as stored", weight / count, "bytes per job")
     for what, seconds_each in told["reactions"].items():
         report.percentiles(f"{name}: {what}", [value * 1e3 for value in seconds_each], "ms")
     resident = psutil.Process().memory_info().rss / 2**20
     report.figure(f"{name}: memory of the controller afterwards", resident, "MiB")
+
+
+def _log_bytes(server: Server) -> int:
+    """Return the size of all events as they are stored, without indexes and free space."""
+    with server.admin(DATABASE) as connection:
+        row = connection.execute("SELECT coalesce(sum(pg_column_size(e.*)), 0) FROM event e")
+        found = row.fetchone()
+    assert found is not None, "a sum is one row"
+    return int(found[0])
 
 
 def _counted() -> dict[str, float]:

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from jobledger.core.catalogue import NAMES, SCHEMA_VERSION
+from jobledger.core.decider import Decided
 from jobledger.core.jobs.observations import DecisionDue, EffectEnded, StatusWritten
 from jobledger.core.jobs.pending.effects import Outcome
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import EventRecord
-from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.log.recording import Tail, Writer
 from jobledger.core.ports.event_store import StreamAppend
 from jobledger.core.projections.view import View, advance
 from jobledger.core.rayjob.decide.decider import RAYJOB
@@ -35,6 +35,7 @@ from jobledger.core.rayjob.phases import JobStatus
 from jobledger.core.rayjob.spec.spec import RayJobSpec, read_spec
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.rayjob.status.status import status
+from jobledger.core.turns import record_turn
 from jobledger.core.values.documents import Manifest, child
 from jobledger.core.values.ids import StreamId, name_suffix, observation_id, stream_id
 
@@ -57,7 +58,12 @@ class Played:
     """What one observation brought."""
 
     observation: RayJobObservation
-    events: tuple[RayJobEvent, ...]
+    decided: Decided[RayJobState, RayJobEvent]
+
+    @property
+    def events(self) -> tuple[RayJobEvent, ...]:
+        """Return the events alone."""
+        return self.decided.events
 
 
 @dataclass(slots=True)
@@ -223,10 +229,9 @@ class Story:
         mark = observation_id(self.identity.stream_id, str(self.seen))
         make: type = kind
         observation: RayJobObservation = make(id=mark, at=self.at, **fields)
-        events = RAYJOB.decide(self.state, observation)
-        for event in events:
-            self.state = RAYJOB.evolve(self.state, event)
-        return Played(observation, events)
+        decided = RAYJOB.decide(self.state, observation)
+        self.state = decided.state
+        return Played(observation, decided)
 
 
 @dataclass(slots=True)
@@ -252,7 +257,7 @@ class Ledgered:
         records: list[EventRecord] = []
         events: list[RayJobEvent] = []
         for item in played:
-            made, end = record(end, writer, item.observation.id, [_named(e) for e in item.events])
+            made, end = record_turn(end, writer, item.observation, item.decided)
             records += made
             events += item.events
         size = 1 if alone else max(1, len(events))
@@ -274,8 +279,3 @@ class Ledgered:
             events=tuple(records),
             rows=rows,
         )
-
-
-def _named(event: RayJobEvent) -> NamedEvent:
-    name = NAMES[type(event)]
-    return NamedEvent(name=name, schema_version=SCHEMA_VERSION, at=event.at, event=event)

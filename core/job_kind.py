@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from jobledger.core.decider import Decided
 from jobledger.core.jobs.control.sightings import SightingRules
 from jobledger.core.jobs.evidence.scene import EvidenceRules
 from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, FactsSoFar
@@ -27,7 +28,7 @@ from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
 from jobledger.core.jobs.status.status_format import StatusFormat
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest
-from jobledger.core.values.ids import ObservationId, StreamId
+from jobledger.core.values.ids import StreamId
 
 State = TypeVar("State")
 Observation = TypeVar("Observation")
@@ -37,7 +38,7 @@ OwnEvent = TypeVar("OwnEvent")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogReaders(Generic[State, Observation, Event, OwnEvent]):
+class LogReaders(Generic[State, Event, OwnEvent]):
     """How the log of a kind is read."""
 
     roles: EventRoles
@@ -57,8 +58,8 @@ class LogReaders(Generic[State, Observation, Event, OwnEvent]):
     parts: Mapping[type, str]
     """Event of its own -> the part of the job that it tells of, as confirmations and gaps name
     it."""
-    observed: Callable[[State, Sequence[Event], ObservationId], Iterator[Observation]]
-    """What can have been observed when these events were decided, the likeliest first."""
+    details_told: Callable[[Sequence[Event]], Manifest]
+    """What the events of a turn say of `EffectEnded.details`, under names of their own."""
     take_facts: Callable[[OwnEvent, FactsSoFar], None]
     """What an event of its own says of the attempts."""
     cluster_verdict: Callable[[State, Event], ClusterVerdict | None]
@@ -94,14 +95,15 @@ class JobKind(Generic[State, Observation, Event, OwnEvent]):
     """As in the table `job`."""
     resource: Resource
     initial: State
-    decide: Callable[[State, Observation], tuple[Event, ...]]
+    decide: Callable[[State, Observation], Decided[State, Event]]
     evolve: Callable[[State, Event], State]
     event_types: Mapping[str, type[OwnEvent]]
     """Stored name -> class, of the events of its own; a name stays for ever."""
     discovered: type[OwnEvent]
     """The first event of every job of this kind."""
-    observations: tuple[type, ...]
-    """The observations of its own; the first says that there is such a job."""
+    observations: Mapping[str, type]
+    """Stored name -> class, of the observations of its own; a name stays for ever. The first says
+    that there is such a job."""
     recurring: tuple[type, ...]
     """Those of them whose ids say what was seen, which may be so once more."""
     is_open: Callable[[State], bool]
@@ -120,7 +122,7 @@ class JobKind(Generic[State, Observation, Event, OwnEvent]):
     """As upstream names itself, so that dashboards and filters keep working."""
     is_told_in_core_events: bool = False
     """Whether its Kubernetes Events are of the older form: its clients pass over the newer."""
-    log: LogReaders[State, Observation, Event, OwnEvent]
+    log: LogReaders[State, Event, OwnEvent]
 
 
 def no_cluster_news(event: object) -> None:
@@ -137,6 +139,12 @@ def no_attempt_cluster(state: object) -> AttemptCluster:
 def no_cluster_verdict(state: object, event: object) -> None:
     """Return that no cluster ever stays, for kinds whose jobs cannot ask for that."""
     del state, event
+
+
+def no_details(told: Sequence[object]) -> Manifest:
+    """Return that events say nothing of details, for kinds whose acts tell none."""
+    del told
+    return {}
 
 
 def no_standing(events: Sequence[tuple[int, object]]) -> Iterator[tuple[str, int]]:

@@ -13,6 +13,7 @@ from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.batchjob.kind import BATCHJOB_KIND as _BATCHJOB_KIND
 from jobledger.core.batchjob.observations import BatchJobObservation
 from jobledger.core.batchjob.state import BatchJobState
+from jobledger.core.decider import Decided
 from jobledger.core.job_kind import JobKind
 from jobledger.core.jobs.control.sightings import Sighting
 from jobledger.core.jobs.events import SharedEvent
@@ -37,7 +38,7 @@ from jobledger.core.trainjob.kind import TRAINJOB_KIND as _TRAINJOB_KIND
 from jobledger.core.trainjob.observations import TrainJobObservation
 from jobledger.core.trainjob.state import TrainJobState
 from jobledger.core.values.documents import Manifest
-from jobledger.core.values.ids import ObservationId, StreamId, observation_id
+from jobledger.core.values.ids import StreamId, observation_id
 
 JobState: TypeAlias = RayJobState | TrainJobState | BatchJobState
 JobObservation: TypeAlias = RayJobObservation | TrainJobObservation | BatchJobObservation
@@ -61,8 +62,8 @@ NOTHING: JobState = RAYJOB_KIND.initial
 
 _OF_STATE = {type(kind.initial): kind for kind in KINDS.values()}
 _OF_EVENT = {cls: kind for kind in KINDS.values() for cls in kind.event_types.values()}
-_OF_OBSERVATION = {cls: kind for kind in KINDS.values() for cls in kind.observations}
-_OF_SIGHTING = {kind.observations[0]: kind for kind in KINDS.values()}
+_OF_OBSERVATION = {cls: kind for kind in KINDS.values() for cls in kind.observations.values()}
+_OF_SIGHTING = {next(iter(kind.observations.values())): kind for kind in KINDS.values()}
 _DISCOVERED = {kind.discovered: kind for kind in KINDS.values()}
 _PARTS = {cls: part for kind in KINDS.values() for cls, part in kind.log.parts.items()}
 
@@ -70,6 +71,11 @@ _PARTS = {cls: part for kind in KINDS.values() for cls, part in kind.log.parts.i
 def kind_of(state: JobState) -> AnyKind:
     """Return the description of a job's kind; of one that is not known yet, any."""
     return _OF_STATE[type(state)]
+
+
+def is_sighting(cls: type[JobObservation]) -> bool:
+    """Return whether observations of a class are of a job's own object."""
+    return cls in _OF_SIGHTING
 
 
 def sighting(seen: JobObservation) -> tuple[AnyKind, Sighting] | None:
@@ -119,14 +125,14 @@ def kind_of_type(stored: str) -> AnyKind | None:
     return next((kind for kind in KINDS.values() if stored in kind.event_types), None)
 
 
-def decide(state: JobState, observation: JobObservation) -> tuple[JobEvent, ...]:
+def decide(state: JobState, observation: JobObservation) -> Decided[JobState, JobEvent]:
     """Return what happens because of `observation`; the first look at a job tells its kind."""
     if state.identity is None:
         kind = _OF_OBSERVATION.get(type(observation))
-        if kind is not None and type(observation) is kind.observations[0]:
+        if kind is not None and is_sighting(type(observation)):
             return kind.decide(kind.initial, observation)
         if kind is not None:
-            return ()  # it means nothing to a job that was not seen yet
+            return Decided(state)  # it means nothing to a job that was not seen yet
     return kind_of(state).decide(state, observation)
 
 
@@ -217,16 +223,6 @@ def cluster_news(event: JobEvent) -> ClusterNews | None:
     """Return what an event says of a cluster that belongs to an attempt; None if nothing."""
     kind = _OF_EVENT.get(type(event))
     return None if kind is None else kind.log.cluster_news(event)
-
-
-def observed(
-    state: JobState, told: Sequence[JobEvent], cause: ObservationId
-) -> Iterator[JobObservation]:
-    """Yield what can have been observed when these events were decided, the likeliest first."""
-    kind = _DISCOVERED.get(type(told[0])) if state.identity is None else None
-    if kind is not None:
-        return kind.log.observed(kind.initial, told, cause)
-    return kind_of(state).log.observed(state, told, cause)
 
 
 TURNING_POINTS = (

@@ -6,21 +6,23 @@ from typing import cast
 from uuid import UUID
 
 from bench.population.habits import Workload, document_of
-from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.decider import Decided
 from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.jobs.events import Confirmation
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import DecisionDue, EffectEnded, NothingNew, StatusWritten
 from jobledger.core.jobs.pending.effects import EffectKind, Outcome
 from jobledger.core.jobs.rows import RowChanges
-from jobledger.core.kinds import NOTHING, JobObservation, JobState, decide, evolve
+from jobledger.core.kinds import NOTHING, JobObservation, JobState, decide
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import EventRecord
-from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.log.recording import Tail, Writer
 from jobledger.core.projections.reporting.fold import Folded, Rules, fold
 from jobledger.core.projections.view import View, advance
+from jobledger.core.turns import record_turn
 from jobledger.core.values.documents import Manifest
-from jobledger.core.values.ids import DecisionId, ObservationId, observation_id, stream_id
+from jobledger.core.values.ids import DecisionId, observation_id, stream_id
 
 CLUSTER = "prod-eu"
 ACTOR = "controller-0/5a1e"
@@ -70,13 +72,13 @@ class Life:
         self._seen += 1
         mark = observation_id(self.identity.stream_id, str(self._seen))
         observation = cast("JobObservation", kind(id=mark, at=self.at, **fields))
-        events = decide(self.state, observation)
+        decided = decide(self.state, observation)
         late = self.dice.lognormvariate(0, 0.6) * 0.012
         now = self.at + timedelta(microseconds=int(late * 1e6))
         if self.records:
             now = max(now, self.records[-1].recorded_at)
         writer = Writer(actor=ACTOR, epoch=1, now=now)
-        self._record(writer, observation.id, events)
+        self._record(writer, observation, decided)
 
     def acted(self, *, uid: str = "", trouble: str = "", **more: object) -> None:
         """Let every effect that was asked for end well, now and then after some trouble."""
@@ -124,16 +126,12 @@ class Life:
     def _end(self, effect: UUID, outcome: Outcome, **fields: object) -> None:
         self.see(EffectEnded, effect_id=effect, outcome=outcome, **fields)
 
-    def _record(self, writer: Writer, cause: ObservationId, events: tuple[JobEvent, ...]) -> None:
-        named = [
-            NamedEvent(
-                name=NAMES[type(event)], schema_version=SCHEMA_VERSION, at=event.at, event=event
-            )
-            for event in events
-        ]
-        made, self._tail = record(self._tail, writer, cause, named)
-        for one, event in zip(made, events, strict=True):
-            self.state = evolve(self.state, event)
+    def _record(
+        self, writer: Writer, observation: JobObservation, decided: Decided[JobState, JobEvent]
+    ) -> None:
+        made, self._tail = record_turn(self._tail, writer, observation, decided)
+        for one, event in zip(made, decided.events, strict=True):
             self.folded = fold(self.folded, one, event, RULES)
+        self.state = decided.state
         self.records += made
-        self.events += events
+        self.events += decided.events

@@ -8,7 +8,6 @@ from jobledger.core.batchjob.decide.decider import BATCHJOB
 from jobledger.core.batchjob.events import BatchOwnEvent
 from jobledger.core.batchjob.history import attempt_row, report_news
 from jobledger.core.batchjob.history.attempt_facts import take
-from jobledger.core.batchjob.history.observations import candidates
 from jobledger.core.batchjob.history.signs import clues
 from jobledger.core.batchjob.history.words import (
     attempt_end_words,
@@ -30,6 +29,7 @@ from jobledger.core.job_kind import (
     no_attempt_cluster,
     no_cluster_news,
     no_cluster_verdict,
+    no_details,
     no_standing,
 )
 from jobledger.core.jobs.history.event_roles import EventRoles
@@ -74,12 +74,12 @@ PARTS = {
 }
 """Fact -> the part of the job that it is about."""
 
-_OBSERVATIONS = (
-    seen.BatchJobSeen,
-    seen.BatchJobGone,
-    seen.AttemptJobSeen,
-    seen.AttemptJobGone,
-)
+_OBSERVATIONS = {
+    "BatchJobSeen": seen.BatchJobSeen,
+    "BatchJobGone": seen.BatchJobGone,
+    "AttemptJobSeen": seen.AttemptJobSeen,
+    "AttemptJobGone": seen.AttemptJobGone,
+}
 
 BATCHJOB_KIND = JobKind(
     name="Job",
@@ -90,7 +90,7 @@ BATCHJOB_KIND = JobKind(
     event_types=TYPES,
     discovered=events.BatchJobDiscovered,
     observations=_OBSERVATIONS,
-    recurring=_OBSERVATIONS,
+    recurring=tuple(_OBSERVATIONS.values()),
     is_open=is_open,
     is_final=is_final,
     status=status,
@@ -111,7 +111,7 @@ BATCHJOB_KIND = JobKind(
         standing=no_standing,
         clues=clues,
         parts=PARTS,
-        observed=candidates,
+        details_told=no_details,
         take_facts=take,
         cluster_verdict=no_cluster_verdict,
         attempt_row=attempt_row.attempt_row,

@@ -7,6 +7,7 @@ from jobledger.core.batchjob.spec import BatchJobSpec
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import SharedObservation, Survey
 from jobledger.core.jobs.policy import Policy
+from jobledger.core.log.observed import TOLD_ONCE
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import ObservationId
 from jobledger.core.values.instants import Instant
@@ -66,7 +67,7 @@ class BatchJobSeen:
     policy: Policy
     deleting_at: Instant | None
     status: SeenBatchStatus
-    document: Manifest = field(default_factory=dict)
+    document: Manifest = field(default_factory=dict, metadata=TOLD_ONCE)
     """The redacted specification, labels and annotations."""
     option_problems: tuple[str, ...] = ()
     """Annotations of ours that are left out, and why."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from jobledger.core.decider import Decided
 from jobledger.core.jobs.events import (
     DecisionCancelled,
     DecisionScheduled,
@@ -33,19 +34,20 @@ def fixpoint(
     state: State,
     evolve: Callable[[State, Event], State],
     first_rule: Callable[[State], tuple[Event, ...]],
-) -> tuple[Event, ...]:
+) -> Decided[State, Event]:
     """Return everything that follows from `state` until nothing more does.
 
     Raises:
         AssertionError: the rules go round.
     """
-    said: list[Event] = []
+    before, said, states = state, list[Event](), list[State]()
     for _ in range(ROUNDS_MAX):
         events = first_rule(state)
         if not events:
-            return tuple(said)
+            return Decided(before, tuple(said), tuple(states))
         for event in events:
             state = evolve(state, event)
+            states.append(state)
         said += events
     message = f"the rules do not come to rest: {[type(event).__name__ for event in said[-6:]]}"
     raise AssertionError(message)

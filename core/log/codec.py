@@ -28,7 +28,7 @@ IN_ENVELOPE = "at"
 def encode(event: object) -> Manifest:
     """Return the payload of an event."""
     return {
-        name: _plain(value)
+        name: plain(value)
         for name, default in _defaults(type(event))
         if name != IN_ENVELOPE and (value := getattr(event, name)) != default
     }
@@ -79,28 +79,29 @@ def _defaults(cls: type) -> tuple[tuple[str, object], ...]:
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-def _plain(value: object) -> Json:
+def plain(value: object) -> Json:
+    """Return a value of an event or an observation as it stands in JSON."""
     if type(value) in _PLAIN:  # most values by far, and quicker than asking what they are a kind of
         return cast("Json", value)
     if isinstance(value, Enum):
-        plain: Json = str(value.value)
+        made: Json = str(value.value)
     elif value is None or isinstance(value, bool | int | float | str):
-        plain = value
+        made = value
     elif isinstance(value, datetime):
-        plain = value.astimezone(UTC).isoformat()
+        made = value.astimezone(UTC).isoformat()
     elif isinstance(value, UUID):
-        plain = str(value)
+        made = str(value)
     elif isinstance(value, Mapping):
-        plain = {str(key): _plain(item) for key, item in value.items()}
+        made = {str(key): plain(item) for key, item in value.items()}
     elif isinstance(value, Sequence):
-        plain = [_plain(item) for item in value]
+        made = [plain(item) for item in value]
     else:
-        plain = {
-            name: _plain(item)
+        made = {
+            name: plain(item)
             for name, default in _defaults(type(value))
             if (item := getattr(value, name)) != default
         }
-    return plain
+    return made
 
 
 Reader = Callable[[Json], object]
@@ -114,6 +115,16 @@ def _readers(cls: type) -> tuple[tuple[str, Reader], ...]:
         return known
     _READERS[cls] = tuple((field.name, _reader(field.type)) for field in _fields(cls))
     return _READERS[cls]
+
+
+def reader(cls: type, name: str) -> Reader:
+    """Return what reads a field of a class from JSON."""
+    if (known := _READER_OF.get(cls)) is None:
+        known = _READER_OF[cls] = dict(_readers(cls))
+    return known[name]
+
+
+_READER_OF: dict[type, dict[str, Reader]] = {}
 
 
 def _reader(hint: object) -> Reader:

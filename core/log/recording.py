@@ -8,6 +8,8 @@ from uuid import UUID
 from jobledger.core.log.chain import canonical, link
 from jobledger.core.log.codec import encode
 from jobledger.core.log.envelope import EventRecord
+from jobledger.core.log.observed import KEY
+from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import ObservationId, StreamId, event_id
 from jobledger.core.values.instants import Instant
 
@@ -41,13 +43,22 @@ class NamedEvent:
 
 
 def record(
-    tail: Tail, writer: Writer, cause: ObservationId, events: Sequence[NamedEvent]
+    tail: Tail,
+    writer: Writer,
+    cause: ObservationId,
+    events: Sequence[NamedEvent],
+    observed: Manifest | None = None,
 ) -> tuple[tuple[EventRecord, ...], Tail]:
-    """Return the records of `events` behind `tail`, and the new tail."""
+    """Return the records of `events` behind `tail`, and the new tail.
+
+    `observed` is what is kept of the observation; the first event carries it.
+    """
     records: list[EventRecord] = []
     chain = tail.chain
     for ordinal, named in enumerate(events):
         data = encode(named.event)
+        if observed is not None and ordinal == 0:
+            data = {**data, KEY: observed}
         payload = canonical(data)
         made = EventRecord(
             stream_id=tail.stream_id,

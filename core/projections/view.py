@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from jobledger.core.catalogue import JobEvent
+from jobledger.core.decider import folded
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
 from jobledger.core.kinds import NOTHING, JobState, evolve
@@ -35,15 +36,6 @@ class View(NamedTuple):
     """Rows that are requested."""
 
 
-def states_after(state: JobState, events: Iterable[JobEvent]) -> tuple[JobState, ...]:
-    """Return the state after each of `events`."""
-    states: list[JobState] = []
-    for event in events:
-        state = evolve(state, event)
-        states.append(state)
-    return tuple(states)
-
-
 def advance(
     view: View, events: Iterable[JobEvent], states: Sequence[JobState] | None = None
 ) -> tuple[View, RowChanges]:
@@ -53,7 +45,7 @@ def advance(
     """
     state, attempt, told = view.state, view.attempt, tuple(events)
     if states is None:
-        states = states_after(state, told)
+        states = folded(state, told, evolve).states
     decisions = {row.decision_id: row for row in view.decisions}
     effects = {row.effect_id: row for row in view.effects}
     changed_attempts: dict[int, AttemptRow] = {}

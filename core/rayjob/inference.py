@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeAlias
 
+from jobledger.core.decider import Decided
 from jobledger.core.jobs.reconcile import fixpoint
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptCleared,
@@ -55,7 +56,7 @@ _OTHERS_SECOND = timedelta(seconds=1)
 """Instants in a status are whole seconds."""
 
 
-def infer(state: RayJobState, at: Instant) -> Step:
+def infer(state: RayJobState, at: Instant) -> Decided[RayJobState, RayJobEvent]:
     """Return everything that the status shown last lets conclude, in order."""
     return fixpoint(state, evolve, lambda now: _next(now, at))
 

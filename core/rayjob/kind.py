@@ -1,6 +1,6 @@
 """The kind RayJob: what it brings, in one description."""
 
-from jobledger.core.job_kind import JobKind, LogReaders, no_standing
+from jobledger.core.job_kind import JobKind, LogReaders, no_details, no_standing
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.rayjob import ending
@@ -15,7 +15,6 @@ from jobledger.core.rayjob.history.end_words import (
     completion_words,
     retry_words,
 )
-from jobledger.core.rayjob.history.observations import candidates
 from jobledger.core.rayjob.history.signs import clues
 from jobledger.core.rayjob.history.words import words
 from jobledger.core.rayjob.observations import observations as seen
@@ -80,21 +79,21 @@ RAYJOB_KIND = JobKind(
     evolve=RAYJOB.evolve,
     event_types=TYPES,
     discovered=events.JobDiscovered,
-    observations=(
-        seen.ManifestSeen,
-        seen.ManifestGone,
-        seen.ClusterSeen,
-        seen.ClusterGone,
-        seen.SubmitterSeen,
-        seen.SubmitterGone,
-        seen.PollAnswered,
-        seen.PollNotFound,
-        seen.PollUnanswered,
-        seen.PodsSeen,
-        seen.HeadPodSeen,
-        seen.HeadPodGone,
-        seen.PartGone,
-    ),
+    observations={
+        "ManifestSeen": seen.ManifestSeen,
+        "ManifestGone": seen.ManifestGone,
+        "ClusterSeen": seen.ClusterSeen,
+        "ClusterGone": seen.ClusterGone,
+        "SubmitterSeen": seen.SubmitterSeen,
+        "SubmitterGone": seen.SubmitterGone,
+        "PollAnswered": seen.PollAnswered,
+        "PollNotFound": seen.PollNotFound,
+        "PollUnanswered": seen.PollUnanswered,
+        "PodsSeen": seen.PodsSeen,
+        "HeadPodSeen": seen.HeadPodSeen,
+        "HeadPodGone": seen.HeadPodGone,
+        "PartGone": seen.PartGone,
+    },
     recurring=(
         seen.ManifestSeen,
         seen.ManifestGone,
@@ -125,7 +124,7 @@ RAYJOB_KIND = JobKind(
         standing=no_standing,
         clues=clues,
         parts=PARTS,
-        observed=candidates,
+        details_told=no_details,
         take_facts=take,
         cluster_verdict=cluster_verdict,
         attempt_row=attempt_row.attempt_row,

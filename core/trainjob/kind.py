@@ -17,8 +17,8 @@ from jobledger.core.trainjob import observations as seen
 from jobledger.core.trainjob.decide.decider import TRAINJOB
 from jobledger.core.trainjob.events import TrainFactEvent, TrainLifeEvent
 from jobledger.core.trainjob.history import attempt_row, report_news
+from jobledger.core.trainjob.history.apply_details import details_told
 from jobledger.core.trainjob.history.attempt_facts import take
-from jobledger.core.trainjob.history.observations import candidates
 from jobledger.core.trainjob.history.plugin_condition_words import conditions_told
 from jobledger.core.trainjob.history.progress_words import progress_told
 from jobledger.core.trainjob.history.signs import clues
@@ -96,16 +96,16 @@ def _standing(events: Sequence[tuple[int, object]]) -> Iterator[tuple[str, int]]
     yield from conditions_told(events)
 
 
-_OBSERVATIONS = (
-    seen.TrainJobSeen,
-    seen.TrainJobGone,
-    seen.RuntimeSeen,
-    seen.DependentGone,
-    seen.JobSetSeen,
-    seen.JobSetGone,
-    seen.PluginConditionsSeen,
-    seen.ProgressSeen,
-)
+_OBSERVATIONS = {
+    "TrainJobSeen": seen.TrainJobSeen,
+    "TrainJobGone": seen.TrainJobGone,
+    "RuntimeSeen": seen.RuntimeSeen,
+    "DependentGone": seen.DependentGone,
+    "JobSetSeen": seen.JobSetSeen,
+    "JobSetGone": seen.JobSetGone,
+    "PluginConditionsSeen": seen.PluginConditionsSeen,
+    "ProgressSeen": seen.ProgressSeen,
+}
 
 TRAINJOB_KIND = JobKind(
     name="TrainJob",
@@ -116,7 +116,7 @@ TRAINJOB_KIND = JobKind(
     event_types=TYPES,
     discovered=events.TrainJobDiscovered,
     observations=_OBSERVATIONS,
-    recurring=_OBSERVATIONS,
+    recurring=tuple(_OBSERVATIONS.values()),
     is_open=is_open,
     is_final=is_final,
     status=status,
@@ -137,7 +137,7 @@ TRAINJOB_KIND = JobKind(
         standing=_standing,
         clues=clues,
         parts=PARTS,
-        observed=candidates,
+        details_told=details_told,
         take_facts=take,
         cluster_verdict=no_cluster_verdict,
         attempt_row=attempt_row.attempt_row,

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import SharedObservation, Survey
+from jobledger.core.log.observed import TOLD_ONCE
 from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.contributions.contribution import Contribution
 from jobledger.core.trainjob.policy import TrainPolicy
@@ -52,7 +53,7 @@ class TrainJobSeen:
     policy: TrainPolicy
     deleting_at: Instant | None
     status: SeenTrainStatus
-    document: Manifest = field(default_factory=dict)
+    document: Manifest = field(default_factory=dict, metadata=TOLD_ONCE)
     """The redacted specification, labels and annotations."""
     option_problems: tuple[str, ...] = ()
     """Annotations of ours that are left out, and why."""

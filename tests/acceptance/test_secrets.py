@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION
 from tests.acceptance.jobs import IMAGE, Document, rayjob, with_metadata
 from tests.acceptance.site import Site
 from tests.acceptance.witness import KUBERNETES_EVENTS, RAYJOBS, Witness
@@ -60,7 +61,8 @@ def leaky(site: Site, mode: str) -> Document:
         }
         template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
         manifest["spec"]["submitterPodTemplate"] = template
-    return with_metadata(manifest, annotations={"example.com/password": ANNOTATION, "a": "b"})
+    annotations = {"example.com/password": ANNOTATION, RECOVER_ANNOTATION: ANNOTATION, "a": "b"}
+    return with_metadata(manifest, annotations=annotations)
 
 
 def forms(secret: str) -> Iterator[str]:

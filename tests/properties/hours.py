@@ -113,7 +113,7 @@ class Hour(Generic[State, Event, Observation]):
         return answer.outcome
 
     def _take(self, seen: object) -> None:
-        news: Sequence[Event] = self.decider.decide(self.state, seen)  # type: ignore[arg-type] # shared by both kinds
+        news: Sequence[Event] = self.decider.news(self.state, seen)  # type: ignore[arg-type] # shared by both kinds
         for event in news:
             self.state = self.decider.evolve(self.state, event)
             if isinstance(event, EffectRequested):

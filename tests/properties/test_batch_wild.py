@@ -41,6 +41,7 @@ from tests.support.batchjobs import (
     pods,
     uid_of,
 )
+from tests.support.observed import assert_kept_as_it_came
 from tests.support.rows import through_the_log
 
 Wild = Callable[[BatchJobState], BatchJobObservation]
@@ -206,12 +207,14 @@ def lived(first: BatchJobObservation, rest: list[Wild]) -> list[BatchJobEvent]:
         if seen.id in heard:
             continue
         heard.add(seen.id)
-        news = BATCHJOB.decide(state, seen)
+        decided = BATCHJOB.decide(state, seen)
+        assert_kept_as_it_came(seen, decided)
+        news = decided.events
         assert len(news) <= EVENTS_PER_OBSERVATION_MAX
         for event in news:
             state = BATCHJOB.evolve(state, event)
         history += news
-        assert BATCHJOB.decide(state, seen) == ()
+        assert BATCHJOB.news(state, seen) == ()
     return history
 
 
@@ -276,7 +279,7 @@ def test_invariant_8_once_the_faults_stop_every_job_ends_or_waits(
         if step is None:
             break
         now = max(now, step.at)
-        news = BATCHJOB.decide(state, named(replace(step, at=now)))
+        news = BATCHJOB.news(state, named(replace(step, at=now)))
         history += news
         for event in news:
             state = BATCHJOB.evolve(state, event)

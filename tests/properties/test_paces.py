@@ -53,7 +53,7 @@ answers = st.lists(
 def test_an_hour_of_a_rayjob_is_short(first: Wild, rest: list[Wild], said: list[Answer]) -> None:
     state = RAYJOB.initial
     for step in (always(first), *rest):  # type: ignore[arg-type] # a look
-        for event in RAYJOB.decide(state, step(state)):
+        for event in RAYJOB.news(state, step(state)):
             state = RAYJOB.evolve(state, event)
     hour = Hour(RAYJOB, state, after(500), cycle(said))
     hour.live()
@@ -106,7 +106,7 @@ def test_an_hour_of_a_trainjob_is_short(
     hour = Hour(TRAINJOB, state, after(0), cycle(said))
     for step in (*trainjobs.seen(), *seen):
         assert not callable(step), "it is what was seen"
-        for event in TRAINJOB.decide(hour.state, step):
+        for event in TRAINJOB.news(hour.state, step):
             hour.state = TRAINJOB.evolve(hour.state, event)
         hour.now = max(hour.now, step.at)
         for effect in hour.state.effects[: len(said) % 2]:

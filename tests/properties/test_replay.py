@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from hypothesis import given
 
-from jobledger.core.catalogue import NAMES, SCHEMA_VERSION
 from jobledger.core.forensics.replay.replay import replay
 from jobledger.core.log.chain import GENESIS, canonical
 from jobledger.core.log.envelope import EventRecord
-from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.log.recording import Tail, Writer
+from jobledger.core.turns import record_turn
 from tests.properties.effort import effort
 from tests.properties.test_stories import choices, live, specs
 from tests.properties.world import World
@@ -22,12 +22,8 @@ def logged(world: World) -> list[EventRecord]:
     tail = Tail(stream_id=STREAM, version=0, chain=GENESIS)
     writer = Writer(actor="jobledger-0", epoch=1, now=NOON)
     records: list[EventRecord] = []
-    for observation, news in world.heard:
-        named = [
-            NamedEvent(name=NAMES[type(e)], schema_version=SCHEMA_VERSION, at=e.at, event=e)
-            for e in news
-        ]
-        made, tail = record(tail, writer, observation.id, named)
+    for observation, decided in world.heard:
+        made, tail = record_turn(tail, writer, observation, decided)
         records += made
     return [replace(item, data=json.loads(canonical(item.data))) for item in records]
 

@@ -71,7 +71,7 @@ def test_the_same_observation_again_brings_nothing(
     for choice in chosen:
         live(world, [choice])
         if world.heard:
-            assert RAYJOB.decide(world.state, world.heard[-1][0]) == ()
+            assert RAYJOB.news(world.state, world.heard[-1][0]) == ()
 
 
 @effort

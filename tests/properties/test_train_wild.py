@@ -38,6 +38,7 @@ from tests.properties.train_invariants import (
     jobsets_of,
 )
 from tests.support.contributions import POD_GROUP, plugin_told, pod_group_gone
+from tests.support.observed import assert_kept_as_it_came
 from tests.support.rows import through_the_log
 from tests.support.trainjobs import (
     UNNAMED,
@@ -229,11 +230,13 @@ def lived(first: TrainJobObservation, rest: list[Wild]) -> list[TrainJobEvent]:
         if seen.id in heard:
             continue
         heard.add(seen.id)
-        news = TRAINJOB.decide(state, seen)
+        decided = TRAINJOB.decide(state, seen)
+        assert_kept_as_it_came(seen, decided)
+        news = decided.events
         for event in news:
             state = TRAINJOB.evolve(state, event)
         history += news
-        assert TRAINJOB.decide(state, seen) == ()
+        assert TRAINJOB.news(state, seen) == ()
     return history
 
 

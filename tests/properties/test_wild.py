@@ -22,6 +22,7 @@ from tests.properties.invariants import (
     check_retries,
     check_step,
 )
+from tests.support.observed import assert_kept_as_it_came
 from tests.support.rayjob_builders import (
     HTTP,
     INTERACTIVE,
@@ -195,13 +196,15 @@ def test_no_observation_at_all_makes_the_rules_raise_or_a_history_not_add_up(
         if seen.id in heard:
             continue
         heard.add(seen.id)
-        news = RAYJOB.decide(state, seen)
+        decided = RAYJOB.decide(state, seen)
+        assert_kept_as_it_came(seen, decided)
+        news = decided.events
         for event in news:
             after_it = RAYJOB.evolve(state, event)
             check_step(state, event, after_it)
             state = after_it
         history += news
-        assert RAYJOB.decide(state, seen) == ()
+        assert RAYJOB.news(state, seen) == ()
     check_laws(RAYJOB, history, len(history) // 2)
     check_effects_and_decisions(history)
     check_retries(history)

@@ -119,6 +119,6 @@ class Calm:
 
     def _tell(self, seen: TrainJobObservation) -> None:
         self._now += timedelta(seconds=1)
-        for event in TRAINJOB.decide(self.state, named(replace(seen, at=self._now))):
+        for event in TRAINJOB.news(self.state, named(replace(seen, at=self._now))):
             self.state = TRAINJOB.evolve(self.state, event)
             self.history.append(event)

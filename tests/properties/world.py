@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from jobledger.core.decider import Decided
 from jobledger.core.jobs.observations import DecisionDue, EffectEnded
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome
 from jobledger.core.rayjob.decide.decider import RAYJOB
@@ -79,7 +80,9 @@ class World:
     made: int = 0
     state: RayJobState = RAYJOB.initial
     history: list[RayJobEvent] = field(default_factory=list)
-    heard: list[tuple[RayJobObservation, tuple[RayJobEvent, ...]]] = field(default_factory=list)
+    heard: list[tuple[RayJobObservation, Decided[RayJobState, RayJobEvent]]] = field(
+        default_factory=list
+    )
 
     def __post_init__(self) -> None:
         if self.spec.get("cluster_selector"):
@@ -131,13 +134,12 @@ class World:
         """Let the core decide; what it asks for is sent."""
         seen = _at(seen, self.now)
         before = {effect.effect_id for effect in self.state.effects}
-        news = RAYJOB.decide(self.state, seen)
-        for event in news:
-            self.state = RAYJOB.evolve(self.state, event)
-        self.history += news
-        self.heard.append((seen, news))
+        decided = RAYJOB.decide(self.state, seen)
+        self.state = decided.state
+        self.history += decided.events
+        self.heard.append((seen, decided))
         self.sent += [e for e in self.state.effects if e.effect_id not in before]
-        return news
+        return decided.events
 
     # What arrives at the API servers.
 

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from jobledger.adapters.rebuilding import compare
+from jobledger.core.forensics.replay.replay import replay
 from jobledger.core.log.chain import GENESIS, canonical, first_fault
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from jobledger.core.rayjob.decide.decider import RAYJOB
@@ -100,7 +101,7 @@ def check_all(world: World) -> None:
 
 
 def _check_log(world: World) -> None:
-    """Invariant 7: nothing is lost, doubled, moved or changed."""
+    """Invariant 7: nothing is lost, doubled, moved or changed; what was seen led to all of it."""
     stored = world.log.read_after(0, 10**9)
     positions = [item.position for item in stored]
     require(positions == list(range(1, len(stored) + 1)), "the log has a gap")
@@ -112,6 +113,9 @@ def _check_log(world: World) -> None:
         require(versions == list(range(1, len(records) + 1)), f"{stream} has a gap")
         ids = {record.event_id for record in records}
         require(len(ids) == len(records), f"{stream} holds an event twice")
+        again = replay(records)
+        otherwise = (*again.unknown, *again.divergences)
+        require(not otherwise, f"{stream} is decided otherwise by what it saw: {otherwise[:1]}")
         _check_pace(stream, [record.occurred_at for record in records])
 
 

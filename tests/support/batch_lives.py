@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from jobledger.core.batchjob.observations import SeenBatchStatus
-from jobledger.core.catalogue import NAMES, SCHEMA_VERSION
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import Outcome
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import EventRecord
-from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.log.recording import Tail, Writer
+from jobledger.core.turns import record_turn
 from tests.support import batchjobs
 from tests.support.batchjobs import (
     CREATE,
@@ -121,12 +121,8 @@ def recorded_job(story: Iterable[Step], latency_seconds: float = 0.02) -> list[E
     for step in story:
         observation = step(played.state) if callable(step) else step
         played.take(observation)
-        told = [
-            NamedEvent(name=NAMES[type(e)], schema_version=SCHEMA_VERSION, at=e.at, event=e)
-            for e in played.news
-        ]
         now = observation.at + timedelta(seconds=latency_seconds)
         writer = Writer(actor="jobledger-0", epoch=1, now=now)
-        made, tail = record(tail, writer, observation.id, told)
+        made, tail = record_turn(tail, writer, observation, played.decided)
         records += made
     return records

@@ -27,6 +27,7 @@ from jobledger.core.batchjob.spec import BatchJobSpec
 from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.batchjob.status.status import status
 from jobledger.core.catalogue import NAMES
+from jobledger.core.decider import Decided, folded
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import DecisionDue, EffectEnded, Survey, WatchInterrupted
 from jobledger.core.jobs.pending.decisions import DecisionKind
@@ -35,6 +36,7 @@ from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.options import NOTHING_ASKED
 from jobledger.core.values.ids import ObservationId, observation_id
 from jobledger.core.values.instants import Instant
+from tests.support.observed import assert_kept_as_it_came
 from tests.support.records import NOON, a_stream
 from tests.support.rows import check_laws, check_projections
 
@@ -254,6 +256,9 @@ def completed(**spec: object) -> tuple[Step, ...]:
     return *running(**spec), job(60, end=complete_end(), succeeded=1)
 
 
+NOTHING_YET: Decided[BatchJobState, BatchJobEvent] = Decided(BatchJobState())
+
+
 @dataclass(slots=True)
 class Played:
     """A story so far."""
@@ -262,15 +267,19 @@ class Played:
     history: list[BatchJobEvent] = field(default_factory=list)
     news: tuple[BatchJobEvent, ...] = ()
     """What the last step brought."""
+    decided: Decided[BatchJobState, BatchJobEvent] = NOTHING_YET
+    """The same with the states after it."""
 
     def take(self, step: Step) -> None:
         """Play one more step, and hold it against the laws."""
         observation = step(self.state) if callable(step) else step
-        self.news = BATCHJOB.decide(self.state, observation)
-        for event in self.news:
-            self.state = BATCHJOB.evolve(self.state, event)
+        self.decided = decided = BATCHJOB.decide(self.state, observation)
+        self.news = decided.events
         self.history += self.news
-        again = BATCHJOB.decide(self.state, observation)
+        self.state = decided.state
+        assert decided.states == folded(decided.before, self.news, BATCHJOB.evolve).states
+        assert_kept_as_it_came(observation, decided)
+        again = BATCHJOB.news(self.state, observation)
         assert again == (), f"the same observation again brought {again}"
 
     @property

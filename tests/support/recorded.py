@@ -7,14 +7,15 @@ from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
 
-from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, read_event
+from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import EventRecord, StoredEvent
-from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.log.recording import Tail, Writer
 from jobledger.core.ports.event_store import StreamAppend
 from jobledger.core.projections.view import View, advance
 from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.turns import record_turn
 from jobledger.core.values.ids import stream_id
 from tests.support import rayjob_builders
 from tests.support.ledgers import Ledger
@@ -46,12 +47,10 @@ def recorded(story: Iterable[Step], latency_seconds: float = 0.02) -> list[Event
     for step in story:
         seen = played.observed(step)
         played.take(step)
-        named = [
-            NamedEvent(name=NAMES[type(e)], schema_version=SCHEMA_VERSION, at=e.at, event=e)
-            for e in played.news
-        ]
         now = seen.at + timedelta(seconds=latency_seconds)
-        made, tail = record(tail, Writer(actor="jobledger-0", epoch=1, now=now), seen.id, named)
+        made, tail = record_turn(
+            tail, Writer(actor="jobledger-0", epoch=1, now=now), seen, played.decided
+        )
         records += made
     return records
 

@@ -17,7 +17,7 @@ from jobledger.core.batchjob.events import BatchJobAdopted, BatchJobCompleted, B
 from jobledger.core.batchjob.phases import FOLLOWERS as BATCH_FOLLOWERS
 from jobledger.core.batchjob.phases import Phase as BatchJobPhase
 from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event
-from jobledger.core.decider import Decider
+from jobledger.core.decider import Decided, Decider, folded
 from jobledger.core.jobs import events as shared
 from jobledger.core.kinds import JobState
 from jobledger.core.log.chain import GENESIS, canonical, first_fault
@@ -49,6 +49,7 @@ from jobledger.core.values.ids import (
     observation_id,
 )
 from jobledger.core.values.instants import Instant
+from tests.support.observed import assert_kept_as_it_came
 from tests.support.records import NOON, a_stream
 
 STREAM = a_stream("train")
@@ -107,6 +108,9 @@ def table(*rows: Row | Outlook) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("row", rows, ids=[row.rule for row in rows])
 
 
+NOTHING_YET: Decided[RayJobState, RayJobEvent] = Decided(RayJobState())
+
+
 @dataclass(slots=True)
 class Played:
     """A story so far."""
@@ -116,6 +120,8 @@ class Played:
     history: list[RayJobEvent] = field(default_factory=list)
     news: tuple[RayJobEvent, ...] = ()
     """What the last step brought."""
+    decided: Decided[RayJobState, RayJobEvent] = NOTHING_YET
+    """The same with the states after it."""
 
     def take(self, step: Step) -> None:
         """Play one more step: decide and fold, and hold it against the laws."""
@@ -125,11 +131,13 @@ class Played:
             self.state = self.decider.fold(self.history)
             return
         seen = self.observed(step)
-        self.news = self.decider.decide(self.state, seen)
+        self.decided = decided = self.decider.decide(self.state, seen)
+        self.news = decided.events
         self.history += self.news
-        for event in self.news:
-            self.state = self.decider.evolve(self.state, event)
-        again = self.decider.decide(self.state, seen)
+        self.state = decided.state
+        assert decided.states == folded(decided.before, self.news, self.decider.evolve).states
+        assert_kept_as_it_came(seen, decided)
+        again = self.decider.news(self.state, seen)
         assert again == (), f"the same observation again brought {again}"
 
     def observed(self, step: Step) -> RayJobObservation:

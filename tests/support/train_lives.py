@@ -8,16 +8,16 @@ from datetime import timedelta
 from typing import Any, TypeAlias
 from unittest.mock import patch
 
-from jobledger.core.catalogue import NAMES, SCHEMA_VERSION
 from jobledger.core.jobs.evidence.evidence import ContainerEnd, KeptLog, PodEvidence
 from jobledger.core.jobs.observations import EvidenceSeen
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import EventRecord
-from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
+from jobledger.core.log.recording import Tail, Writer
 from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.policy import ConditionStyle, TrainPolicy
 from jobledger.core.trainjob.spec import RuntimeRef
+from jobledger.core.turns import record_turn
 from jobledger.core.values.ids import stream_id
 from tests.support import trainjobs
 from tests.support.contributions import POD_GROUP, plugin_told, pod_group_gone
@@ -209,12 +209,8 @@ def recorded_training(name: str, latency_seconds: float = 0.02) -> list[EventRec
         for step in TRAIN_LIVES[name]():
             observation = step(played.state) if callable(step) else step
             played.take(observation)
-            told = [
-                NamedEvent(name=NAMES[type(e)], schema_version=SCHEMA_VERSION, at=e.at, event=e)
-                for e in played.news
-            ]
             now = observation.at + timedelta(seconds=latency_seconds)
             writer = Writer(actor="jobledger-0", epoch=1, now=now)
-            made, tail = record(tail, writer, observation.id, told)
+            made, tail = record_turn(tail, writer, observation, played.decided)
             records += made
     return records

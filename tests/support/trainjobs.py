@@ -10,6 +10,7 @@ from typing import TypeAlias, TypeVar
 from uuid import UUID
 
 from jobledger.core.catalogue import NAMES
+from jobledger.core.decider import Decided, folded
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import (
     DecisionDue,
@@ -44,6 +45,7 @@ from jobledger.core.trainjob.status.status import status
 from jobledger.core.values.documents import Json
 from jobledger.core.values.ids import ObservationId, observation_id
 from jobledger.core.values.instants import Instant, rfc3339
+from tests.support.observed import assert_kept_as_it_came
 from tests.support.records import NOON, a_stream
 from tests.support.rows import check_laws, check_projections
 
@@ -321,6 +323,9 @@ def completed(**spec: object) -> tuple[Step, ...]:
     return *running(**spec), jobset(60, counts(succeeded=1), end=completed_end())
 
 
+NOTHING_YET: Decided[TrainJobState, TrainJobEvent] = Decided(TrainJobState())
+
+
 @dataclass(slots=True)
 class Played:
     """A story so far."""
@@ -329,15 +334,19 @@ class Played:
     history: list[TrainJobEvent] = field(default_factory=list)
     news: tuple[TrainJobEvent, ...] = ()
     """What the last step brought."""
+    decided: Decided[TrainJobState, TrainJobEvent] = NOTHING_YET
+    """The same with the states after it."""
 
     def take(self, step: Step) -> None:
         """Play one more step, and hold it against the laws."""
         observation = step(self.state) if callable(step) else step
-        self.news = TRAINJOB.decide(self.state, observation)
-        for event in self.news:
-            self.state = TRAINJOB.evolve(self.state, event)
+        self.decided = decided = TRAINJOB.decide(self.state, observation)
+        self.news = decided.events
         self.history += self.news
-        again = TRAINJOB.decide(self.state, observation)
+        self.state = decided.state
+        assert decided.states == folded(decided.before, self.news, TRAINJOB.evolve).states
+        assert_kept_as_it_came(observation, decided)
+        again = TRAINJOB.news(self.state, observation)
         assert again == (), f"the same observation again brought {again}"
 
     @property

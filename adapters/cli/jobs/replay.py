@@ -88,9 +88,11 @@ def _tell(results: dict[str, Replayed], output: Output) -> None:
         show(output, rows, ())
         return
     for job, result in results.items():
-        for found in (*result.divergences[:1], *result.unknown[:1]):
-            console.print(marked(str(job), "red", f" {_words(found)}"), soft_wrap=True)
-        more = len(result.divergences) + len(result.unknown) - 1
+        told = [_words(found) for found in result.divergences[:1]]
+        told += [_words_of_unseen(found) for found in result.unknown[:1]]
+        for words in told:
+            console.print(marked(str(job), "red", f" {words}"), soft_wrap=True)
+        more = len(result.divergences) + len(result.unknown) - len(told)
         if more > 0:
             console.print(f"  and {more} more turns of it", style="dim")
     events = sum(result.events for result in results.values())
@@ -99,6 +101,11 @@ def _tell(results: dict[str, Replayed], output: Output) -> None:
     console.print(
         f"{same} of {len(results)} jobs are decided as they were: {turns} turns, {events} events"
     )
+
+
+def _words_of_unseen(found: Divergence) -> str:
+    event = f"version {found.version}: {found.recorded}"
+    return f"{event} does not carry what was seen, so its turn is not decided again"
 
 
 def _words(found: Divergence) -> str:

@@ -21,14 +21,16 @@ from jobledger.adapters.service.work.prepared import Prepared
 from jobledger.adapters.service.work.slots import Slot, Slots
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
-from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
+from jobledger.core.catalogue import NAMES, JobEvent
+from jobledger.core.decider import Decided
 from jobledger.core.errors import BrokenChain, LedgerError
 from jobledger.core.kinds import TURNING_POINTS, JobObservation, JobState, decide, identified
 from jobledger.core.log.envelope import EventRecord
-from jobledger.core.log.recording import NamedEvent, Writer, record
+from jobledger.core.log.recording import Writer
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.event_store import AppendOutcome, AppendResult, EventStore, StreamAppend
-from jobledger.core.projections.view import advance, states_after
+from jobledger.core.projections.view import advance
+from jobledger.core.turns import record_turn
 from jobledger.core.values.ids import StreamId, shard_of
 
 log = get_logger(__name__)
@@ -218,16 +220,15 @@ class Turn:
             observation = identified(tail.stream_id, tail.version, arrival)
             try:
                 news = self._decide(state, observation)
-                after = states_after(state, news)
-                made, tail = record(tail, writer, observation.id, [_named(item) for item in news])
+                made, tail = record_turn(tail, writer, observation, news)
             except Exception:  # the job goes on without what poisons it; the line names it
                 self._parts.metrics.poisoned.inc()
                 kind = type(observation).__name__
                 log.exception("observation_poisoned", stream=str(slot.stream_id), observation=kind)
                 continue
-            state = after[-1] if after else state
-            events += news
-            states += after
+            state = news.state
+            events += news.events
+            states += news.states
             records += made
         if not events:
             return None
@@ -241,10 +242,10 @@ class Turn:
         )
         return Prepared(slot, observations, slot.view, events, states, view, tail, part)
 
-    def _decide(self, state: JobState, observation: JobObservation) -> tuple[JobEvent, ...]:
+    def _decide(self, state: JobState, observation: JobObservation) -> Decided[JobState, JobEvent]:
         news = decide(state, observation)
         kind = type(observation).__name__
-        self._parts.metrics.observations.labels(kind, "yes" if news else "no").inc()
+        self._parts.metrics.observations.labels(kind, "yes" if news.events else "no").inc()
         return news
 
     def _append(self, prepared: list[Prepared]) -> dict[StreamId, list[JobObservation]]:
@@ -381,8 +382,3 @@ class Turn:
             self._parts.confirmations.forget(slot.stream_id)
             self._follower.retired(slot.stream_id)
         self._parts.metrics.jobs.set(len(self._parts.slots))
-
-
-def _named(event: JobEvent) -> NamedEvent:
-    name = NAMES[type(event)]
-    return NamedEvent(name=name, schema_version=SCHEMA_VERSION, at=event.at, event=event)

@@ -69,7 +69,8 @@ class LostEvents:
         seen = self.see(job, self.clock.now())
         if _is_ended_and_leaves(slot.view.state, seen):
             return True
-        if not any(isinstance(item, LedgerBehindFound) for item in decide(slot.view.state, seen)):
+        news = decide(slot.view.state, seen).events
+        if not any(isinstance(item, LedgerBehindFound) for item in news):
             return False
         if self._is_answered(stream, job.version, slot.tail.version):
             return False

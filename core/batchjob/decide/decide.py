@@ -22,39 +22,17 @@ from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.batchjob.evolve.evolve import evolve
 from jobledger.core.batchjob.rules.rules import reconcile
 from jobledger.core.batchjob.state import BatchJobState
+from jobledger.core.decider import Decided
 from jobledger.core.jobs import observations as shared
-from jobledger.core.jobs.control.control_change import facts_and_conclusions
+from jobledger.core.jobs.control.deciding import DecisionRules, decide_by
 from jobledger.core.jobs.control.lost_history import set_back
 
 
 def decide(
     state: BatchJobState, observation: seen.BatchJobObservation
-) -> tuple[BatchJobEvent, ...]:
-    """Return what happens because of `observation`; nothing, if it brings no news."""
-    facts = _facts(state, observation)
-    is_surveyed = isinstance(observation, seen.BatchJobSeen) and observation.survey is not None
-    if not facts and not is_surveyed:
-        return ()
-    was_recorded = state.recorded is not None
-    state, facts = facts_and_conclusions(
-        state, facts, evolve, lambda now: infer(now, observation.at)
-    )
-    if state.recorded is None:
-        return *facts, *reconcile(state, observation.id, observation.at)
-    # What was under way or pending when control was given up is dropped, once.
-    dropped = () if was_recorded else reconcile(state, observation.id, observation.at)
-    for event in dropped:
-        state = evolve(state, event)
-    inferred = infer(state, observation.at)
-    for event in inferred:
-        state = evolve(state, event)
-    recovered = recovery(state, observation)
-    if not recovered:
-        return *facts, *dropped, *inferred
-    for event in recovered:
-        state = evolve(state, event)
-    after = reconcile(state, observation.id, observation.at)
-    return *facts, *dropped, *inferred, *recovered, *after
+) -> Decided[BatchJobState, BatchJobEvent]:
+    """Return what happens because of `observation`; no events, if it brings no news."""
+    return decide_by(_RULES, state, observation)
 
 
 def _facts(  # noqa: C901, PLR0911 one case per observation
@@ -87,3 +65,8 @@ def _facts(  # noqa: C901, PLR0911 one case per observation
             return () if held else set_back(observation)
         case _:
             assert_never(observation)
+
+
+_RULES: DecisionRules[BatchJobState, seen.BatchJobObservation, BatchJobEvent] = DecisionRules(
+    evolve=evolve, facts=_facts, reconcile=reconcile, infer=infer, recovery=recovery
+)

@@ -18,11 +18,12 @@ from jobledger.core.batchjob.evolve.evolve import evolve
 from jobledger.core.batchjob.observations import JobEnd
 from jobledger.core.batchjob.rules.rules import end_of_attempt
 from jobledger.core.batchjob.state import BatchJobState, is_final
+from jobledger.core.decider import Decided
 from jobledger.core.jobs.reconcile import fixpoint
 from jobledger.core.values.instants import Instant
 
 
-def infer(state: BatchJobState, at: Instant) -> tuple[BatchJobEvent, ...]:
+def infer(state: BatchJobState, at: Instant) -> Decided[BatchJobState, BatchJobEvent]:
     """Return everything that the status shown last, and the attempts' Jobs, let conclude."""
     return fixpoint(state, evolve, lambda now: _next(now, at))
 

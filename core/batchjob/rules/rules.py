@@ -33,6 +33,7 @@ from jobledger.core.batchjob.state import (
     is_to_be_suspended,
     name_for,
 )
+from jobledger.core.decider import Decided
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.reconcile import (
     Standpoint,
@@ -56,7 +57,9 @@ def failure_class(reason: str) -> FailureClass:
     return BY_REASON.get(reason, FailureClass.OTHER)
 
 
-def reconcile(state: BatchJobState, cause: ObservationId, at: Instant) -> tuple[BatchJobEvent, ...]:
+def reconcile(
+    state: BatchJobState, cause: ObservationId, at: Instant
+) -> Decided[BatchJobState, BatchJobEvent]:
     """Return everything that follows from `state` until nothing more does."""
     return fixpoint(state, evolve, lambda now: _first_rule(now, cause, at))
 

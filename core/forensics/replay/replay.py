@@ -1,17 +1,19 @@
 """Compares what today's code decides with what was decided when the events were written.
 
 A stream is cut into turns: the events that one observation brought. Before each turn the state is
-folded from what is recorded; the observation is made anew from the facts the turn begins with; and
-what today's rules make of it is compared with what is recorded. A difference ends nothing: the fold
-goes on with what was recorded, so that one changed rule is told once for each place it shows.
+folded from what is recorded; the observation is read from the turn's first event; and what today's
+rules make of it is compared with what is recorded. A difference ends nothing: the fold goes on with
+what was recorded, so that one changed rule is told once for each place it shows.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from jobledger.core.catalogue import NAMES, JobEvent, read_event
-from jobledger.core.kinds import NOTHING, JobObservation, JobState, decide, evolve, observed
+from jobledger.core.kinds import NOTHING, JobState, decide, evolve
 from jobledger.core.log.envelope import EventRecord
+from jobledger.core.turns import observation_of
+from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import ObservationId
 
 
@@ -22,6 +24,8 @@ class Turn:
     first_version: int
     cause: ObservationId
     events: tuple[JobEvent, ...]
+    payload: Manifest
+    """That of the first event, as it is stored: it carries the observation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +50,7 @@ class Replayed:
     turns: int
     divergences: tuple[Divergence, ...]
     unknown: tuple[Divergence, ...]
-    """Turns whose observation cannot be told from what is recorded, so they were not decided."""
+    """Turns whose first event carries no observation, so they were not decided."""
 
     @property
     def is_reproduced(self) -> bool:
@@ -76,6 +80,7 @@ def _turn(gathered: Sequence[EventRecord]) -> Turn:
         first_version=gathered[0].version,
         cause=ObservationId(gathered[0].causation_id),
         events=tuple(read_event(record) for record in gathered),
+        payload=gathered[0].data,
     )
 
 
@@ -101,22 +106,12 @@ def replay(records: Iterable[EventRecord]) -> Replayed:
 
 
 def decided_again(state: JobState, turn: Turn) -> tuple[JobEvent, ...] | None:
-    """Return what today's rules make of a turn's observation; None if it cannot be told.
+    """Return what today's rules make of a turn's observation; None if the turn carries none.
 
-    Where the facts fit several observations, one that reproduces the turn is taken.
+    Raises as `observation_of` does.
     """
-    first: tuple[JobEvent, ...] | None = None
-    for observation in observations(state, turn):
-        decided = decide(state, observation)
-        if decided == turn.events:
-            return decided
-        first = decided if first is None else first
-    return first
-
-
-def observations(state: JobState, turn: Turn) -> Iterator[JobObservation]:
-    """Return what can have been observed, by the facts of a turn, the likeliest first."""
-    return observed(state, turn.events, turn.cause)
+    observation = observation_of(state, turn.events, turn.cause, turn.payload)
+    return None if observation is None else decide(state, observation).events
 
 
 def _first(turn: Turn, decided: tuple[JobEvent, ...]) -> Divergence:

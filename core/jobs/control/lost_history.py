@@ -5,6 +5,7 @@ events whose effects are in the cluster. Everything that is done or shown outsid
 before: so whatever of ours the log cannot explain was explained by events that are lost.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -37,6 +38,18 @@ def mark_of(since: Instant) -> str:
     A later holding has another, so an annotation that was left on the job asks for nothing.
     """
     return since.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def mark_in(annotation: str) -> str:
+    """Return the mark that an annotation holds; empty if it holds something else.
+
+    An observation is kept in the log, and what somebody else writes into an annotation may be
+    anything, a secret too.
+    """
+    return annotation if _MARK.fullmatch(annotation) else ""
+
+
+_MARK = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 
 
 def holding_of(events: Iterable[object]) -> LedgerBehindFound | None:

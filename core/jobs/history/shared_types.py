@@ -1,8 +1,12 @@
-"""The stored names of events that every kind of job has. They stay, whatever the classes' do."""
+"""The stored names of events and observations that every kind of job has.
+
+They stay, whatever the classes' do.
+"""
 
 from collections.abc import Mapping
 
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs import observations as seen
 
 TYPES: Mapping[str, type[shared.SharedEvent]] = {
     "EffectRequested": shared.EffectRequested,
@@ -24,3 +28,14 @@ TYPES: Mapping[str, type[shared.SharedEvent]] = {
     "AnnotationsRejected": shared.AnnotationsRejected,
 }
 """Stored name -> class of the newest version."""
+
+OBSERVATION_TYPES: Mapping[str, type[seen.SharedObservation]] = {
+    "EffectEnded": seen.EffectEnded,
+    "DecisionDue": seen.DecisionDue,
+    "WatchInterrupted": seen.WatchInterrupted,
+    "NothingNew": seen.NothingNew,
+    "StatusWritten": seen.StatusWritten,
+    "EvidenceSeen": seen.EvidenceSeen,
+    "LedgerSetBack": seen.LedgerSetBack,
+}
+"""Stored name -> class."""

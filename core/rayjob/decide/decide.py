@@ -8,8 +8,9 @@ One function per observation, then whatever follows by itself.
 
 from typing import assert_never
 
+from jobledger.core.decider import Decided
 from jobledger.core.jobs import observations as shared
-from jobledger.core.jobs.control.control_change import facts_and_conclusions
+from jobledger.core.jobs.control.deciding import DecisionRules, decide_by
 from jobledger.core.jobs.control.lost_history import set_back
 from jobledger.core.rayjob.decide.on_children import (
     on_cluster_gone,
@@ -19,7 +20,7 @@ from jobledger.core.rayjob.decide.on_children import (
     on_submitter_seen,
 )
 from jobledger.core.rayjob.decide.on_head import on_head_pod_gone, on_head_pod_seen
-from jobledger.core.rayjob.decide.on_lost_history import concluded
+from jobledger.core.rayjob.decide.on_lost_history import recovery
 from jobledger.core.rayjob.decide.on_manifest import on_manifest_gone, on_manifest_seen
 from jobledger.core.rayjob.decide.on_outcomes import (
     on_decision_due,
@@ -43,30 +44,11 @@ from jobledger.core.rayjob.rules.rules import reconcile
 from jobledger.core.rayjob.state import RayJobState
 
 
-def decide(state: RayJobState, observation: seen.RayJobObservation) -> tuple[RayJobEvent, ...]:
-    """Return what happens because of `observation`; nothing, if it brings no news."""
-    facts = _facts(state, observation)
-    is_surveyed = isinstance(observation, seen.ManifestSeen) and observation.survey is not None
-    if not facts and not is_surveyed:
-        return ()
-    was_recorded = state.recorded is not None
-    state, facts = facts_and_conclusions(
-        state, facts, evolve, lambda now: infer(now, observation.at)
-    )
-    if state.recorded is None:
-        return *facts, *reconcile(state, observation.id, observation.at)
-    # What was under way or pending when control was given up is dropped, once.
-    dropped = () if was_recorded else reconcile(state, observation.id, observation.at)
-    for event in dropped:
-        state = evolve(state, event)
-    inferred = infer(state, observation.at)
-    for event in inferred:
-        state = evolve(state, event)
-    state, recovered = concluded(state, observation)
-    if not recovered:
-        return *facts, *dropped, *inferred
-    after = reconcile(state, observation.id, observation.at)
-    return *facts, *dropped, *inferred, *recovered, *after
+def decide(
+    state: RayJobState, observation: seen.RayJobObservation
+) -> Decided[RayJobState, RayJobEvent]:
+    """Return what happens because of `observation`; no events, if it brings no news."""
+    return decide_by(_RULES, state, observation)
 
 
 def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
@@ -118,3 +100,8 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return set_back(observation) if state.identity is not None else ()
         case _:
             assert_never(observation)
+
+
+_RULES: DecisionRules[RayJobState, seen.RayJobObservation, RayJobEvent] = DecisionRules(
+    evolve=evolve, facts=_facts, reconcile=reconcile, infer=infer, recovery=recovery
+)

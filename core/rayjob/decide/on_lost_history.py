@@ -18,7 +18,6 @@ from jobledger.core.rayjob.events.lifecycle import (
     RayJobEvent,
     TransitionsMissed,
 )
-from jobledger.core.rayjob.evolve.lifecycle import evolve
 from jobledger.core.rayjob.names import submission_id
 from jobledger.core.rayjob.names_ahead import is_earlier, number_ahead, submission_ahead
 from jobledger.core.rayjob.observations.observations import (
@@ -253,13 +252,3 @@ def _gone_on_there(state: RayJobState, survey: Survey) -> str:
     if held is None or attempt is None or held.submitter_ahead <= attempt.number:
         return ""
     return attempt.cluster_name if attempt.cluster_name in survey.there else ""
-
-
-def concluded(
-    state: RayJobState, observation: RayJobObservation
-) -> tuple[RayJobState, tuple[RayJobEvent, ...]]:
-    """Return what `recovery` brings, and the state after it."""
-    events = recovery(state, observation)
-    for event in events:
-        state = evolve(state, event)
-    return state, events

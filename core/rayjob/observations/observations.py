@@ -7,6 +7,7 @@ from jobledger.core.jobs.identity import JobIdentity as JobIdentity  # noqa: PLC
 from jobledger.core.jobs.observations import SharedObservation, Survey
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
+from jobledger.core.log.observed import TOLD_ONCE
 from jobledger.core.rayjob.observations.pods import PodFact, PodLook
 from jobledger.core.rayjob.phases import JobStatus
 from jobledger.core.rayjob.spec.spec import RayJobSpec
@@ -67,7 +68,7 @@ class ManifestSeen:
     """Whether it carries the finalizer."""
     deleting_at: Instant | None
     status: SeenStatus
-    document: Manifest = field(default_factory=dict)
+    document: Manifest = field(default_factory=dict, metadata=TOLD_ONCE)
     """The redacted specification, labels and annotations."""
     options: RetryOptions = NOTHING_ASKED
     """What its annotations ask for."""

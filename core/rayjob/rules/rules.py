@@ -9,6 +9,7 @@ Effects and decisions come last: they are compared with what the state calls for
 from collections.abc import Callable
 from typing import TypeAlias
 
+from jobledger.core.decider import Decided
 from jobledger.core.jobs.pending.decisions import DecisionKind, PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.reconcile import (
@@ -69,7 +70,9 @@ _GOING_ON = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
 Rule: TypeAlias = Callable[[RayJobState, Instant], tuple[RayJobEvent, ...]]
 
 
-def reconcile(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[RayJobEvent, ...]:
+def reconcile(
+    state: RayJobState, cause: ObservationId, at: Instant
+) -> Decided[RayJobState, RayJobEvent]:
     """Return everything that follows from `state` until nothing more does."""
     return fixpoint(state, evolve, lambda now: _first_rule(now, cause, at))
 

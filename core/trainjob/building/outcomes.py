@@ -27,8 +27,8 @@ class ApplyOutcome:
 
 
 def write_outcome(outcome: ApplyOutcome) -> Manifest:
-    """Return the outcome as a document."""
-    return {
+    """Return the outcome as a document; what has its default is left out."""
+    told: Manifest = {
         "runtime": outcome.runtime,
         "failedBuilding": outcome.failed_building,
         "mayPass": outcome.may_pass,
@@ -39,6 +39,7 @@ def write_outcome(outcome: ApplyOutcome) -> Manifest:
         "snapshot": outcome.snapshot,
         "builder": outcome.builder,
     }
+    return {name: value for name, value in told.items() if value}
 
 
 def read_outcome(document: Manifest) -> ApplyOutcome:

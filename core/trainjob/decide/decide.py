@@ -6,12 +6,13 @@ nothing here acts.
 
 from typing import assert_never
 
+from jobledger.core.decider import Decided
 from jobledger.core.jobs import observations as shared
-from jobledger.core.jobs.control.control_change import facts_and_conclusions
+from jobledger.core.jobs.control.deciding import DecisionRules, decide_by
 from jobledger.core.jobs.control.lost_history import set_back
 from jobledger.core.trainjob import observations as seen
 from jobledger.core.trainjob.decide.on_contributions import on_plugin_conditions_seen
-from jobledger.core.trainjob.decide.on_lost_history import concluded
+from jobledger.core.trainjob.decide.on_lost_history import recovery
 from jobledger.core.trainjob.decide.on_objects import (
     on_dependent_gone,
     on_jobset_gone,
@@ -37,30 +38,9 @@ from jobledger.core.trainjob.state import TrainJobState
 
 def decide(
     state: TrainJobState, observation: seen.TrainJobObservation
-) -> tuple[TrainJobEvent, ...]:
-    """Return what happens because of `observation`; nothing, if it brings no news."""
-    facts = _facts(state, observation)
-    is_surveyed = isinstance(observation, seen.TrainJobSeen) and observation.survey is not None
-    if not facts and not is_surveyed:
-        return ()
-    was_recorded = state.recorded is not None
-    state, facts = facts_and_conclusions(
-        state, facts, evolve, lambda now: infer(now, observation.at)
-    )
-    if state.recorded is None:
-        return *facts, *reconcile(state, observation.id, observation.at)
-    # What was under way or pending when control was given up is dropped, once.
-    dropped = () if was_recorded else reconcile(state, observation.id, observation.at)
-    for event in dropped:
-        state = evolve(state, event)
-    inferred = infer(state, observation.at)
-    for event in inferred:
-        state = evolve(state, event)
-    state, recovered = concluded(state, observation)
-    if not recovered:
-        return *facts, *dropped, *inferred
-    after = reconcile(state, observation.id, observation.at)
-    return *facts, *dropped, *inferred, *recovered, *after
+) -> Decided[TrainJobState, TrainJobEvent]:
+    """Return what happens because of `observation`; no events, if it brings no news."""
+    return decide_by(_RULES, state, observation)
 
 
 def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
@@ -102,3 +82,8 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return set_back(observation) if state.identity is not None else ()
         case _:
             assert_never(observation)
+
+
+_RULES: DecisionRules[TrainJobState, seen.TrainJobObservation, TrainJobEvent] = DecisionRules(
+    evolve=evolve, facts=_facts, reconcile=reconcile, infer=infer, recovery=recovery
+)

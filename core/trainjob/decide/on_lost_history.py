@@ -12,7 +12,6 @@ from jobledger.core.jobs.events import LedgerBehindFound, RecoveredFromCluster
 from jobledger.core.jobs.observations import Survey
 from jobledger.core.trainjob.conditions import Condition, found, is_true
 from jobledger.core.trainjob.events import TrainJobEvent
-from jobledger.core.trainjob.evolve.evolve import evolve
 from jobledger.core.trainjob.observations import TrainJobObservation, TrainJobSeen
 from jobledger.core.trainjob.phases import CREATED, OURS, SUSPENDED
 from jobledger.core.trainjob.state import TrainJobState, is_final, is_leaving
@@ -91,13 +90,3 @@ def _signs(state: TrainJobState, seen: TrainJobSeen) -> Iterator[str]:
 
 def _words(condition: Condition) -> str:
     return f"{condition.type}={condition.is_true} since {rfc3339(condition.since)}"
-
-
-def concluded(
-    state: TrainJobState, observation: TrainJobObservation
-) -> tuple[TrainJobState, tuple[TrainJobEvent, ...]]:
-    """Return what `recovery` brings, and the state after it."""
-    events = recovery(state, observation)
-    for event in events:
-        state = evolve(state, event)
-    return state, events

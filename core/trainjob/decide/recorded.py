@@ -8,6 +8,7 @@ is what the other controller wrote. What follows so is marked as inferred.
 from dataclasses import replace
 from typing import assert_never
 
+from jobledger.core.decider import Decided
 from jobledger.core.jobs import observations as shared
 from jobledger.core.jobs.reconcile import fixpoint
 from jobledger.core.trainjob import observations as seen
@@ -85,7 +86,7 @@ def _explained(state: TrainJobState, event: TrainJobEvent) -> TrainJobEvent:
     return event
 
 
-def infer(state: TrainJobState, at: Instant) -> News:
+def infer(state: TrainJobState, at: Instant) -> Decided[TrainJobState, TrainJobEvent]:
     """Return everything that the status shown last, and the JobSet, let conclude, in order."""
     return fixpoint(state, evolve, lambda now: _next(now, at))
 

@@ -8,6 +8,7 @@ come last: they are compared with what the state calls for (`core.trainjob.rules
 from collections.abc import Callable
 from typing import TypeAlias
 
+from jobledger.core.decider import Decided
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.reconcile import (
     Standpoint,
@@ -44,7 +45,9 @@ from jobledger.core.values.instants import Instant
 Rule: TypeAlias = Callable[[TrainJobState, Instant], tuple[TrainJobEvent, ...]]
 
 
-def reconcile(state: TrainJobState, cause: ObservationId, at: Instant) -> tuple[TrainJobEvent, ...]:
+def reconcile(
+    state: TrainJobState, cause: ObservationId, at: Instant
+) -> Decided[TrainJobState, TrainJobEvent]:
     """Return everything that follows from `state` until nothing more does."""
     return fixpoint(state, evolve, lambda now: _first_rule(now, cause, at))
 

@@ -27,6 +27,10 @@ Everything the ledger can say of a job. The name of an event is what stands in `
 fields in `event.data`. A field with its default value is left out of the payload; `at` is not in
 the payload but in the envelope, as `occurred_at`.
 
+The first event of a turn also says what was seen, in `data.observed`: `type` is the kind of
+observation, the rest is what no event of the turn says under the same name
+([why](../decisions/0068-the-log-begins-with-what-was-seen.md)).
+
 ```sql
 SELECT version, occurred_at, type, data FROM event WHERE stream_id = '…' ORDER BY version;
 ```

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import reduce
 
 import pytest
 
 from jobledger.adapters.service.loop.handover import Handover, statuses
 from jobledger.adapters.service.work.slots import Slot
 from jobledger.adapters.service.work.workers import Lane, Task, Workers
+from jobledger.core.decider import Decided
 from jobledger.core.jobs.pending.decisions import DecisionKind as Due
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.projections.view import states_after
 from jobledger.core.rayjob.decide.decide import decide
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
-from jobledger.core.rayjob.evolve.lifecycle import evolve
 from jobledger.core.rayjob.observations.observations import RayJobObservation, SeenStatus
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.documents import text
@@ -211,18 +211,17 @@ def test_an_unknown_job_is_nobodys_business(desk: Desk) -> None:
     assert seen("one").identity.stream_id == a_job("one")
 
 
-def taken(*what: RayJobObservation | Reply) -> Iterator[tuple[RayJobState, list[RayJobEvent]]]:
-    """Yield state and news of each observation."""
+def taken(*what: RayJobObservation | Reply) -> Iterator[Decided[RayJobState, RayJobEvent]]:
+    """Yield what each observation brought."""
     state = RayJobState()
     for one in what:
-        news = list(decide(state, one(state) if callable(one) else one))
-        yield state, news
-        for event in news:
-            state = evolve(state, event)
+        decided = decide(state, one(state) if callable(one) else one)
+        yield decided
+        state = decided.state
 
 
-def phases_shown(state: RayJobState, news: list[RayJobEvent]) -> list[str]:
-    shown = statuses(state, states_after(state, news))
+def phases_shown(decided: Decided[RayJobState, RayJobEvent]) -> list[str]:
+    shown = statuses(decided.before, decided.states)
     return [text(item, "jobDeploymentStatus") for item in shown]
 
 
@@ -237,7 +236,7 @@ def test_statuses_are_one_per_phase_and_the_last() -> None:
             cluster_gone(),
         )
     )
-    shown = [phases_shown(state, news) for state, news in steps]
+    shown = [phases_shown(step) for step in steps]
     assert shown == [
         ["Initializing"],
         ["Initializing"],
@@ -251,10 +250,8 @@ def test_statuses_are_one_per_phase_and_the_last() -> None:
 
 
 def test_phases_that_follow_each_other_in_one_turn_are_all_shown() -> None:
-    steps = list(taken(manifest(submission_mode=HTTP), *BUILT))
-    state, _ = steps[0]
-    news = [event for _, events in steps for event in events]
-    assert phases_shown(state, news) == ["Initializing", "Running"]
+    first, *later = taken(manifest(submission_mode=HTTP), *BUILT)
+    assert phases_shown(reduce(Decided.then, later, first)) == ["Initializing", "Running"]
 
 
 def test_nothing_from_before_is_shown_of_a_job_that_was_held_and_let_go_in_one_turn(

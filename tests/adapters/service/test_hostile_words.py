@@ -11,6 +11,7 @@ from jobledger.adapters.kinds.rayjob.watching.observations import see_manifest
 from jobledger.adapters.kinds.trainjob.watching.observations import see_trainjob
 from jobledger.adapters.service.observing.mapper import ObservationMapper, identify
 from jobledger.core.batchjob.observations import BatchJobSeen
+from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION, mark_of
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.log.storable import WORD_CHARACTERS_MAX
@@ -62,6 +63,7 @@ def shown(text: str) -> dict[str, Any]:
 def test_whatever_a_job_holds_the_log_can_hold_what_was_seen(see: See, text: str) -> None:
     """Else Postgres refuses its first event: it stays without a status and says nothing."""
     manifest = with_spec(**everywhere(text)) | {"status": shown(text)}
+    manifest["metadata"]["annotations"] = {RECOVER_ANNOTATION: text}
     identity = identify("kind", manifest)
     seen = see(DOOR, identity, manifest, Redactor(b"k" * 32, frozenset()), NOON)
     written = msgspec.json.encode(seen).decode()
@@ -74,6 +76,17 @@ def test_of_an_overlong_word_no_more_is_kept_than_of_any(see: See) -> None:
     manifest = with_spec(jobId=LONG, runtimeRef={"name": LONG}, managedBy=LONG, **on(LONG))
     seen = see(DOOR, identify("kind", manifest), manifest, Redactor(b"k" * 32, frozenset()), NOON)
     assert len(msgspec.json.encode(seen.spec)) < 5 * WORD_CHARACTERS_MAX
+
+
+@pytest.mark.parametrize("see", [see_manifest, see_trainjob, see_job])
+def test_of_the_annotation_that_asks_to_take_over_only_a_mark_is_seen(see: See) -> None:
+    """What was seen is kept in the log, and anything may stand there."""
+    for written, kept in ((mark_of(NOON), mark_of(NOON)), ("a password", ""), (LONG, "")):
+        manifest = with_spec()
+        manifest["metadata"]["annotations"] = {RECOVER_ANNOTATION: written}
+        identity = identify("kind", manifest)
+        seen = see(DOOR, identity, manifest, Redactor(b"k" * 32, frozenset()), NOON)
+        assert seen.recover == kept
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -125,7 +125,7 @@ def heard(world: ServiceWorld) -> list[JobObservation]:
 def is_known(world: ServiceWorld, stream: StreamId, seen: JobObservation) -> bool:
     """Return whether the job's state has taken in what an observation says."""
     slot = world.service.slots.held(stream)
-    return slot is not None and decide(slot.view.state, seen) == ()
+    return slot is not None and decide(slot.view.state, seen).events == ()
 
 
 def tell(world: ServiceWorld, stream: StreamId, seen: JobObservation) -> None:

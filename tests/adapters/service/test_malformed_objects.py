@@ -42,7 +42,7 @@ def conclusions(told: list[JobObservation]) -> None:
     """Draw every conclusion from what was told, and show it."""
     state: RayJobState = RAYJOB.initial
     for seen in told:
-        for event in RAYJOB.decide(state, seen):  # type: ignore[arg-type]  # of a RayJob
+        for event in RAYJOB.news(state, seen):  # type: ignore[arg-type]  # of a RayJob
             state = RAYJOB.evolve(state, event)
         status(state)
 

@@ -263,20 +263,20 @@ def test_recording(row: Row) -> None:
 def test_a_stream_that_ends_too_early_holds_the_job() -> None:
     seen = named(LedgerSetBack(id=UNNAMED, at=after(30), known_version=9, found_version=4))
     state = play(running()).state
-    (held,) = BATCHJOB.decide(state, seen)
+    (held,) = BATCHJOB.news(state, seen)
     assert held == LedgerBehindFound(
         at=after(30),
         signs=("the stream ended at version 9, and ends at version 4 now",),
         known_version=9,
         found_version=4,
     )
-    assert BATCHJOB.decide(BATCHJOB.evolve(state, held), seen) == ()
+    assert BATCHJOB.news(BATCHJOB.evolve(state, held), seen) == ()
 
 
 def test_what_was_written_before_control_was_given_up_is_no_news() -> None:
     state = play(running()).state
     between = replace(manifest(20, recorded=WHY), in_between=True)
-    assert BATCHJOB.decide(state, named(between)) == ()
+    assert BATCHJOB.news(state, named(between)) == ()
 
 
 def test_a_job_that_was_created_and_not_seen_is_known_by_its_creation() -> None:
@@ -321,7 +321,7 @@ def test_the_job_of_an_attempt_that_is_lost_stays_where_the_end_is_known() -> No
     """It has ended, as the end was shown: its Pods have the logs, and nothing is held for it."""
     ended = play([manifest(status=DONE)])
     assert ended.state.recorded is None
-    assert BATCHJOB.decide(ended.state, job(5, 1, end=complete_end(), succeeded=1)) == ()
+    assert BATCHJOB.news(ended.state, job(5, 1, end=complete_end(), succeeded=1)) == ()
 
 
 def test_that_it_is_to_fail_is_taken_over_from_the_status_before_it_has_failed() -> None:

@@ -2,21 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
-from uuid import UUID
 
 import pytest
 
-from jobledger.core.catalogue import TYPES, JobEvent
 from jobledger.core.forensics.replay.replay import Divergence, replay, turns
-from jobledger.core.jobs.events import EffectSuperseded
 from jobledger.core.jobs.retries import retry
-from jobledger.core.kinds import KINDS
 from jobledger.core.log.chain import canonical
 from jobledger.core.log.envelope import EventRecord
-from jobledger.core.values.ids import ObservationId
-from tests.frozen.samples import made_up
+from jobledger.core.log.observed import KEY
 from tests.support import rayjob_stories as stories
 from tests.support.lives import LIVES
 from tests.support.rayjob_heads import head_pod
@@ -52,25 +47,6 @@ def test_what_a_look_at_the_head_told_is_decided_again(told: dict[str, Any]) -> 
     replayed = replay(records)
     assert (replayed.divergences, replayed.unknown) == ((), ())
     assert replayed.events == len(records)
-
-
-@pytest.mark.parametrize(
-    "event",
-    [made_up(cls, full=True) for cls in TYPES.values()],
-    ids=lambda event: type(event).__name__,
-)
-def test_what_an_event_shares_with_its_observation_is_taken_from_it(event: JobEvent) -> None:
-    """A field that is added to both must not be forgotten between them."""
-    cause = ObservationId(UUID(int=0))
-    found = [
-        seen for kind in KINDS.values() for seen in kind.log.observed(kind.initial, [event], cause)
-    ]
-    for observation in found:
-        if isinstance(event, EffectSuperseded):
-            continue  # whether it was sent is not asked: an outcome of this kind never was
-        shared = {item.name for item in fields(observation)} & {item.name for item in fields(event)}
-        for name in shared:
-            assert getattr(observation, name) == getattr(event, name), name
 
 
 def test_a_turn_is_what_one_observation_brought() -> None:
@@ -111,8 +87,9 @@ def test_an_event_that_no_rule_decided_is_told() -> None:
     assert not replay(without).is_reproduced
 
 
-def test_a_turn_that_begins_with_no_fact_cannot_be_decided() -> None:
+def test_a_turn_whose_first_event_carries_no_observation_is_not_decided() -> None:
     records = recorded(stories.working())
-    orphan = next(item for item in records if item.type == "AttemptReachedRunning")
-    (found,) = replay([*records, replace(orphan, causation_id=records[0].stream_id)]).unknown
-    assert (found.recorded, found.decided) == ("AttemptReachedRunning", "")
+    first, *rest = records
+    bare = {key: value for key, value in first.data.items() if key != KEY}
+    (found,) = replay([replace(first, data=bare), *rest]).unknown
+    assert (found.version, found.recorded, found.decided) == (1, first.type, "")

@@ -43,15 +43,15 @@ def same(text: str) -> str:
 
 def test_evidence_is_told_once_for_an_occasion() -> None:
     state = play(RAYJOB, stories.working()).state
-    (told,) = RAYJOB.decide(state, seen())
+    (told,) = RAYJOB.news(state, seen())
     assert isinstance(told, EvidenceCaptured)
     later = RAYJOB.evolve(state, told)
-    assert RAYJOB.decide(later, seen(at=90)) == ()
+    assert RAYJOB.news(later, seen(at=90)) == ()
     assert later == state._replace(captured=("failure/1",))
 
 
 def test_before_the_first_attempt_there_is_no_evidence() -> None:
-    assert RAYJOB.decide(RAYJOB.initial, seen()) == ()
+    assert RAYJOB.news(RAYJOB.initial, seen()) == ()
 
 
 def test_occasions_are_remembered_within_bounds() -> None:

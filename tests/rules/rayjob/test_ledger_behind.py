@@ -96,7 +96,7 @@ def test_a_status_of_now_or_before_is_never_taken_for_one_of_a_lost_future(name:
     steps = steps_of(STORIES[name])
     for known, (state, _) in enumerate(steps):
         for _, look in steps[: known + 1]:
-            assert behind(RAYJOB.decide(state, look)) == [], look.status
+            assert behind(RAYJOB.news(state, look)) == [], look.status
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -107,7 +107,7 @@ def test_an_end_that_the_log_has_lost_stays_what_it_was(name: str) -> None:
         for state, _ in steps:
             if state.phase in FINAL:
                 continue
-            news = RAYJOB.decide(state, look)
+            news = RAYJOB.news(state, look)
             assert behind(news), state.phase
             taken = fold(state, news)
             assert taken.recorded is None, "an end is taken over at once"
@@ -122,14 +122,14 @@ def test_whatever_was_lost_a_held_job_does_nothing_until_it_is_taken_over(name: 
     steps = steps_of(STORIES[name])
     for known, (state, _) in enumerate(steps):
         for _, look in steps[known + 1 :]:
-            news = RAYJOB.decide(state, look)
+            news = RAYJOB.news(state, look)
             held = fold(state, news)
             if not behind(news) or held.recorded is None:
                 continue
             assert (held.effects, held.decisions, held.orphans) == ((), (), ())
-            assert RAYJOB.decide(held, look) == ()
+            assert RAYJOB.news(held, look) == ()
             late = cluster("ready", 5001, attempt=9, uid="of-a-lost-attempt")
-            assert not [e for e in RAYJOB.decide(held, late) if "Orphan" in type(e).__name__]
+            assert not [e for e in RAYJOB.news(held, late) if "Orphan" in type(e).__name__]
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -138,14 +138,14 @@ def test_once_it_is_taken_over_what_it_shows_is_no_sign_any_more(name: str) -> N
     steps = steps_of(STORIES[name])
     for known, (state, _) in enumerate(steps):
         for _, look in steps[known + 1 :: 3]:
-            held = fold(state, RAYJOB.decide(state, look))
+            held = fold(state, RAYJOB.news(state, look))
             if held.recorded is not None:
                 asked = mark_of(held.recorded.since)
                 survey = Survey(there=tuple(filter(None, (look.status.cluster_name,))))
                 surveyed = named(replace(look, survey=survey, recover=asked))
-                held = fold(held, RAYJOB.decide(held, surveyed))
+                held = fold(held, RAYJOB.news(held, surveyed))
             assert held.recorded is None
-            assert behind(RAYJOB.decide(held, look)) == [], (state.phase, look.status)
+            assert behind(RAYJOB.news(held, look)) == [], (state.phase, look.status)
 
 
 BUILT: tuple[Step, ...] = (*stories.running(backoff_limit=3),)

@@ -477,7 +477,7 @@ def test_uncounted_retries_run_out() -> None:
         (2, Phase.FAILED, 1),
     ):
         played = state._replace(uncounted=used)
-        for event in RAYJOB.decide(played, LOOK):
+        for event in RAYJOB.news(played, LOOK):
             played = RAYJOB.evolve(played, event)
         assert (played.phase, played.failed) == (phase, failed)
 
@@ -510,10 +510,10 @@ def test_a_head_that_was_seen_evicted_is_a_preemption_after_it_has_gone() -> Non
     state = play(RAYJOB, (*asking(), gone)).state
     assert state.attempt is not None
     assert state.attempt.head_taken == "Evicted: memory"
-    noticed = RAYJOB.decide(state, manifest(41, generation=2, finalizer=True, options=POLICY))
+    noticed = RAYJOB.news(state, manifest(41, generation=2, finalizer=True, options=POLICY))
     for event in noticed:
         state = RAYJOB.evolve(state, event)
-    news = RAYJOB.decide(state, pods(42))
+    news = RAYJOB.news(state, pods(42))
     (verdict,) = [event for event in news if isinstance(event, RetryGranted)]
     assert verdict.failure is FailureClass.PREEMPTION
     assert verdict.evidence == "the head's Pod was taken away: Evicted: memory"

@@ -352,7 +352,7 @@ def with_rule(failure: FailureClass, answer: Answer) -> RetryOptions:
 
 def test_a_worker_that_was_preempted_does_not_cost_the_cluster() -> None:
     options = with_rule(FailureClass.PREEMPTION, Answer.UNCOUNTED)
-    evicted = pod("worker", "Failed", disrupted="Preempted")
+    evicted = pod("worker", "Failed", reason="Preempted", disrupted=True)
     story = (*working(options=options, backoff_limit=1), head(31), *failing(), pods(43, evicted))
     played = play(RAYJOB, story)
     assert verdict(story) == (True, "")

@@ -88,7 +88,7 @@ def test_a_status_of_now_or_before_is_never_taken_for_one_of_a_lost_future(name:
     steps = steps_of(name)
     for known, (state, _) in enumerate(steps):
         for _, look in steps[: known + 1]:
-            assert behind(TRAINJOB.decide(state, look)) == [], look.status
+            assert behind(TRAINJOB.news(state, look)) == [], look.status
 
 
 @pytest.mark.parametrize("name", TRAIN_LIVES)
@@ -99,7 +99,7 @@ def test_an_end_that_the_log_has_lost_stays_what_it_was(name: str) -> None:
         for state, _ in steps:
             if is_final(state):
                 continue
-            news = TRAINJOB.decide(state, look)
+            news = TRAINJOB.news(state, look)
             assert behind(news), state.phase
             taken = fold(state, news)
             assert taken.recorded is None, "an end is taken over at once"
@@ -113,12 +113,12 @@ def test_whatever_was_lost_a_held_job_does_nothing_until_it_is_taken_over(name: 
     steps = steps_of(name)
     for known, (state, _) in enumerate(steps):
         for _, look in steps[known + 1 :]:
-            news = TRAINJOB.decide(state, look)
+            news = TRAINJOB.news(state, look)
             held = fold(state, news)
             if not behind(news) or held.recorded is None:
                 continue
             assert (held.effects, held.decisions) == ((), ())
-            assert TRAINJOB.decide(held, look) == ()
+            assert TRAINJOB.news(held, look) == ()
 
 
 @pytest.mark.parametrize("name", TRAIN_LIVES)
@@ -127,14 +127,14 @@ def test_once_it_is_taken_over_what_it_shows_is_no_sign_any_more(name: str) -> N
     steps = steps_of(name)
     for known, (state, _) in enumerate(steps):
         for _, look in steps[known + 1 :]:
-            held = fold(state, TRAINJOB.decide(state, look))
+            held = fold(state, TRAINJOB.news(state, look))
             if held.recorded is not None:
                 asked = mark_of(held.recorded.since)
                 surveyed = replace(look, survey=Survey(there=(JOB,)), recover=asked)
                 mark = observation_id(STREAM, "surveyed", str(look.id))
-                held = fold(held, TRAINJOB.decide(held, replace(surveyed, id=mark)))
+                held = fold(held, TRAINJOB.news(held, replace(surveyed, id=mark)))
             assert held.recorded is None
-            assert behind(TRAINJOB.decide(held, look)) == [], (state.phase, look.status)
+            assert behind(TRAINJOB.news(held, look)) == [], (state.phase, look.status)
 
 
 def condition(kind: str, at: float, *, holds: bool = True) -> Condition:

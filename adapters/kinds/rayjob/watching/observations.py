@@ -17,7 +17,7 @@ from jobledger.adapters.service.observing.mapper import (
     ObservationMapper,
     without_copy,
 )
-from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION
+from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION, mark_in
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.log.redaction.redact import Redactor, digest
@@ -98,7 +98,7 @@ def see_manifest(
         recorded=recorded,
         written_here=is_driven_here("RayJob", manifest),
         observed_generation=_count(child(manifest, "status"), "observedGeneration"),
-        recover=text(metadata, "annotations", RECOVER_ANNOTATION),
+        recover=mark_in(text(metadata, "annotations", RECOVER_ANNOTATION)),
     )
 
 
@@ -210,7 +210,7 @@ def see_submitter(
         message=redactor.text(end.message, MESSAGE_CHARACTERS_MAX),
         deleting=text(metadata, "deletionTimestamp") != "",
         attempt=attempt_of(manifest),
-        job_id=storable_text(submission_of(manifest)),
+        job_id=storable_text(submission_of(manifest)[:WORD_CHARACTERS_MAX]),
     )
 
 
@@ -229,8 +229,8 @@ def see_head_pod(
             stream, "head", uid, leaving, end.outcome, taken, str(over), str(restarts)
         ),
         at=at,
-        cluster=text(metadata, "labels", LABEL_CLUSTER),
-        cluster_uid=cluster_owner_uid(manifest),
+        cluster=word(metadata, "labels", LABEL_CLUSTER),
+        cluster_uid=storable_text(cluster_owner_uid(manifest)[:WORD_CHARACTERS_MAX]),
         name=text(metadata, "name"),
         uid=uid,
         deleting=leaving != "",

@@ -15,7 +15,7 @@ from jobledger.adapters.service.observing.mapper import (
     ObservationMapper,
     without_copy,
 )
-from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION
+from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION, mark_in
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.retries.job_deadline import read_job_deadline
@@ -91,7 +91,7 @@ def see_trainjob(
         recorded=recorded,
         written_here=is_driven_here("TrainJob", manifest),
         builder=mapper.of(TrainInstallation).builder,
-        recover=text(metadata, "annotations", RECOVER_ANNOTATION),
+        recover=mark_in(text(metadata, "annotations", RECOVER_ANNOTATION)),
     )
 
 
