@@ -37,6 +37,9 @@ class Refusal:
     message: str
 
 
+_UNANSWERED = Refusal(502, "the Pod closed the connection without an answer")
+
+
 class ServiceProxy(ThreadedServer):
     """Serves on a free port of the loopback interface; `url` is for the proxy variables."""
 
@@ -131,7 +134,11 @@ def _forward(proxy: ServiceProxy, client: socket.socket) -> None:
         path = url.path or "/"
         path = f"{path}?{url.query}" if url.query else path
         lines = [f"{words[0]} {path} HTTP/1.1", *headers, "Connection: close"]
-        upstream.sendall(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + rest)
+        try:
+            upstream.sendall(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + rest)
+        except OSError:
+            _refuse(client, _UNANSWERED)
+            return
         _exchange(client, upstream)
 
 
@@ -140,9 +147,9 @@ def _exchange(client: socket.socket, upstream: socket.socket) -> None:
     upload = threading.Thread(target=_pump, args=(client, upstream), daemon=True)
     upload.start()
     try:
-        head, rest = _read_head(upstream)
+        head, rest = _answer_head(upstream)
         if not head:
-            _refuse(client, Refusal(502, "the Pod closed the connection without an answer"))
+            _refuse(client, _UNANSWERED)
             return
         first, headers = _parsed(head)
         lines = [first, *headers, "Connection: close"]
@@ -153,6 +160,14 @@ def _exchange(client: socket.socket, upstream: socket.socket) -> None:
         _end(client)
         _end(upstream)
         upload.join()
+
+
+def _answer_head(upstream: socket.socket) -> tuple[bytes, bytes]:
+    """Return the head of the answer; empty if the Pod went away before it had sent one."""
+    try:
+        return _read_head(upstream)
+    except OSError:
+        return b"", b""
 
 
 def _end(connection: socket.socket) -> None:

@@ -1,6 +1,5 @@
 """Puts the parts of the controller together, over any ports: the product, tests and simulations."""
 
-import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from jobledger.adapters.service.watches.kind_watches import SyncedKinds
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.slots import Slots
 from jobledger.adapters.service.work.workers import Lane, Workers
+from jobledger.adapters.telemetry.dice import dice
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.kinds import JobObservation
@@ -73,7 +73,7 @@ class ServiceOptions:
     namespaces: tuple[str, ...] = ()
     """Namespaces to watch; none: all."""
     job_events_per_hour: int = 6000
-    dice: Callable[[], float] = random.random
+    dice: Callable[[], float] = dice
     """Spreads what would otherwise be asked or tried again by all at once: from 0 to below 1."""
 
 

@@ -148,7 +148,8 @@ def test_nothing_is_done_off_the_record_and_work_resumes(
             assert controller.get("/healthz")[0] == 200
         story.assert_same_end()
         wait_until(lambda: readiness(controller) == ([], ""), "it is ready again")
-        assert "ledger_available" in controller.log
+        if said == "cannot be reached":  # of the others it may not need the ledger until it is back
+            assert "ledger_available" in controller.log
         assert_nothing_broke(controller)
 
 

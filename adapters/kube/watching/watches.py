@@ -1,6 +1,5 @@
 """The watching half of the cluster port."""
 
-import random
 from collections.abc import Callable, Mapping
 
 from jobledger.adapters.kube.decoding import ObjectDecoder, Prepare
@@ -9,6 +8,7 @@ from jobledger.adapters.kube.watching.listing import Selection
 from jobledger.adapters.kube.watching.reflector import Reflector
 from jobledger.adapters.kube.watching.timing import WatchPace, WatchTiming
 from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.adapters.telemetry.dice import dice
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import ObjectListener, Resource
 
@@ -23,7 +23,7 @@ class KubernetesWatches:
         pace: WatchPace | None = None,
         prepare: Mapping[Resource, Prepare] | None = None,
         clock: Clock | None = None,
-        dice: Callable[[], float] = random.random,
+        dice: Callable[[], float] = dice,
     ) -> None:
         """Take what sends requests; `prepare` names lighter decoders for some resources."""
         self._transport = transport

@@ -4,7 +4,6 @@ Intent, act, outcome: the intent is in the log before anything is sent, the outc
 an observation.
 """
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -20,6 +19,7 @@ from jobledger.adapters.service.evidence.capture import Capturer
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.slots import Slots
+from jobledger.adapters.telemetry.dice import dice
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import (
@@ -77,7 +77,7 @@ class EffectContext:
     metrics: Metrics
     may_act: Callable[[StreamId], bool]
     """Whether this process still holds the job's shard, by its own clock."""
-    dice: Callable[[], float] = random.random
+    dice: Callable[[], float] = dice
     evidence: Capturer | None = None
     """Captures what is about to disappear; None: nothing is captured."""
 

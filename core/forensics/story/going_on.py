@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
+from jobledger.core.forensics.story.quotes import QUOTE_MAX
 from jobledger.core.forensics.story.sentence import Sentence
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
@@ -10,6 +11,9 @@ from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.kinds import ROLES, part_of
 from jobledger.core.projections.view import View, advance
 from jobledger.core.values.instants import rfc3339
+
+REFUSAL_MAX = 700
+"""Characters of what keeps a job waiting: at its end stands what to do about it."""
 
 THEN = {
     DecisionKind.RETRY: "the next attempt begins",
@@ -58,7 +62,8 @@ def last_seen(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
         if part := part_of(read.event):
             parts[part] = read
     for read in sorted(parts.values(), key=lambda one: -one.version):
-        text = f"Seen last at {rfc3339(read.occurred_at)}: {in_words(read.event).rstrip('.')}."
+        said = in_words(read.event, QUOTE_MAX).rstrip(".")
+        text = f"Seen last at {rfc3339(read.occurred_at)}: {said}."
         yield Sentence(text=text, versions=(read.version,))
 
 
@@ -71,12 +76,12 @@ def waits_for(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
             if isinstance(one.event, shared.EffectFaltered) and one.event.effect_id == effect
         ]
         versions = (read.version, *(trouble.version for trouble in troubles[-1:]))
-        said = in_words((troubles or [read])[-1].event)
+        said = in_words((troubles or [read])[-1].event, REFUSAL_MAX)
         yield Sentence(text=f"It waits for an effect: {said}.", versions=versions)
     pending = _open(events, shared.DecisionScheduled, _DECISION_ENDS, "decision_id")
     for read in pending.values():
         assert isinstance(read.event, shared.DecisionScheduled)
-        text = f"It waits: {in_words(read.event)}; then {THEN[read.event.kind]}."
+        text = f"It waits: {in_words(read.event, REFUSAL_MAX)}; then {THEN[read.event.kind]}."
         yield Sentence(text=text, versions=(read.version,))
     yield from _waits_for_a_change(events)
 
@@ -103,6 +108,6 @@ def _waits_for_a_change(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
     built = [read for read in events if isinstance(read.event, (*ROLES.built, *ROLES.build_failed))]
     for read in built[-1:]:
         if isinstance(read.event, ROLES.build_failed) and not read.event.may_pass:
-            said = in_words(read.event)
+            said = in_words(read.event, REFUSAL_MAX)
             text = f"It waits for a change of its manifest or its runtime: {said}."
             yield Sentence(text=text, versions=(read.version,))

@@ -21,9 +21,21 @@ http.server.ThreadingHTTPServer((os.environ["POD_IP"], 5000), Echo).serve_foreve
 """
 
 
-def _serve(world: World) -> str:
+RUDE = """
+import os, socket, struct
+listener = socket.create_server((os.environ["POD_IP"], 5000))
+while True:
+    connection, _ = listener.accept()
+    if connection.recv(1):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+"""
+"""Resets each connection over which something was sent."""
+
+
+def _serve(world: World, server: str = SERVER) -> str:
     container = shell("")
-    container["command"] = ["python", "-c", SERVER]
+    container["command"] = ["python", "-c", server]
     container["ports"] = [{"name": "web", "containerPort": 5000}]
     container["readinessProbe"] = {"tcpSocket": {"port": "web"}}
     document = pod("p", container)
@@ -77,6 +89,12 @@ def test_what_is_not_there_is_502_and_says_why(world: World) -> None:
         assert (status, why in text) == (502, True)
     world.api.delete(PODS, "default", "p")
     wait_until(lambda: "no running Pod" in _ask(world, "s.default.svc")[1], "it has no Pod")
+
+
+def test_a_pod_that_goes_before_it_has_answered_is_502(world: World) -> None:
+    address = _serve(world, RUDE)
+    status, said = _ask(world, f"{address}:5000")
+    assert (status, "without an answer" in said) == (502, True)
 
 
 @pytest.mark.parametrize("host", ["example.com", "127.0.0.1:1", "localhost:1", "10.0.0.1"])

@@ -12,7 +12,6 @@ nobody else's end from being noticed.
 import heapq
 import itertools
 import math
-import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.rotation import Rotation
 from jobledger.adapters.service.work.thread_shares import ThreadShares
 from jobledger.adapters.service.work.timekeeper import Timekeeper
+from jobledger.adapters.telemetry.dice import dice
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import RayApiError, RayJobNotFound
@@ -91,7 +91,7 @@ class PollParts:
     """Returns the token that the head at an address asks for; raises `RayApiError`."""
     ends: JobEnds | None = None
     """Follows the logs of jobs whose end nobody else tells; None: they are only asked about."""
-    dice: Callable[[], float] = random.random
+    dice: Callable[[], float] = dice
     """Spreads the first questions, so that not all are asked at once."""
 
 
