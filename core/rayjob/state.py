@@ -39,8 +39,7 @@ def spec_in_force(
 ) -> RayJobSpec:
     """Return by what a job goes on once `spec` was seen, after the manifest that was `known`.
 
-    An invalid manifest changes nothing but who controls the job: a deadline of -5 seconds must not
-    end what runs.
+    An invalid one changes nothing but who controls the job: a deadline of -5 s ends nothing.
     """
     if problem is None or known is None:
         return spec
@@ -179,6 +178,8 @@ class Recorded:
     """It is held: the log was found to know less than the cluster, and nobody else drives it."""
     submitter_ahead: int = 0
     """For which attempt after the last known one a submitter was found; 0: none was."""
+    left: tuple[KnownCluster, ...] = ()
+    """RayClusters of attempts that are over, which nobody has told to be gone yet."""
 
 
 class RayJobState(NamedTuple):

@@ -29,6 +29,8 @@ class AttemptFacts:
     reason: str = ""
     failure: FailureClass = FailureClass.OTHER
     exit_code: int | None = None
+    cluster: str = ""
+    """Name of its RayCluster, where each attempt has one of its own name."""
     cluster_from: Instant | None = None
     """When its RayCluster (JobSet) was known to be there."""
     cluster_ready_at: Instant | None = None
@@ -142,11 +144,16 @@ class FactsSoFar:
         if last is not None and last.cluster_ready_at is None:
             self.update(cluster_ready_at=at)
 
-    def cluster_is_gone(self, at: Instant) -> None:
-        """Say that the last attempt's cluster was known to be gone."""
-        last = self.last
-        if last is not None and last.cluster_from is not None and not last.cluster_is_gone:
-            self.update(cluster_until=at, cluster_is_gone=True)
+    def cluster_is_gone(self, at: Instant, name: str = "") -> None:
+        """Say that the cluster of the last attempt, or of an earlier with that name, is gone."""
+        places = range(len(self._attempts) - 1, -1, -1)
+        of_that_name = (place for place in places if self._attempts[place].cluster == name)
+        place = next(of_that_name, len(self._attempts) - 1)
+        if place < 0:
+            return
+        known = self._attempts[place]
+        if known.cluster_from is not None and not known.cluster_is_gone:
+            self._attempts[place] = replace(known, cluster_until=at, cluster_is_gone=True)
 
     def ended(self, at: Instant, outcome: str, reason: str) -> None:
         """Say what became of the job."""

@@ -44,6 +44,8 @@ def recorded_facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
     match observation:
         case seen.ClusterSeen():
             return _own(on_cluster_seen(as_any, observation))
+        case seen.ClusterGone() if _is_left(state, observation):
+            return (_left(observation),)
         case seen.ClusterGone():
             return tuple(_explained(state, one) for one in on_cluster_gone(as_any, observation))
         case seen.SubmitterSeen():
@@ -75,6 +77,18 @@ def recorded_facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return ()
         case _:
             assert_never(observation)
+
+
+def _is_left(state: RayJobState, gone: seen.ClusterGone) -> bool:
+    """Return whether a RayCluster that is gone was that of an attempt which is over."""
+    left = state.recorded.left if state.recorded is not None else ()
+    return any(one.uid == gone.uid for one in left)
+
+
+def _left(gone: seen.ClusterGone) -> RayJobEvent:
+    return ClusterVanished(
+        at=gone.at, name=gone.name, uid=gone.uid, asked=True, inferred="its attempt is over"
+    )
 
 
 def _own(found: News) -> News:

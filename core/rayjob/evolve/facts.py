@@ -6,6 +6,7 @@ from typing import assert_never
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.evolve.pods import pods_observed
+from jobledger.core.rayjob.evolve.recorded import without_cluster_left
 from jobledger.core.rayjob.observations.ray_job import Entrypoint
 from jobledger.core.rayjob.parts import SERVICE
 from jobledger.core.rayjob.phases import ENDED, JobStatus, Phase
@@ -205,6 +206,8 @@ def _cluster_vanished(state: RayJobState, event: events.ClusterVanished) -> RayJ
 
     Until then another is as good. Source: KubeRay makes it again in any case.
     """
+    if (others := without_cluster_left(state, event.uid)) is not None:
+        return others
     attempt, entrypoint = state.attempt, state.entrypoint
     in_use = standing(state) in {Phase.WAITING, Phase.RUNNING}
     if attempt is not None and in_use and not event.asked:

@@ -29,6 +29,7 @@ from jobledger.core.rayjob.evolve.recorded import (
     control_taken,
     ledger_behind_found,
     others_status_observed,
+    with_cluster_left,
 )
 from jobledger.core.rayjob.observations.ray_job import Entrypoint
 from jobledger.core.rayjob.phases import JobStatus, Phase
@@ -283,10 +284,13 @@ def _cleared(state: RayJobState, phase: Phase, *, kept: str = "") -> RayJobState
     attempt = state.attempt
     if attempt is not None:
         attempt = replace(attempt, cleared=True, look_wanted=False)
+    stays = state.cluster if kept else _shared(state)
+    if stays is None:
+        state = with_cluster_left(state)
     return state._replace(
         phase=phase,
         attempt=attempt,
-        cluster=state.cluster if kept else _shared(state),
+        cluster=stays,
         submitter=None,
         head=state.head if kept else None,
         sidecar=None,

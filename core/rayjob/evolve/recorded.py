@@ -11,15 +11,23 @@ from jobledger.core.jobs.events import (
 )
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.phases import Phase
-from jobledger.core.rayjob.state import Attempt, RayJobState, Recorded, standing
+from jobledger.core.rayjob.state import (
+    Attempt,
+    RayJobState,
+    Recorded,
+    remember_gone,
+    standing,
+)
+
+CLUSTERS_LEFT_MAX = 4
+"""So many RayClusters of attempts that are over are waited for; others' go one after another."""
 
 
 def control_released(state: RayJobState, event: ControlReleased) -> RayJobState:
     """Return the state of a job that is only recorded from now on; what was refused is over."""
-    shown = state.recorded.shown if state.recorded is not None else None
-    since = state.recorded.since if state.recorded is not None else event.at
+    known = state.recorded or Recorded(since=event.at, why=event.why)
     return state._replace(
-        recorded=Recorded(since=since, why=event.why, shown=shown),
+        recorded=replace(known, why=event.why, behind=False, submitter_ahead=0),
         refused=(),
         repeated=(),
         orphans=(),
@@ -63,6 +71,28 @@ def control_taken(state: RayJobState, event: ControlTaken | RecoveredFromCluster
 def _recovered(attempt: Attempt, *, is_cluster_known: bool) -> Attempt:
     lost = attempt.cluster_lost and not is_cluster_known
     return replace(attempt, cluster_lost=lost, head_lost=False, head_taken="", head_restarted="")
+
+
+def with_cluster_left(state: RayJobState) -> RayJobState:
+    """Return the state that still waits for the RayCluster of an attempt that is over to go.
+
+    Another controller has shown the end of the attempt; that its RayCluster went, which is told by
+    another watch, may be heard later.
+    """
+    known, recorded = state.cluster, state.recorded
+    if recorded is None or known is None or not known.uid:
+        return state
+    left = (*recorded.left, known)[-CLUSTERS_LEFT_MAX:]
+    return state._replace(recorded=replace(recorded, left=left))
+
+
+def without_cluster_left(state: RayJobState, uid: str) -> RayJobState | None:
+    """Return the state without the RayCluster of an attempt that is over; None: it is no such."""
+    recorded = state.recorded
+    if recorded is None or not any(one.uid == uid for one in recorded.left):
+        return None
+    left = tuple(one for one in recorded.left if one.uid != uid)
+    return remember_gone(state._replace(recorded=replace(recorded, left=left)), uid)
 
 
 def others_status_observed(state: RayJobState, status: SeenStatus) -> RayJobState:

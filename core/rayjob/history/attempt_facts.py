@@ -21,7 +21,7 @@ def _fact(event: rayjob.FactEvent, so_far: FactsSoFar) -> None:
         if event.state == READY:
             so_far.cluster_is_ready(event.at)
     elif isinstance(event, rayjob.ClusterVanished):
-        so_far.cluster_is_gone(event.at)
+        so_far.cluster_is_gone(event.at, event.name)
     elif isinstance(event, rayjob.EntrypointObserved):
         so_far.update(exit_code=event.exit_code)
 
@@ -36,6 +36,7 @@ def _life(event: rayjob.LifeEvent, so_far: FactsSoFar) -> None:
             AttemptFacts(
                 number=event.attempt,
                 started_at=event.at,
+                cluster=event.cluster_name,
                 cluster_from=event.at if event.same_cluster else None,
                 shared_cluster=so_far.selects_cluster,
                 same_cluster=event.same_cluster,
