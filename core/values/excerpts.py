@@ -5,21 +5,44 @@ exception, or with what wrapped it. The part that answers "why" is seldom at the
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
+from enum import IntEnum
+
+from jobledger.core.values.tracebacks import SPEAKER, said
 
 LINE_MAX = 2000
 """A longer line is looked at no further than this, in characters."""
 
-_PREFIX = re.compile(r"^(?:\[[^\]]{1,60}\]:?\s+|\([^)]{1,80}\)\s+)+")
-"""Who speaks, before a line: `(train pid=12, ip=10.0.0.3)` of Ray, `[rank0]:` of torchrun."""
-
 _EXCEPTION = re.compile(
-    r"^(?:[A-Za-z_]\w*\.){0,9}([A-Z]\w*(?:Error|Exception|Interrupt|Exit))\b(.*)"
+    r"^(?:Exception in thread \"[^\"]{0,80}\" |Caused by: )?"
+    r"(?:[A-Za-z_]\w*\.){0,9}([A-Z]\w*(?:Error|Exception|ExceptionGroup|Interrupt|Exit))\b(.*)"
 )
-"""The last line of a traceback of Python."""
+"""The last line of a traceback of Python, or the first of one of Java."""
 
-_WRAPPERS = frozenset({"ChildFailedError", "CalledProcessError", "SystemExit", "RayTaskError"})
-"""Exceptions that say only that another process had one."""
+_RAISED = re.compile(r"^(?:[A-Za-z_]\w*\.){0,9}([A-Za-z_]\w*)(?:\(\w{1,80}\))?(?::|$)")
+"""The line below a traceback's frames, whatever the exception is called."""
+
+_PANIC = re.compile(r"^(?:panic: |fatal error: |thread '[^']{0,80}' .{0,40}panicked at )")
+"""The last words of a program in Go or Rust."""
+
+_WRAPPERS = frozenset(
+    {
+        "BaseExceptionGroup",
+        "CalledProcessError",
+        "ChildFailedError",
+        "ExceptionGroup",
+        "RayTaskError",
+        "SubprocessCalledProcessError",
+        "SystemException",
+        "SystemExit",
+        "TrainingFailedError",
+        "TuneError",
+        "UserCodeException",
+    }
+)
+"""Exceptions that say only that another process, or a function of the user's, had one."""
+
+_DIRECT_CAUSE = "The above exception was the direct cause of the following exception"
 
 _TROUBLE = re.compile(
     r"\b(?:error|fatal|failed|failure|panicked|killed|denied|refused|not found|cannot|can't|unable"
@@ -27,28 +50,77 @@ _TROUBLE = re.compile(
     re.IGNORECASE,
 )
 
+_SUMMARY = re.compile(
+    r"^(?:\S+ FAILED$|Failures:$|<NO_OTHER_FAILURES>|Root Cause \(first observed)"
+    r"|failed \(exitcode: -?\d+\) local_rank|sigkill_handler\]"
+)
+"""What torchrun and DeepSpeed's launcher write once a process of theirs has failed."""
 
-def telling_line(lines: Sequence[str]) -> str:
+
+class Weight(IntEnum):
+    """How much a line says of why a log ends."""
+
+    NOTHING = 0
+    LAST = 1
+    """It is the last one."""
+    WRAPPER = 2
+    """It says that something else failed."""
+    TROUBLE = 3
+    """It speaks of trouble."""
+    EXCEPTION = 4
+
+
+def telling_line(lines: Iterable[str]) -> str:
     """Return the line of a log that says most of why it ended; empty if there is none.
 
-    It is the last exception of Python that wraps no other process's; else the last line that speaks
-    of trouble; else the last line.
+    See `telling`.
     """
-    last = wrapper = trouble = ""
-    exception = ""
-    for line in lines:
-        said = _PREFIX.sub("", line[:LINE_MAX].strip())
-        if not said:
+    return telling(lines)[1]
+
+
+def telling(lines: Iterable[str]) -> tuple[Weight, str]:
+    """Return the line of a log that says most of why it ended, and how much that is.
+
+    It is the last exception that wraps no other process's; of exceptions that were raised from one
+    another it is the one that began it. Else it is the last line that speaks of trouble; else what
+    wraps; else the last line. A line that ends with a colon is told with the next one.
+    """
+    found: dict[Weight, str] = {}
+    unfinished: Weight | None = None
+    is_chained = below_header = False
+    for line in said(text[:LINE_MAX] for text in lines):
+        body = line.body
+        if not body:
             continue
-        last = said
-        found = _EXCEPTION.match(said)
-        if found and found[1] in _WRAPPERS:
-            wrapper = said
-        elif found:
-            exception = said
-        elif _TROUBLE.search(said):
-            trouble = said
-    return exception or wrapper or trouble or last
+        if unfinished is not None:
+            found[unfinished] += f" {body}"
+            unfinished = None
+        if body.startswith(_DIRECT_CAUSE):
+            is_chained = Weight.EXCEPTION in found
+            continue
+        weight = _weight(body, is_below_frames=line.after_frames or below_header)
+        below_header = body.startswith("Traceback (most recent call last)")
+        found[Weight.LAST] = body
+        if weight is Weight.EXCEPTION and is_chained:
+            is_chained = False
+            continue
+        if weight is Weight.WRAPPER:
+            found.pop(Weight.TROUBLE, None)
+        if weight is not Weight.LAST:
+            found[weight] = body
+            unfinished = weight if body.endswith(":") else None
+    best = max(found, default=Weight.NOTHING)
+    return best, found.get(best, "")
+
+
+def _weight(body: str, *, is_below_frames: bool) -> Weight:
+    raised = _EXCEPTION.match(body) or (_RAISED.match(body) if is_below_frames else None)
+    if raised is not None:
+        return Weight.WRAPPER if raised[1] in _WRAPPERS else Weight.EXCEPTION
+    if _PANIC.match(body):
+        return Weight.EXCEPTION
+    speaks = _TROUBLE.search(body) is not None and _SUMMARY.search(body) is None
+    return Weight.TROUBLE if speaks else Weight.LAST
 
 
 def gist(text: str, limit: int) -> str:
@@ -56,21 +128,25 @@ def gist(text: str, limit: int) -> str:
 
     A text that fits is returned whole.
     """
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.splitlines() if line.strip()]
     whole = " ".join(" ".join(lines).split())
     if len(whole) <= limit:
         return whole
-    telling = " ".join(telling_line(lines).split())
-    first = " ".join(_PREFIX.sub("", lines[0][:LINE_MAX]).split())
-    if len(lines) == 1 or telling == first:
+    tells_most = " ".join(telling_line(lines).split())
+    first = " ".join(SPEAKER.sub("", lines[0][:LINE_MAX]).split())
+    if len(lines) == 1 or tells_most == first:
         return _middle_left_out(whole, limit)
     begin = cut(first, limit // 3)
     joint = " " if begin.endswith("…") else " … "
-    return f"{begin}{joint}{cut(telling, limit - len(begin) - len(joint))}"
+    return f"{begin}{joint}{cut(tells_most, limit - len(begin) - len(joint))}"
 
 
 def around(text: str, found: re.Match[str], limit: int) -> str:
-    """Return the line of a text in which a match begins, cut around the match to `limit`."""
+    """Return the line of a text in which a match begins, cut around the match to `limit`.
+
+    A line that matches near its beginning is shown with its end: there stands why, where one error
+    is told within another.
+    """
     begins = text.rfind("\n", 0, found.start()) + 1
     ends = text.find("\n", found.start())
     line = text[begins : ends if ends >= 0 else len(text)]
@@ -78,6 +154,8 @@ def around(text: str, found: re.Match[str], limit: int) -> str:
     before = min(from_line, max(0, limit // 3))
     if len(line) <= limit:
         return " ".join(line.split())
+    if from_line + len(found[0]) <= limit // 3:
+        return _middle_left_out(" ".join(line.split()), limit)
     start = from_line - before
     shown = " ".join(line[start:].split())
     return cut(shown, limit) if start == 0 else f"…{cut(shown, limit - 1)}"
@@ -90,5 +168,7 @@ def cut(text: str, limit: int) -> str:
 
 def _middle_left_out(line: str, limit: int) -> str:
     """Return both ends of a line: two thirds of the room are for its beginning."""
+    if len(line) <= limit:
+        return line
     begin = line[: limit * 2 // 3].rstrip()
     return f"{begin}…{line[len(line) - (limit - len(begin) - 1) :].lstrip()}"

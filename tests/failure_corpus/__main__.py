@@ -41,6 +41,7 @@ def table(verdicts: Sequence[Verdict]) -> list[str]:
     groups = {
         "all": list(verdicts),
         "blind": [one for one in verdicts if one.case.blind],
+        "second": [one for one in verdicts if one.case.second],
         **{
             f"{kind}s": [one for one in verdicts if one.case.kind == kind]
             for kind in ("RayJob", "TrainJob", "Job")

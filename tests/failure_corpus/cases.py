@@ -5,10 +5,13 @@ A case is a table `[[case]]`:
 * `title`, `kind` (RayJob, TrainJob or Job) and `story`, one of `stories.STORIES` for its kind;
 * `cause`, a name of `causes.toml`; `says`, the sentence of an engineer; `quote`, what of the
   evidence must be quoted; `cites`, where that stands, one of `judging.PLACES`;
+* `also`, other lines that answer as well, wherever they stand;
 * `log.<whose>`, the end of a log: `driver`, `submitter`, or the role of a Pod;
 * `pods` and `events`, one sentence each (`evidence.py`); `missing`, what could not be had;
 * `code`, `message`, `reason`, `trouble`: what the story leaves open;
 * `blind`: written before the rules of `core.forensics` were read by who wrote it;
+* `second`: written once the rules had been mended by the cases before, and counted before they were
+  touched again;
 * `missed`: why explain does not find it yet. The test fails when it does.
 """
 
@@ -36,6 +39,7 @@ class Failure:
     theme: str
     """Name of the file that it stands in."""
     log: Mapping[str, str]
+    also: tuple[str, ...] = ()
     pods: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -44,6 +48,7 @@ class Failure:
     reason: str = ""
     trouble: str = ""
     blind: bool = False
+    second: bool = False
     missed: str = ""
 
     @property

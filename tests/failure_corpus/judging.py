@@ -1,6 +1,7 @@
 """Whether explain's answer to a case is right, by rule, and the score of all.
 
-An answer is the first sentence of an account and the one that shows the first sign. It is right if
+An answer is the first sentence of an account; of a job that has not failed, with the one that shows
+the first sign. It is right if
 
 * it is of the class that the case's cause belongs to, and says so in that class's words,
 * it quotes what the case says has to be quoted, white space aside,
@@ -58,12 +59,17 @@ def judged(case: Failure) -> Verdict:
     dossier = dossier_of(case)
     account = explain(dossier)
     answer = tuple(_answer(account))
-    quoting = [one for one in answer if _plain(case.quote) in _plain(one.text)]
+    quoting = [
+        (quote, one)
+        for one in answer
+        for quote in map(_plain, (case.quote, *case.also))
+        if quote.rstrip(".") in _plain(one.text)
+    ]
     return Verdict(
         case=case,
         named=account.failure_class == case.failure_class and _says_so(account),
         quoted=bool(quoting),
-        cited=any(_cites(one, case, dossier) for one in quoting),
+        cited=any(_cites(one, quote, case, dossier) for quote, one in quoting),
         found_class=account.failure_class,
         told=tuple(sentence.text for sentence in answer),
     )
@@ -71,7 +77,8 @@ def judged(case: Failure) -> Verdict:
 
 def _answer(account: Account) -> Iterator[Sentence]:
     yield account.sentences[0]
-    yield from (one for one in account.sentences[1:] if one.text.startswith(FIRST_SIGN))
+    if account.outcome != "failed":
+        yield from (one for one in account.sentences[1:] if one.text.startswith(FIRST_SIGN))
 
 
 def _says_so(account: Account) -> bool:
@@ -81,15 +88,13 @@ def _says_so(account: Account) -> bool:
     return account.outcome != "failed" or because[account.failure_class] in first
 
 
-def _cites(sentence: Sentence, case: Failure, dossier: Dossier) -> bool:
-    stands = PLACES[case.cites]
-    quote = _plain(case.quote)
+def _cites(sentence: Sentence, quote: str, case: Failure, dossier: Dossier) -> bool:
+    stands = PLACES[case.cites] if quote == _plain(case.quote) else _of_anything
     events = dossier.read()
     cited = [events[version - 1].event for version in sentence.versions]
-    if case.cites == "log":
-        logs = (dossier.evidence(digest) or b"" for digest in sentence.evidence)
-        if any(quote in _plain(content.decode()) for content in logs):
-            return True
+    logs = [(dossier.evidence(digest) or b"").decode() for digest in sentence.evidence]
+    if stands is _of_anything and any(quote in _plain(content) for content in logs):
+        return True
     return any(quote in _plain(text) for event in cited for text in stands(event))
 
 
@@ -110,16 +115,12 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 # of an event, all the 
             yield from _texts(item)
 
 
-def _of_pods(event: Any) -> Iterator[str]:  # noqa: ANN401 # of any event
+def _of_cluster(event: Any) -> Iterator[str]:  # noqa: ANN401 # of any event
     if isinstance(event, shared.EvidenceCaptured):
         yield from _texts(event.pods)
+        yield from _texts(event.kubernetes_events)
         for pod in event.pods:
             yield from (f"exit {end.exit_code}" for end in pod.containers)
-
-
-def _of_kubernetes_events(event: Any) -> Iterator[str]:  # noqa: ANN401 # of any event
-    if isinstance(event, shared.EvidenceCaptured):
-        yield from _texts(event.kubernetes_events)
 
 
 def _of_losses(event: Any) -> Iterator[str]:  # noqa: ANN401 # of any event
@@ -148,8 +149,8 @@ def _of_anything(event: Any) -> Iterator[str]:  # noqa: ANN401 # of any event
 
 PLACES: Mapping[str, Callable[[Any], Iterator[str]]] = {
     "log": _of_anything,  # Ray's message repeats the end of the driver's log
-    "pod": _of_pods,
-    "kubernetes event": _of_kubernetes_events,
+    "pod": _of_cluster,
+    "kubernetes event": _of_cluster,
     "loss": _of_losses,
     "ray": _of_anything,
     "refusal": _of_others,

@@ -10,6 +10,7 @@ class Clue:
     """A sign that must be found."""
 
     sources: tuple[Source, ...]
+    """The first is believed before the others."""
     pattern: str
 
 
@@ -28,6 +29,8 @@ class FailureRule:
     """It explains only attempts that did not get to run: later the same sign is an episode."""
     general: bool = False
     """Its signs say no more than that something failed: what to quote is looked for beside them."""
+    telling: str = ""
+    """Of several signs, those in which this pattern is found say more; empty: none does."""
 
 
 def clue(pattern: str, *sources: Source) -> Clue:

@@ -67,6 +67,7 @@ OF_JOBS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="submission",
+        general=True,
         because="its entrypoint could not be handed in",
         advice="the submitter's log says what it met",
         tests=(clue(r"^SubmissionFailed$", Source.REASON),),
@@ -79,12 +80,14 @@ OF_JOBS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="killed",
+        telling=r"exit (137|143)\b|Signal \d{1,2} \(",
         because="a process was killed by a signal",
         advice="see who sent it: the kernel for memory (dmesg), or whoever stopped the Pod",
         tests=(clue(r"exit (137|143)\b|SIGKILL|SIGTERM", Source.EXIT, *TALK),),
     ),
     FailureRule(
         name="restarts-used-up",
+        general=True,
         because="its JobSet used up its restarts",
         advice="see why the first Job failed; the restarts only repeated it",
         tests=(clue(r"ReachedMaxRestarts|reached max restarts", Source.REASON, Source.MESSAGE),),

@@ -46,7 +46,9 @@ OF_PODS: tuple[FailureRule, ...] = (
         advice="ask the owner of the policy; its name is in the message",
         tests=(
             clue(
-                r"admission webhook|denied the request|PodSecurity|policy.{0,200}denied", *REFUSALS
+                r"admission webhook|failed calling webhook|denied the request|PodSecurity"
+                r"|policy.{0,200}denied",
+                *REFUSALS,
             ),
         ),
     ),
@@ -67,7 +69,22 @@ OF_PODS: tuple[FailureRule, ...] = (
         name="evicted",
         because="its node evicted a Pod for lack of memory or disk",
         advice="set requests (ephemeral-storage too) near what is really used",
-        tests=(clue(r"\bevicted|low on resource|EvictionByEvictionAPI", *PODS),),
+        tests=(clue(r"\bevicted|low on resource|EvictionByEvictionAPI|node scale down", *PODS),),
+        telling=r"low on resource|exceeds|node scale down",
+    ),
+    FailureRule(
+        name="out-of-memory",
+        because="a container used more memory than its limit and was killed",
+        advice="raise the memory limit, or use less: smaller batches, fewer workers per node",
+        tests=(clue(r"OOMKilled", *PODS, Source.LOG, Source.SUBMITTER),),
+    ),
+    FailureRule(
+        name="node-refused",
+        because="a node refused a Pod that had been placed on it",
+        advice="look at the node: its device plugin, its taints, what it has left",
+        tests=(
+            clue(r"UnexpectedAdmissionError|\bOutOf(cpu|memory|pods)\b|^NodeAffinity:", Source.POD),
+        ),
     ),
     FailureRule(
         name="node-lost",
@@ -77,17 +94,12 @@ OF_PODS: tuple[FailureRule, ...] = (
             clue(
                 r"NodeLost|NodeNotReady|NodeShutdown|node (is|was) (not ready|shut ?down)"
                 r"|TaintManagerEviction|DeletionByTaintManager|DeletionByPodGC|TerminationByKubelet"
-                r"|node .{0,200}(died|is dead|marked dead)",
+                r"|node .{0,200}(died|is dead|marked dead)|NodeDiedError|node no longer exists"
+                r"|imminent node shutdown",
                 *PODS,
                 Source.LOG,
             ),
         ),
-    ),
-    FailureRule(
-        name="out-of-memory",
-        because="a container used more memory than its limit and was killed",
-        advice="raise the memory limit, or use less: smaller batches, fewer workers per node",
-        tests=(clue(r"OOMKilled", *PODS, Source.LOG, Source.SUBMITTER),),
     ),
     FailureRule(
         name="image-pull",
@@ -102,6 +114,7 @@ OF_PODS: tuple[FailureRule, ...] = (
                 Source.SILENCE,
             ),
         ),
+        telling=r"failed to (pull|resolve|authorize|copy|do request)|Failed to apply default image",
     ),
     FailureRule(
         name="container-config",
@@ -111,10 +124,19 @@ OF_PODS: tuple[FailureRule, ...] = (
         tests=(
             clue(
                 r"CreateContainerConfigError|CreateContainerError|RunContainerError|FailedMount"
-                r"|FailedAttachVolume|StartError",
+                r"|FailedAttachVolume|StartError|FailedCreatePodSandBox",
                 *PODS,
             ),
         ),
+        telling=r"not found|couldn't find|error|timed out|FailedAttachVolume",
+    ),
+    FailureRule(
+        name="crash-loop",
+        before_running=True,
+        general=True,
+        because="a container ended again and again, or failed before the others could start",
+        advice="read the end of that container's log",
+        tests=(clue(r"CrashLoopBackOff|Init:Error|BackOff: Back-off restarting", *PODS),),
     ),
     FailureRule(
         name="unschedulable",
@@ -124,7 +146,8 @@ OF_PODS: tuple[FailureRule, ...] = (
         tests=(
             clue(
                 r"FailedScheduling|Unschedulable|Insufficient (cpu|memory|nvidia|.{0,200}gpu)"
-                r"|didn't match .{0,200}node (selector|affinity)|untolerated taint",
+                r"|didn't match .{0,200}node (selector|affinity)|untolerated taint"
+                r"|unbound immediate PersistentVolumeClaims",
                 *PODS,
             ),
         ),

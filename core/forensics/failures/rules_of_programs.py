@@ -13,11 +13,12 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
         advice="raise memory, or ask for more memory per task so that fewer run at once",
         tests=(
             clue(
-                r"OutOfMemoryError.{0,200}(node|worker)|running low on memory"
-                r"|memory pressure|ray\.exceptions\.OutOfMemory",
+                r"running low on memory|killed due to memory pressure"
+                r"|ray\.exceptions\.OutOfMemory",
                 *TALK,
             ),
         ),
+        telling=r"ray\.exceptions\.OutOfMemory",
     ),
     FailureRule(
         name="gpu-out-of-memory",
@@ -25,9 +26,39 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
         advice="smaller batches, gradient checkpointing, or a larger GPU",
         tests=(
             clue(
-                r"CUDA out of memory|CUDA_ERROR_OUT_OF_MEMORY|cuda.{0,200}alloc.{0,200}fail", *TALK
+                r"(CUDA|HIP) out of memory|CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY"
+                r"|cuda.{0,200}alloc.{0,200}fail|CUBLAS_STATUS_ALLOC_FAILED"
+                r"|RESOURCE_EXHAUSTED: Out of memory|OOM when allocating tensor"
+                r"|No available memory for the cache blocks",
+                *TALK,
             ),
         ),
+    ),
+    FailureRule(
+        name="gpu-unavailable",
+        because="the program found no GPU that it can use",
+        advice="compare what the Pod asks for, the node's driver, and what the image is built for",
+        tests=(
+            clue(
+                r"No CUDA GPUs are available|no CUDA-capable device|Found no NVIDIA driver"
+                r"|not compiled with CUDA enabled|NVIDIA driver on your system is too old"
+                r"|CUDA driver version is insufficient|no kernel image is available"
+                r"|nvidia-container-cli: initialization error",
+                *TALK,
+            ),
+        ),
+    ),
+    FailureRule(
+        name="gpu-kernel",
+        because="a kernel on a GPU was given values that it cannot work with",
+        advice="run it once with CUDA_LAUNCH_BLOCKING=1, or on a CPU, to see which",
+        tests=(
+            clue(
+                r"CUDA error: (device-side assert|an illegal)|\.cu:\d{1,6}: .{0,200}Assertion",
+                *TALK,
+            ),
+        ),
+        telling=r"Assertion .{0,200}failed",
     ),
     FailureRule(
         name="gpu-fault",
@@ -35,14 +66,16 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
         advice="look at the node: XID errors in its kernel log say whether the card is faulty",
         tests=(
             clue(
-                r"uncorrectable ECC|Xid\b|CUDA error: (device-side|unspecified|an illegal)"
-                r"|no CUDA-capable device|CUDA driver version is insufficient|GPU has fallen off",
+                r"uncorrectable ECC|Xid\b|CUDA error: unspecified|GPU has fallen off",
                 *TALK,
+                Source.KUBERNETES_EVENT,
             ),
         ),
+        telling=r"Xid\b|ECC",
     ),
     FailureRule(
         name="runtime-env",
+        general=True,
         because="Ray could not set up the runtime environment",
         advice="see the error of pip or working_dir in the log; or bake it into the image",
         tests=(
@@ -63,12 +96,48 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
         advice="check the credentials and the service account of the Pods",
         tests=(
             clue(
-                r"AccessDenied|NoCredentialsError|Unable to locate credentials|403 Forbidden"
+                r"AccessDenied|ACCESS_DENIED|NoCredentialsError|Unable to locate credentials"
+                r"|40[13] (Forbidden|Unauthorized|Client Error)|\(40[13]\) when calling"
                 r"|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|does not have storage\."
-                r"|401 Client Error|gated repo",
+                r"|gated repo|PermissionError: |Read-only file system",
                 *TALK,
             ),
         ),
+    ),
+    FailureRule(
+        name="shared-memory",
+        because="its shared memory (/dev/shm) was too small",
+        advice="mount an emptyDir with medium Memory at /dev/shm, or use fewer loader workers",
+        tests=(
+            clue(
+                r"out of shared memory|insufficient shared memory|killed by signal: Bus error"
+                r"|/dev/shm.{0,200}(too small|No space left)|unable to (mmap|open shared memory)",
+                *TALK,
+            ),
+        ),
+        telling=r"killed by signal|No space left",
+    ),
+    FailureRule(
+        name="version-mismatch",
+        because="the versions of Ray or Python do not fit each other",
+        advice="use one image for the head, the workers and the submitter",
+        tests=(
+            clue(r"Version mismatch: The cluster|Changing the ray version is not allowed", *TALK),
+        ),
+    ),
+    FailureRule(
+        name="ray-resources",
+        because="the Ray cluster has less than the program asks for",
+        advice="compare what its tasks and placement groups ask for with the worker groups",
+        tests=(
+            clue(
+                r"Placement group creation timed out|No available node types can fulfill"
+                r"|placement group .{0,80}(infeasible|cannot be (created|scheduled))"
+                r"|TaskUnschedulableError|ActorUnschedulableError",
+                *TALK,
+            ),
+        ),
+        telling=r"Placement group creation|Unschedulable",
     ),
     FailureRule(
         name="communication",
@@ -77,12 +146,17 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
         tests=(
             clue(
                 r"\bNCCL\b.{0,200}(error|timeout|timed out|unhandled)|ncclSystemError"
-                r"|ncclInternalError|Watchdog caught collective|Gloo.{0,200}(timed? ?out|connect)"
-                r"|ProcessGroup\w{0,60} .{0,200}time"
-                r"|RendezvousTimeout|c10d.{0,200}(timeout|timed out|failed)",
+                r"|ncclInternalError|NCCL WARN|Watchdog caught collective"
+                r"|Gloo.{0,200}(timed? ?out|connect)|ProcessGroup\w{0,60} .{0,200}time"
+                r"|Rendezvous(Timeout|Connection|Closed|StateError)|DistStoreError"
+                r"|DistNetworkError|c10d.{0,200}(timeout|timed out|failed)"
+                r"|gloo/transport/.{0,200}(error|closed|timed out)|HorovodInternalError"
+                r"|CoordinationService|ORTE was unable to reliably start|\bssh: "
+                r"|Permission denied \((publickey|password)|DEADLINE_EXCEEDED",
                 *TALK,
             ),
         ),
+        telling=r"Dist(Store|Network)Error|Rendezvous\w{0,20}Error|Watchdog|NCCL WARN",
     ),
     FailureRule(
         name="missing-module",
@@ -97,8 +171,23 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
         tests=(
             clue(
                 r"FileNotFoundError|can't open file|No such file or directory|command not found"
-                r"|exit 127\b|executable file not found",
+                r"|exit 127\b|executable file not found|NoSuchKey|NoSuchBucket"
+                r"|\(404\) when calling|404 Client Error",
                 *TALK,
+                Source.EXIT,
+            ),
+        ),
+    ),
+    FailureRule(
+        name="not-executable",
+        because="its program may not be executed, or is built for another processor",
+        advice="check the mode of the file, and for which platform the image is built",
+        tests=(
+            clue(
+                r"exec:? .{0,200}permission denied|exec format error|exit 126\b",
+                Source.CONTAINER,
+                Source.RAY,
+                Source.LOG,
                 Source.EXIT,
             ),
         ),
@@ -122,16 +211,27 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
         ),
     ),
     FailureRule(
+        name="dashboard-agent",
+        because="the head's job agent did not start the entrypoint",
+        advice="look at the head's dashboard log; a head short of memory is the usual cause",
+        tests=(
+            clue(r"job supervisor actor|JobSupervisor|agent.{0,200}(failed|not found)", Source.RAY),
+        ),
+        telling=r"supervisor actor|Unexpected error",
+    ),
+    FailureRule(
         name="worker-died",
         because="a worker process or actor died",
         advice="the worker's own log says why; often it was killed for its memory",
         tests=(
             clue(
-                r"ActorDiedError|ActorUnavailableError|WorkerCrashedError|RayActorError"
+                r"ActorDiedError(?!: The actor died because of an error raised in its creation)"
+                r"|ActorUnavailableError|WorkerCrashedError|RayActorError"
                 r"|actor died unexpectedly|worker died|LocalRayletDiedError",
                 *TALK,
             ),
         ),
+        telling=r"(Actor|Worker|Raylet)\w{0,20}Error",
     ),
     FailureRule(
         name="object-lost",
@@ -147,18 +247,12 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
             clue(
                 r"Connection(Refused|Reset|)Error|Connection refused|Name or service not known"
                 r"|Temporary failure in name resolution|ReadTimeout|ConnectTimeout|Max retries"
-                r"|502 Bad Gateway|503 Service",
+                r"|502 Bad Gateway|503 Service|couldn't connect to|Failed to connect to"
+                r"|Timed out while waiting for GCS|No route to host",
                 Source.RAY,
                 Source.LOG,
             ),
         ),
-    ),
-    FailureRule(
-        name="dashboard-agent",
-        because="the head's job agent did not start the entrypoint",
-        advice="look at the head's dashboard log; a head short of memory is the usual cause",
-        tests=(
-            clue(r"job supervisor actor|JobSupervisor|agent.{0,200}(failed|not found)", Source.RAY),
-        ),
+        telling=r"Max retries|(Failed|couldn't) .{0,10}connect to",
     ),
 )

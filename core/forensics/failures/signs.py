@@ -12,6 +12,7 @@ from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.history.signs import Clue, Source, exit_clue
 from jobledger.core.kinds import ROLES, clues
+from jobledger.core.values.tracebacks import blanked_frames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,14 @@ class Sign:
     whose: str = ""
     """The container, Pod or object that showed it, for people; empty if the source says enough."""
 
+
+TELLING_REASONS = frozenset(
+    {"Evicted", "EvictedDueToPreempted", "Preempted", "ScaleDown", "TaintManagerEviction"}
+)
+"""Reasons of Kubernetes Events that tell of a loss, though they count as normal.
+
+Source: Kueue, the cluster autoscaler, Kubernetes' taint eviction controller.
+"""
 
 LOG_CHARACTERS_MAX = 2000
 """A longer line of a log is cut before rules look at it."""
@@ -56,7 +65,7 @@ def _of_evidence(
     found += [
         ((Source.KUBERNETES_EVENT, f"{item.reason}: {item.message}"), f"of {item.object}")
         for item in event.kubernetes_events
-        if item.kind != "Normal"
+        if item.kind != "Normal" or item.reason in TELLING_REASONS
     ]
     if event.ray is not None:
         found += [((Source.RAY, event.ray.message), ""), ((Source.RAY, event.ray.error_type), "")]
@@ -69,7 +78,7 @@ def _of_evidence(
     for log in event.logs:
         content = evidence(log.digest_of_content)
         kept = content.decode(errors="replace").splitlines() if content else log.last_lines
-        for line in kept:
+        for line in blanked_frames(kept):
             yield Sign(
                 version=version,
                 attempt=event.attempt,

@@ -8,16 +8,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
-from jobledger.core.forensics.failures.rule import FailureRule
+from jobledger.core.forensics.failures.guesses import certain
+from jobledger.core.forensics.failures.rule import Clue, FailureRule
 from jobledger.core.forensics.failures.rules import RULES, UNEXPLAINED
 from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.going_on import last_seen, standing_now, waits_for
 from jobledger.core.forensics.story.quotes import (
     QUOTE_MAX,
+    Quote,
     compiled,
     log_ends,
+    loss_words,
     most_telling,
-    quoted_sign,
+    quoted,
 )
 from jobledger.core.forensics.story.recorded_words import others_told
 from jobledger.core.forensics.story.sentence import Sentence
@@ -51,29 +54,50 @@ class Diagnosis:
 
     rule: FailureRule
     signs: tuple[Sign, ...]
-    """One for each clue of the rule: the first that was found, in the order of events."""
+    """One for each clue of the rule: the one that tells most, then the first by its events."""
 
 
 def diagnose(
     found: Sequence[Sign], *, ran: bool, rules: Iterable[FailureRule] = RULES
 ) -> Diagnosis:
     """Return what the signs of one attempt say; `ran` tells whether it got to run."""
+    clear = [(sign, certain(sign.text)) for sign in found]
+    has_begun = ran and not _left_no_word(found)
     for rule in rules:
-        if rule.before_running and ran:
+        if rule.before_running and has_begun:
             continue
-        matched = []
-        for test in rule.tests:
-            pattern = compiled(test.pattern)
-            sign = next(
-                (one for one in found if one.source in test.sources and pattern.search(one.text)),
-                None,
-            )
-            if sign is None:
-                break
-            matched.append(sign)
-        else:
-            return Diagnosis(rule=rule, signs=tuple(matched))
+        matched = [_best(test, rule, clear) for test in rule.tests]
+        signs = tuple(sign for sign in matched if sign is not None)
+        if len(signs) == len(matched):
+            return Diagnosis(rule=rule, signs=signs)
     return Diagnosis(rule=UNEXPLAINED, signs=())
+
+
+_SPOKEN = (Source.LOG, Source.RAY, Source.EXIT)
+"""What a program leaves that has begun."""
+
+
+def _left_no_word(found: Iterable[Sign]) -> bool:
+    """Return whether a deadline passed and no program has left a sign of itself.
+
+    A JobSet and a Job count as begun once they are there, whether their Pods start or not.
+    """
+    told = list(found)
+    is_late = any(one.source is Source.REASON and one.text == "DeadlineExceeded" for one in told)
+    return is_late and not any(one.source in _SPOKEN for one in told)
+
+
+def _best(test: Clue, rule: FailureRule, found: Iterable[tuple[Sign, str]]) -> Sign | None:
+    """Return the sign that a test finds; of several the one that tells most, then the first."""
+    pattern, telling = compiled(test.pattern), compiled(rule.telling) if rule.telling else None
+    best: tuple[tuple[bool, int], Sign] | None = None
+    for sign, text in found:
+        if sign.source not in test.sources or not pattern.search(text):
+            continue
+        rank = telling is None or not telling.search(text), test.sources.index(sign.source)
+        if best is None or rank < best[0]:
+            best = rank, sign
+    return None if best is None else best[1]
 
 
 def explain(dossier: Dossier) -> Account:
@@ -84,15 +108,6 @@ def explain(dossier: Dossier) -> Account:
     shown = tuple(replace(one, text=one_line(one.text)) for one in told.sentences)
     return replace(told, sentences=shown, logs=account.logs() if told.failure_class else ())
 
-
-_WHERE = {
-    Source.REASON: "",
-    Source.LOSS: "",
-    Source.DECISION: "",
-    Source.POD: "Pod",
-    Source.KUBERNETES_EVENT: "Kubernetes Event",
-}
-"""How a source is named where its own name does not do; empty: the sign says enough."""
 
 _ENDS = (*ROLES.completed, *ROLES.failed)
 
@@ -138,12 +153,16 @@ class _Account:
     def _failed(self, end: ReadEvent) -> Account:
         diagnosis = self._diagnosis(self._last_attempt)
         rule = diagnosis.rule
-        versions = tuple(sorted({sign.version for sign in diagnosis.signs}))
         attempts = f"{self._last_attempt} attempts" if self._last_attempt != 1 else "1 attempt"
+        quote = self._quote(diagnosis)
+        signs = {sign.version for sign in diagnosis.signs}
+        shown = {quote.version} if quote is not None else set()
+        said = f": {_without_end(quote.text)}" if quote is not None else ""
+        text = f"{self._name} failed at {_at(end)} after {attempts}, because {rule.because}{said}."
         first = Sentence(
-            text=f"{self._name} failed at {_at(end)} after {attempts}, because {rule.because}.",
-            versions=(*versions, end.version),
-            evidence=_digests(diagnosis.signs),
+            text=text,
+            versions=(*sorted((signs | shown) - {end.version}), end.version),
+            evidence=tuple(sorted({*_digests(diagnosis.signs), *_digest_of(quote)})),
         )
         return Account(
             outcome="failed",
@@ -217,7 +236,7 @@ class _Account:
                 standing_now(self._name, self._events),
                 *waits,
                 *last_seen(self._events),
-                *(self._first_sign(diagnosis) if told is not None else ()),
+                *(self._first_sign(diagnosis, quotes=True) if told is not None else ()),
                 *self._attempts(),
                 *self._verdict(),
                 *self._others(),
@@ -229,27 +248,40 @@ class _Account:
         of_attempt = [sign for sign in self._signs if sign.attempt == 0 or sign.attempt >= attempt]
         return diagnose(of_attempt, ran=attempt in self._ran)
 
-    def _first_sign(self, diagnosis: Diagnosis) -> Iterator[Sentence]:
+    def _quote(self, diagnosis: Diagnosis) -> Quote | None:
+        """Return what is quoted of the signs of a failure; None where its class says it all."""
+        if not diagnosis.signs:
+            return None
+        ends = log_ends(self._events, self._signs, diagnosis.signs[0].attempt)
+        return quoted(diagnosis.rule, diagnosis.signs, self._signs, ends)
+
+    def _first_sign(self, diagnosis: Diagnosis, *, quotes: bool = False) -> Iterator[Sentence]:
+        """Yield when the first sign came and where, and how the most telling log ends.
+
+        `quotes` tells whether what it says stands there as well.
+        """
         if not diagnosis.signs:
             return
         sign = min(diagnosis.signs, key=lambda one: one.version)
-        read = self._at_version(sign.version)
-        where = _WHERE.get(sign.source, str(sign.source))
-        shown = f" ({f'{where} {sign.whose}'.rstrip()})" if where else ""
+        quote = self._quote(diagnosis)
+        if quote is None:
+            said = f": {loss_words(sign)}" if sign.source is Source.LOSS else ""
+            version, whose, digests = sign.version, "", _digests((sign,))
+        else:
+            said = f": {_without_end(quote.text)}" if quotes else ""
+            version, whose, digests = quote.version, quote.where, _digest_of(quote)
+        where = f" ({whose})" if whose else ""
+        text = f"The first sign was at {_at(self._at_version(version))}{where}{said}."
+        yield Sentence(text=text, versions=(version,), evidence=digests)
         ends = log_ends(self._events, self._signs, sign.attempt)
-        quote = quoted_sign(sign, diagnosis.rule, ends)
-        yield Sentence(
-            text=f"The first sign was at {_at(read)}{shown}: {quote.rstrip('.: ')}.",
-            versions=(sign.version,),
-            evidence=_digests((sign,)),
-        )
         end = most_telling(ends, diagnosis.signs)
         if end is None:
             return
-        said = [text for text in dict.fromkeys((end.telling, end.last)) if text not in quote]
-        if said:
+        shown = quote.text if quote is not None else ""
+        lines = [text for text in dict.fromkeys((end.telling, end.last)) if text not in shown]
+        if lines:
             yield Sentence(
-                text=f"The log of {end.whose} ends: {' … '.join(said).rstrip('.')}.",
+                text=f"The log of {end.whose} ends: {' … '.join(lines).rstrip('.')}.",
                 versions=(end.version,),
                 evidence=(end.digest,),
             )
@@ -321,6 +353,14 @@ def _why(event: EndEvent) -> str:
         return ""
     said = f": {event.reason}"
     return f"{said} ({_cut(event.message)})" if event.message else said
+
+
+def _without_end(text: str) -> str:
+    return text.rstrip(".: ")
+
+
+def _digest_of(quote: Quote | None) -> tuple[str, ...]:
+    return (quote.digest,) if quote is not None and quote.digest else ()
 
 
 def _digests(found: Iterable[Sign]) -> tuple[str, ...]:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
+from jobledger.core.forensics.failures.guesses import certain
 from jobledger.core.forensics.failures.rule import FailureRule
 from jobledger.core.forensics.failures.signs import Sign
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.history.signs import Source
-from jobledger.core.values.excerpts import around, cut, gist, telling_line
+from jobledger.core.values.excerpts import Weight, around, cut, gist, telling
 
 QUOTE_MAX = 300
 """Characters of a quote."""
@@ -27,6 +28,8 @@ class LogEnd:
     digest: str
     whose: str
     """Of what the log is, for people."""
+    weight: Weight
+    """How much the next says."""
     telling: str
     """The line that says most of why it ended."""
     last: str
@@ -39,16 +42,88 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-def quoted_sign(sign: Sign, rule: FailureRule, log_ends: Iterable[LogEnd]) -> str:
-    """Return the line of a sign that decided the class, or what says more beside it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """What is quoted of the signs of a failure."""
+
+    text: str
+    version: int
+    """The event in which it stands, or that names the log."""
+    where: str
+    """What said it, for people; empty if the text says so itself."""
+    digest: str = ""
+    """The log in which it stands; empty: it stands in the event."""
+
+
+_TALK = (Source.RAY, Source.REFUSAL, Source.SUBMITTER, Source.MESSAGE)
+"""What has more to say than a word, beside logs."""
+
+_WHERE = {
+    Source.REASON: "",
+    Source.LOSS: "",
+    Source.DECISION: "",
+    Source.POD: "Pod",
+    Source.KUBERNETES_EVENT: "Kubernetes Event",
+}
+"""How a source is named where its own name does not do; empty: the sign says enough."""
+
+
+def loss_words(sign: Sign) -> str:
+    """Return what was lost, in words."""
+    return f"the {_LOST.get(sign.text, sign.text)} was gone"
+
+
+def quoted(
+    rule: FailureRule, matched: Sequence[Sign], signs: Iterable[Sign], ends: Sequence[LogEnd]
+) -> Quote | None:
+    """Return what decided the class, or what says more beside it; None for a mere loss.
+
+    Args:
+        rule: of the class.
+        matched: the signs that it found.
+        signs: all that there are.
+        ends: the ends of the logs of the attempt.
+    """
+    sign = min(matched, key=lambda one: one.version)
     if sign.source is Source.LOSS:
-        return f"the {_LOST.get(sign.text, sign.text)} was gone"
+        return None
     if rule.general:
-        ends = next((end for end in log_ends if end.digest == sign.digest and sign.digest), None)
-        return gist(ends.telling if ends is not None else sign.text, QUOTE_MAX)
-    patterns = (compiled(test.pattern) for test in rule.tests if sign.source in test.sources)
-    found = next((match for one in patterns if (match := one.search(sign.text))), None)
-    return gist(sign.text, QUOTE_MAX) if found is None else around(sign.text, found, QUOTE_MAX)
+        return _most_telling_quote(sign, signs, ends)
+    clear = certain(sign.text)
+    tests = [test.pattern for test in rule.tests if sign.source in test.sources]
+    patterns = [compiled(one) for one in ((rule.telling, *tests) if rule.telling else tests)]
+    found = next((match for one in patterns if (match := one.search(clear))), None)
+    text = gist(sign.text, QUOTE_MAX) if found is None else around(sign.text, found, QUOTE_MAX)
+    log = next((end for end in ends if sign.digest and end.digest == sign.digest), None)
+    where = f"log of {log.whose}" if log is not None else _where(sign)
+    return Quote(text=text, version=sign.version, where=where, digest=sign.digest)
+
+
+def _most_telling_quote(sign: Sign, signs: Iterable[Sign], ends: Sequence[LogEnd]) -> Quote:
+    """Return the line that says most of why an attempt failed, wherever it stands."""
+    found = [
+        (
+            end.weight,
+            Quote(
+                text=end.telling,
+                version=end.version,
+                where=f"log of {end.whose}",
+                digest=end.digest,
+            ),
+        )
+        for end in ends
+    ]
+    talk = (one for one in signs if one.source in _TALK and one.attempt == sign.attempt)
+    for one in (sign, *talk):
+        weight, line = telling(one.text.splitlines())
+        text = gist(one.text, QUOTE_MAX) if weight <= Weight.LAST else cut(line, QUOTE_MAX)
+        found.append((weight, Quote(text=text, version=one.version, where=_where(one))))
+    return max(found, key=lambda one: one[0])[1]
+
+
+def _where(sign: Sign) -> str:
+    where = _WHERE.get(sign.source, str(sign.source))
+    return f"{where} {sign.whose}".rstrip() if where else ""
 
 
 def log_ends(events: Sequence[ReadEvent], signs: Iterable[Sign], attempt: int) -> list[LogEnd]:
@@ -64,11 +139,13 @@ def log_ends(events: Sequence[ReadEvent], signs: Iterable[Sign], attempt: int) -
         for log in read.event.logs:
             kept = [line for line in lines.get(log.digest_of_content, ()) if line.strip()]
             if kept:
+                weight, line = telling(kept)
                 ends[log.digest_of_content] = LogEnd(
                     version=read.version,
                     digest=log.digest_of_content,
                     whose=_whose(log.source, log.container),
-                    telling=cut(" ".join(telling_line(kept).split()), QUOTE_MAX),
+                    weight=weight,
+                    telling=cut(" ".join(line.split()), QUOTE_MAX),
                     last=cut(" ".join(kept[-1].split()), QUOTE_MAX),
                 )
     return list(ends.values())

@@ -17,7 +17,7 @@ FRAMES = "Traceback (most recent call last):\n" + "".join(
 QUOTED: tuple[tuple[Case, str], ...] = (
     (
         program("a long traceback", "application", FRAMES + "KeyError: 'encoder.layer.3'\n"),
-        "The log of the driver ends: KeyError: 'encoder.layer.3'.",
+        "because the program itself failed: KeyError: 'encoder.layer.3'.",
     ),
     (
         program(
@@ -27,7 +27,7 @@ QUOTED: tuple[tuple[Case, str], ...] = (
             message="Job entrypoint command failed with exit code 1, last available logs "
             f"(truncated to 20,000 chars):\n{FRAMES}ModuleNotFoundError: No module named 'apex'",
         ),
-        "(ray): ModuleNotFoundError: No module named 'apex'.",
+        "imports a module that is not there: ModuleNotFoundError: No module named 'apex'.",
     ),
     (
         program(
@@ -64,7 +64,7 @@ QUOTED: tuple[tuple[Case, str], ...] = (
                 )
             ),
         ),
-        "(container ray of Pod train-worker-7 on node gpu-12): OOMKilled.",
+        "(container ray of Pod train-worker-7 on node gpu-12).",
     ),
 )
 

@@ -93,7 +93,8 @@ def test_a_failure_is_explained_by_the_log_that_was_kept() -> None:
     first, sign, attempt = account("training-failed").sentences
     assert "because the program, or a file that it reads, is not there" in first.text
     assert first.evidence == (LOG_DIGEST,)
-    assert "(log): FileNotFoundError" in sign.text
+    assert ": FileNotFoundError" in first.text
+    assert sign.text.endswith("(log of container node of Pod training-failed-node-0-0).")
     assert attempt.text.startswith("Attempt 1 failed after 59.0 s: FailedJobs")
 
 

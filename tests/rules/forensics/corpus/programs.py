@@ -54,7 +54,7 @@ PROGRAMS: tuple[Case, ...] = (
     ),
     program(
         "an assertion on the device",
-        "gpu-fault",
+        "gpu-kernel",
         TRACE + "RuntimeError: CUDA error: device-side assert triggered\n",
     ),
     program(
