@@ -38,6 +38,7 @@ _WRAPPERS = frozenset(
         "TrainingFailedError",
         "TuneError",
         "UserCodeException",
+        "WorkerGroupError",
     }
 )
 """Exceptions that say only that another process, or a function of the user's, had one."""
@@ -46,15 +47,25 @@ _DIRECT_CAUSE = "The above exception was the direct cause of the following excep
 
 _TROUBLE = re.compile(
     r"\b(?:error|fatal|failed|failure|panicked|killed|denied|refused|not found|cannot|can't|unable"
-    r"|out of memory|no such)\b",
+    r"|out of memory|no such|not enough|insufficient|invalid|exceeded|missing|abort(?:ed|ing)?"
+    r"|timed out|timeout|unknown|unsupported|mismatch|expired)\b",
     re.IGNORECASE,
 )
+
+_WORD = re.compile(r"\w")
+
+_ERROR = re.compile(r"\b(?:ERROR|FATAL|CRITICAL|SEVERE|[Ee]rror:|[Ff]atal:)")
+"""A program that calls it an error."""
+
+_NO_TROUBLE = re.compile(r"\b(?:DEBUG|INFO)\b|\blevel=(?:debug|info)\b")
+"""And one that calls it none."""
 
 _SUMMARY = re.compile(
     r"^(?:\S+ FAILED$|Failures:$|<NO_OTHER_FAILURES>|Root Cause \(first observed)"
     r"|failed \(exitcode: -?\d+\) local_rank|sigkill_handler\]"
+    r"|^jobset failed due to|^Job has reached the specified|^Container \S+ for pod \S+ failed with"
 )
-"""What torchrun and DeepSpeed's launcher write once a process of theirs has failed."""
+"""What torchrun, DeepSpeed's launcher, JobSet and Job write once something of theirs has failed."""
 
 
 class Weight(IntEnum):
@@ -67,7 +78,9 @@ class Weight(IntEnum):
     """It says that something else failed."""
     TROUBLE = 3
     """It speaks of trouble."""
-    EXCEPTION = 4
+    ERROR = 4
+    """It is called an error."""
+    EXCEPTION = 5
 
 
 def telling_line(lines: Iterable[str]) -> str:
@@ -82,15 +95,16 @@ def telling(lines: Iterable[str]) -> tuple[Weight, str]:
     """Return the line of a log that says most of why it ended, and how much that is.
 
     It is the last exception that wraps no other process's; of exceptions that were raised from one
-    another it is the one that began it. Else it is the last line that speaks of trouble; else what
-    wraps; else the last line. A line that ends with a colon is told with the next one.
+    another it is the one that began it. Else it is the last line that is called an error; else the
+    last that speaks of trouble; else what wraps; else the last line. A line that ends with a colon
+    is told with the next one.
     """
     found: dict[Weight, str] = {}
     unfinished: Weight | None = None
     is_chained = below_header = False
     for line in said(text[:LINE_MAX] for text in lines):
         body = line.body
-        if not body:
+        if not body or not _WORD.search(body):
             continue
         if unfinished is not None:
             found[unfinished] += f" {body}"
@@ -106,6 +120,7 @@ def telling(lines: Iterable[str]) -> tuple[Weight, str]:
             continue
         if weight is Weight.WRAPPER:
             found.pop(Weight.TROUBLE, None)
+            found.pop(Weight.ERROR, None)
         if weight is not Weight.LAST:
             found[weight] = body
             unfinished = weight if body.endswith(":") else None
@@ -119,8 +134,11 @@ def _weight(body: str, *, is_below_frames: bool) -> Weight:
         return Weight.WRAPPER if raised[1] in _WRAPPERS else Weight.EXCEPTION
     if _PANIC.match(body):
         return Weight.EXCEPTION
-    speaks = _TROUBLE.search(body) is not None and _SUMMARY.search(body) is None
-    return Weight.TROUBLE if speaks else Weight.LAST
+    if _SUMMARY.search(body) or _NO_TROUBLE.search(body):
+        return Weight.LAST
+    if _ERROR.search(body):
+        return Weight.ERROR
+    return Weight.TROUBLE if _TROUBLE.search(body) else Weight.LAST
 
 
 def gist(text: str, limit: int) -> str:
@@ -154,7 +172,7 @@ def around(text: str, found: re.Match[str], limit: int) -> str:
     before = min(from_line, max(0, limit // 3))
     if len(line) <= limit:
         return " ".join(line.split())
-    if from_line + len(found[0]) <= limit // 3:
+    if from_line + len(found[0]) < limit // 2:
         return _middle_left_out(" ".join(line.split()), limit)
     start = from_line - before
     shown = " ".join(line[start:].split())
@@ -167,8 +185,8 @@ def cut(text: str, limit: int) -> str:
 
 
 def _middle_left_out(line: str, limit: int) -> str:
-    """Return both ends of a line: two thirds of the room are for its beginning."""
+    """Return both ends of a line, each with half of the room."""
     if len(line) <= limit:
         return line
-    begin = line[: limit * 2 // 3].rstrip()
+    begin = line[: limit // 2].rstrip()
     return f"{begin}…{line[len(line) - (limit - len(begin) - 1) :].lstrip()}"

@@ -27,13 +27,19 @@ def main(words: Sequence[str]) -> int:
     for verdict in chosen:
         case = verdict.case
         mark = "ok  " if verdict.right else "MISS"
-        print(f"{mark} {case.theme:<18} {case.kind:<8} {case.title}: {verdict.lacks}".rstrip(": "))
+        lines = [
+            f"{mark} {case.theme:<18} {case.kind:<8} {case.title}: {verdict.lacks}".rstrip(": ")
+        ]
         if words or (not verdict.right and not case.missed):
-            print(*(f"       {text}" for text in verdict.told), sep="\n")
-            print(f"       asked: [{case.failure_class}] {case.quote}")
-    print()
-    print(*table(chosen), sep="\n")
+            lines += [f"       {text}" for text in verdict.told]
+            lines.append(f"       asked: [{case.failure_class}] {case.quote}")
+        _say(*lines)
+    _say("", *table(chosen))
     return int(any(one.right == bool(one.case.missed) for one in chosen))
+
+
+def _say(*lines: str) -> None:
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
 def table(verdicts: Sequence[Verdict]) -> list[str]:
@@ -42,6 +48,7 @@ def table(verdicts: Sequence[Verdict]) -> list[str]:
         "all": list(verdicts),
         "blind": [one for one in verdicts if one.case.blind],
         "second": [one for one in verdicts if one.case.second],
+        "third": [one for one in verdicts if one.case.third],
         **{
             f"{kind}s": [one for one in verdicts if one.case.kind == kind]
             for kind in ("RayJob", "TrainJob", "Job")

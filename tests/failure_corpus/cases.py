@@ -49,6 +49,7 @@ class Failure:
     trouble: str = ""
     blind: bool = False
     second: bool = False
+    third: bool = False
     missed: str = ""
 
     @property

@@ -69,7 +69,7 @@ _RECORDED: Mapping[str, Callable[[Iterable[Any]], list[EventRecord]]] = {
 def _seen(case: Failure, at: float, attempt: int = 1) -> EvidenceSeen:
     job = {"RayJob": ray.JOB, "TrainJob": train.JOB, "Job": batch.JOB}[case.kind]
     named = {"RayJob": ray.named, "TrainJob": train.named, "Job": batch.named}[case.kind]
-    return named(  # type: ignore[no-any-return,operator] # each takes what all kinds observe
+    return named(
         EvidenceSeen(
             id=ray.UNNAMED,
             at=ray.after(at),

@@ -83,7 +83,7 @@ OF_JOBS: tuple[FailureRule, ...] = (
         telling=r"exit (137|143)\b|Signal \d{1,2} \(",
         because="a process was killed by a signal",
         advice="see who sent it: the kernel for memory (dmesg), or whoever stopped the Pod",
-        tests=(clue(r"exit (137|143)\b|SIGKILL|SIGTERM", Source.EXIT, *TALK),),
+        tests=(clue(r"exit (137|143)\b|\bSIG(KILL|TERM)\b|killed by signal", Source.EXIT, *TALK),),
     ),
     FailureRule(
         name="restarts-used-up",

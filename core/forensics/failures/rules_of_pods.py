@@ -3,6 +3,9 @@
 from jobledger.core.forensics.failures.rule import FailureRule, clue
 from jobledger.core.jobs.history.signs import Source
 
+SEEN = (Source.POD, Source.CONTAINER, Source.KUBERNETES_EVENT)
+"""Where Kubernetes speaks of Pods, and nobody else."""
+
 PODS = (Source.POD, Source.CONTAINER, Source.KUBERNETES_EVENT, Source.RAY)
 """Where Pods, and what happens to them, are spoken of."""
 
@@ -35,9 +38,15 @@ OF_PODS: tuple[FailureRule, ...] = (
     FailureRule(
         name="quota",
         before_running=True,
-        because="a quota refused its Pods or objects",
+        because="a quota or a limit refused its Pods or objects",
         advice="raise the quota, or ask for less",
-        tests=(clue(r"exceeded quota|forbidden: .{0,200}quota", *REFUSALS, Source.MESSAGE),),
+        tests=(
+            clue(
+                r"exceeded quota|forbidden: .{0,200}quota|(maximum|minimum) .{0,60} usage per",
+                *REFUSALS,
+                Source.MESSAGE,
+            ),
+        ),
     ),
     FailureRule(
         name="admission",
@@ -47,7 +56,8 @@ OF_PODS: tuple[FailureRule, ...] = (
         tests=(
             clue(
                 r"admission webhook|failed calling webhook|denied the request|PodSecurity"
-                r"|policy.{0,200}denied",
+                r"|policy.{0,200}denied"
+                r"|is forbidden: (?!User |error looking up|no PriorityClass|.{0,200}quota)",
                 *REFUSALS,
             ),
         ),
@@ -57,7 +67,20 @@ OF_PODS: tuple[FailureRule, ...] = (
         before_running=True,
         because="the controller may not create what the job needs",
         advice="compare the controller's role with the permissions in the docs",
-        tests=(clue(r"is forbidden|cannot (create|delete|patch|get)", *REFUSALS),),
+        tests=(clue(r"is forbidden: User |cannot (create|delete|patch|get)", *REFUSALS),),
+    ),
+    FailureRule(
+        name="invalid-object",
+        before_running=True,
+        because="the API server would not take an object that it is made of",
+        advice="correct what the message names; the job goes on by itself",
+        tests=(clue(r"\bis invalid: ", *REFUSALS),),
+    ),
+    FailureRule(
+        name="queue-evicted",
+        because="its queue took it back",
+        advice="see what Kueue says of its Workload: time-outs, admission checks, stopped queues",
+        tests=(clue(r"EvictedDueTo(?!Preempted)|Exceeded the PodsReady", Source.KUBERNETES_EVENT),),
     ),
     FailureRule(
         name="preempted",
@@ -69,7 +92,7 @@ OF_PODS: tuple[FailureRule, ...] = (
         name="evicted",
         because="its node evicted a Pod for lack of memory or disk",
         advice="set requests (ephemeral-storage too) near what is really used",
-        tests=(clue(r"\bevicted|low on resource|EvictionByEvictionAPI|node scale down", *PODS),),
+        tests=(clue(r"\bevicted|low on resource|EvictionByEvictionAPI|node scale down", *SEEN),),
         telling=r"low on resource|exceeds|node scale down",
     ),
     FailureRule(
@@ -119,13 +142,16 @@ OF_PODS: tuple[FailureRule, ...] = (
     FailureRule(
         name="container-config",
         before_running=True,
-        because="a container could not be made: something that its template names is not there",
+        because="a Pod or container could not be made: something that its template names is not "
+        "there or does not work",
         advice="check what the Pod template mounts and refers to",
         tests=(
             clue(
                 r"CreateContainerConfigError|CreateContainerError|RunContainerError|FailedMount"
-                r"|FailedAttachVolume|StartError|FailedCreatePodSandBox",
+                r"|FailedAttachVolume|StartError|HookError|FailedCreatePodSandBox"
+                r"|serviceaccount .{0,200}not found|no PriorityClass with name",
                 *PODS,
+                Source.REFUSAL,
             ),
         ),
         telling=r"not found|couldn't find|error|timed out|FailedAttachVolume",

@@ -43,7 +43,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
                 r"No CUDA GPUs are available|no CUDA-capable device|Found no NVIDIA driver"
                 r"|not compiled with CUDA enabled|NVIDIA driver on your system is too old"
                 r"|CUDA driver version is insufficient|no kernel image is available"
-                r"|nvidia-container-cli: initialization error",
+                r"|nvidia-container-cli: initialization error|no supported devices found for",
                 *TALK,
             ),
         ),
@@ -66,7 +66,8 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
         advice="look at the node: XID errors in its kernel log say whether the card is faulty",
         tests=(
             clue(
-                r"uncorrectable ECC|Xid\b|CUDA error: unspecified|GPU has fallen off",
+                r"uncorrectable ECC|Xid\b|CUDA error: unspecified|GPU has fallen off"
+                r"|CUDNN_STATUS_(NOT_INITIALIZED|INTERNAL_ERROR|EXECUTION_FAILED)",
                 *TALK,
                 Source.KUBERNETES_EVENT,
             ),
@@ -99,7 +100,20 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
                 r"AccessDenied|ACCESS_DENIED|NoCredentialsError|Unable to locate credentials"
                 r"|40[13] (Forbidden|Unauthorized|Client Error)|\(40[13]\) when calling"
                 r"|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|does not have storage\."
-                r"|gated repo|PermissionError: |Read-only file system",
+                r"|AuthorizationPermissionMismatch|not authorized to perform|gated repo"
+                r"|PermissionError: |Read-only file system",
+                *TALK,
+            ),
+        ),
+    ),
+    FailureRule(
+        name="storage-failed",
+        because="its storage failed while it was used",
+        advice="see what became of the file server or the disk; do not count such failures",
+        tests=(
+            clue(
+                r"Stale (NFS )?file handle|Transport endpoint is not connected"
+                r"|\[Errno 5\]|Input/output error",
                 *TALK,
             ),
         ),
@@ -232,6 +246,12 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
             ),
         ),
         telling=r"(Actor|Worker|Raylet)\w{0,20}Error",
+    ),
+    FailureRule(
+        name="object-store-full",
+        because="Ray's object store was full",
+        advice="more memory for the object store, smaller blocks, or results written by the tasks",
+        tests=(clue(r"ObjectStoreFullError", *TALK),),
     ),
     FailureRule(
         name="object-lost",

@@ -29,10 +29,8 @@ class Sign:
     """The container, Pod or object that showed it, for people; empty if the source says enough."""
 
 
-TELLING_REASONS = frozenset(
-    {"Evicted", "EvictedDueToPreempted", "Preempted", "ScaleDown", "TaintManagerEviction"}
-)
-"""Reasons of Kubernetes Events that tell of a loss, though they count as normal.
+TELLING_REASONS = ("Evicted", "Preempted", "ScaleDown", "TaintManagerEviction")
+"""How reasons begin of Kubernetes Events that tell of a loss, though they count as normal.
 
 Source: Kueue, the cluster autoscaler, Kubernetes' taint eviction controller.
 """
@@ -65,7 +63,7 @@ def _of_evidence(
     found += [
         ((Source.KUBERNETES_EVENT, f"{item.reason}: {item.message}"), f"of {item.object}")
         for item in event.kubernetes_events
-        if item.kind != "Normal" or item.reason in TELLING_REASONS
+        if item.kind != "Normal" or item.reason.startswith(TELLING_REASONS)
     ]
     if event.ray is not None:
         found += [((Source.RAY, event.ray.message), ""), ((Source.RAY, event.ray.error_type), "")]
