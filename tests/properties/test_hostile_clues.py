@@ -9,7 +9,9 @@ import pytest
 
 from jobledger.core.forensics.failures.rules import RULES
 
-PATTERNS = sorted({test.pattern for rule in RULES for test in rule.tests})
+PATTERNS = sorted(
+    {test.pattern for rule in RULES for test in rule.tests} | {rule.telling for rule in RULES}
+)
 UNBOUNDED = re.compile(r"(?<!\\)[*+]|\{\d+,\}")
 CPU_SECONDS = 60
 """Far more than it takes: what reads a text again and again takes hours."""
@@ -18,12 +20,17 @@ PROGRAM = """
 from jobledger.core.forensics.story.explain import diagnose
 from jobledger.core.forensics.failures.signs import Sign
 from jobledger.core.jobs.history.signs import Source
+from jobledger.core.values.excerpts import gist, telling
 for unit in ("a", "cuda alloc ", "NCCL ", "runtime ", "node ", "policy ", "forbidden: ", "Gloo ",
-             "c10d", "agent", "OutOfMemoryError", "ProcessGroup", "didn't match ", "Insufficient "):
+             "c10d", "agent", "For more information ", 'File "', "(a) ", "[a] ", "a.",
+             "Traceback (most recent call last):\\n", "exec ", ".cu:1: ", "Assertion ",
+             "OutOfMemoryError", "ProcessGroup", "didn't match ", "Insufficient "):
     text = unit * (32_768 // len(unit))
     found = [Sign(version=1, attempt=1, source=one, text=text) for one in Source]
     diagnose(found, ran=True)
     diagnose(found, ran=False)
+    telling([text, *text.split("\\n")])
+    gist(text, 300)
 print("read")
 """
 

@@ -87,6 +87,52 @@ def test_a_match_is_shown_with_what_stands_around_it() -> None:
     assert "last" not in said
 
 
+CHAIN = """
+Traceback (most recent call last):
+  File "/app/a.py", line 1, in a
+    raise ValueError("not this line of code")
+lab.store.Missing: table users
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/app/b.py", line 2, in b
+    a()
+RuntimeError: could not rank
+"""
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        (CHAIN, "lab.store.Missing: table users"),
+        (CHAIN.replace("direct cause of", "reason for"), "RuntimeError: could not rank"),
+        ("KeyError: 'a'\nray.exceptions.RayTaskError(KeyError): ray::f()", "KeyError: 'a'"),
+        ("[1,2]<stderr>:ValueError: 7\nlast", "ValueError: 7"),
+        (
+            "Error(s) follow\nRuntimeError: these:\n\tsize mismatch",
+            "RuntimeError: these: size mismatch",
+        ),
+        ("  | ExceptionGroup: two (2 sub-exceptions)\n    | KeyError: 'b'", "KeyError: 'b'"),
+        (
+            'Exception in thread "main" a.b.CError: 1\nCaused by: d.EException: 2',
+            "Caused by: d.EException: 2",
+        ),
+        ("panic: nil map\n\ngoroutine 1 [running]:", "panic: nil map"),
+        ("ERROR no table\nINFO failed jobs: 0\nretry was refused", "ERROR no table"),
+        (
+            "Command returned 1\nx.SubprocessCalledProcessError: cmd\nERROR: No match",
+            "ERROR: No match",
+        ),
+        ("jobset failed due to one or more job failures\nbye\n-----", "bye"),
+        ("step 1\nstep 2\n", "step 2"),
+        ("\n---\n", ""),
+    ],
+)
+def test_what_wraps_or_sums_up_tells_less(log: str, expected: str) -> None:
+    assert telling_line(log.splitlines()) == expected
+
+
 TEXTS = st.text(st.sampled_from("ab :.…\n\t'E") | st.characters(), max_size=400)
 
 
