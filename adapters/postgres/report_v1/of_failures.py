@@ -34,13 +34,14 @@ FAILURES = ReportView(
         field(
             "failure_class",
             TEXT,
-            "Whom the retry rule blames: application, head-lost, preemption, image-pull, "
-            "submission, other; of a TrainJob always other",
+            "Retry group of the cause: application, head-lost, preemption, image-pull, "
+            "submission, other",
         ),
         field(
             "cause",
             TEXT,
-            "Class by the rules of `jobledger explain`, from the events without the kept logs",
+            "What it failed of by the rules of `jobledger explain`, from the events without the "
+            "kept logs",
         ),
         field("message", TEXT, "The reason for people; redacted, at most 500 characters"),
         field("exit_code", INTEGER, "Exit code of the program", null="if it is not known"),
