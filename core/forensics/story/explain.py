@@ -226,14 +226,14 @@ class _Account:
     def _first_sign(self, diagnosis: Diagnosis[Sign]) -> Iterator[Sentence]:
         if not diagnosis.signs:
             return
-        sign = min(diagnosis.signs, key=lambda one: one.version)
-        read = self._at_version(sign.version)
+        sign = min(diagnosis.signs, key=lambda one: (self._came_at(one), one.version))
+        at = rfc3339(self._came_at(sign))
         where = _WHERE.get(sign.source, str(sign.source))
         shown = f" ({f'{where} {sign.whose}'.rstrip()})" if where else ""
         ends = log_ends(self._events, self._signs, sign.attempt)
         quote = quoted_sign(sign, diagnosis.rule, ends)
         yield Sentence(
-            text=f"The first sign was at {_at(read)}{shown}: {quote.rstrip('.: ')}.",
+            text=f"The first sign was at {at}{shown}: {quote.rstrip('.: ')}.",
             versions=(sign.version,),
             evidence=_digests((sign,)),
         )
@@ -306,8 +306,14 @@ class _Account:
         found = (read for read in reversed(self._events) if isinstance(read.event, kinds))
         return next(found, None)
 
-    def _at_version(self, version: int) -> ReadEvent:
-        return self._events[version - 1]
+    def _came_at(self, sign: Sign) -> Instant:
+        """Return when a sign came about: what was captured of a failure is no younger than that."""
+        read = self._events[sign.version - 1]
+        known = [read.occurred_at] if sign.came_at is None else [read.occurred_at, sign.came_at]
+        failed = self._failed_at.get(sign.attempt)
+        if failed is not None and isinstance(read.event, shared.EvidenceCaptured):
+            known.append(self._events[failed - 1].occurred_at)
+        return min(known)
 
 
 def _is_later_loss(sign: Sign, failed: int | None) -> bool:
