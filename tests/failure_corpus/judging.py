@@ -14,10 +14,10 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from jobledger.core.forensics.bundles.dossier import Dossier
-from jobledger.core.forensics.failures.rules import RULES, UNEXPLAINED
 from jobledger.core.forensics.story.explain import Account, explain
 from jobledger.core.forensics.story.sentence import Sentence
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.failures.rules import GENERAL, RULES
 from tests.failure_corpus.cases import Failure
 from tests.failure_corpus.stories import dossier_of
 
@@ -83,7 +83,7 @@ def _answer(account: Account) -> Iterator[Sentence]:
 
 def _says_so(account: Account) -> bool:
     """Return whether a job that failed is told to have, in the words of the class."""
-    because = {rule.name: rule.because for rule in (*RULES, UNEXPLAINED)}
+    because = {rule.name: rule.because for rule in (*RULES, *GENERAL.values())}
     first = account.sentences[0].text
     return account.outcome != "failed" or because[account.failure_class] in first
 

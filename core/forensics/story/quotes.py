@@ -1,17 +1,17 @@
 """Quotes what a failure rests on: the line of its sign, and how the log of the attempt ends."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
-from jobledger.core.forensics.failures.guesses import certain
-from jobledger.core.forensics.failures.rule import FailureRule
 from jobledger.core.forensics.failures.signs import Sign
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.failures.diagnosis import compiled
+from jobledger.core.jobs.failures.guesses import certain
+from jobledger.core.jobs.failures.rule import FailureRule
 from jobledger.core.jobs.history.signs import Source
 from jobledger.core.values.excerpts import Weight, around, cut, gist, telling
+from jobledger.core.values.instants import Instant
 
 QUOTE_MAX = 300
 """Characters of a quote."""
@@ -36,12 +36,6 @@ class LogEnd:
     """The very last line that says something."""
 
 
-@lru_cache(maxsize=512)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern of a rule, which is blind to case."""
-    return re.compile(pattern, re.IGNORECASE)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
     """What is quoted of the signs of a failure."""
@@ -53,6 +47,8 @@ class Quote:
     """What said it, for people; empty if the text says so itself."""
     digest: str = ""
     """The log in which it stands; empty: it stands in the event."""
+    came_at: Instant | None = None
+    """When it came about, where somebody said so."""
 
 
 _TALK = (Source.RAY, Source.REFUSAL, Source.SUBMITTER, Source.MESSAGE)
@@ -84,7 +80,8 @@ def quoted(
         signs: all that there are.
         ends: the ends of the logs of the attempt.
     """
-    sign = min(matched, key=lambda one: one.version)
+    tells = compiled(rule.telling) if rule.telling else None
+    sign = min(matched, key=lambda one: (not (tells and tells.search(one.text)), one.version))
     if sign.source is Source.LOSS:
         return None
     if rule.general:
@@ -96,7 +93,13 @@ def quoted(
     text = gist(sign.text, QUOTE_MAX) if found is None else around(sign.text, found, QUOTE_MAX)
     log = next((end for end in ends if sign.digest and end.digest == sign.digest), None)
     where = f"log of {log.whose}" if log is not None else _where(sign)
-    return Quote(text=text, version=sign.version, where=where, digest=sign.digest)
+    return Quote(
+        text=text,
+        version=sign.version,
+        where=where,
+        digest=sign.digest,
+        came_at=sign.came_at,
+    )
 
 
 def _most_telling_quote(sign: Sign, signs: Iterable[Sign], ends: Sequence[LogEnd]) -> Quote:
@@ -114,10 +117,11 @@ def _most_telling_quote(sign: Sign, signs: Iterable[Sign], ends: Sequence[LogEnd
         for end in ends
     ]
     talk = (one for one in signs if one.source in _TALK and one.attempt == sign.attempt)
-    for one in (sign, *talk):
+    for one in (*talk, sign) if sign.source is Source.REASON else (sign, *talk):
         weight, line = telling(one.text.splitlines())
         text = gist(one.text, QUOTE_MAX) if weight <= Weight.LAST else cut(line, QUOTE_MAX)
-        found.append((weight, Quote(text=text, version=one.version, where=_where(one))))
+        quote = Quote(text=text, version=one.version, where=_where(one), came_at=one.came_at)
+        found.append((weight, quote))
     return max(found, key=lambda one: one[0])[1]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobledger.core.forensics.failures.guesses import certain
+from jobledger.core.jobs.failures.guesses import certain
 
 SUPPOSED = (
     "its worker process has died. There are some potential root causes. (1) SIGKILL by OOM killer",

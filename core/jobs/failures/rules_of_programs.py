@@ -1,7 +1,8 @@
 """Failure rules for what the program or Ray writes in messages and logs."""
 
-from jobledger.core.forensics.failures.rule import FailureRule, clue
+from jobledger.core.jobs.failures.rule import FailureRule, clue
 from jobledger.core.jobs.history.signs import Source
+from jobledger.core.jobs.retries.failures import FailureClass
 
 TALK = (Source.RAY, Source.LOG, Source.SUBMITTER, Source.MESSAGE, Source.CONTAINER)
 """Where programs, and Ray, speak."""
@@ -9,6 +10,7 @@ TALK = (Source.RAY, Source.LOG, Source.SUBMITTER, Source.MESSAGE, Source.CONTAIN
 OF_PROGRAMS: tuple[FailureRule, ...] = (
     FailureRule(
         name="ray-out-of-memory",
+        group=FailureClass.APPLICATION,
         because="Ray killed a task because its node ran low on memory",
         advice="raise memory, or ask for more memory per task so that fewer run at once",
         tests=(
@@ -22,6 +24,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="gpu-out-of-memory",
+        group=FailureClass.APPLICATION,
         because="a GPU had not enough memory",
         advice="smaller batches, gradient checkpointing, or a larger GPU",
         tests=(
@@ -36,6 +39,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="gpu-unavailable",
+        group=FailureClass.APPLICATION,
         because="the program found no GPU that it can use",
         advice="compare what the Pod asks for, the node's driver, and what the image is built for",
         tests=(
@@ -50,6 +54,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="gpu-kernel",
+        group=FailureClass.APPLICATION,
         because="a kernel on a GPU was given values that it cannot work with",
         advice="run it once with CUDA_LAUNCH_BLOCKING=1, or on a CPU, to see which",
         tests=(
@@ -62,6 +67,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="gpu-fault",
+        group=FailureClass.APPLICATION,
         because="a GPU or its driver failed",
         advice="look at the node: XID errors in its kernel log say whether the card is faulty",
         tests=(
@@ -77,6 +83,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     FailureRule(
         name="runtime-env",
         general=True,
+        group=FailureClass.APPLICATION,
         because="Ray could not set up the runtime environment",
         advice="see the error of pip or working_dir in the log; or bake it into the image",
         tests=(
@@ -87,12 +94,14 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="disk-full",
+        group=FailureClass.APPLICATION,
         because="a disk was full",
         advice="more ephemeral storage, or write checkpoints elsewhere",
         tests=(clue(r"No space left on device|OutOfDiskError|disk quota exceeded", *TALK),),
     ),
     FailureRule(
         name="storage-access",
+        group=FailureClass.APPLICATION,
         because="it was not allowed to read or write its storage",
         advice="check the credentials and the service account of the Pods",
         tests=(
@@ -108,6 +117,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="storage-failed",
+        group=FailureClass.APPLICATION,
         because="its storage failed while it was used",
         advice="see what became of the file server or the disk; do not count such failures",
         tests=(
@@ -120,6 +130,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="shared-memory",
+        group=FailureClass.APPLICATION,
         because="its shared memory (/dev/shm) was too small",
         advice="mount an emptyDir with medium Memory at /dev/shm, or use fewer loader workers",
         tests=(
@@ -133,6 +144,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="version-mismatch",
+        group=FailureClass.APPLICATION,
         because="the versions of Ray or Python do not fit each other",
         advice="use one image for the head, the workers and the submitter",
         tests=(
@@ -141,6 +153,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="ray-resources",
+        group=FailureClass.APPLICATION,
         because="the Ray cluster has less than the program asks for",
         advice="compare what its tasks and placement groups ask for with the worker groups",
         tests=(
@@ -155,6 +168,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="communication",
+        group=FailureClass.APPLICATION,
         because="the workers could not talk to each other",
         advice="check the network between the Pods, and whether a worker had died before",
         tests=(
@@ -174,12 +188,14 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="missing-module",
+        group=FailureClass.APPLICATION,
         because="the program imports a module that is not there",
         advice="add it to the image or to the runtime environment",
         tests=(clue(r"ModuleNotFoundError|ImportError|No module named", *TALK),),
     ),
     FailureRule(
         name="missing-file",
+        group=FailureClass.APPLICATION,
         because="the program, or a file that it reads, is not there",
         advice="check the entrypoint, the working directory and the mounts",
         tests=(
@@ -194,6 +210,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="not-executable",
+        group=FailureClass.APPLICATION,
         because="its program may not be executed, or is built for another processor",
         advice="check the mode of the file, and for which platform the image is built",
         tests=(
@@ -208,12 +225,14 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="diverged",
+        group=FailureClass.APPLICATION,
         because="the training diverged: its loss is no number",
         advice="a smaller learning rate, gradient clipping, or a look at the data",
         tests=(clue(r"loss (is|became|=) ?(nan|inf)|nan (loss|detected)|non-?finite", *TALK),),
     ),
     FailureRule(
         name="crash",
+        group=FailureClass.APPLICATION,
         because="a process crashed",
         advice="look for a faulty native library; a core dump or faulthandler tells where",
         tests=(
@@ -226,6 +245,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="dashboard-agent",
+        group=FailureClass.APPLICATION,
         because="the head's job agent did not start the entrypoint",
         advice="look at the head's dashboard log; a head short of memory is the usual cause",
         tests=(
@@ -235,6 +255,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="worker-died",
+        group=FailureClass.APPLICATION,
         because="a worker process or actor died",
         advice="the worker's own log says why; often it was killed for its memory",
         tests=(
@@ -249,18 +270,21 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="object-store-full",
+        group=FailureClass.APPLICATION,
         because="Ray's object store was full",
         advice="more memory for the object store, smaller blocks, or results written by the tasks",
         tests=(clue(r"ObjectStoreFullError", *TALK),),
     ),
     FailureRule(
         name="object-lost",
+        group=FailureClass.APPLICATION,
         because="Ray lost an object that was still needed",
         advice="see whether a node was lost; more object store memory, or checkpoints",
         tests=(clue(r"ObjectLostError|OwnerDiedError|ReferenceCountingAssertion", *TALK),),
     ),
     FailureRule(
         name="unreachable",
+        group=FailureClass.APPLICATION,
         because="something that the program needs could not be reached",
         advice="check the address, the network policy and whether that service was up",
         tests=(
