@@ -114,7 +114,7 @@ def _most_telling_quote(sign: Sign, signs: Iterable[Sign], ends: Sequence[LogEnd
         for end in ends
     ]
     talk = (one for one in signs if one.source in _TALK and one.attempt == sign.attempt)
-    for one in (sign, *talk):
+    for one in (*talk, sign) if sign.source is Source.REASON else (sign, *talk):
         weight, line = telling(one.text.splitlines())
         text = gist(one.text, QUOTE_MAX) if weight <= Weight.LAST else cut(line, QUOTE_MAX)
         found.append((weight, Quote(text=text, version=one.version, where=_where(one))))
