@@ -251,12 +251,13 @@ def _pods_fail(case: Failure) -> Iterable[Any]:
 
 def _batch_never_ready(case: Failure) -> Iterable[Any]:
     begun = (batch.manifest(deadline=600), batch.created(), batch.job(10, active=1))
-    return *begun, batch.due(DecisionKind.JOB_DEADLINE), _seen(case, 601)
+    late = (batch.due(DecisionKind.JOB_DEADLINE), _seen(case, 601))
+    return *begun, *late, batch.deleted(602), batch.job_gone(603)
 
 
 def _batch_deadline(case: Failure) -> Iterable[Any]:
-    begun = batch.running(deadline=300)
-    return *begun, batch.due(DecisionKind.JOB_DEADLINE), _seen(case, 301)
+    late = (batch.due(DecisionKind.JOB_DEADLINE), _seen(case, 301))
+    return *batch.running(deadline=300), *late, batch.deleted(302), batch.job_gone(303)
 
 
 def _job_goes(case: Failure) -> Iterable[Any]:

@@ -102,8 +102,8 @@ OF_PODS: tuple[FailureRule, ...] = (
         group=FailureClass.PREEMPTION,
         because="its node evicted a Pod for lack of memory or disk",
         advice="set requests (ephemeral-storage too) near what is really used",
-        tests=(clue(r"\bevicted|low on resource|EvictionByEvictionAPI|node scale down", *SEEN),),
-        telling=r"low on resource|exceeds|node scale down",
+        tests=(clue(r"\bevicted|low on resource", *SEEN),),
+        telling=r"low on resource|exceed",
     ),
     FailureRule(
         name="out-of-memory",
@@ -129,11 +129,12 @@ OF_PODS: tuple[FailureRule, ...] = (
                 r"NodeLost|NodeNotReady|NodeShutdown|node (is|was) (not ready|shut ?down)"
                 r"|TaintManagerEviction|DeletionByTaintManager|DeletionByPodGC|TerminationByKubelet"
                 r"|node .{0,200}(died|is dead|marked dead)|NodeDiedError|node no longer exists"
-                r"|imminent node shutdown",
+                r"|imminent node shutdown|EvictionByEvictionAPI|node scale down",
                 *PODS,
                 Source.LOG,
             ),
         ),
+        telling=r"scale down|imminent node shutdown",
     ),
     FailureRule(
         name="disrupted",
