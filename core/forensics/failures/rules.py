@@ -2,7 +2,7 @@
 
 A rule holds for an attempt if each of its clues finds a sign; the first that holds names the class.
 Patterns are regular expressions without regard to case. To add a class: a rule in one of the three
-files beside this one, a case in the corpus (`tests/rules/forensics/corpus`), nothing else.
+files beside this one, a case in the corpus (`tests/failure_corpus`), nothing else.
 """
 
 from jobledger.core.forensics.failures.rule import FailureRule
