@@ -2,7 +2,7 @@
 
 A rule holds for an attempt if each of its clues finds a sign; the first that holds names the cause.
 Patterns are regular expressions without regard to case. To add a cause: a rule in one of the four
-files beside this one, a case in the corpus (`tests/rules/forensics/corpus`), nothing else.
+files beside this one, a case in the corpus (`tests/failure_corpus`), nothing else.
 """
 
 from collections.abc import Mapping
