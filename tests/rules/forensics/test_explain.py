@@ -10,7 +10,6 @@ from jobledger.core.jobs.failures.rules import RULES, UNEXPLAINED
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.log.envelope import StoredEvent
-from tests.failure_corpus.cases import causes
 from tests.rules.forensics.corpus.batchjobs import BATCHJOBS, BatchCase
 from tests.rules.forensics.corpus.cases import Case
 from tests.rules.forensics.corpus.jobs import JOBS
@@ -61,7 +60,7 @@ def test_the_corpus_is_large_and_has_every_class() -> None:
     assert len(CORPUS) >= 40
     assert len({case.name for case in CORPUS}) == len(CORPUS)
     known = {rule.name for rule in RULES}
-    assert {*(case.expected for case in CORPUS), *causes().values()} - {""} == known
+    assert {case.expected for case in CORPUS} == known
 
 
 def words(story: Iterable[Step]) -> tuple[Account, list[str]]:

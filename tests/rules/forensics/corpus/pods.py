@@ -116,6 +116,25 @@ PODS: tuple[Case, ...] = (
             )
         ),
     ),
+    taken(
+        "a node without the GPUs that were counted on",
+        "node-refused",
+        Capture(pods=(pod("train-worker-7", reason="OutOfpods", message="Pod was rejected"),)),
+    ),
+    taken(
+        "a queue that waits no longer",
+        "queue-evicted",
+        Capture(
+            kubernetes_events=(
+                warning("EvictedDueToPodsReadyTimeout", "Exceeded the PodsReady timeout"),
+            )
+        ),
+    ),
+    stuck(
+        "a head that ends again and again",
+        "crash-loop",
+        Capture(pods=(waiting("train-head", "CrashLoopBackOff", "back-off 40s restarting"),)),
+    ),
     stuck(
         "an image that is not there",
         "image-pull",
@@ -192,5 +211,10 @@ PODS: tuple[Case, ...] = (
         "a role without permission",
         "permission",
         'rayclusters.ray.io is forbidden: User "system:serviceaccount:jobledger" cannot create',
+    ),
+    refusal(
+        "a name that is too long",
+        "invalid-object",
+        'RayCluster.ray.io "train" is invalid: metadata.name: Invalid value: "train"',
     ),
 )

@@ -53,6 +53,41 @@ PROGRAMS: tuple[Case, ...] = (
         "RuntimeError: CUDA error: uncorrectable ECC error encountered\n",
     ),
     program(
+        "an image without CUDA",
+        "gpu-unavailable",
+        TRACE + "AssertionError: Torch not compiled with CUDA enabled\n",
+    ),
+    program(
+        "a file server that was started anew",
+        "storage-failed",
+        TRACE + "OSError: [Errno 116] Stale file handle: '/data/part-7'\n",
+    ),
+    program(
+        "loaders without shared memory",
+        "shared-memory",
+        TRACE + "RuntimeError: DataLoader worker (pid 7) is killed by signal: Bus error.\n",
+    ),
+    program(
+        "two versions of Python",
+        "version-mismatch",
+        TRACE + "RuntimeError: Version mismatch: The cluster was started with:\n    Ray: 2.49\n",
+    ),
+    program(
+        "a placement group that never fits",
+        "ray-resources",
+        TRACE + "TimeoutError: Placement group creation timed out.\n",
+    ),
+    program(
+        "a result larger than the object store",
+        "object-store-full",
+        TRACE + "ray.exceptions.ObjectStoreFullError: Failed to put object 00ff\n",
+    ),
+    program(
+        "an image for another processor",
+        "not-executable",
+        "exec /usr/bin/python: exec format error\n",
+    ),
+    program(
         "an assertion on the device",
         "gpu-kernel",
         TRACE + "RuntimeError: CUDA error: device-side assert triggered\n",
