@@ -71,6 +71,8 @@ class LogReaders(Generic[State, Event, OwnEvent]):
     """What only the platform beneath has, for the row of the job."""
     failure_news: Callable[[Event], FailureNews | None]
     cluster_news: Callable[[Event], ClusterNews | None]
+    shows_ready_pods: Callable[[Event], bool]
+    """Whether an event shows that Pods of the attempt do not wait any more."""
     attempt_cluster: Callable[[State], AttemptCluster]
     found: Callable[[State], Found | None]
     """How a job was found that was just adopted; None: as if from its beginning."""

@@ -225,6 +225,12 @@ def cluster_news(event: JobEvent) -> ClusterNews | None:
     return None if kind is None else kind.log.cluster_news(event)
 
 
+def shows_ready_pods(event: JobEvent) -> bool:
+    """Return whether an event shows that Pods of the attempt do not wait any more."""
+    kind = _OF_EVENT.get(type(event))
+    return kind is not None and kind.log.shows_ready_pods(event)
+
+
 TURNING_POINTS = (
     *(cls for kind in KINDS.values() for cls in kind.sightings.turning_points),
     DecisionDue,

@@ -130,6 +130,7 @@ RAYJOB_KIND = JobKind(
         attempt_row=attempt_row.attempt_row,
         columns=attempt_row.columns,
         failure_news=report_news.failure_news,
+        shows_ready_pods=report_news.shows_ready_pods,
         cluster_news=report_news.cluster_news,
         attempt_cluster=report_news.attempt_cluster,
         found=report_news.found,

@@ -143,6 +143,7 @@ TRAINJOB_KIND = JobKind(
         attempt_row=attempt_row.attempt_row,
         columns=attempt_row.columns,
         failure_news=report_news.failure_news,
+        shows_ready_pods=report_news.shows_ready_pods,
         cluster_news=no_cluster_news,
         attempt_cluster=no_attempt_cluster,
         found=report_news.found,

@@ -38,7 +38,7 @@ from jobledger.core.jobs.evidence.pods import (
     pods_kept,
     trouble,
 )
-from jobledger.core.jobs.evidence.scene import SceneObject
+from jobledger.core.jobs.evidence.scene import SceneObject, waiting_occasion
 from jobledger.core.jobs.observations import EvidenceSeen
 from jobledger.core.jobs.pending.effects import OpenEffect
 from jobledger.core.kinds import JobState, kind_of
@@ -63,6 +63,9 @@ EVENTS_ABOUT_PODS_MAX = 4
 """Pods about which Kubernetes Events are asked for, those in the greatest trouble."""
 
 WHY_CHARACTERS_MAX = 200
+
+IN_TROUBLE = 2
+"""Of a Pod (`core.jobs.evidence.pods.trouble`): it waits or has failed, and not only restarted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +140,26 @@ class Capturer:
         if scene is not None and self._is_new(stream, state, occasion):
             # The next attempt may have begun.
             self.capture(replace(scene, attempt=attempt))
+
+    def while_waiting(
+        self, stream: StreamId, job: CachedJob, state: JobState, about: SceneObject
+    ) -> bool:
+        """Capture why Pods of an attempt wait, if some are in trouble; return whether some are.
+
+        Raises as the cluster does. Nothing is kept of an attempt whose Pods are well.
+        """
+        scene = _scene(stream, job, state, "", about)
+        if scene is None:
+            return False
+        cluster, namespace, kind = self._parts.cluster, job.identity.namespace, about.kind
+        uid = own_uid(cluster, self._parts.live, job, kind, about.name, about.uid)
+        found = own_pods(cluster, namespace, kind, about.name, uid) if uid else ()
+        if not any(trouble(pod) >= IN_TROUBLE for pod in pods_kept(found, str)):
+            return False
+        scene = replace(scene, occasion=waiting_occasion(scene.attempt))
+        if self._is_new(stream, state, scene.occasion):
+            self.capture(scene)
+        return True
 
     def stop(self) -> None:
         """End; questions under way are left to their own limits."""

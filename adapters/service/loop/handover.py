@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from jobledger.adapters.service.effects.carrying_out import EffectContext, EffectTask
 from jobledger.adapters.service.effects.failures_seen import failure_capture
+from jobledger.adapters.service.effects.waiting_pods import ENDS, WaitingLook, waiting_look
 from jobledger.adapters.service.followers import Follower
 from jobledger.adapters.service.status.status_writer import Publisher
 from jobledger.adapters.service.work.prepared import Prepared
@@ -27,7 +28,7 @@ from jobledger.core.jobs.events import (
 )
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import ON_THE_JOB, EffectKind
-from jobledger.core.kinds import AnyKind, JobState, kind_of, status
+from jobledger.core.kinds import ROLES, AnyKind, JobState, kind_of, status
 from jobledger.core.ports.alarms import Alarms
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import EffectId, StreamId, shard_of
@@ -49,6 +50,8 @@ class Handover:
     announce: Announce
     under_way: dict[StreamId, dict[EffectId, EffectTask]] = field(default_factory=dict)
     """Effects that were handed to the workers and have not ended. The turn's thread only."""
+    looks: dict[StreamId, WaitingLook] = field(default_factory=dict)
+    """Looks at Pods that may wait, of attempts that go on. The turn's thread only."""
 
     def after_append(self, prepared: Prepared) -> None:
         """Pass on what follows from the events that were just appended."""
@@ -62,6 +65,7 @@ class Handover:
             self._wake(state)
         if task := failure_capture(self.context, stream, state, prepared.events):
             self.workers.submit(stream, task)
+        self._look_at_waiting(stream, state, prepared.events)
         told = prepared.events
         if state.recorded is not None:  # that it is held is all that is told of it
             told = [event for event in told if isinstance(event, LedgerBehindFound)]
@@ -160,6 +164,21 @@ class Handover:
     def _drop_errands(self, stream: StreamId) -> None:
         for effect_task in self.under_way.pop(stream, {}).values():
             effect_task.is_dropped = True
+        self._drop_look(stream)
+
+    def _look_at_waiting(
+        self, stream: StreamId, state: JobState, events: Sequence[JobEvent]
+    ) -> None:
+        """Have the Pods of an attempt looked at that has begun, and no more those of one before."""
+        if any(isinstance(event, (*ROLES.attempt_started, *ENDS)) for event in events):
+            self._drop_look(stream)
+        if look := waiting_look(self.context, stream, state, events):
+            self.looks[stream] = look
+            self.workers.submit(stream, look)
+
+    def _drop_look(self, stream: StreamId) -> None:
+        if (look := self.looks.pop(stream, None)) is not None:
+            look.is_dropped = True
 
     def _wake(self, state: JobState) -> None:
         if state.decisions:

@@ -30,6 +30,13 @@ def failure_news(event: events.BatchJobEvent) -> FailureNews | None:
     return None
 
 
+def shows_ready_pods(event: events.BatchJobEvent) -> bool:
+    """Return whether an event shows a Pod of the attempt ready, or over."""
+    if not isinstance(event, events.AttemptJobObserved):
+        return False
+    return event.pods.ready > 0 or event.pods.succeeded > 0
+
+
 def found(state: BatchJobState) -> Found | None:
     """Return how a job was found that was just adopted; None: as if from its beginning.
 

@@ -22,6 +22,7 @@ from jobledger.core.forensics.story.recorded_words import others_told
 from jobledger.core.forensics.story.sentence import Sentence
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.evidence.scene import waiting_occasion
 from jobledger.core.jobs.failures.diagnosis import Diagnosis, Judged, diagnose
 from jobledger.core.jobs.history.event_roles import EndEvent
 from jobledger.core.jobs.history.report_news import AttemptFailed, FailureJudged
@@ -32,6 +33,7 @@ from jobledger.core.kinds import (
     completion_words,
     failure_news,
     retry_words,
+    shows_ready_pods,
     standing,
 )
 from jobledger.core.values.excerpts import gist
@@ -193,7 +195,12 @@ class _Account:
         waits = tuple(waits_for(self._events))
         stuck = [sign for sign in self._signs if sign.attempt == self._last_attempt]
         diagnosis = diagnose(stuck, ran=self._last_attempt in self._ran)
-        told = diagnosis.rule if diagnosis.signs and waits else None
+        is_told = bool(diagnosis.signs and waits)
+        if kept := self._pods_waiting():
+            of_pods = [sign for sign in stuck if sign.version == kept]
+            diagnosis = diagnose(of_pods, ran=False)
+            is_told = bool(diagnosis.signs)
+        told = diagnosis.rule if is_told else None
         return Account(
             outcome="going on",
             failure_class=told.name if told is not None else "",
@@ -210,6 +217,17 @@ class _Account:
                 *self._not_known(self._last_attempt),
             ),
         )
+
+    def _pods_waiting(self) -> int:
+        """Return the event that tells why Pods of the last attempt wait; 0 if none do, as seen."""
+        occasion, kept = waiting_occasion(self._last_attempt), 0
+        for read in self._events:
+            event = read.event
+            if isinstance(event, shared.EvidenceCaptured) and event.occasion == occasion:
+                kept = read.version
+            elif shows_ready_pods(event):
+                kept = 0
+        return kept
 
     def _diagnosis(self, attempt: int) -> Diagnosis[Sign]:
         failed = self._failed_at.get(attempt)

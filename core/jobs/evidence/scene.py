@@ -48,6 +48,17 @@ class EvidenceRules(Generic[State]):
     """Other objects of an attempt whose Pods may say why it failed."""
     scene: Callable[[State, str], AttemptScene | None]
     """What is known of the attempt, if an object of that kind is looked at; None: nothing is."""
+    says_why_pods_wait: bool = False
+    """Whether what is watched of an attempt says why its Pods wait; else they are looked at."""
+
+
+WAITING = "waiting"
+"""Beginning of the occasion of what is captured while Pods of an attempt wait."""
+
+
+def waiting_occasion(attempt: int) -> str:
+    """Return the occasion of what is captured while Pods of an attempt wait."""
+    return f"{WAITING}/{attempt}"
 
 
 def nothing_beside(state: object) -> Sequence[SceneObject]:

@@ -1,8 +1,11 @@
 """Words for the events that every kind of job has."""
 
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.evidence.evidence import PodEvidence
+from jobledger.core.jobs.evidence.scene import WAITING
 from jobledger.core.values.instants import rfc3339
 
 
@@ -56,7 +59,22 @@ def shared_words(event: shared.SharedEvent) -> str:  # noqa: C901, PLR0911, PLR0
             assert_never(event)
 
 
+def _in_trouble(pods: Sequence[PodEvidence]) -> Iterator[str]:
+    """Yield what each Pod says of why it waits or has failed."""
+    for pod in pods:
+        if pod.reason:
+            yield f"Pod {pod.name}: {pod.reason}: {pod.message}".rstrip(": ")
+            continue
+        for one in pod.containers:
+            if one.state != "running" and one.reason not in ("", "Completed", "ContainerCreating"):
+                code = f", exit code {one.exit_code}" if one.exit_code else ""
+                yield f"Pod {pod.name}: {one.reason}{code}: {one.message}".rstrip(": ")
+
+
 def _evidence_captured(event: shared.EvidenceCaptured) -> str:
+    if event.occasion.startswith(f"{WAITING}/"):
+        told = dict.fromkeys(_in_trouble(event.pods))
+        return f"Pods of attempt {event.attempt} are in trouble: {'; '.join(told)}"
     parts = [
         f"{len(event.logs)} logs",
         f"{len(event.pods)} Pods",

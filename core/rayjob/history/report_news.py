@@ -49,6 +49,11 @@ def cluster_news(event: rayjob.RayJobEvent) -> ClusterNews | None:
     return None
 
 
+def shows_ready_pods(event: rayjob.RayJobEvent) -> bool:
+    """Return whether an event shows that the RayCluster is ready."""
+    return isinstance(event, rayjob.ClusterObserved) and event.state == READY
+
+
 def attempt_cluster(state: RayJobState) -> AttemptCluster:
     """Return whose RayCluster the current attempt runs on."""
     if state.attempt is None:

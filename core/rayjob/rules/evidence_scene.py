@@ -43,6 +43,7 @@ def _beside(state: RayJobState) -> Sequence[SceneObject]:
 
 
 RAYJOB_EVIDENCE = EvidenceRules(
+    says_why_pods_wait=True,
     before={EffectKind.DELETE_CLUSTER: "RayCluster", EffectKind.DELETE_SUBMITTER: "Job"},
     whole=_whole,
     beside=_beside,

@@ -37,6 +37,13 @@ def failure_news(event: trainjob.TrainJobEvent) -> FailureNews | None:
     return None
 
 
+def shows_ready_pods(event: trainjob.TrainJobEvent) -> bool:
+    """Return whether an event shows Jobs of the JobSet with all Pods ready, or over."""
+    if not isinstance(event, trainjob.JobSetObserved):
+        return False
+    return any(one.ready or one.succeeded for one in event.jobs)
+
+
 def found(state: TrainJobState) -> Found | None:
     """Return how a job was found that was just adopted; None: as if from its beginning.
 

@@ -1,0 +1,72 @@
+"""Looks at the Pods of an attempt that has begun: those that wait say why, and nothing else does.
+
+What is watched of a TrainJob or a Job counts Pods and gives no reasons. So their Pods are listed a
+few times after an attempt began, and once some are in trouble that is kept as evidence. An attempt
+that was under way when the service started is not looked at.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jobledger.adapters.service.effects.carrying_out import EffectContext
+from jobledger.adapters.service.evidence.capture import Capturer
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.errors import JobledgerError
+from jobledger.core.jobs.evidence.scene import SceneObject
+from jobledger.core.kinds import ROLES, JobState, kind_of
+from jobledger.core.values.ids import StreamId
+
+PAUSES_SECONDS = (30.0, 60.0, 180.0)
+"""How long after its beginning, and after each look, the Pods of an attempt are looked at."""
+
+ENDS = (*ROLES.attempt_ended, *ROLES.attempt_suspended, *ROLES.completed, *ROLES.failed)
+
+
+@dataclass(slots=True)
+class WaitingLook:
+    """Looks at the Pods of one attempt. Calling it is a task for the workers."""
+
+    capturer: Capturer
+    live: ObjectCache
+    stream: StreamId
+    state: JobState
+    about: SceneObject
+    looks: int = 0
+    is_dropped: bool = False
+    """The attempt is over, or nothing is done about its job any more."""
+
+    def __call__(self) -> float | None:
+        """Look, if it is time; return when the next look is due, None after the last."""
+        if self.is_dropped or self.state.identity is None:
+            return None
+        if self.looks and self._found_trouble():
+            return None
+        if self.looks == len(PAUSES_SECONDS):
+            return None
+        self.looks += 1
+        return PAUSES_SECONDS[self.looks - 1]
+
+    def _found_trouble(self) -> bool:
+        assert self.state.identity is not None, "asked for jobs that are known"
+        job = self.live.job(self.state.identity.uid)
+        if job is None:
+            return True  # nothing is left to look at
+        try:
+            return self.capturer.while_waiting(self.stream, job, self.state, self.about)
+        except JobledgerError:
+            return False  # the next look may have an answer
+
+
+def waiting_look(
+    context: EffectContext, stream: StreamId, state: JobState, events: Sequence[JobEvent]
+) -> WaitingLook | None:
+    """Return the task that looks at the Pods of an attempt that has just begun, if one has."""
+    rules = kind_of(state).evidence
+    begun = any(isinstance(event, ROLES.attempt_started) for event in events)
+    over = any(isinstance(event, ENDS) for event in events)
+    if context.evidence is None or not begun or over or rules.says_why_pods_wait:
+        return None
+    if state.identity is None or not (about := rules.whole(state.identity, state)).name:
+        return None
+    return WaitingLook(context.evidence, context.world.live, stream, state, about)

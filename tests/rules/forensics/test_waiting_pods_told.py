@@ -1,0 +1,61 @@
+"""A job whose Pods wait says why while it goes on, until they are ready."""
+
+from dataclasses import replace
+
+import pytest
+
+from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
+from jobledger.core.forensics.story.explain import Account, explain
+from jobledger.core.forensics.story.timeline import in_words
+from jobledger.core.jobs.events import EvidenceCaptured
+from tests.rules.forensics.corpus.cases import Capture, ended, pod, waiting
+from tests.support.batch_lives import recorded_job
+from tests.support.batchjobs import Step, after, created, job, manifest
+from tests.support.recorded import stored
+
+PULLING = Capture(pods=(waiting("etl-x", "ImagePullBackOff", 'image "x:lates": not found'),))
+UNPLACED = Capture(
+    pods=(pod("etl-x", phase="Pending", reason="Unschedulable", message="Insufficient cpu"),)
+)
+
+
+def kept(capture: Capture) -> Step:
+    return replace(capture.seen(40), occasion="waiting/1")
+
+
+def told(*steps: Step) -> Account:
+    story = (manifest(), created(), job(5, active=1), *steps)
+    events = stored(recorded_job(story))
+    return explain(Dossier(events=events, evidence=reader_of({}), origin="a test"))
+
+
+@pytest.mark.parametrize(
+    ("capture", "cause", "says"),
+    [
+        (PULLING, "image-pull", "ImagePullBackOff"),
+        (UNPLACED, "unschedulable", "Insufficient cpu"),
+    ],
+)
+def test_what_pods_wait_for_is_told_while_they_do(capture: Capture, cause: str, says: str) -> None:
+    account = told(kept(capture))
+    assert (account.outcome, account.failure_class) == ("going on", cause)
+    assert any(says in sentence.text for sentence in account.sentences)
+    assert account.advice
+
+
+def test_pods_that_are_ready_wait_for_nothing() -> None:
+    account = told(kept(PULLING), job(50, active=1, ready=1))
+    assert (account.outcome, account.failure_class) == ("going on", "")
+
+
+@pytest.mark.parametrize(
+    ("capture", "words"),
+    [
+        (PULLING, 'Pod etl-x: ImagePullBackOff: image "x:lates": not found'),
+        (UNPLACED, "Pod etl-x: Unschedulable: Insufficient cpu"),
+        (Capture(pods=(ended("etl-x", 3),)), "Pod etl-x: Error, exit code 3"),
+    ],
+)
+def test_the_history_says_what_they_wait_for(capture: Capture, words: str) -> None:
+    event = EvidenceCaptured(at=after(40), attempt=1, occasion="waiting/1", pods=capture.pods)
+    assert in_words(event) == f"Pods of attempt 1 are in trouble: {words}"
