@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.status.applying import StatusWrite
 from jobledger.adapters.service.status.drift import Ends, Kept
-from jobledger.adapters.service.status.shown import shows
+from jobledger.adapters.service.status.shown import PROGRESS, shows
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.workers import Task
 from jobledger.adapters.telemetry.logging import get_logger
@@ -376,13 +376,9 @@ class Publisher:
             box.waiting.clear()
 
 
-_PROGRESS = frozenset({"rayClusterStatus", "jobStatus", "rayJobInfo", "message"})
-"""What may change again and again while a phase lasts; nobody acts on it."""
-
-
 def _without_progress(status: Manifest) -> dict[str, Json]:
     """Return what users must see at once."""
-    return {key: value for key, value in status.items() if key not in _PROGRESS}
+    return {key: value for key, value in status.items() if key not in PROGRESS}
 
 
 def _has_ended(status: Manifest) -> bool:
