@@ -10,7 +10,7 @@ from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.deletion import covering_rules
 from jobledger.core.rayjob.ending import is_open
-from jobledger.core.rayjob.events.lifecycle import RayJobEvent, RetryGranted
+from jobledger.core.rayjob.events.lifecycle import RetryGranted
 from jobledger.core.rayjob.observations.children import owner_uid
 from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.spec.spec import DeletionPolicy
@@ -158,16 +158,11 @@ def _check_retries(story: Story) -> None:
 
     Not by which limit: users may have lowered it since, and the events that knew are lost.
     """
-    own = [event for event in story.history if not _is_told(event)]
-    check_retries(own)
+    check_retries(story.history)
     granted = {event.attempt for event in story.lost if isinstance(event, RetryGranted)}
     for event in story.history:
         if isinstance(event, RetryGranted) and event.inferred:
             require(event.attempt in granted, f"nobody has granted {event}")
-
-
-def _is_told(event: RayJobEvent) -> bool:
-    return isinstance(event, RetryGranted) and event.inferred
 
 
 def _check_leaks(world: World) -> None:
