@@ -27,6 +27,7 @@ from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import ClusterError, ObjectChanged, RequestInvalid, RequestThrottled
 from jobledger.core.jobs.control.control_policy import has_ended
+from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import StatusWritten
 from jobledger.core.kinds import KINDS, AnyKind
@@ -198,12 +199,15 @@ class Publisher:
             box.waiting.popleft()
 
     def _drop_before_end(self, box: _Outbox) -> None:
-        """Drop what came before an end if users see an end already: none is ever taken back.
+        """Drop what came before an end if users see an end of ours: none is ever taken back.
 
         So it is where a write from before the ledger was set back has arrived late.
         """
         job = self.live.job(box.identity.uid) if len(box.waiting) > 1 else None
-        if job is not None and has_ended(job.kind, job.newest):
+        if job is None:
+            return
+        newest = job.newest
+        if has_ended(job.kind, newest) and is_driven_here(job.kind, newest):
             while len(box.waiting) > 1:
                 box.waiting.popleft()
 
