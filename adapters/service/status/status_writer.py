@@ -208,7 +208,8 @@ class Publisher:
             return
         newest = job.newest
         if has_ended(job.kind, newest) and is_driven_here(job.kind, newest):
-            while len(box.waiting) > 1:
+            kind = box.kind.name
+            while len(box.waiting) > 1 and not has_ended(kind, {"status": box.waiting[0]}):
                 box.waiting.popleft()
 
     def _early(self, box: _Outbox) -> float:

@@ -21,6 +21,7 @@ def desk() -> Desk:
 def told(desk: Desk) -> None:
     """Let the watch tell of the object as it is."""
     now = desk.cluster.get(RAYJOBS, "ml", "train")
+    assert now is not None
     version = text(now, "metadata", "resourceVersion")
     job = desk.live.job(desk.a_job.identity.uid)
     assert job is not None
