@@ -16,7 +16,7 @@ from tests.upstream.rayjob_fields import CONTAINER, GROUP
 from tests.upstream.rayjob_known import found
 from tests.upstream.rayjob_shapes import before, shaped
 from tests.upstream.rayjobs import question
-from tests.upstream.searching import smallest
+from tests.upstream.searching import Searched, smallest
 
 CHANGES_MAX = 4
 
@@ -111,8 +111,8 @@ def applies(change: str) -> bool:
     return change.startswith(("env-", "rules", "old", "cpus", "resources", "ttl", "metadata"))
 
 
-def search(upstream: Oracle, count: int, number: int) -> str | None:
-    """Return the smallest unlisted difference among so many generated cases, or None."""
+def search(upstream: Oracle, count: int, number: int) -> Searched:
+    """Return the smallest unlisted difference among so many generated cases."""
 
     def told(case: Case) -> str:
         differs = found(case, upstream.ask(question(case)))

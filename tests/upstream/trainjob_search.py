@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.upstream.changing import Document, put
 from tests.upstream.programs import Oracle
 from tests.upstream.runtime_changes import RUNTIME_CHANGES
-from tests.upstream.searching import smallest
+from tests.upstream.searching import Searched, smallest
 from tests.upstream.status_server import EDGES
 from tests.upstream.trainjob_cases import Case, case_of_changes, with_defaults
 from tests.upstream.trainjob_changes import JOB_CHANGES
@@ -87,8 +87,8 @@ def generated(draw: st.DrawFn, runtimes: Mapping[str, Any]) -> Case:
     return replace(case, id="/".join([case.id, "server", *edges]), status_server=True)
 
 
-def search(upstream: Oracle, runtimes: Mapping[str, Any], count: int, number: int) -> str | None:
-    """Return the smallest unlisted difference among so many generated cases, or None."""
+def search(upstream: Oracle, runtimes: Mapping[str, Any], count: int, number: int) -> Searched:
+    """Return the smallest unlisted difference among so many generated cases."""
 
     def told(case: Case) -> str:
         answer = upstream.ask(question(case))
