@@ -26,8 +26,8 @@ variables = st.lists(
     st.fixed_dictionaries({"name": st.sampled_from(named), "value": values}),
     max_size=4,
 )
-devices = st.sampled_from(["0", "1", "2", "8"])
-parts = st.sampled_from(["0", "1", "2", "500m", "1.5", "0.1", "100000000n"])
+devices = st.sampled_from(["0", "1", "2", "8", "3G"])
+parts = st.sampled_from(["0", "1", "2", "500m", "1.5", "0.1", "100000000n", "-1", "4294967298"])
 
 
 def nodes_with(gpu: str) -> st.SearchStrategy[Document]:
