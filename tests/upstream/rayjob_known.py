@@ -106,7 +106,7 @@ def _hidden(case: Case, one: Built, other: Built) -> Pair:
 def _escape(case: Case, one: Built, other: Built) -> Pair:
     del case
     refused = one.message.endswith("yaml: found unknown escape character")
-    return (other, other) if refused and not other.type else (one, other)
+    return (other, other) if refused else (one, other)  # what else is wrong, is met here
 
 
 def _flow_colon(case: Case, one: Built, other: Built) -> Pair:
