@@ -14,7 +14,7 @@ from tests.upstream.searching import Searched, smallest
 from tests.upstream.status_server import EDGES
 from tests.upstream.trainjob_cases import Case, case_of_changes, with_defaults
 from tests.upstream.trainjob_changes import JOB_CHANGES
-from tests.upstream.trainjob_shapes import patches, shaped
+from tests.upstream.trainjob_shapes import maps, patches, shaped
 from tests.upstream.trainjobs import explained, found, question
 
 CHANGES_MAX = 4
@@ -59,6 +59,17 @@ trainers = st.fixed_dictionaries(
 )
 """A generated `spec.trainer`."""
 
+sources = st.fixed_dictionaries(
+    {},
+    optional={
+        "storageUri": st.sampled_from(["hf://a/b", "s3://bucket/x", "cache://t/u"]),
+        "env": variables,
+        "secretRef": st.sampled_from([{"name": "token"}, {}]),
+    },
+)
+initializers = st.fixed_dictionaries({}, optional={"dataset": sources, "model": sources})
+"""A generated `spec.initializer`."""
+
 
 @st.composite
 def generated(draw: st.DrawFn, runtimes: Mapping[str, Any]) -> Case:
@@ -78,6 +89,11 @@ def generated(draw: st.DrawFn, runtimes: Mapping[str, Any]) -> Case:
     trainer = draw(st.none() | trainers)
     if trainer is not None:
         put("spec.trainer", copy.deepcopy(trainer))(case.job)
+    if draw(st.booleans()):
+        put("spec.initializer", draw(initializers))(case.job)
+        put("spec.labels", draw(maps))(case.job)
+        put("spec.annotations", draw(maps))(case.job)
+        put("metadata.labels", draw(maps))(case.job)
     if not draw(st.booleans()):
         return case
     edges = draw(st.lists(st.sampled_from(sorted(EDGES)), max_size=2))
