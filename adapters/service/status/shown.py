@@ -26,5 +26,5 @@ def shows(kind: AnyKind, job: CachedJob, status: Manifest, now: Instant) -> bool
         ended_at=ended_at(job.kind, manifest),
     ):
         return False
-    shown = child(manifest, "status")
-    return all(shown.get(name) == status.get(name) for name in kind.status_format.fields)
+    own = kind.status_format.own
+    return own(child(manifest, "status")) == own(status)
