@@ -30,9 +30,8 @@ def shows(kind: AnyKind, job: CachedJob, status: Manifest, now: Instant) -> bool
         ended_at=ended_at(job.kind, manifest),
     ):
         return False
-    shown = child(manifest, "status")
-    more = PROGRESS if has_ended(job.kind, manifest) else frozenset[str]()
-    return all(
-        shown.get(name) == status.get(name) or (name in more and name not in status)
-        for name in kind.status_format.fields
-    )
+    own = kind.status_format.own
+    seen, meant = own(child(manifest, "status")), own(status)
+    if has_ended(job.kind, manifest):
+        seen = {key: value for key, value in seen.items() if key in meant or key not in PROGRESS}
+    return seen == meant

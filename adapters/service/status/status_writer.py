@@ -325,14 +325,14 @@ class Publisher:
         version = text(answer, "metadata", "resourceVersion")
         self.live.note_version(box.identity.uid, version)
         with self.lock:
-            box.kept.note(version, child(answer, "status"), meant)
+            box.kept.note(version, kept := child(answer, "status"), meant)
         self._note_written(box, status)
         written = StatusWritten(
             id=observation_id(box.identity.stream_id, "status written", version),
             at=self.clock.now(),
             phase=box.kind.status_format.words(status),
             resource_version=version,
-            status_sha=data_sha(status).hex(),
+            status_sha=data_sha(box.kind.status_format.own(kept)).hex(),
         )
         self.inbox.put(box.identity.stream_id, written)
         return None
