@@ -89,6 +89,7 @@ def _head_observed(state: RayJobState, event: events.HeadPodObserved) -> RayJobS
         taken=event.taken,
         restarts=event.restarts,
         keeps_jobs=event.keeps_jobs,
+        deleting=event.deleting,
     )
     restarted = before is not None and before.uid == event.uid and event.restarts > before.restarts
     running = standing(state) is Phase.RUNNING and not event.keeps_jobs
