@@ -32,7 +32,7 @@ from tests.support.records import NOON
 from tests.support.train_world import a_trainjob
 
 PADDING = "x" * 200_000
-EDITS = 60
+EDITS = 30
 LOOKS_MAX = EDITS_AT_ONCE // len(PADDING) + 2
 LAST = "xK9-planted-in-the-last-of-all"
 MINUTE = 60.0
