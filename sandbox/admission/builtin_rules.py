@@ -103,6 +103,7 @@ def _batch_job(new: Document, old: Document | None) -> list[FieldError]:
     ):
         spec.setdefault(field, value)
     template = spec.setdefault("template", {})
+    _leave_out_what_is_empty(new)
     if old is None:
         new["status"] = {}
         _select_own_pods(new, spec, template)
@@ -126,6 +127,21 @@ def _batch_job(new: Document, old: Document | None) -> list[FieldError]:
             if spec.get(field) != at(old, "spec", field)
         ]
     return errors
+
+
+def _leave_out_what_is_empty(job: Document) -> None:
+    """Take counts of 0 and empty words out of the status of a batch job.
+
+    Source: batch/v1 JobStatus and JobCondition, `omitempty`; ready and terminating are pointers.
+    """
+    status = job.get("status") or {}
+    for field in ("active", "succeeded", "failed"):
+        if status.get(field) == 0:
+            del status[field]
+    for condition in status.get("conditions") or ():
+        for field in ("reason", "message"):
+            if condition.get(field) == "":
+                del condition[field]
 
 
 def _fixed_job_fields(old: Document) -> tuple[str, ...]:

@@ -144,6 +144,22 @@ def the_template_of_a_batch_job_is_immutable(api: Api) -> None:
     api.delete(JOBS, "a", propagationPolicy="Background")
 
 
+def a_batch_job_shows_no_count_of_nought(api: Api) -> None:
+    """Nor an empty word in a condition; two of the counts are kept, which may be unknown."""
+    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}
+    spec = {"managedBy": "example.com/nobody", "template": {"spec": pod}}
+    api.create(JOBS, {"metadata": {"name": "a"}, "spec": spec})
+    counts = dict.fromkeys(("active", "ready", "succeeded", "failed", "terminating"), 0)
+    at = "2026-11-21T12:00:00Z"
+    moments = {"lastProbeTime": at, "lastTransitionTime": at}
+    suspended = {"type": "Suspended", "status": "True", "reason": "", "message": "", **moments}
+    patch = {"status": {**counts, "conditions": [suspended]}}
+    reply = api.merge(JOBS, "a", patch, "status")
+    assert reply.code == 200
+    condition = {"type": "Suspended", "status": "True", **moments}
+    assert reply.body["status"] == {"ready": 0, "terminating": 0, "conditions": [condition]}
+
+
 def a_pod_needs_containers_and_keeps_its_spec(api: Api) -> None:
     empty = api.create("v1/pods", {"metadata": {"name": "a"}, "spec": {"containers": []}})
     assert (empty.code, "spec.containers" in empty.causes) == (422, True)

@@ -24,6 +24,7 @@ from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.catalogue import NAMES, JobEvent
 from jobledger.core.decider import Decided
 from jobledger.core.errors import BrokenChain, LedgerError
+from jobledger.core.jobs.observations import StatusWritten
 from jobledger.core.kinds import TURNING_POINTS, JobObservation, JobState, decide, identified
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import Writer
@@ -128,6 +129,7 @@ class Turn:
         for _ in range(DECISIONS_AGAIN_MAX):
             if not grouped or not self._load(list(grouped)):
                 return
+            self._leave_notes_of_a_lost_past(grouped)
             self._note_set_back(grouped)
             prepared = [
                 item
@@ -140,6 +142,18 @@ class Turn:
             left = [(stream, item) for stream, items in grouped.items() for item in items]
             self._parts.inbox.put_back(left)
             self._parts.pause(PAUSE_FIRST_SECONDS)
+
+    def _leave_notes_of_a_lost_past(self, grouped: dict[StreamId, list[JobObservation]]) -> None:
+        """Drop the note of a write of a job that was over and is not by the log any more.
+
+        Nothing follows from it, and what the watch shows of the job by now may be older than it:
+        the job is held and asked for once the loss is noticed, or there is news of it.
+        """
+        for stream, observations in list(grouped.items()):
+            if all(isinstance(item, StatusWritten) for item in observations) and (
+                self._parts.slots.leave_set_back(stream)
+            ):
+                del grouped[stream]
 
     def _note_set_back(self, grouped: dict[StreamId, list[JobObservation]]) -> None:
         """Let a job that was over by what is known here, and is not by the log, be held first."""

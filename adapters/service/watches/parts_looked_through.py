@@ -56,10 +56,10 @@ def child_looked_through(
 
     What it declares follows its generation; of kinds that count none it may change at any time.
     """
-    edit.around.waiting.pop(item.uid, None)
-    is_counted = kind not in _WITHOUT_GENERATION and known is not None
+    is_counted = kind not in _WITHOUT_GENERATION
     if is_counted and known is not None and known.generation == item.generation:
-        return replace(item, secrets=known.secrets)
+        return replace(item, secrets=known.secrets)  # older than an edit that waits
+    edit.around.waiting.pop(item.uid, None)
     if not edit.concerned and kind not in _KEPT_IN_PART:
         return item
     if known is not None and edit.concerned and edit.is_put_off():

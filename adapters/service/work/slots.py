@@ -197,11 +197,21 @@ class Slots:
 
         The summary at the job is forgotten then.
         """
+        return self._finished.pop(stream).version if self._is_set_back(stream) else 0
+
+    def leave_set_back(self, stream: StreamId) -> bool:
+        """Hold a job no more that was read again and ends earlier now; return whether it does.
+
+        The summary at it stays.
+        """
+        if self._is_set_back(stream):
+            del self._held[stream]
+            return True
+        return False
+
+    def _is_set_back(self, stream: StreamId) -> bool:
         slot, summary = self._held.get(stream), self._finished.get(stream)
-        if slot is None or summary is None or slot.tail.version >= summary.version:
-            return 0
-        del self._finished[stream]
-        return summary.version
+        return slot is not None and summary is not None and slot.tail.version < summary.version
 
     def all_finished(self) -> list[StreamId]:
         """Return the jobs of which only a summary is kept."""

@@ -15,7 +15,7 @@ ACCOUNTS = "v1/serviceaccounts"
 def test_the_api_server_says_whose_a_token_is_and_what_they_may(
     api_server: ApiServer, desk: Desk
 ) -> None:
-    """Users who may get RayJobs read; an account without rights may not; others are nobody."""
+    """Users who may get all jobs and logs read; who has no rights may not; others are nobody."""
     assert desk.api.create(ACCOUNTS, {"metadata": {"name": "stranger"}}).code == 201
     path = f"{desk.api.path(ACCOUNTS)}/stranger/token"
     asked = desk.api.request("POST", path, {"spec": {"expirationSeconds": 600}})

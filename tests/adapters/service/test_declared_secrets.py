@@ -16,6 +16,7 @@ from jobledger.adapters.service.objects.declared_secrets import (
 )
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.watches.job_listener import JobListener
+from jobledger.core.batchjob.names import MANAGED_BY
 from jobledger.core.log.redaction.redact import UNCOUNTED, joined
 from jobledger.core.log.redaction.secret_values import KNOWN_MAX
 from jobledger.core.ports.cluster import PODS
@@ -101,6 +102,12 @@ def trainjob() -> Manifest:
     manifest = a_trainjob()
     manifest["metadata"] |= {"uid": "train-uid", "resourceVersion": "3", "generation": 1}
     return manifest
+
+
+def batch_job() -> Manifest:
+    metadata: Manifest = {"name": "etl", "namespace": "ml"}
+    spec: Manifest = {"managedBy": MANAGED_BY, "template": POD}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
 
 RUNTIME: Manifest = {
@@ -303,12 +310,12 @@ def test_a_snapshot_that_is_written_over_declares_what_it_holds_now(first: str) 
     assert is_hidden(bench.live.job("train-uid"))
 
 
-@pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
+@pytest.mark.parametrize("kind", ["RayJob", "TrainJob", "Job"])
 def test_so_it_is_with_what_its_author_writes_into_it_edit_by_edit(kind: str) -> None:
     """Before, what earlier forms declared became legible once it was too much to search for."""
     bench = Bench()
-    manifest = selecting() if kind == "RayJob" else trainjob()
-    listener = bench.jobs if kind == "RayJob" else JobListener(bench.around, "TrainJob")
+    manifest = {"RayJob": selecting(), "TrainJob": trainjob(), "Job": batch_job()}[kind]
+    listener = JobListener(bench.around, kind)
     each = KNOWN_MAX // 4
     for edit in range(6):
         env: Json = [

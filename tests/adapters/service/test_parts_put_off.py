@@ -32,7 +32,7 @@ from tests.support.records import NOON
 from tests.support.train_world import a_trainjob
 
 PADDING = "x" * 200_000
-EDITS = 60
+EDITS = 30
 LOOKS_MAX = EDITS_AT_ONCE // len(PADDING) + 2
 LAST = "xK9-planted-in-the-last-of-all"
 MINUTE = 60.0
@@ -217,3 +217,21 @@ def test_a_part_that_goes_while_an_edit_of_it_is_put_off_stays_gone(scene: Scene
     scene.bench.clock.advance(MINUTE)
     scene.slowing.admit([])
     assert scene.looks == before
+
+
+COUNTED = {name: case for name, case in CASES.items() if name not in ("snapshot", "runtime")}
+"""Parts whose generation tells the order of their forms."""
+
+
+@pytest.mark.parametrize("scene", COUNTED.values(), ids=COUNTED.keys(), indirect=True)
+def test_a_late_look_at_it_takes_nothing_from_an_edit_that_was_put_off(scene: Scene) -> None:
+    """As an answer that was on its way: it tells of the form that is known."""
+    scene.see_job()
+    for number in range(1, EDITS):
+        scene.edit(number)
+    scene.edit(EDITS, LAST)
+    known = scene.looks
+    scene.edit(known)
+    scene.bench.clock.advance(MINUTE)
+    scene.slowing.admit([])
+    assert scene.hides(LAST)

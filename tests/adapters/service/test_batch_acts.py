@@ -1,0 +1,82 @@
+"""Acts for batch Jobs whose circumstances have changed since they were decided on."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from jobledger.adapters.kinds.batchjob.effects import BATCHJOB_ACTING
+from jobledger.adapters.kinds.registry import actings
+from jobledger.adapters.service.effects.context import SupersededEffect, World
+from jobledger.core.batchjob.names import attempt_job_name
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, WantedEffect
+from jobledger.core.log.redaction.redact import digest
+from jobledger.core.ports.cluster import BATCH_JOBS
+from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.ids import effect_id_of, observation_id
+from tests.support.job_world import JobWorld, a_job
+from tests.support.service_world import DOOR, own_door
+
+
+@dataclass
+class Scene:
+    """A Job whose attempt runs, and acts for it that are decided by the test."""
+
+    world: JobWorld
+
+    def __post_init__(self) -> None:
+        self.world.holds = True
+        self.stream = self.world.give(a_job())
+        self.world.run(lambda: len(self.world.attempts()) == 1, "the Job of its attempt")
+        handlers = self.world.service.controller._parts.handlers  # noqa: SLF001 what it knows
+        self.live = handlers.live
+        uid = text(self.world.etl, "metadata", "uid")
+        self.name = attempt_job_name("etl", uid, 1)
+        job = self.live.job(uid)
+        assert job is not None
+        self.job = job
+
+    def act(self, kind: EffectKind, spec: Manifest) -> None:
+        """Do something, decided on a specification."""
+        slot = self.world.service.slots.held(self.stream)
+        assert slot is not None
+        effect = OpenEffect(
+            effect_id=effect_id_of(observation_id(self.stream, "a test"), kind.value, self.name),
+            attempt=1,
+            wanted=WantedEffect(kind=kind, name=self.name),
+            digest=digest(DOOR.redaction_key, spec),
+        )
+        around = World(self.world.cluster, self.world.ray, self.live, own_door(), actings())
+        BATCHJOB_ACTING.act(around, self.job, effect, slot.view.state)
+
+    @property
+    def spec(self) -> Manifest:
+        return child(self.job.manifest, "spec")
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene(JobWorld())
+
+
+@pytest.mark.parametrize(
+    "kind", [EffectKind.SUSPEND_ATTEMPT_JOB, EffectKind.RESUME_ATTEMPT_JOB], ids=str
+)
+def test_what_took_the_place_of_its_job_is_left_as_it_is(scene: Scene, kind: EffectKind) -> None:
+    cluster, suspend = scene.world.cluster, kind is EffectKind.RESUME_ATTEMPT_JOB
+    cluster.delete(BATCH_JOBS, "ml", scene.name)
+    spec = {**scene.spec, "managedBy": "example.com/another", "suspend": suspend}
+    theirs = {**a_job(), "metadata": {"name": scene.name, "namespace": "ml"}, "spec": spec}
+    cluster.create(BATCH_JOBS, theirs)
+    before = cluster.get(BATCH_JOBS, "ml", scene.name)
+    with pytest.raises(SupersededEffect):
+        scene.act(kind, scene.spec)
+    assert cluster.get(BATCH_JOBS, "ml", scene.name) == before
+
+
+def test_nothing_is_made_of_a_specification_that_was_not_decided_on(scene: Scene) -> None:
+    scene.world.cluster.delete(BATCH_JOBS, "ml", scene.name)
+    with pytest.raises(SupersededEffect):
+        scene.act(EffectKind.CREATE_ATTEMPT_JOB, {**scene.spec, "parallelism": 7})
+    assert scene.world.attempts() == []
+    scene.act(EffectKind.CREATE_ATTEMPT_JOB, scene.spec)
+    assert len(scene.world.attempts()) == 1
