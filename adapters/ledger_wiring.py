@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from jobledger.adapters.postgres.archive.archives import PostgresArchives
 from jobledger.adapters.postgres.archive.imports import Imports
 from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
-from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.errors import describe, ledger_errors
 from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.adapters.postgres.log.evidence import PostgresEvidence
 from jobledger.adapters.postgres.log.history import PostgresHistory
@@ -25,9 +25,11 @@ from jobledger.adapters.postgres.log.replicas import PostgresReplicas
 from jobledger.adapters.postgres.reports.asking.access import reading_role
 from jobledger.adapters.postgres.reports.projecting.projector import ReportService
 from jobledger.adapters.postgres.schema.version import require_current, upgrade
+from jobledger.adapters.postgres.verifying.condition import rights_lacking
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.errors import LedgerMisconfigured
 from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.projections.reporting.fold import Rules
 
@@ -94,6 +96,19 @@ def _require_role(engine: Engine) -> None:
     """Raise `LedgerMisconfigured` if the user may not take its role on, before anything starts."""
     with ledger_errors(engine.url), engine.connect():
         pass
+
+
+def require_rights(opened: Ledger) -> None:
+    """Raise `LedgerMisconfigured` if the service's role lacks a right that it needs to work.
+
+    Without it every append would be refused and tried again, for ever.
+    """
+    if lacking := rights_lacking(opened.engine):
+        grants = "; ".join(f"GRANT {right} TO {APP_ROLE}" for right in lacking)
+        where = describe(opened.engine.url)
+        raise LedgerMisconfigured(
+            f"{where}: {APP_ROLE} lacks rights; as the owner of the tables: {grants}"
+        )
 
 
 @contextmanager

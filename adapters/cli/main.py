@@ -1,6 +1,8 @@
 """The command `jobledger`: its subcommands, and the output of errors."""
 
 import sys
+from importlib import metadata
+from typing import Annotated
 
 import typer
 
@@ -18,8 +20,21 @@ app = typer.Typer(
 )
 
 
+def _tell_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"jobledger {metadata.version('jobledger')}")
+        raise typer.Exit
+
+
 @app.callback()
-def jobledger() -> None:
+def jobledger(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", callback=_tell_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
     """Runs RayJobs and TrainJobs, and remembers all that happens to them in an append-only log."""
 
 
@@ -30,7 +45,7 @@ def main() -> None:
             errors.print(f"jobledger: {word!a} is not UTF-8", style="red", soft_wrap=True)
             sys.exit(int(ExitCode.USAGE))
     try:
-        app()
+        app(prog_name="jobledger")
     except JobledgerError as error:
         errors.print(f"jobledger: {error}", style="red", soft_wrap=True, highlight=False)
         sys.exit(int(exit_code(error)))

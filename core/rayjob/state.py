@@ -110,8 +110,7 @@ class Attempt:
     selected: bool = False
     """It runs on a RayCluster that the job selected when it began; an edit changes nothing here."""
     mode: SubmissionMode | None = None
-    """How its entrypoint gets to the head, settled with its RayCluster; None: as the manifest says.
-    """
+    """How its entrypoint gets to the head, settled with its RayCluster; None: see manifest."""
     address: str = ""
     """`host:port` of the head; known from Running (Waiting) on."""
     submitted: bool = False
@@ -149,7 +148,7 @@ class Attempt:
     pods_told: bool = False
     """It was told that Pods are left."""
     pods_trouble: str = ""
-    """Why the Pods that may be left could not be looked at."""
+    """Why those could not be looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +159,7 @@ class KnownHead:
     uid: str
     taken: str = ""
     """Why Kubernetes or the node takes it away."""
+    deleting: bool = False
     restarts: int = 0
     """How often its Ray container was started again."""
     keeps_jobs: bool = False

@@ -23,7 +23,7 @@ SELECT image,
     ),
     Recipe(
         question="Why do attempts fail?",
-        words="`failure_class` is whom the retry rule blames, `reason` what stands in the status.",
+        words="`failure_class` is the group of the cause, `reason` what stands in the status.",
         command="jobledger report failures",
         sql="""
 SELECT failure_class, reason, count(*) AS failures,

@@ -15,7 +15,7 @@ from typer.main import get_command
 
 from jobledger.adapters.cli.main import app
 from jobledger.adapters.postgres.log.evidence import PostgresEvidence
-from jobledger.core.forensics.failures.rules import RULES
+from jobledger.core.jobs.failures.rules import RULES
 from tests.rules.forensics.corpus.cases import Case
 from tests.rules.forensics.corpus.jobs import JOBS
 from tests.rules.forensics.corpus.pods import PODS

@@ -1,54 +1,103 @@
-"""`jobledger get` says which ledger it reads, and what scripts read stays what it was."""
+"""Which ledger is read, that another is there, and names that a shell completes from it."""
 
 import json
-from datetime import timedelta
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
 
+import psycopg
 import pytest
-import yaml
 
-from jobledger.adapters.postgres.log.replicas import PostgresReplicas
-from tests.support.ledgers import app_engine
-from tests.support.processes import Terminal
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.sandbox.postgres.user import temporary_directory
+from tests.support import rayjob_stories as stories
+from tests.support.ledgers import app_engine, postgres_ledger
+from tests.support.postgres import plain_url
+from tests.support.processes import Finished, Terminal
+from tests.support.recorded import append_lives
 
 pytestmark = pytest.mark.postgres
 
 
-def test_a_list_says_of_which_ledger_it_is_and_whether_anybody_works_on_it(
-    terminal: Terminal, ledger_url: str
-) -> None:
-    at_ledger = terminal.with_environment(DATABASE_URL=ledger_url)
-    name = ledger_url.rpartition("/")[2].partition("?")[0]
-    before = at_ledger.jobledger("get").err
-    assert name in before
-    assert before.splitlines() == [before.strip()]
-    assert before.endswith("; no service works on it now\n")
+@pytest.fixture
+def named(ledger_url: str) -> str:
+    """A ledger with three jobs."""
     with app_engine(ledger_url) as engine:
-        PostgresReplicas(engine, "default").beat("a/1", timedelta(minutes=5), hears=True)
-    assert at_ledger.jobledger("get").err == before.replace("; no service works on it now", "")
+        ledger = postgres_ledger(engine)
+        ledger.take_all_shards()
+        lives = dict.fromkeys(("llama-ft", "llama-eval", "other"), stories.succeeded)
+        append_lives(ledger, lives.items())
+    return ledger_url
 
 
-@pytest.mark.parametrize("form", ["json", "yaml"])
-def test_a_script_gets_nothing_else(terminal: Terminal, ledger_url: str, form: str) -> None:
-    ended = terminal.with_environment(DATABASE_URL=ledger_url).jobledger("get", "-o", form)
-    assert (yaml.safe_load(ended.out), ended.err) == ([], "")
-
-
-def test_a_cluster_that_is_named_and_does_not_answer_costs_a_line(
-    terminal: Terminal, ledger_url: str
-) -> None:
-    kubeconfig = terminal.directory / "nowhere"
-    kubeconfig.write_text(
-        json.dumps(
-            {
-                "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:9"}}],
-                "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
-                "users": [{"name": "c", "user": {}}],
-                "current-context": "c",
-            }
-        )
+def completed(terminal: Terminal, typed: str) -> list[str]:
+    """Return what a shell is offered for a line."""
+    words = typed.split(" ")
+    asked = terminal.with_environment(
+        _JOBLEDGER_COMPLETE="complete_bash",
+        COMP_WORDS=typed,
+        COMP_CWORD=str(len(words) - 1),
     )
-    asked = ("get", "-o", "json", "--kubeconfig", str(kubeconfig))
-    ended = terminal.with_environment(DATABASE_URL=ledger_url).jobledger(*asked)
-    assert json.loads(ended.out) == []
-    (line,) = ended.err.splitlines()
-    assert line.startswith("warning: it is not known whether another ledger controls these jobs")
+    return asked.jobledger(code=None).out.split()
+
+
+@pytest.mark.parametrize("command", ["history", "explain", "get", "evidence", "replay", "what-if"])
+def test_a_shell_completes_the_names_of_jobs(terminal: Terminal, named: str, command: str) -> None:
+    told = terminal.with_environment(DATABASE_URL=named)
+    assert sorted(completed(told, f"jobledger {command} lla")) == ["llama-eval", "llama-ft"]
+
+
+def test_a_slash_completes_the_namespace_too(terminal: Terminal, named: str) -> None:
+    told = terminal.with_environment(DATABASE_URL=named)
+    (row,) = json.loads(told.jobledger("get", "other", "-o", "json").out)
+    name = f"{row['namespace']}/{row['name']}"
+    assert completed(told, f"jobledger history {name[:-2]}") == [name]
+
+
+def test_completion_makes_no_ledger_and_says_nothing(terminal: Terminal) -> None:
+    nowhere = terminal.directory / "nowhere"
+    told = terminal.with_environment(JOBLEDGER_DATA_DIR=str(nowhere))
+    assert completed(told, "jobledger history lla") == []
+    assert not nowhere.exists()
+    gone = terminal.with_environment(DATABASE_URL="postgresql://x@127.0.0.1:1/x")
+    assert completed(gone, "jobledger history lla") == []
+
+
+def test_the_version_is_told(terminal: Terminal) -> None:
+    assert terminal.jobledger("--version").out.startswith("jobledger 0.")
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A directory that the user of a private Postgres may enter, too."""
+    made = temporary_directory("jobledger-which-")
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
+
+
+def test_a_ledger_that_is_made_beside_another_is_told(terminal: Terminal, place: Path) -> None:
+    """Whoever forgets `--data-dir` reads an empty ledger, and is told of the other."""
+    first, second = place / "first", place / "second"
+
+    def listed(at: object) -> Finished:
+        return terminal.with_environment(JOBLEDGER_DATA_DIR=str(at)).jobledger("get")
+
+    made = listed(first).err
+    assert f"ledger: the private one in {first}, made just now" in made
+    assert "another ledger" not in made
+    forgotten = listed(second).err
+    assert f"the private one in {second}, made just now" in forgotten
+    assert f"another ledger is there: --data-dir {first}" in forgotten
+    again = listed(first).err
+    assert "made just now" not in again
+    assert f"--data-dir {second}" in again
+
+
+def test_run_ends_at_once_where_its_role_lacks_a_right(terminal: Terminal, ledger_url: str) -> None:
+    """It used to warn at each append, for ever."""
+    with psycopg.connect(plain_url(ledger_url), autocommit=True) as admin:
+        admin.execute("REVOKE EXECUTE ON FUNCTION append_v1 FROM jobledger_app")
+    ended = terminal.with_environment(DATABASE_URL=ledger_url).jobledger(
+        "run", "--port", "0", code=ExitCode.MISCONFIGURED
+    )
+    assert "GRANT EXECUTE ON FUNCTION append_v1 TO jobledger_app" in ended.err

@@ -158,7 +158,16 @@ def test_a_decision_record_has_all_its_parts_and_is_listed(path: Path) -> None:
     assert path.name in (path.parent / "README.md").read_text()
 
 
-def test_the_query_in_the_readme_is_the_one_that_the_demonstration_runs() -> None:
+README_WORDS_MAX = 500
+
+
+def test_the_readme_is_short_and_begins_with_the_demonstration_and_the_tests() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert len(text.split()) <= README_WORDS_MAX
+    assert text.index("make demo") < text.index("make test") < text.index("jobledger explain")
+
+
+def test_the_query_in_the_documents_is_the_one_that_the_demonstration_runs() -> None:
     query = (ROOT / "sandbox/demo/afterwards.py").read_text().split('QUERY = """\\\n')[1]
     shown_query = query.split('"""')[0]
     assert any(content.strip() == shown_query.strip() for _, content in fences("sql"))

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from jobledger.core.forensics.failures.rules import RULES
+from jobledger.core.jobs.failures.rules import RULES
 
 PATTERNS = sorted({test.pattern for rule in RULES for test in rule.tests})
 UNBOUNDED = re.compile(r"(?<!\\)[*+]|\{\d+,\}")
@@ -15,7 +15,7 @@ CPU_SECONDS = 60
 """Far more than it takes: what reads a text again and again takes hours."""
 
 PROGRAM = """
-from jobledger.core.forensics.story.explain import diagnose
+from jobledger.core.jobs.failures.diagnosis import diagnose
 from jobledger.core.forensics.failures.signs import Sign
 from jobledger.core.jobs.history.signs import Source
 for unit in ("a", "cuda alloc ", "NCCL ", "runtime ", "node ", "policy ", "forbidden: ", "Gloo ",

@@ -1,7 +1,8 @@
 """Ledgers with a small made-up platform in them, facts behind the reports included."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 import pytest
@@ -13,6 +14,7 @@ from bench.population.population import Size
 from jobledger.adapters.postgres.reports.projecting.projector import Projector
 from jobledger.adapters.postgres.reports.projecting.rebuild import check_reports
 from jobledger.adapters.postgres.schema.report_tables import FACTS
+from jobledger.core.values.instants import Instant
 from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.support.ledgers import app_engine
 from tests.support.postgres import fresh_database, plain_url
@@ -73,3 +75,10 @@ def project_all(engine: Engine, batch_events: int = 500) -> int:
 def differences(engine: Engine) -> list[object]:
     """Return what of the reporting tables is not what the log says."""
     return list(check_reports(engine, RULES))
+
+
+def held(attempt: Mapping[str, Any], until: Instant) -> float:
+    """Return for how many seconds an attempt of the view held its cluster, up to an instant."""
+    since = attempt["standing_since"]
+    stands = (until - since).total_seconds() if since is not None else 0.0
+    return float(attempt["cluster_seconds"]) + stands

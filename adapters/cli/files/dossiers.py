@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.finding import choose, find_job, matches, named
 from jobledger.adapters.cli.output import fail
 from jobledger.adapters.forensics.bundle_files import read_file
@@ -18,7 +19,10 @@ from jobledger.core.forensics.bundles.bundle import Bundle
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 
 JobArgument = Annotated[
-    str, typer.Argument(help="Name, namespace/name or UID; or the file of a bundle.")
+    str,
+    typer.Argument(
+        help="Name, namespace/name or UID; or the file of a bundle.", autocompletion=complete_job
+    ),
 ]
 
 

@@ -10,6 +10,7 @@ import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import from_ledger
+from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.options import (
     ClusterOption,
     DatabaseUrl,
@@ -28,7 +29,9 @@ from jobledger.core.forensics.seals.seals import Seal
 
 
 def export(
-    job: Annotated[str, typer.Argument(help="Name, namespace/name or UID.")],
+    job: Annotated[
+        str, typer.Argument(help="Name, namespace/name or UID.", autocompletion=complete_job)
+    ],
     namespace: NamespaceOption = "",
     cluster: ClusterOption = "",
     to: Annotated[

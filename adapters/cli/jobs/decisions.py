@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.finding import find_job
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
@@ -28,7 +29,10 @@ JOBS_MAX = 100_000
 def decisions(
     job: Annotated[
         str | None,
-        typer.Argument(help="Name, namespace/name or UID. Without it: all pending ones."),
+        typer.Argument(
+            help="Name, namespace/name or UID. Without it: all pending ones.",
+            autocompletion=complete_job,
+        ),
     ] = None,
     namespace: NamespaceOption = "",
     cluster: ClusterOption = "",

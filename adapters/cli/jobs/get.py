@@ -9,6 +9,8 @@ from rich.text import Text
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import from_ledger
+from jobledger.adapters.cli.files.job_names import complete_job
+from jobledger.adapters.cli.files.known_ledgers import is_private, is_there
 from jobledger.adapters.cli.finding import matches
 from jobledger.adapters.cli.holdings import Held, held_of
 from jobledger.adapters.cli.jobs.which_ledger import tell_ledger, warn_of_others
@@ -59,10 +61,16 @@ COLUMNS = (
 )
 
 
+Job = Annotated[
+    str | None,
+    typer.Argument(
+        help="Name, namespace/name or UID. Without it: all jobs.", autocompletion=complete_job
+    ),
+]
+
+
 def get(
-    job: Annotated[
-        str | None, typer.Argument(help="Name, namespace/name or UID. Without it: all jobs.")
-    ] = None,
+    job: Job = None,
     namespace: NamespaceOption = "",
     cluster: ClusterOption = "",
     phase: Annotated[str, typer.Option(help="Only jobs in this phase.")] = "",
@@ -93,9 +101,10 @@ def get(
     """List jobs, the youngest first, or all of one name; on standard error, of which ledger."""
     known = _phase(phase)
     settings = settings_from(database_url, data_dir, kubeconfig=kubeconfig)
+    is_new = is_private(settings) and not is_there(settings.data_dir)
     with ledger(settings) as opened:
         if output is Output.TABLE:
-            tell_ledger(opened, settings)
+            tell_ledger(opened, settings, is_new=is_new)
         warn_of_others(opened, settings)
         if job is not None:
             rows = list(_named(opened, job, namespace, cluster))

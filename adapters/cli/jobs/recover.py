@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.finding import find_job
 from jobledger.adapters.cli.holdings import Held, all_held, held_of
 from jobledger.adapters.cli.options import (
@@ -57,7 +58,10 @@ def shown(held: Held, result: str) -> dict[str, object]:
 def recover(
     job: Annotated[
         str | None,
-        typer.Argument(help="Name, namespace/name or UID. Without it: list what is held."),
+        typer.Argument(
+            help="Name, namespace/name or UID. Without it: list what is held.",
+            autocompletion=complete_job,
+        ),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Every job that is held, of the namespace and cluster.")

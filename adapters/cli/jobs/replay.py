@@ -10,6 +10,7 @@ import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import dossier, is_file
+from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.options import (
     ClusterOption,
     DatabaseUrl,
@@ -33,8 +34,9 @@ def replay(
     job: Annotated[
         str,
         typer.Argument(
+            autocompletion=complete_job,
             help="Name, namespace/name or UID; a bundle; or a directory of bundles. "
-            "Without it: every job of the ledger."
+            "Without it: every job of the ledger.",
         ),
     ] = "",
     namespace: NamespaceOption = "",

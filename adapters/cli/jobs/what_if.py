@@ -25,8 +25,9 @@ from jobledger.core.forensics.replay.experience import EXPERIENCE_MIN, Experienc
 from jobledger.core.forensics.replay.same_cluster import judged_facts
 from jobledger.core.forensics.replay.what_if import ASSUMPTIONS, Answer, Change, Totals, ask, totals
 from jobledger.core.forensics.story.attempts import facts
+from jobledger.core.forensics.story.causes import with_causes
+from jobledger.core.jobs.failures.naming import read_subject
 from jobledger.core.jobs.history.attempt_facts import JobFacts
-from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer as Verdict
 from jobledger.core.jobs.retries.options import RetryRule
 from jobledger.core.ports.history import JobFilter
@@ -77,7 +78,12 @@ def what_if(
         message = "say what is to be different, for example --backoff-limit 3"
         raise typer.BadParameter(message)
     settings = settings_from(database_url, data_dir)
-    read = judged_facts if change.same_cluster else facts
+
+    def read(events: Iterable[JobEvent]) -> JobFacts:
+        gathered = list(events)
+        told = (judged_facts if change.same_cluster else facts)(gathered)
+        return with_causes(told, gathered) if change.rules is not None else told
+
     if job:
         jobs = [_one(settings, job, (namespace, cluster), read)]
     else:
@@ -91,17 +97,17 @@ def what_if(
 def rule(text: str) -> RetryRule:
     """Return one rule of a retry policy as it is typed."""
     subject, _, answer = text.partition("=")
-    failure, _, code = subject.partition(":")
     try:
-        return RetryRule(
-            failure=FailureClass(failure),
-            answer=Verdict(answer),
-            exit_code=int(code) if code else None,
-        )
+        failure, cause, exit_code = read_subject(subject)
     except ValueError as error:
-        classes, verdicts = ", ".join(FailureClass), ", ".join(Verdict)
-        message = f"{text!r}: classes are {classes}; answers are {verdicts}"
+        message = f"{text!r}: {error}"
         raise typer.BadParameter(message) from error
+    try:
+        verdict = Verdict(answer)
+    except ValueError as error:
+        message = f"{text!r}: answers are {', '.join(Verdict)}"
+        raise typer.BadParameter(message) from error
+    return RetryRule(failure=failure, cause=cause, exit_code=exit_code, answer=verdict)
 
 
 def _one(

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.core.jobs.retries.options import Growth
 
 
@@ -17,7 +18,8 @@ class Cluster(StrEnum):
 Job = Annotated[
     str,
     typer.Argument(
-        help="Name, namespace/name or UID; or a bundle. Without it: all jobs of the period."
+        autocompletion=complete_job,
+        help="Name, namespace/name or UID; or a bundle. Without it: all jobs of the period.",
     ),
 ]
 Since = Annotated[str, typer.Option(help="Jobs created from then on: a date, a time, or 14d.")]

@@ -9,6 +9,7 @@ from importlib import import_module
 
 from rich.text import Text
 
+from jobledger.adapters.cli.files.known_ledgers import is_private, remember, told_of_others
 from jobledger.adapters.cli.output import errors, marked
 from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.connection.errors import describe
@@ -17,14 +18,17 @@ from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.errors import ClusterError
 
 
-def tell_ledger(opened: Ledger, settings: Settings) -> None:
-    """Say which ledger it is, and whether a service works on it."""
+def tell_ledger(opened: Ledger, settings: Settings, *, is_new: bool) -> None:
+    """Say which ledger it is, whether a service works on it, and which others there are."""
     name = describe(opened.engine.url)
-    if not settings.database_url.get_secret_value():
-        name = f"the private one in {settings.data_dir}"
+    if is_private(settings):
+        name = f"the private one in {settings.data_dir}" + (", made just now" if is_new else "")
+        remember(settings)
     is_worked_on = any(one.owner and one.is_there for one in opened.replicas.holders())
     rest = "" if is_worked_on else "; no service works on it now"
     errors.print(Text(f"ledger: {name}{rest}", style="dim"), soft_wrap=True)
+    if told := told_of_others(settings):
+        errors.print(Text(told, style="yellow" if is_new else "dim"), soft_wrap=True)
 
 
 def warn_of_others(opened: Ledger, settings: Settings) -> None:

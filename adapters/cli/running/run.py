@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from jobledger.adapters.cli.files.known_ledgers import is_private, remember, told_of_others
 from jobledger.adapters.cli.options import DatabaseUrl, DataDir, Kubeconfig, settings_from
 from jobledger.adapters.cli.running.control_options import (
     ControlNamespaces,
@@ -17,7 +18,8 @@ from jobledger.adapters.cli.running.control_options import (
     chosen_control,
 )
 from jobledger.adapters.cli.running.stopping import StopSignals
-from jobledger.adapters.ledger_wiring import ledger
+from jobledger.adapters.ledger_wiring import ledger, require_rights
+from jobledger.adapters.postgres.connection.errors import describe
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.logging import configure_logging, get_logger
 from jobledger.adapters.wiring import service
@@ -88,14 +90,19 @@ def _serve(settings: Settings, ready_file: Path | None) -> None:
     configure_logging(settings.log_format, settings.log_level)
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     stop = StopSignals()
+    if told := told_of_others(settings):
+        log.warning(told, ledger=str(settings.data_dir))
+    remember(settings)
     with ledger(settings) as opened:
+        require_rights(opened)
         running = service(settings, opened)
         running.look_first()
         gc.collect()
         gc.freeze()
         gc.set_threshold(*GC_THRESHOLDS)
         running.start()
-        log.info("started", http=running.http.url, cluster=settings.cluster)
+        where = str(settings.data_dir) if is_private(settings) else describe(opened.engine.url)
+        log.info("started", http=running.http.url, cluster=settings.cluster, ledger=where)
         if ready_file is not None:
             ready_file.write_text(running.http.url)
         stop.wait()

@@ -53,7 +53,9 @@ def _tell(account: Account) -> None:
         text = Text.assemble(sentence.text, " ", (_cited(sentence), "dim"))
         console.print(text, soft_wrap=True)
     if account.failure_class:
-        line = f"failure class {account.failure_class}: {account.advice}"
+        group = account.failure_group
+        of = "" if group == account.failure_class else f" (retry group {group})"
+        line = f"failure class {account.failure_class}{of}: {account.advice}"
         console.print(Text(line, style="yellow"), soft_wrap=True)
 
 

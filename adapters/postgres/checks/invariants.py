@@ -41,8 +41,10 @@ _OVERDUE = """
 _BEGUN_AFTER_THE_END = """
     SELECT j.namespace, j.name, 'attempt ' || a.number || ' began at ' || a.started_at AS detail
     FROM job j JOIN attempt a USING (stream_id)
-    WHERE j.phase IN ('Complete', 'Failed') AND j.ended_at IS NOT NULL AND a.started_at > j.ended_at
+    WHERE j.phase IN ('Complete', 'Failed') AND j.ended_at IS NOT NULL
+        AND date_trunc('second', a.started_at) > j.ended_at
 """
+"""What the cluster says of an end has whole seconds: an attempt may begin and end within one."""
 _PENDING_AFTER_THE_END = """
     SELECT j.namespace, j.name, d.kind || ' is pending' AS detail
     FROM decision d JOIN job j USING (stream_id)

@@ -34,13 +34,14 @@ FAILURES = ReportView(
         field(
             "failure_class",
             TEXT,
-            "Whom the retry rule blames: application, head-lost, preemption, image-pull, "
-            "submission, other; of a TrainJob always other",
+            "Retry group of the cause: application, head-lost, preemption, image-pull, "
+            "submission, other",
         ),
         field(
             "cause",
             TEXT,
-            "Class by the rules of `jobledger explain`, from the events without the kept logs",
+            "What it failed of by the rules of `jobledger explain`, from the events without the "
+            "kept logs",
         ),
         field("message", TEXT, "The reason for people; redacted, at most 500 characters"),
         field("exit_code", INTEGER, "Exit code of the program", null="if it is not known"),
@@ -64,12 +65,16 @@ FAILURES = ReportView(
 
 RETRIES = ReportView(
     name="retries",
-    meaning="One retry that was granted: the attempt that failed, and what the next one came to",
+    meaning=(
+        "One retry that was granted: the attempt that failed, and what the next one that was seen "
+        "came to"
+    ),
     order="granted_at",
     origin=(
-        facts("report_attempt") + " LEFT JOIN {schema}.report_attempt n"
-        " ON n.stream_id = f.stream_id AND n.number = f.number + 1"
-        " WHERE f.retried"
+        facts("report_attempt")  # noqa: S608  # our own names
+        + " LEFT JOIN LATERAL (SELECT * FROM {schema}.report_attempt l"
+        " WHERE l.stream_id = f.stream_id AND l.number > f.number ORDER BY l.number LIMIT 1) n"
+        " ON true WHERE f.retried"
     ),
     fields=(
         STREAM,

@@ -19,8 +19,36 @@ from jobledger.adapters.postgres.report_v1.model import (
 CLUSTER_SECONDS = (
     "How long its RayCluster was there, from its creation until it was gone; on a shared "
     "RayCluster and of a TrainJob from start to end of the attempt; of one that was found under "
-    "way or over, from its start; while that lasts, up to the job's last event"
+    "way or over, from its start; of a shared one from when it was seen ready or the attempt ran. "
+    "While that lasts, up to the job's last event: see standing_since"
 )
+
+STANDING_SINCE = (
+    "The job's last event, if a cluster of it was not seen to go since then: what it holds from "
+    "there on is not in cluster_seconds"
+)
+
+
+def stands(attempt: str, job: str) -> str:
+    """Return the condition that the cluster of an attempt is there, as far as is known.
+
+    That is the last attempt's at most. Once the attempt has ended it is a RayCluster of its own,
+    counted up to the last event because nobody saw it go.
+    """
+    a = attempt
+    there = f"coalesce({a}.cluster_created_at, {a}.started_at)"
+    counted = f"date_part('epoch', {job}.last_event_at - {there})"
+    return (
+        f"{a}.cluster_gone_at IS NULL AND {job}.deleted_at IS NULL"
+        f" AND ({a}.cluster_seconds > 0 OR {a}.cluster_created_at IS NOT NULL"
+        f" OR {a}.cluster_ready_at IS NOT NULL OR ({a}.cluster_name = ''"
+        f" AND NOT {a}.cluster_shared))"
+        f" AND ({a}.ended_at IS NULL OR ({a}.cluster_name <> '' AND NOT {a}.cluster_shared"
+        f" AND {a}.cluster_seconds >= {counted} - 0.001))"
+        " AND NOT EXISTS (SELECT FROM {schema}.report_attempt n"
+        f" WHERE n.stream_id = {a}.stream_id AND n.number > {a}.number)"
+    )
+
 
 JOBS = ReportView(
     name="jobs",
@@ -79,6 +107,14 @@ JOBS = ReportView(
             "wasted_cluster_seconds",
             "The part of it by attempts that ended without success, outcome unknown left out",
             "",
+        ),
+        field(
+            "standing_since",
+            INSTANT,
+            STANDING_SINCE,
+            "CASE WHEN EXISTS (SELECT FROM {schema}.report_attempt a"
+            f" WHERE a.stream_id = f.stream_id AND {stands('a', 'f')}) THEN f.last_event_at END",
+            null="if none stands",
         ),
     ),
 )
@@ -145,6 +181,13 @@ ATTEMPTS = ReportView(
             null="while it goes on, and while running_at is",
         ),
         seconds("cluster_seconds", CLUSTER_SECONDS, ""),
+        field(
+            "standing_since",
+            INSTANT,
+            STANDING_SINCE,
+            f"CASE WHEN {stands('f', 'j')} THEN j.last_event_at END",
+            null="if it does not stand",
+        ),
     ),
 )
 

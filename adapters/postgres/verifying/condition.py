@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, Row, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
@@ -60,6 +60,7 @@ _TABLES = text("""
 SERVICE_FUNCTIONS = (
     "append_v1",
     "rebuild_stream_v1",
+    "slot_of_v1",
     "acquire_shards_v1",
     "release_shards_v1",
     "ensure_partitions_v1",
@@ -187,8 +188,7 @@ def condition(engine: Engine) -> Condition:
         found = dict(connection.execute(_DATABASE).mappings().one())
         oldest = connection.execute(_OLDEST).mappings().one_or_none()
         tables = tuple(TableCondition(**row) for row in connection.execute(_TABLES).mappings())
-        wanted = {"functions": list(SERVICE_FUNCTIONS)}
-        rights = connection.execute(_RIGHTS, wanted).all() if found["app_role"] else []
+        rights = _rights(connection) if found["app_role"] else ()
     return Condition(
         **found,
         seals_fault=PostgresSeals(engine).fault_of_seals(),
@@ -197,6 +197,16 @@ def condition(engine: Engine) -> Condition:
         oldest_open=None if oldest is None else dict(oldest),
         tables=tables,
     )
+
+
+def rights_lacking(engine: Engine) -> tuple[str, ...]:
+    """Return what the service's role has to be allowed and is not, as GRANT has it."""
+    with ledger_errors(engine.url), engine.connect() as connection:
+        return tuple(row.lacking for row in _rights(connection) if row.lacking is not None)
+
+
+def _rights(connection: Connection) -> Sequence[Row[Any]]:
+    return connection.execute(_RIGHTS, {"functions": list(SERVICE_FUNCTIONS)}).all()
 
 
 def _wanted(now: Instant) -> Sequence[str]:

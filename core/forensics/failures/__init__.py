@@ -1,1 +1,1 @@
-"""Failure classes, and the rules that recognise them in a stream of events."""
+"""The signs of failures in a stream of events, by which `core.jobs.failures` tells the cause."""

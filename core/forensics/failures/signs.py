@@ -7,11 +7,13 @@ kind of job, a clue came from.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jobledger.core.catalogue import JobEvent
 from jobledger.core.forensics.bundles.dossier import EvidenceReader, ReadEvent
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.history.signs import Clue, Source, exit_clue
 from jobledger.core.kinds import ROLES, clues
+from jobledger.core.values.instants import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,8 @@ class Sign:
     """Evidence in which it stands; empty if it stands in the event itself."""
     whose: str = ""
     """The container, Pod or object that showed it, for people; empty if the source says enough."""
+    came_at: Instant | None = None
+    """When it came about, where somebody said so; else no later than its event."""
 
 
 LOG_CHARACTERS_MAX = 2000
@@ -44,27 +48,49 @@ def signs(events: tuple[ReadEvent, ...], evidence: EvidenceReader) -> Iterator[S
             continue
         for source, text in clues(event):
             if text:
-                yield Sign(version=read.version, attempt=attempt, source=source, text=text)
+                yield Sign(
+                    version=read.version,
+                    attempt=attempt,
+                    source=source,
+                    text=text,
+                    came_at=_end_told_by(event),
+                )
+
+
+def _end_told_by(event: JobEvent) -> Instant | None:
+    """Return when what an event tells of has ended, by the cluster's clock or Ray's."""
+    told: Instant | None = getattr(event, "ended_at", None) or getattr(event, "finished_at", None)
+    return told
 
 
 def _of_evidence(
     event: shared.EvidenceCaptured, version: int, evidence: EvidenceReader
 ) -> Iterator[Sign]:
-    found: list[tuple[Clue, str]] = []
+    found: list[tuple[Clue, str, Instant | None]] = []
     for pod in event.pods:
         found += _of_pod(pod)
     found += [
-        ((Source.KUBERNETES_EVENT, f"{item.reason}: {item.message}"), f"of {item.object}")
+        (
+            (Source.KUBERNETES_EVENT, f"{item.reason}: {item.message}"),
+            f"of {item.object}",
+            item.last_at,
+        )
         for item in event.kubernetes_events
         if item.kind != "Normal"
     ]
     if event.ray is not None:
-        found += [((Source.RAY, event.ray.message), ""), ((Source.RAY, event.ray.error_type), "")]
-        found += [((Source.EXIT, exit_clue(event.ray.exit_code)), "")]
-    for (source, text), whose in found:
+        said = (Source.RAY, event.ray.message), (Source.RAY, event.ray.error_type)
+        found += [(clue, "", None) for clue in said]
+        found += [((Source.EXIT, exit_clue(event.ray.exit_code)), "", None)]
+    for (source, text), whose, came_at in found:
         if text:
             yield Sign(
-                version=version, attempt=event.attempt, source=source, text=text, whose=whose
+                version=version,
+                attempt=event.attempt,
+                source=source,
+                text=text,
+                whose=whose,
+                came_at=came_at,
             )
     for log in event.logs:
         content = evidence(log.digest_of_content)
@@ -79,12 +105,13 @@ def _of_evidence(
             )
 
 
-def _of_pod(pod: PodEvidence) -> Iterator[tuple[Clue, str]]:
+def _of_pod(pod: PodEvidence) -> Iterator[tuple[Clue, str, Instant | None]]:
     place = f"{pod.name} on node {pod.node}" if pod.node else pod.name
     if pod.reason:
-        yield (Source.POD, f"{pod.reason}: {pod.message}"), place
+        ends = [one.ended_at for one in pod.containers if one.ended_at is not None]
+        yield (Source.POD, f"{pod.reason}: {pod.message}"), place, max(ends, default=None)
     for one in pod.containers:
         whose = f"{one.name} of Pod {place}"
         if one.state != "running" and (one.reason or one.message) and one.reason != "Completed":
-            yield (Source.CONTAINER, f"{one.reason}: {one.message}"), whose
-        yield (Source.EXIT, exit_clue(one.exit_code)), f"of container {whose}"
+            yield (Source.CONTAINER, f"{one.reason}: {one.message}"), whose, one.ended_at
+        yield (Source.EXIT, exit_clue(one.exit_code)), f"of container {whose}", one.ended_at

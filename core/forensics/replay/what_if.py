@@ -35,6 +35,7 @@ ASSUMPTIONS = (
     "A cluster counts whatever its size; one not seen to go, until the last event of its job.",
     "A RayCluster that stays for a retry is still well when the next attempt begins.",
     "An attempt on it runs as it ran on its own, but need not wait for one.",
+    "A retry policy would have known the cause that all that was seen speaks for.",
     "Users, quotas, nodes and other jobs behave as they did.",
 )
 """What every answer rests on."""
@@ -49,7 +50,7 @@ class Change:
     delay_max_seconds: int | None = None
     growth: Growth | None = None
     rules: tuple[RetryRule, ...] | None = None
-    """The retry policy by class of failure."""
+    """The retry policy by cause or group; asked of `with_causes`."""
     uncounted_max: int | None = None
     active_deadline_seconds: int | None = None
     """0: no deadline."""
@@ -289,7 +290,7 @@ def _judged(job: JobFacts, attempt: AttemptFacts, change: Change, life: _Life) -
         attempt.reason,
         life.failed + 1,
         limit,
-        blame=Blame(attempt.failure, attempt.exit_code),
+        blame=Blame(attempt.failure, attempt.exit_code, attempt.cause),
         uncounted=life.uncounted,
         options=_options(job, change),
     )

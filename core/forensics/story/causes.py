@@ -1,13 +1,20 @@
 """Classifies failures for reports from the events alone, without reading evidence."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import cast
 
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
-from jobledger.core.forensics.story.explain import diagnose
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.failures.diagnosis import Judged, diagnose
+from jobledger.core.jobs.history.attempt_facts import JobFacts
+from jobledger.core.jobs.history.report_news import AttemptFailed, FailureJudged
+from jobledger.core.jobs.history.signs import Source
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.kinds import ROLES, failure_news
 
 _SILENT = (
     shared.StatusPublished,
@@ -23,15 +30,47 @@ _SILENT = (
 class ExplainedCauses:
     """Sorts failures as `jobledger explain` does; see `core.projections.reporting.failures`."""
 
-    def signs(self, event: JobEvent, version: int) -> Sequence[object]:
-        """Return the signs that an event shows."""
+    def signs(self, event: JobEvent, version: int, *, ended: bool) -> Sequence[object]:
+        """Return the signs that an event shows; what goes once the attempt has failed is none."""
         if isinstance(event, _SILENT):
             return ()
         read = ReadEvent(
             version=version, occurred_at=event.at, recorded_at=event.at, actor="", event=event
         )
-        return tuple(signs((read,), lambda _: None))
+        found = signs((read,), lambda _: None)
+        return tuple(sign for sign in found if not (ended and sign.source is Source.LOSS))
 
-    def cause(self, signs: Sequence[object], *, ran: bool) -> str:
-        """Return the class that the signs of one attempt speak for."""
-        return diagnose(cast("Sequence[Sign]", signs), ran=ran).rule.name
+    def cause(
+        self, signs: Sequence[object], *, ran: bool, judged: Judged | None
+    ) -> tuple[str, FailureClass]:
+        """Return the cause that the signs of one attempt speak for, and its retry group."""
+        rule = diagnose(cast("Sequence[Sign]", signs), ran=ran, judged=judged).rule
+        return rule.name, rule.group
+
+
+def with_causes(job: JobFacts, events: Iterable[JobEvent]) -> JobFacts:
+    """Return what a stream tells of its attempts, with the causes of those that failed."""
+    causes, judged, current = ExplainedCauses(), dict[int, Judged](), 0
+    found, ran, ended = defaultdict[int, list[object]](list), set[int](), set[int]()
+    for version, event in enumerate(events, 1):
+        if isinstance(event, ROLES.attempt_started):
+            current = event.attempt
+        if isinstance(event, ROLES.attempt_ran):
+            ran.add(event.attempt)
+        whose = event.attempt if isinstance(event, shared.EvidenceCaptured) else current
+        found[whose] += causes.signs(event, version, ended=whose in ended)
+        news = failure_news(event)
+        if isinstance(news, AttemptFailed):
+            ended.add(news.attempt)
+        elif isinstance(news, FailureJudged):
+            judged[news.attempt] = Judged(news.failure, news.by_policy)
+    attempts = []
+    for one in job.attempts:
+        if one.number not in ended:
+            attempts.append(one)
+            continue
+        cause, group = causes.cause(
+            found[one.number], ran=one.number in ran, judged=judged.get(one.number)
+        )
+        attempts.append(replace(one, cause=cause, failure=group))
+    return replace(job, attempts=tuple(attempts))

@@ -1,20 +1,17 @@
 """Explains why a job ended, or what it waits for. Every sentence cites its events.
 
-Nothing is said that no event says. Which class a failure is of is told by rules that are data
-(`core.forensics.failures.rules`); where none fits, that is said as well.
+Nothing is said that no event says. Which cause a failure has is told by rules that are data
+(`core.jobs.failures.rules`); where none fits, that is said as well.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
-from jobledger.core.forensics.failures.rule import FailureRule
-from jobledger.core.forensics.failures.rules import RULES, UNEXPLAINED
 from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.going_on import last_seen, standing_now, waits_for
 from jobledger.core.forensics.story.quotes import (
     QUOTE_MAX,
-    compiled,
     log_ends,
     most_telling,
     quoted_sign,
@@ -23,9 +20,18 @@ from jobledger.core.forensics.story.recorded_words import others_told
 from jobledger.core.forensics.story.sentence import Sentence
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.failures.diagnosis import Diagnosis, Judged, diagnose
 from jobledger.core.jobs.history.event_roles import EndEvent
+from jobledger.core.jobs.history.report_news import AttemptFailed, FailureJudged
 from jobledger.core.jobs.history.signs import Source
-from jobledger.core.kinds import ROLES, attempt_end_words, completion_words, retry_words, standing
+from jobledger.core.kinds import (
+    ROLES,
+    attempt_end_words,
+    completion_words,
+    failure_news,
+    retry_words,
+    standing,
+)
 from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import Instant, rfc3339
 from jobledger.core.values.visible_text import one_line
@@ -38,42 +44,13 @@ class Account:
     outcome: str
     """complete, failed, not valid, deleted, or going on."""
     failure_class: str
-    """Class of the failure that it rests on; empty where nothing failed."""
+    """Cause of the failure that it rests on; empty where nothing failed."""
+    failure_group: str
+    """The retry group of that cause."""
     advice: str
     sentences: tuple[Sentence, ...]
     logs: tuple[str, ...] = ()
     """Digests of the logs that were kept of the attempt it speaks of, the most telling first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
-    """What an attempt failed of, and by which signs."""
-
-    rule: FailureRule
-    signs: tuple[Sign, ...]
-    """One for each clue of the rule: the first that was found, in the order of events."""
-
-
-def diagnose(
-    found: Sequence[Sign], *, ran: bool, rules: Iterable[FailureRule] = RULES
-) -> Diagnosis:
-    """Return what the signs of one attempt say; `ran` tells whether it got to run."""
-    for rule in rules:
-        if rule.before_running and ran:
-            continue
-        matched = []
-        for test in rule.tests:
-            pattern = compiled(test.pattern)
-            sign = next(
-                (one for one in found if one.source in test.sources and pattern.search(one.text)),
-                None,
-            )
-            if sign is None:
-                break
-            matched.append(sign)
-        else:
-            return Diagnosis(rule=rule, signs=tuple(matched))
-    return Diagnosis(rule=UNEXPLAINED, signs=())
 
 
 def explain(dossier: Dossier) -> Account:
@@ -109,11 +86,18 @@ class _Account:
         self._signs = found
         self._last_attempt = 0
         self._ran: set[int] = set()
+        self._judged: dict[int, Judged] = {}
+        self._failed_at: dict[int, int] = {}
         for read in events:
             if isinstance(read.event, ROLES.attempt_started):
                 self._last_attempt = read.event.attempt
             if isinstance(read.event, ROLES.attempt_ran):
                 self._ran.add(read.event.attempt)
+            news = failure_news(read.event)
+            if isinstance(news, AttemptFailed):
+                self._failed_at[news.attempt] = read.version
+            elif isinstance(news, FailureJudged):
+                self._judged[news.attempt] = Judged(news.failure, news.by_policy)
 
     def told(self) -> Account:
         """Return the whole account."""
@@ -148,6 +132,7 @@ class _Account:
         return Account(
             outcome="failed",
             failure_class=rule.name,
+            failure_group=rule.group.value,
             advice=rule.advice,
             sentences=(
                 first,
@@ -170,6 +155,7 @@ class _Account:
         return Account(
             outcome="complete",
             failure_class=diagnosis.rule.name if diagnosis is not None else "",
+            failure_group=diagnosis.rule.group.value if diagnosis is not None else "",
             advice=diagnosis.rule.advice if diagnosis is not None else "",
             sentences=(first, *self._attempts(), *self._verdict(), *self._others()),
         )
@@ -188,6 +174,7 @@ class _Account:
         return Account(
             outcome="not valid",
             failure_class=diagnosis.rule.name,
+            failure_group=diagnosis.rule.group.value,
             advice=diagnosis.rule.advice,
             sentences=(
                 Sentence(text=text, versions=(rejected.version,)),
@@ -200,6 +187,7 @@ class _Account:
         return Account(
             outcome="deleted",
             failure_class="",
+            failure_group="",
             advice="",
             sentences=(Sentence(text=text, versions=(gone.version,)), *self._attempts()),
         )
@@ -212,6 +200,7 @@ class _Account:
         return Account(
             outcome="going on",
             failure_class=told.name if told is not None else "",
+            failure_group=told.group.value if told is not None else "",
             advice=told.advice if told is not None else "",
             sentences=(
                 standing_now(self._name, self._events),
@@ -225,21 +214,26 @@ class _Account:
             ),
         )
 
-    def _diagnosis(self, attempt: int) -> Diagnosis:
-        of_attempt = [sign for sign in self._signs if sign.attempt == 0 or sign.attempt >= attempt]
-        return diagnose(of_attempt, ran=attempt in self._ran)
+    def _diagnosis(self, attempt: int) -> Diagnosis[Sign]:
+        failed = self._failed_at.get(attempt)
+        of_attempt = [
+            sign
+            for sign in self._signs
+            if (sign.attempt == 0 or sign.attempt >= attempt) and not _is_later_loss(sign, failed)
+        ]
+        return diagnose(of_attempt, ran=attempt in self._ran, judged=self._judged.get(attempt))
 
-    def _first_sign(self, diagnosis: Diagnosis) -> Iterator[Sentence]:
+    def _first_sign(self, diagnosis: Diagnosis[Sign]) -> Iterator[Sentence]:
         if not diagnosis.signs:
             return
-        sign = min(diagnosis.signs, key=lambda one: one.version)
-        read = self._at_version(sign.version)
+        sign = min(diagnosis.signs, key=lambda one: (self._came_at(one), one.version))
+        at = rfc3339(self._came_at(sign))
         where = _WHERE.get(sign.source, str(sign.source))
         shown = f" ({f'{where} {sign.whose}'.rstrip()})" if where else ""
         ends = log_ends(self._events, self._signs, sign.attempt)
         quote = quoted_sign(sign, diagnosis.rule, ends)
         yield Sentence(
-            text=f"The first sign was at {_at(read)}{shown}: {quote.rstrip('.: ')}.",
+            text=f"The first sign was at {at}{shown}: {quote.rstrip('.: ')}.",
             versions=(sign.version,),
             evidence=_digests((sign,)),
         )
@@ -312,8 +306,19 @@ class _Account:
         found = (read for read in reversed(self._events) if isinstance(read.event, kinds))
         return next(found, None)
 
-    def _at_version(self, version: int) -> ReadEvent:
-        return self._events[version - 1]
+    def _came_at(self, sign: Sign) -> Instant:
+        """Return when a sign came about: what was captured of a failure is no younger than that."""
+        read = self._events[sign.version - 1]
+        known = [read.occurred_at] if sign.came_at is None else [read.occurred_at, sign.came_at]
+        failed = self._failed_at.get(sign.attempt)
+        if failed is not None and isinstance(read.event, shared.EvidenceCaptured):
+            known.append(self._events[failed - 1].occurred_at)
+        return min(known)
+
+
+def _is_later_loss(sign: Sign, failed: int | None) -> bool:
+    """Return whether something went after the attempt had failed: that is how it was cleared."""
+    return failed is not None and sign.source is Source.LOSS and sign.version > failed
 
 
 def _why(event: EndEvent) -> str:

@@ -1,14 +1,13 @@
 """Quotes what a failure rests on: the line of its sign, and how the log of the attempt ends."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
-from jobledger.core.forensics.failures.rule import FailureRule
 from jobledger.core.forensics.failures.signs import Sign
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.failures.diagnosis import compiled
+from jobledger.core.jobs.failures.rule import FailureRule
 from jobledger.core.jobs.history.signs import Source
 from jobledger.core.values.excerpts import around, cut, gist, telling_line
 
@@ -31,12 +30,6 @@ class LogEnd:
     """The line that says most of why it ended."""
     last: str
     """The very last line that says something."""
-
-
-@lru_cache(maxsize=512)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern of a rule, which is blind to case."""
-    return re.compile(pattern, re.IGNORECASE)
 
 
 def quoted_sign(sign: Sign, rule: FailureRule, log_ends: Iterable[LogEnd]) -> str:

@@ -28,6 +28,9 @@ class AttemptFacts:
     """succeeded, stopped, failed, suspended, lost or deleted; empty while it goes on."""
     reason: str = ""
     failure: FailureClass = FailureClass.OTHER
+    """The retry group of the failure."""
+    cause: str = ""
+    """The cause in that group; empty where nobody looked for it."""
     exit_code: int | None = None
     cluster: str = ""
     """Name of its RayCluster, where each attempt has one of its own name."""

@@ -38,6 +38,8 @@ class FailureJudged:
     retried: bool
     counted: bool = True
     """Whether the retry counts against the limit; of one that is refused nothing is said."""
+    by_policy: bool = False
+    """A retry policy was asked, so that the class was acted upon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,13 @@
-"""Failure classes for retry policies: who or what caused an attempt to fail."""
+"""Retry groups of failures: what a retry rule distinguishes.
+
+Each cause of a failure is in one of them; the causes are in `core.jobs.failures.rules`.
+"""
 
 from enum import StrEnum
 
 
 class FailureClass(StrEnum):
-    """The class of a failure. Its text is what users write in a retry policy."""
+    """A retry group. Its text is what users write in a retry policy."""
 
     APPLICATION = "application"
     """The entrypoint itself failed, mostly with an exit code."""
@@ -17,4 +20,4 @@ class FailureClass(StrEnum):
     SUBMISSION = "submission"
     """The entrypoint could not be handed in."""
     OTHER = "other"
-    """Nothing that was seen says more than the reason does."""
+    """None of these: deadlines, refusals, silence."""

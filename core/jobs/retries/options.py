@@ -35,11 +35,15 @@ class Growth(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryRule:
-    """What the policy says to one class of failures, or to one exit code of the application."""
+    """What the policy says to a group of failures, to one cause, or to one exit code."""
 
     failure: FailureClass
+    """The group."""
     answer: Answer
     exit_code: int | None = None
+    """Of the application: to this one only."""
+    cause: str = ""
+    """The cause in the group to which alone it says something; empty: to the whole group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +51,7 @@ class RetryOptions:
     """Everything a job may ask for about its retries."""
 
     rules: tuple[RetryRule, ...] = ()
-    """The retry policy by class. Empty: every class is retried alike, and Pods are not looked at.
-    """
+    """The retry policy. Empty: every failure is retried alike, and Pods are not looked at."""
     unclear: bool = False
     """There is a policy that cannot be understood: it might forbid any retry, so none is granted.
     """
@@ -77,14 +80,24 @@ class RetryOptions:
         """Return whether a rule names this very exit code of the application."""
         return exit_code is not None and any(rule.exit_code == exit_code for rule in self.rules)
 
-    def answer(self, failure: FailureClass, exit_code: int | None) -> Answer:
-        """Return what the policy says; a rule for the very exit code goes before its class's."""
-        of_class = [rule for rule in self.rules if rule.failure is failure]
-        for code in (exit_code, None):
-            for rule in of_class:
-                if rule.exit_code == code:
-                    return rule.answer
-        return Answer.RETRY
+    @property
+    def names_causes(self) -> bool:
+        """Return whether a rule is about less than a group."""
+        return any(rule.cause for rule in self.rules)
+
+    def rule_for(
+        self, failure: FailureClass, exit_code: int | None = None, cause: str = ""
+    ) -> RetryRule | None:
+        """Return the rule that speaks of a failure, None if none does.
+
+        One for the very exit code goes before one for the cause, and that before its group's.
+        """
+        of_group = [rule for rule in self.rules if rule.failure is failure]
+        for code, name in ((exit_code, ""), (None, cause), (None, "")):
+            for rule in of_group:
+                if (rule.exit_code, rule.cause) == (code, name):
+                    return rule
+        return None
 
 
 NOTHING_ASKED = RetryOptions()

@@ -2,8 +2,9 @@
 
 A job has `backoffLimit` + 1 attempts that may fail. A deadline is a limit on the job and not a
 fault of the attempt, and unexplained silence of the head may hide a job that is still at work:
-neither is ever retried, whatever a policy says. A policy can refuse a retry by the class of the
-failure, or grant it without counting; how often it may do so is bounded, so nothing loops.
+neither is ever retried, whatever a policy says. A policy can refuse a retry by the cause of the
+failure or its group, or grant it without counting; how often it may do so is bounded, so nothing
+loops.
 
 Source: KubeRay's rayjob_controller.go, `updateStatusToSuspendingOrRetryingIfNeeded` and its
 exclusions. Policies by class are ours; Kubernetes' podFailurePolicy is their model.
@@ -15,7 +16,13 @@ from datetime import timedelta
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.backoff import constant, doubled, shortened
 from jobledger.core.jobs.retries.failures import FailureClass
-from jobledger.core.jobs.retries.options import NOTHING_ASKED, Answer, Growth, RetryOptions
+from jobledger.core.jobs.retries.options import (
+    NOTHING_ASKED,
+    Answer,
+    Growth,
+    RetryOptions,
+    RetryRule,
+)
 
 UNCLEAR = "the retry policy cannot be understood, so nothing is retried"
 """Rule by which a retry is refused that a policy which nobody can read might forbid."""
@@ -35,10 +42,13 @@ class Blame:
     failure: FailureClass = FailureClass.OTHER
     exit_code: int | None = None
     """The application's, if it is known."""
+    cause: str = ""
+    """The cause within the group, where it was asked for."""
 
-    @property
-    def words(self) -> str:
-        """Return it for people."""
+    def words(self, rule: RetryRule | None) -> str:
+        """Return it for people, as the rule of the policy that speaks of it names it."""
+        if rule is not None and rule.cause:
+            return f"failure class {rule.cause} (of {self.failure})"
         is_exit = self.failure is FailureClass.APPLICATION and self.exit_code is not None
         return f"failure class {self.failure}" + (
             f" (exit code {self.exit_code})" if is_exit else ""
@@ -85,15 +95,16 @@ def judge(
         uncounted: retries that were granted without counting before.
         options: what the job asks for.
     """
-    answer, counted = options.answer(blame.failure, blame.exit_code), True
+    asked = options.rule_for(blame.failure, blame.exit_code, blame.cause)
+    answer, counted = asked.answer if asked is not None else Answer.RETRY, True
     if reason in NEVER_RETRIED:
         granted, rule = False, f"{reason} is never retried"
     elif answer is Answer.NEVER:
-        granted, rule = False, f"the retry policy never retries {blame.words}"
+        granted, rule = False, f"the retry policy never retries {blame.words(asked)}"
     elif answer is Answer.UNCOUNTED and uncounted < options.uncounted_max:
         granted, counted, failed, uncounted = True, False, failed - 1, uncounted + 1
         rule = (
-            f"the retry policy does not count {blame.words}: "
+            f"the retry policy does not count {blame.words(asked)}: "
             f"uncounted retry {uncounted} of at most {options.uncounted_max}"
         )
     else:

@@ -122,7 +122,12 @@ def _cost(one: AttemptFact, until: Instant, found: Found) -> float:
         return _cost_of_found(one, until)
     if one.cluster_name and not one.cluster_shared:
         return seconds_between(one.cluster_created_at, one.cluster_gone_at or until)
-    return seconds_between(one.started_at, one.ended_at or until)
+    since = one.started_at
+    if one.cluster_shared and one.number != found.attempt:
+        # What it selected may never come to be; then nothing was held.
+        there = [at for at in (one.cluster_ready_at, one.running_at) if at is not None]
+        return seconds_between(min(there, default=None), one.ended_at or until)
+    return seconds_between(since, one.ended_at or until)
 
 
 def _cost_of_found(one: AttemptFact, until: Instant) -> float:

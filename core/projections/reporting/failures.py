@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs.failures.diagnosis import Judged
 from jobledger.core.jobs.history.report_news import AttemptFailed, FailureJudged, JobFailed
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.kinds import JobState, failure_news, kind_of
@@ -21,27 +22,31 @@ EXIT_CODE_MIN, EXIT_CODE_MAX = -(2**31), 2**31 - 1
 class Causes(Protocol):
     """What sorts failures by the signs that a stream shows of them."""
 
-    def signs(self, event: JobEvent, version: int) -> Sequence[object]:
-        """Return the signs that an event shows."""
+    def signs(self, event: JobEvent, version: int, *, ended: bool) -> Sequence[object]:
+        """Return the signs that an event shows; `ended` tells whether its attempt has failed."""
         ...
 
-    def cause(self, signs: Sequence[object], *, ran: bool) -> str:
-        """Return the class that the signs of one attempt speak for."""
+    def cause(
+        self, signs: Sequence[object], *, ran: bool, judged: Judged | None
+    ) -> tuple[str, FailureClass]:
+        """Return the cause that the signs of one attempt speak for, and its retry group."""
         ...
 
 
 class NoCauses:
     """Sorts nothing."""
 
-    def signs(self, event: JobEvent, version: int) -> Sequence[object]:
+    def signs(self, event: JobEvent, version: int, *, ended: bool) -> Sequence[object]:
         """Return none."""
-        del event, version
+        del event, version, ended
         return ()
 
-    def cause(self, signs: Sequence[object], *, ran: bool) -> str:
-        """Return that nothing is known."""
+    def cause(
+        self, signs: Sequence[object], *, ran: bool, judged: Judged | None
+    ) -> tuple[str, FailureClass]:
+        """Return that no more is known than the retry rule has said."""
         del signs, ran
-        return ""
+        return "", judged.group if judged is not None else FailureClass.OTHER
 
 
 def with_event(

@@ -9,10 +9,20 @@ from typing import NamedTuple, TypeAlias, cast
 
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
-from jobledger.core.jobs.history.report_news import NOT_FOUND, Found
+from jobledger.core.jobs.failures.diagnosis import Judged
+from jobledger.core.jobs.history.report_news import NOT_FOUND, FailureJudged, Found
 from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.rows import AttemptRow
-from jobledger.core.kinds import NOTHING, ROLES, JobState, evolve, is_open, kind_of
+from jobledger.core.kinds import (
+    NOTHING,
+    ROLES,
+    JobState,
+    evolve,
+    failure_news,
+    is_open,
+    kind_of,
+)
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.projections.executions import attempt_row
 from jobledger.core.projections.reporting import attempts as of_attempts
@@ -82,6 +92,8 @@ class Folded(NamedTuple):
     """Observation that brought the last event."""
     signs: tuple[object, ...] = ()
     """Signs of why the current attempt may fail."""
+    judged: Judged | None = None
+    """What the retry rule took the failure of the current attempt for."""
     stays: tuple[PhaseFact, ...] = ()
     found: Found = NOT_FOUND
     attempts: tuple[AttemptFact, ...] = ()
@@ -131,8 +143,9 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
         ran = {one.number for one in attempts if may_have_run(one, found)}
         failures = of_failures.with_event(before.failures, event, attempts, ran)
     signs = _signs(before, record, event, rules)
+    judged = _judged(before, event, failures)
     if failures is not before.failures or len(signs) != len(before.signs):
-        attempts, failures = _explained(attempts, failures, signs, rules)
+        attempts, failures = _explained(attempts, failures, (signs, judged), rules)
     news = record.causation_id != before.causation
     return Folded(
         version=before.version + 1,
@@ -144,6 +157,7 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
         last_event_at=max(before.last_event_at, event.at),
         causation=record.causation_id,
         signs=signs,
+        judged=judged,
         stays=stays,
         found=found,
         attempts=attempts,
@@ -206,20 +220,39 @@ def _signs(
     late = isinstance(event, shared.EvidenceCaptured) and before.row is not None
     if late and event.attempt != before.row.number:  # type: ignore[union-attr] # see above
         return kept
-    return *kept, *rules.causes.signs(event, record.version)
+    last = before.failures[-1] if before.failures else None
+    ended = last is not None and before.row is not None and last.attempt == before.row.number
+    return *kept, *rules.causes.signs(event, record.version, ended=ended)
+
+
+def _judged(before: Folded, event: JobEvent, failures: tuple[FailureFact, ...]) -> Judged | None:
+    """Return what the retry rule took the failure of the current attempt for.
+
+    Of a job that was found, that is what its reason says.
+    """
+    if isinstance(event, ROLES.adopted) and failures:
+        return Judged(FailureClass(failures[-1].failure_class))
+    if isinstance(event, ROLES.attempt_started):
+        return None
+    news = failure_news(event)
+    if isinstance(news, FailureJudged):
+        return Judged(news.failure, news.by_policy)
+    return before.judged
 
 
 def _explained(
     attempts: tuple[AttemptFact, ...],
     failures: tuple[FailureFact, ...],
-    signs: tuple[object, ...],
+    known: tuple[tuple[object, ...], Judged | None],
     rules: Rules,
 ) -> tuple[tuple[AttemptFact, ...], tuple[FailureFact, ...]]:
     """Return attempts and failures with the cause of the last failure, if it is the current one."""
     last = failures[-1] if failures else None
     if last is None or (attempts and attempts[-1].number != last.attempt):
         return attempts, failures
-    failed = last._replace(cause=rules.causes.cause(signs, ran=last.ran))
+    signs, judged = known
+    cause, group = rules.causes.cause(signs, ran=last.ran, judged=judged)
+    failed = last._replace(cause=cause, failure_class=group.value)
     if attempts:
         said = attempts[-1]._replace(cause=failed.cause, failure_class=failed.failure_class)
         attempts = *attempts[:-1], said

@@ -48,6 +48,7 @@ def on_head_pod_seen(state: RayJobState, seen: HeadPodSeen) -> tuple[RayJobEvent
                 restarts=seen.restarts,
                 ended=seen.ended,
                 keeps_jobs=seen.keeps_jobs,
+                deleting=seen.deleting,
             )
         )
     if seen.finished and is_sidecar(state) and state.sidecar is None:
@@ -68,8 +69,9 @@ def on_head_pod_seen(state: RayJobState, seen: HeadPodSeen) -> tuple[RayJobEvent
 
 
 def _says_more(known: KnownHead, seen: HeadPodSeen) -> bool:
-    """Return whether a head that is known is taken away now, or was started again."""
-    return seen.taken not in ("", known.taken) or seen.restarts > known.restarts
+    """Return whether a head that is known is taken away or deleted now, or was started again."""
+    leaves = seen.deleting and not known.deleting
+    return leaves or seen.taken not in ("", known.taken) or seen.restarts > known.restarts
 
 
 def _vanished(known: KnownHead, at: Instant) -> HeadPodVanished:

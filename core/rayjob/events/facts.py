@@ -154,6 +154,8 @@ class HeadPodObserved:
     """How that container ended before its last restart, in words."""
     keeps_jobs: bool = False
     """A restart of the head loses no jobs (fault tolerance of the GCS)."""
+    deleting: bool = False
+    """Somebody has asked for it to go: what runs there may fail before it is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,6 +89,7 @@ def _head_observed(state: RayJobState, event: events.HeadPodObserved) -> RayJobS
         taken=event.taken,
         restarts=event.restarts,
         keeps_jobs=event.keeps_jobs,
+        deleting=event.deleting,
     )
     restarted = before is not None and before.uid == event.uid and event.restarts > before.restarts
     running = standing(state) is Phase.RUNNING and not event.keeps_jobs
@@ -198,7 +199,7 @@ def _shown_cluster(state: RayJobState, event: events.ClusterObserved) -> Manifes
     Source: KubeRay copies it in Initializing and Running only.
     """
     over = standing(state) not in {Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING}
-    return state.shown_cluster if over and state.shown_cluster else event.status
+    return state.shown_cluster if over else event.status
 
 
 def _cluster_vanished(state: RayJobState, event: events.ClusterVanished) -> RayJobState:

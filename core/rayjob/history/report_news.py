@@ -33,6 +33,7 @@ def failure_news(event: rayjob.RayJobEvent) -> FailureNews | None:
             exit_code=event.exit_code,
             retried=granted,
             counted=event.counted if isinstance(event, rayjob.RetryGranted) else True,
+            by_policy=event.uncounted_max > 0,
         )
     if isinstance(event, rayjob.JobFailed):
         return JobFailed(attempt=event.attempt, reason=event.reason, message=event.message)

@@ -48,4 +48,6 @@ def _lost(event: rayjob.FactEvent) -> str:
         return "" if event.asked else "submitter"
     if isinstance(event, rayjob.EntrypointMissed):
         return "ray job"
+    if isinstance(event, rayjob.HeadPodObserved):
+        return "head" if event.deleting else ""
     return "head" if isinstance(event, rayjob.HeadPodVanished) else ""

@@ -146,6 +146,8 @@ def _head(event: rayjob.HeadPodObserved) -> str:
     if event.restarts:
         times = f"for the {event.restarts}. time" if event.restarts > 1 else "again"
         return f"head Pod {event.name} was started {times}: {event.ended or 'nobody knows why'}"
+    if event.deleting:
+        return f"head Pod {event.name} is being deleted"
     return f"head Pod {event.name} is there"
 
 

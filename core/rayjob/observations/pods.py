@@ -114,8 +114,9 @@ def pod_fact(pod: Manifest) -> PodFact:
     disruption = _disruption(status)
     waiting = _waiting(status)
     exit_code, ended = _ended(status)
-    reason = disruption[0] or waiting or text(status, "reason") or ended
-    message = disruption[1] or text(status, "message")
+    unplaced = _unplaced(status)
+    reason = disruption[0] or waiting or text(status, "reason") or ended or unplaced[0]
+    message = disruption[1] or text(status, "message") or unplaced[1]
     return PodFact(
         name=text(pod, "metadata", "name"),
         uid=text(pod, "metadata", "uid"),
@@ -137,6 +138,14 @@ def _disruption(status: Manifest) -> tuple[str, str]:
             return text(condition, "reason") or "DisruptionTarget", text(condition, "message")
     reason = text(status, "reason")
     return (reason, text(status, "message")) if reason in DISRUPTIONS else ("", "")
+
+
+def _unplaced(status: Manifest) -> tuple[str, str]:
+    """Return why and in which words no node has room for the Pod; empty if one has."""
+    for condition in items(status, "conditions"):
+        if text(condition, "type") == "PodScheduled" and text(condition, "status") == "False":
+            return text(condition, "reason") or "Unschedulable", text(condition, "message")
+    return "", ""
 
 
 def _containers(status: Manifest) -> list[Json]:

@@ -30,7 +30,7 @@ from jobledger.core.rayjob.events.lifecycle import (
 )
 from jobledger.core.rayjob.observations.ray_job import UNKNOWN_TO_ITS_HEAD
 from jobledger.core.rayjob.phases import JobStatus, Phase
-from jobledger.core.rayjob.rules.failure_class import by_evidence, by_reason
+from jobledger.core.rayjob.rules.failure_class import by_evidence, by_reason, cause_in, of_submitter
 from jobledger.core.rayjob.rules.same_cluster import why_new_cluster
 from jobledger.core.rayjob.state import (
     Attempt,
@@ -216,7 +216,7 @@ def _judged(state: RayJobState, failing: Failing, at: Instant) -> tuple[RayJobEv
         failing.reason,
         state.failed + 1,
         manifest.spec.backoff_limit,
-        blame=Blame(failure, exit_code),
+        blame=Blame(failure, exit_code, cause_in(failure, state, failing)),
         uncounted=state.uncounted,
         options=options,
     )
@@ -349,7 +349,7 @@ def _by_failed_submitter(
         return fail(state, at, APP_FAILED, entrypoint.message)
     told = submission_failed_message(submitter.reason, submitter.message)
     message = submitter.message if is_sidecar(state) else told
-    return fail(state, at, SUBMISSION_FAILED, message)
+    return fail(state, at, SUBMISSION_FAILED, message, failure=of_submitter(state))
 
 
 def _by_loss(

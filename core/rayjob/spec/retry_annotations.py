@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.failures.naming import read_subject
 from jobledger.core.jobs.retries.job_deadline import (
     JOB_DEADLINE,
     SHOWN_MAX,
@@ -147,7 +147,7 @@ def _number(value: str, lowest: int, highest: int, wanted: str) -> int:
     return int(value)
 
 
-Choice = TypeVar("Choice", FailureClass, Answer, Growth)
+Choice = TypeVar("Choice", Answer, Growth)
 
 
 def _choice(kind: type[Choice], value: str, what: str) -> Choice:
@@ -167,7 +167,8 @@ def _policy(options: RetryOptions, value: str) -> RetryOptions:
     rules: list[RetryRule] = []
     for entry in (part.strip() for part in value.split(",")):
         rule = _rule(entry)
-        if any((rule.failure, rule.exit_code) == (it.failure, it.exit_code) for it in rules):
+        said = ((it.failure, it.cause, it.exit_code) for it in rules)
+        if (rule.failure, rule.cause, rule.exit_code) in said:
             raise _Wrong(f"{entry[:SHOWN_MAX]!a} says something that was said before")
         rules.append(rule)
     return replace(options, rules=tuple(rules))
@@ -177,14 +178,16 @@ def _rule(entry: str) -> RetryRule:
     what, equals, answer = (part.strip() for part in entry.partition("="))
     if not equals:
         raise _Wrong("write class=answer, parted by commas, as in preemption=uncounted")
-    name, colon, code = (part.strip() for part in what.partition(":"))
-    failure = _choice(FailureClass, name, "failure class")
-    exit_code = None
-    if colon:
-        if failure is not FailureClass.APPLICATION or not re.fullmatch(r"-?[0-9]{1,9}", code):
-            raise _Wrong("only application takes an exit code, as in application:3=never")
-        exit_code = int(code)
-    return RetryRule(failure=failure, answer=_choice(Answer, answer, "answer"), exit_code=exit_code)
+    try:
+        failure, cause, exit_code = read_subject(what)
+    except ValueError as error:
+        raise _Wrong(str(error)) from error
+    return RetryRule(
+        failure=failure,
+        cause=cause,
+        exit_code=exit_code,
+        answer=_choice(Answer, answer, "answer"),
+    )
 
 
 def _duration(value: str) -> int:

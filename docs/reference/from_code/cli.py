@@ -18,7 +18,7 @@ them. Options come before the environment, the environment before the defaults
 ([settings](settings.md)).
 """
 
-GLOBAL = frozenset({"--help", "--install-completion", "--show-completion"})
+GLOBAL = frozenset({"--help", "--install-completion", "--show-completion", "--version"})
 
 
 def commands() -> dict[str, Any]:

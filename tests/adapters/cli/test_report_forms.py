@@ -39,6 +39,7 @@ COLUMNS = {
     "stuck": "cluster kind phase since_at stuck_seconds limit_seconds peers attempt queue user "
     "reason",
     "busiest": "cluster_seconds share jobs attempts failed_attempts mean_seconds",
+    "idle": "cluster ray_cluster idle_since_at idle_seconds outcome user queue",
 }
 """Scripts rely on these: a name may be added, none may go or change its meaning."""
 

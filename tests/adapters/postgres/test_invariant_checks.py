@@ -157,3 +157,18 @@ def test_a_job_that_is_over_and_had_its_cluster_deleted_is_told_by_its_uid(
         superuser.execute("UPDATE effect SET state = 'succeeded' WHERE kind = 'delete_cluster'")
     assert set(over_jobs(engine, "kind").values()) == {"RayJob ml/over"}
     assert over_jobs(engine, "another cluster") == {}
+
+
+def test_a_job_that_begins_and_ends_within_one_second_of_the_cluster_is_no_finding(
+    engine: Engine, ledger_url: str
+) -> None:
+    """What a cluster says of an end has whole seconds, what was seen to begin has not."""
+    with tampering(ledger_url) as superuser:
+        superuser.execute(
+            "UPDATE job SET ended_at = date_trunc('second', ended_at) WHERE name = 'over'"
+        )
+        superuser.execute(
+            "UPDATE attempt a SET started_at = date_trunc('second', j.ended_at) + interval '0.7 s'"
+            " FROM job j WHERE j.stream_id = a.stream_id AND j.name = 'over'"
+        )
+    assert findings(engine) == []

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import pytest
 
 from jobledger.core.forensics.bundles.dossier import Dossier
-from jobledger.core.forensics.failures.rules import RULES, UNEXPLAINED
 from jobledger.core.forensics.story.explain import Account, explain
+from jobledger.core.jobs.failures.rules import RULES, UNEXPLAINED
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.log.envelope import StoredEvent

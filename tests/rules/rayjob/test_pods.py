@@ -150,3 +150,15 @@ def test_an_exit_code_of_a_container_is_evidence_and_changes_no_class() -> None:
 
 def test_without_pods_a_failure_is_what_it_was_taken_for() -> None:
     assert by_evidence(FailureClass.SUBMISSION, None, []) == (FailureClass.SUBMISSION, "")
+
+
+def test_a_pod_that_no_node_has_room_for_says_so() -> None:
+    why = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": why,
+    }
+    fact = pod_fact(listed(phase="Pending", conditions=[condition]))
+    assert (fact.reason, fact.message, fact.disrupted) == ("Unschedulable", why, False)

@@ -103,8 +103,23 @@ CLASSES = "application or head-lost or preemption or image-pull or submission or
         ("label-attempts", "True", "write true or false"),
         (
             "retry-policy",
-            "preempted=retry",
-            f"there is no failure class 'preempted'; write {CLASSES}",
+            "preempt=retry",
+            f"there is no failure class 'preempt'; write {CLASSES}, or a cause of one",
+        ),
+        (
+            "retry-policy",
+            "admission=never",
+            "admission shows only after the retry was judged; write its group, other",
+        ),
+        (
+            "retry-policy",
+            "missing-module:1=never",
+            "only application takes an exit code, as in application:3=never",
+        ),
+        (
+            "retry-policy",
+            "missing-module=never,missing-module=retry",
+            "'missing-module=retry' says something that was said before",
         ),
         (
             "retry-policy",

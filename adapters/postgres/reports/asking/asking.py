@@ -2,7 +2,8 @@
 
 In a report's SQL stand for what was asked: `{keys}`, what the rows are grouped by, as columns
 `key_…`, with a comma behind; `{filters}`, the conditions that narrow the facts; `{names}`, those
-columns under their own names, with a comma behind; `{is_total}`, whether a row is that over
+columns under their own names, with a comma behind; `{standing}`, the seconds that the cluster of
+`v` stands beyond its cluster-seconds; `{is_total}`, whether a row is that over
 everything; `{groups}`, the GROUP BY that makes the rows and that one row. One statement gives both,
 so that they are of one moment.
 """
@@ -40,6 +41,12 @@ _STATE = "SELECT last_position, lag_events FROM report_v1.controller_health"
 
 PIECES_MAX = 100_000
 """Hours, days or weeks of one period; 100,000 hours are eleven years."""
+
+STANDING = (
+    "coalesce(greatest(0, date_part('epoch',"
+    " least(CAST(:until AS timestamptz), now()) - v.standing_since)), 0)"
+)
+"""How long a cluster that was not seen to go has stood since its job's last event."""
 
 _CANCELLED = "57014"
 """SQLSTATE of a statement that took too long."""
@@ -92,6 +99,7 @@ def statement(report: Report, question: Question) -> str:
     parts = {
         "{keys}": keys,
         "{filters}": "".join(conditions),
+        "{standing}": STANDING,
         "{names}": "".join(f'key_{name} AS "{name}", ' for name in by),
         "{is_total}": f"(grouping({grouped}) > 0)" if by else "true",
         "{groups}": f"GROUP BY GROUPING SETS (({grouped}), ())" if by else "",

@@ -6,6 +6,7 @@ from jobledger.adapters.postgres.reports.asking.durations import DURATIONS
 from jobledger.adapters.postgres.reports.asking.questions.busiest import BUSIEST
 from jobledger.adapters.postgres.reports.asking.questions.failures import FAILURES
 from jobledger.adapters.postgres.reports.asking.questions.flaky import FLAKY
+from jobledger.adapters.postgres.reports.asking.questions.idle import IDLE
 from jobledger.adapters.postgres.reports.asking.questions.retries import RETRIES
 from jobledger.adapters.postgres.reports.asking.questions.slo import SLO
 from jobledger.adapters.postgres.reports.asking.questions.start_latency import START_LATENCY
@@ -25,5 +26,6 @@ REPORTS: Mapping[str, Report] = {
         FLAKY,
         STUCK,
         BUSIEST,
+        IDLE,
     )
 }

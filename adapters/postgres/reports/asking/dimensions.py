@@ -28,9 +28,9 @@ FAMILY = Dimension(
 )
 
 CLASS = Dimension(
-    "v.failure_class", "Whom the retry rule blames: application, preemption, head-lost and the like"
+    "v.failure_class", "Retry group of the cause: application, preemption, head-lost and the like"
 )
-CAUSE = Dimension("v.cause", "Class by the rules of `jobledger explain`")
+CAUSE = Dimension("v.cause", "What it failed of, by the rules of `jobledger explain`")
 REASON = Dimension("v.reason", "Reason, as in the job's status")
 
 BUCKETS: Mapping[str, str] = {

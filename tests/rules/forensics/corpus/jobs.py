@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from jobledger.core.jobs.evidence.evidence import Missing
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
-from tests.rules.forensics.corpus.cases import Capture, Case
+from tests.rules.forensics.corpus.cases import Capture, Case, ended
 from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import (
     HTTP,
@@ -22,6 +22,8 @@ from tests.support.rayjob_builders import (
 from tests.support.rayjob_heads import head_pod, head_pod_gone
 from tests.support.rows import Step
 
+UNREACHABLE = Capture(log="requests.exceptions.ConnectionError: Connection refused\n")
+OVER_ITS_LIMIT = Capture(pods=(ended("head", 137, "OOMKilled", role="head"),))
 TOO_LATE = Capture(missing=(Missing(what="log of the driver", why="the head did not answer"),))
 
 
@@ -52,6 +54,29 @@ def head_lost() -> Iterable[Step]:
     begun = (*stories.initializing(submission_mode=SIDECAR), head_pod())
     at_work = (*stories.readied(1, SIDECAR), poll("RUNNING", 30, started_at=25))
     return (*begun, *at_work, head_pod_gone(60))
+
+
+def head_deleted_under_its_submitter() -> Iterable[Step]:
+    begun = (*stories.initializing(), head_pod())
+    at_work = (*stories.readied(1), poll("RUNNING", 30, started_at=25))
+    going = head_pod(50, deleting=True)
+    return (
+        *begun,
+        *at_work,
+        going,
+        submitter("Failed", 55, reason="BackoffLimitExceeded"),
+        silence(56),
+        UNREACHABLE.seen(57),
+        head_pod_gone(80),
+    )
+
+
+def head_over_its_limit() -> Iterable[Step]:
+    return (*head_lost(), OVER_ITS_LIMIT.seen(61))
+
+
+def failed_then_deleted() -> Iterable[Step]:
+    return (*stories.working(), poll("FAILED", 60, started_at=25, ended_at=59), cluster_gone(70))
 
 
 def head_restarted() -> Iterable[Step]:
@@ -100,6 +125,24 @@ JOBS: tuple[Case, ...] = (
         says="the RayCluster was gone",
     ),
     Case(name="a head that was lost", expected="head-lost", story=head_lost),
+    Case(
+        name="a head that was deleted under its submitter",
+        expected="head-lost",
+        story=head_deleted_under_its_submitter,
+        capture=UNREACHABLE,
+        says="the head Pod was gone",
+    ),
+    Case(
+        name="a head over its memory limit that was lost",
+        expected="head-out-of-memory",
+        story=head_over_its_limit,
+        capture=OVER_ITS_LIMIT,
+    ),
+    Case(
+        name="a cluster that was deleted after the program had failed",
+        expected="application",
+        story=failed_then_deleted,
+    ),
     Case(name="a head that lost its jobs", expected="head-restarted", story=head_restarted),
     Case(name="a Ray job that never came to be", expected="never-started", story=nothing_came),
     Case(name="a submitter that failed", expected="submission", story=submitter_failed),

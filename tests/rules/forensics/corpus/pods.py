@@ -88,6 +88,11 @@ PODS: tuple[Case, ...] = (
         ),
     ),
     taken(
+        "a Pod that its node would not have any more",
+        "disrupted",
+        Capture(pods=(pod("train-worker-5", reason="NodeAffinity"),)),
+    ),
+    taken(
         "a node that was drained",
         "node-lost",
         Capture(

@@ -7,7 +7,8 @@ BUSIEST = Report(
     name="busiest",
     summary="Who holds the clusters: cluster-seconds, jobs and attempts of each group.",
     rule="An attempt is dated by its start, with all its cluster-seconds, also those after the "
-    "period; of one that goes on, those up to the job's last event. Jobs are those with an attempt "
+    "period. A cluster that was not seen to go counts until --until, also once its job has ended. "
+    "Jobs are those with an attempt "
     "that was started in the period.",
     columns=(
         Column(
@@ -36,7 +37,8 @@ BUSIEST = Report(
     chart=Chart(columns=("cluster_seconds",), title="cluster time"),
     sql="""
 WITH fact AS (
-  SELECT {keys}v.stream_id, v.cluster_seconds, v.outcome
+  SELECT {keys}v.stream_id, v.outcome,
+         v.cluster_seconds + {standing} AS cluster_seconds
     FROM report_v1.attempts v
    WHERE v.started_at >= :since AND v.started_at < :until{filters}
 ), summed AS (

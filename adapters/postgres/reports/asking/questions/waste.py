@@ -15,7 +15,8 @@ WASTE = Report(
     summary="Cluster-seconds of attempts that failed, by class: what failures cost.",
     rule="Waste is the cluster-seconds of attempts that failed or were lost; attempts that "
     "succeeded, go on, were suspended, stopped or deleted by somebody, or ended unseen are none. "
-    "An attempt is dated by its start, with all its cluster-seconds. The share is of all "
+    "An attempt is dated by its start, with all its cluster-seconds; a cluster that was not seen "
+    "to go counts until --until. The share is of all "
     "cluster-seconds of attempts that were asked for, good ones included. Groups without waste are "
     "left out; hours, days and weeks without any are not.",
     columns=(
@@ -52,7 +53,8 @@ WASTE = Report(
     chart=Chart(columns=("wasted_seconds",), title="cluster time of failed attempts", style="red"),
     sql="""
 WITH fact AS (
-  SELECT {keys}v.cluster_seconds, v.outcome IN ('failed', 'lost') AS is_waste
+  SELECT {keys}v.cluster_seconds + {standing} AS cluster_seconds,
+         v.outcome IN ('failed', 'lost') AS is_waste
     FROM report_v1.attempts v
    WHERE v.started_at >= :since AND v.started_at < :until{filters}
 ), summed AS (

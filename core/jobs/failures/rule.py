@@ -1,8 +1,9 @@
-"""The data type of a failure rule: a class, its signs, and the words that explain it."""
+"""The data type of a failure rule: a cause, its retry group, its signs, and its words."""
 
 from dataclasses import dataclass
 
 from jobledger.core.jobs.history.signs import Source
+from jobledger.core.jobs.retries.failures import FailureClass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,10 +16,12 @@ class Clue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureRule:
-    """One class of failures."""
+    """One cause of failures."""
 
     name: str
-    """For machines: part of the JSON output and of the API."""
+    """The cause, for machines: part of the JSON output, of the API and of retry policies."""
+    group: FailureClass
+    """The retry group that the cause belongs to."""
     because: str
     """For people: completes "failed because …"."""
     advice: str

@@ -1,65 +1,37 @@
-"""Failure rules for the course of the job itself: lost objects, unreachable heads, deadlines."""
+"""Failure rules for the course of the job itself: silent heads, deadlines, what only failed."""
 
-from jobledger.core.forensics.failures.rule import FailureRule, clue
+from jobledger.core.jobs.failures.rule import FailureRule, clue
 from jobledger.core.jobs.history.signs import Source
+from jobledger.core.jobs.retries.failures import FailureClass
 
 TALK = (Source.RAY, Source.LOG, Source.SUBMITTER, Source.MESSAGE, Source.CONTAINER)
 """Where programs, and Ray, speak."""
 
 OF_JOBS: tuple[FailureRule, ...] = (
     FailureRule(
-        name="head-lost",
-        because="the head Pod went while the job was running",
-        advice="see what became of its node; do not let the head run on spot nodes",
-        tests=(clue(r"^head$", Source.LOSS),),
-    ),
-    FailureRule(
-        name="cluster-deleted",
-        because="its RayCluster was deleted while the job was running on it",
-        advice="ask who deleted it: the API server's audit log names them",
-        tests=(clue(r"^cluster$", Source.LOSS),),
-    ),
-    FailureRule(
-        name="jobset-deleted",
-        because="its JobSet was deleted while the job was running",
-        advice="ask who deleted it: the API server's audit log names them",
-        tests=(clue(r"^jobset$", Source.LOSS), clue(r".", Source.REASON)),
-    ),
-    FailureRule(
-        name="job-deleted",
-        because="the Job of the attempt was deleted while it was running",
-        advice="ask who deleted it: the API server's audit log names them",
-        tests=(clue(r"^attempt's Job$", Source.LOSS), clue(r"^JobDeleted$", Source.REASON)),
-    ),
-    FailureRule(
-        name="head-restarted",
-        because="the head was restarted and lost its jobs",
-        advice="see why: memory of the head, its node, or its liveness probe",
-        tests=(
-            clue(r"^ray job$", Source.LOSS),
-            clue(r"no longer known|head was restarted", Source.MESSAGE),
-        ),
-    ),
-    FailureRule(
         name="never-started",
+        group=FailureClass.SUBMISSION,
         because="the submitter ended and the Ray job never came to be",
         advice="the submitter's log says what it met",
         tests=(clue(r"Ray job not found", Source.MESSAGE),),
     ),
     FailureRule(
         name="head-silent",
+        group=FailureClass.OTHER,
         because="the head did not answer for too long",
         advice="see whether the head was overloaded: its CPU, its memory, its dashboard",
         tests=(clue(r"^JobStatusCheckTimeoutExceeded$", Source.REASON),),
     ),
     FailureRule(
         name="never-ran",
+        group=FailureClass.OTHER,
         because="it did not get to run before its deadline for that",
         advice="see what its Pods waited for; or let preRunningDeadlineSeconds be longer",
         tests=(clue(r"^PreRunningDeadlineExceeded$", Source.REASON),),
     ),
     FailureRule(
         name="deadline",
+        group=FailureClass.OTHER,
         because="it ran for longer than its deadline allows",
         advice="raise activeDeadlineSeconds (or jobledger.dev/job-deadline-seconds, which bounds "
         "all attempts together), or find out what took so long",
@@ -67,30 +39,35 @@ OF_JOBS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="submission",
+        group=FailureClass.SUBMISSION,
         because="its entrypoint could not be handed in",
         advice="the submitter's log says what it met",
         tests=(clue(r"^SubmissionFailed$", Source.REASON),),
     ),
     FailureRule(
         name="no-agreement",
+        group=FailureClass.OTHER,
         because="the Ray job and its submitter did not end together in time",
         advice="see what became of the submitter's Pod",
         tests=(clue(r"TransitionGracePeriodExceeded$", Source.REASON),),
     ),
     FailureRule(
         name="killed",
+        group=FailureClass.APPLICATION,
         because="a process was killed by a signal",
         advice="see who sent it: the kernel for memory (dmesg), or whoever stopped the Pod",
         tests=(clue(r"exit (137|143)\b|SIGKILL|SIGTERM", Source.EXIT, *TALK),),
     ),
     FailureRule(
         name="restarts-used-up",
+        group=FailureClass.APPLICATION,
         because="its JobSet used up its restarts",
         advice="see why the first Job failed; the restarts only repeated it",
         tests=(clue(r"ReachedMaxRestarts|reached max restarts", Source.REASON, Source.MESSAGE),),
     ),
     FailureRule(
         name="application",
+        group=FailureClass.APPLICATION,
         because="the program itself failed",
         advice="read the end of its log",
         general=True,

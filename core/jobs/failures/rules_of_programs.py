@@ -1,7 +1,8 @@
 """Failure rules for what the program or Ray writes in messages and logs."""
 
-from jobledger.core.forensics.failures.rule import FailureRule, clue
+from jobledger.core.jobs.failures.rule import FailureRule, clue
 from jobledger.core.jobs.history.signs import Source
+from jobledger.core.jobs.retries.failures import FailureClass
 
 TALK = (Source.RAY, Source.LOG, Source.SUBMITTER, Source.MESSAGE, Source.CONTAINER)
 """Where programs, and Ray, speak."""
@@ -9,6 +10,7 @@ TALK = (Source.RAY, Source.LOG, Source.SUBMITTER, Source.MESSAGE, Source.CONTAIN
 OF_PROGRAMS: tuple[FailureRule, ...] = (
     FailureRule(
         name="ray-out-of-memory",
+        group=FailureClass.APPLICATION,
         because="Ray killed a task because its node ran low on memory",
         advice="raise memory, or ask for more memory per task so that fewer run at once",
         tests=(
@@ -21,6 +23,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="gpu-out-of-memory",
+        group=FailureClass.APPLICATION,
         because="a GPU had not enough memory",
         advice="smaller batches, gradient checkpointing, or a larger GPU",
         tests=(
@@ -31,6 +34,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="gpu-fault",
+        group=FailureClass.APPLICATION,
         because="a GPU or its driver failed",
         advice="look at the node: XID errors in its kernel log say whether the card is faulty",
         tests=(
@@ -43,6 +47,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="runtime-env",
+        group=FailureClass.APPLICATION,
         because="Ray could not set up the runtime environment",
         advice="see the error of pip or working_dir in the log; or bake it into the image",
         tests=(
@@ -53,12 +58,14 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="disk-full",
+        group=FailureClass.APPLICATION,
         because="a disk was full",
         advice="more ephemeral storage, or write checkpoints elsewhere",
         tests=(clue(r"No space left on device|OutOfDiskError|disk quota exceeded", *TALK),),
     ),
     FailureRule(
         name="storage-access",
+        group=FailureClass.APPLICATION,
         because="it was not allowed to read or write its storage",
         advice="check the credentials and the service account of the Pods",
         tests=(
@@ -72,6 +79,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="communication",
+        group=FailureClass.APPLICATION,
         because="the workers could not talk to each other",
         advice="check the network between the Pods, and whether a worker had died before",
         tests=(
@@ -86,12 +94,14 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="missing-module",
+        group=FailureClass.APPLICATION,
         because="the program imports a module that is not there",
         advice="add it to the image or to the runtime environment",
         tests=(clue(r"ModuleNotFoundError|ImportError|No module named", *TALK),),
     ),
     FailureRule(
         name="missing-file",
+        group=FailureClass.APPLICATION,
         because="the program, or a file that it reads, is not there",
         advice="check the entrypoint, the working directory and the mounts",
         tests=(
@@ -105,12 +115,14 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="diverged",
+        group=FailureClass.APPLICATION,
         because="the training diverged: its loss is no number",
         advice="a smaller learning rate, gradient clipping, or a look at the data",
         tests=(clue(r"loss (is|became|=) ?(nan|inf)|nan (loss|detected)|non-?finite", *TALK),),
     ),
     FailureRule(
         name="crash",
+        group=FailureClass.APPLICATION,
         because="a process crashed",
         advice="look for a faulty native library; a core dump or faulthandler tells where",
         tests=(
@@ -123,6 +135,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="worker-died",
+        group=FailureClass.APPLICATION,
         because="a worker process or actor died",
         advice="the worker's own log says why; often it was killed for its memory",
         tests=(
@@ -135,12 +148,14 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="object-lost",
+        group=FailureClass.APPLICATION,
         because="Ray lost an object that was still needed",
         advice="see whether a node was lost; more object store memory, or checkpoints",
         tests=(clue(r"ObjectLostError|OwnerDiedError|ReferenceCountingAssertion", *TALK),),
     ),
     FailureRule(
         name="unreachable",
+        group=FailureClass.APPLICATION,
         because="something that the program needs could not be reached",
         advice="check the address, the network policy and whether that service was up",
         tests=(
@@ -155,6 +170,7 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="dashboard-agent",
+        group=FailureClass.APPLICATION,
         because="the head's job agent did not start the entrypoint",
         advice="look at the head's dashboard log; a head short of memory is the usual cause",
         tests=(

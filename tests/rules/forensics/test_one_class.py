@@ -1,0 +1,50 @@
+"""One failure has one cause and one retry group, whoever is asked: explain, reports, what-if."""
+
+import pytest
+
+from jobledger.core.catalogue import read_event
+from jobledger.core.forensics.story.attempts import facts
+from jobledger.core.forensics.story.causes import ExplainedCauses, with_causes
+from jobledger.core.forensics.story.explain import explain
+from jobledger.core.jobs.failures.rules import GENERAL
+from jobledger.core.projections.reporting.fold import Folded, Rules, fold, rows_of
+from tests.rules.forensics.corpus.batchjobs import BATCHJOBS, BatchCase
+from tests.rules.forensics.corpus.cases import Case
+from tests.rules.forensics.corpus.jobs import JOBS
+from tests.rules.forensics.corpus.pods import PODS
+from tests.rules.forensics.corpus.programs import PROGRAMS
+from tests.rules.forensics.corpus.trainjobs import TRAINJOBS, TrainCase
+
+RULES = Rules(causes=ExplainedCauses())
+CORPUS: tuple[Case | TrainCase | BatchCase, ...] = (
+    *PROGRAMS,
+    *PODS,
+    *JOBS,
+    *TRAINJOBS,
+    *BATCHJOBS,
+)
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=[case.name for case in CORPUS])
+def test_explain_reports_and_what_if_say_the_same_of_a_failure(
+    case: Case | TrainCase | BatchCase,
+) -> None:
+    dossier = case.dossier()
+    account, folded = explain(dossier), Folded()
+    records = [stored.record for stored in dossier.events]
+    for one in records:
+        folded = fold(folded, one, read_event(one), RULES)
+    failures = [fact._asdict() for fact in rows_of(folded).facts["report_failure"]]
+    possible = {(account.failure_class, account.failure_group)}
+    if any(sentence.evidence for sentence in account.sentences):
+        # Reports read no kept logs, only their last lines: they may not know more than the group.
+        possible |= {
+            (rule.name, group.value)
+            for group, rule in GENERAL.items()
+            if group.value == account.failure_group
+        }
+    told = {(fact["cause"], fact["failure_class"]) for fact in failures[-1:]}
+    assert told <= possible
+    events = [read_event(one) for one in records]
+    attempts = with_causes(facts(events), events).attempts
+    assert {(one.cause, one.failure.value) for one in attempts[-1:] if one.cause} <= possible
