@@ -38,6 +38,10 @@ JOB_CHANGES: Mapping[str, tuple[Change, ...]] = {
     "nodes-1": (put("spec.trainer.numNodes", 1),),
     "nodes-3": (put("spec.trainer.numNodes", 3),),
     "nodes-0": (put("spec.trainer.numNodes", 0),),
+    "nodes-below-0": (put("spec.trainer.numNodes", -1),),
+    "processes-0": (put("spec.trainer.numProcPerNode", 0),),
+    "manager-with-path": (put("spec.runtimePatches", [{"manager": "acme.io/a%20b/c:1"}]),),
+    "manager-with-space": (put("spec.runtimePatches", [{"manager": "acme.io/a b"}]),),
     "processes-2": (put("spec.trainer.numProcPerNode", 2),),
     "nodes-2-processes-4": (
         put("spec.trainer.numNodes", 2),

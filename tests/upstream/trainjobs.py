@@ -208,11 +208,20 @@ def _in_32_bits(found: re.Match[str]) -> str:
     return str(int(found[0]) % 2**32)
 
 
+def _differs_in_counts_refused(case: Case, answer: Answer) -> bool:
+    """Return whether a case is refused here for counts that Trainer only forbids later."""
+    trainer = case.job["spec"].get("trainer") or {}
+    nodes, processes = trainer.get("numNodes"), trainer.get("numProcPerNode")
+    is_less = (nodes is not None and nodes < 0) or (processes is not None and processes < 1)
+    return is_less and not theirs(case, answer).refused and bool(ours(case).refused)
+
+
 KNOWN: Mapping[str, Callable[[Case, Answer], bool]] = {
     "trainjob-flux-scripts": _differs_in_scripts,
     "trainjob-plugin-order": _differs_in_order,
     "trainjob-ports-without-name": _differs_in_ports,
     "trainjob-great-counts": _differs_in_great_counts,
+    "trainjob-counts-of-none": _differs_in_counts_refused,
 }
 """A line of docs/differences.md -> whether a case differs because of it."""
 

@@ -17,7 +17,11 @@ ONLY_WHEN_SUSPENDED = (
     "RuntimePatches can only be modified when the TrainJob is suspended before or after the update"
 )
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_DOMAIN_PATH = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/.+")
+_DOMAIN_PATH = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+    r"/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+)
+"""Source: IsDomainPrefixedPath of k8s.io/apimachinery."""
 _INITIALIZER_VOLUME = "initializer"
 
 
