@@ -117,7 +117,7 @@ OF_PODS: tuple[FailureRule, ...] = (
         group=FailureClass.PREEMPTION,
         because="a node refused a Pod that had been placed on it",
         advice="look at the node: its device plugin, its taints, what it has left",
-        tests=(clue(r"UnexpectedAdmissionError|\bOutOf(cpu|memory|pods)\b", Source.POD),),
+        tests=(clue(r"UnexpectedAdmissionError|\bOutOf[a-z]", Source.POD),),
     ),
     FailureRule(
         name="node-lost",

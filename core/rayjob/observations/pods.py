@@ -37,6 +37,10 @@ DISRUPTIONS = frozenset(
 Source: kubelet's eviction and node shutdown managers, the pod garbage collector, node lifecycle.
 """
 
+OUT_OF = "OutOf"
+"""What begins the reason for which a kubelet admits no Pod that was placed on its node: then comes
+the resource, as in OutOfcpu. Source: kubelet's predicate admit handler."""
+
 IMAGE_TROUBLES = frozenset(
     {
         "ErrImagePull",
@@ -137,7 +141,8 @@ def _disruption(status: Manifest) -> tuple[str, str]:
         if text(condition, "type") == "DisruptionTarget" and text(condition, "status") == "True":
             return text(condition, "reason") or "DisruptionTarget", text(condition, "message")
     reason = text(status, "reason")
-    return (reason, text(status, "message")) if reason in DISRUPTIONS else ("", "")
+    is_taken = reason in DISRUPTIONS or reason.startswith(OUT_OF)
+    return (reason, text(status, "message")) if is_taken else ("", "")
 
 
 def _unplaced(status: Manifest) -> tuple[str, str]:

@@ -47,6 +47,7 @@ def test_a_name_that_is_a_group_and_a_cause_is_a_cause_of_that_group() -> None:
 def test_what_the_retry_rule_reads_from_pods_has_a_cause_of_its_group(
     words: frozenset[str], group: FailureClass
 ) -> None:
+    words |= {"OutOfcpu", "OutOfnvidia.com/gpu"} if words == DISRUPTIONS else frozenset()
     told = {word: diagnose([Seen(Source.POD, f"{word}: ")], ran=False).rule for word in words}
     assert {word: rule.group for word, rule in told.items()} == dict.fromkeys(words, group)
 

@@ -40,6 +40,8 @@ def disrupted(reason: str) -> dict[str, Any]:
         (disrupted("PreemptionByScheduler"), "PreemptionByScheduler"),
         (disrupted("DeletionByTaintManager"), "DeletionByTaintManager"),
         (disrupted("EvictionByEvictionAPI"), "EvictionByEvictionAPI"),
+        ({"phase": "Failed", "reason": "OutOfcpu"}, "OutOfcpu"),
+        ({"phase": "Failed", "reason": "OutOfnvidia.com/gpu"}, "OutOfnvidia.com/gpu"),
         (
             {
                 **disrupted("TerminationByKubelet"),
