@@ -13,6 +13,7 @@ from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.claims.rule import Claim, Standing
+from jobledger.core.jobs.control.control_policy import NAMES_US
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
 from jobledger.core.values.instants import Instant
@@ -48,7 +49,7 @@ def claiming(
 def claim_of_run(settings: Settings, owner: str, clock: Clock) -> Claim:
     """Return what a run claims: the jobs that its settings call for.
 
-    With `namespaces` that is also every RayJob that names this controller, wherever it looks; with
+    With `namespaces` that is also every job that names this controller, wherever it looks; with
     `managed-by`, or no namespace to control, it is nothing else.
     """
     by_namespace = settings.control == "namespaces" and settings.control_namespaces != ()
@@ -60,7 +61,7 @@ def claim_of_run(settings: Settings, owner: str, clock: Clock) -> Claim:
         standing=Standing.CLAIMING,
         database="",
         namespaces=settings.control_namespaces if by_namespace else settings.namespaces,
-        kinds=tuple(kind for kind in settings.job_kinds if kind == "RayJob" or not by_name),
+        kinds=tuple(kind for kind in settings.job_kinds if kind in NAMES_US or not by_name),
         named_in=settings.namespaces if by_namespace else None,
     )
 

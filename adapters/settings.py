@@ -219,7 +219,10 @@ class Settings(BaseSettings):
     Without it, and without api_token_review, the API is served on a loopback address only.
     """
     api_token_review: bool = False
-    """Let Kubernetes judge the tokens of readers of the JSON API: who may get RayJobs may read."""
+    """Let Kubernetes judge the tokens of readers of the JSON API.
+
+    Who may get jobs of every kind and the logs of Pods, in the whole cluster, may read.
+    """
     reports: bool = True
     """Whether `jobledger run` carries on the tables behind the reporting views."""
     report_user_labels: tuple[str, ...] = USER_LABELS

@@ -113,8 +113,12 @@ def known_marks(state: JobState) -> frozenset[str]:
 
 
 def reopens(seen: JobObservation) -> bool:
-    """Return whether what is no sighting of a job itself can mean something after its end."""
-    if isinstance(seen, EffectEnded | DecisionDue | EvidenceSeen):
+    """Return whether what is no sighting of a job itself can mean something after its end.
+
+    That its last status was written mostly comes after it: without a note of that in the log the
+    next run would not know the status as one of ours.
+    """
+    if isinstance(seen, EffectEnded | DecisionDue | EvidenceSeen | StatusWritten):
         return True
     kind = _OF_OBSERVATION.get(type(seen))
     return kind is not None and kind.sightings.reopens(seen)

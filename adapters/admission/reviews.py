@@ -5,6 +5,7 @@ does not answer) a 503. In both cases the webhook's failurePolicy decides about 
 Source: Kubernetes' admission.k8s.io/v1.
 """
 
+import asyncio
 import base64
 import json
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -23,6 +24,12 @@ from jobledger.core.values.documents import Json, Manifest, child, text
 
 BYTES_MAX = 8 * 1024 * 1024
 """Longest review: the API server takes objects of 3 MB, and an update carries two of them."""
+
+ALL_BYTES_MAX = 4 * BYTES_MAX
+"""So many bytes of reviews are held at once: read, each may take twenty times its length."""
+
+BODY_SECONDS = 10.0
+"""So long a review may take to come: the API server sends it at once."""
 
 API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
 FORBIDDEN = 403
@@ -47,6 +54,23 @@ class Unreadable(Exception):
     """The body is no AdmissionReview; the text says what is wrong."""
 
 
+class TooMany(Exception):  # named as a sentence, like the core's
+    """More reviews are under way than there is room for."""
+
+
+class Held:
+    """The bytes of all reviews that are under way. For the server's thread alone."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def grow(self, by: int) -> None:
+        """Take note of more bytes, or of fewer; raise `TooMany` where there is no room for them."""
+        self._bytes += by
+        if by > 0 and self._bytes > ALL_BYTES_MAX:
+            raise TooMany
+
+
 @dataclass(frozen=True, slots=True)
 class Review:
     """One question."""
@@ -66,16 +90,29 @@ def webhook_app(by_path: Mapping[str, Handler]) -> Starlette:
         del request
         return JSONResponse({"alive": True})
 
-    hooks = [Route(path, _endpoint(handler), methods=["POST"]) for path, handler in by_path.items()]
+    held = Held()
+    hooks = [
+        Route(path, _endpoint(handler, held), methods=["POST"]) for path, handler in by_path.items()
+    ]
     return Starlette(routes=[Route("/healthz", healthz), *hooks])
 
 
-def _endpoint(handler: Handler) -> Callable[[Request], object]:
+def _endpoint(handler: Handler, held: Held) -> Callable[[Request], object]:
     async def answered(request: Request) -> Response:
+        body = bytearray()
         try:
-            review = read_review(await _body(request))
+            await _read(request, body, held)
+            return await _judged(request, bytes(body))
         except Unreadable as error:
             return JSONResponse({"error": str(error)}, status_code=400)
+        except TooMany:
+            said = "too many reviews are under way; ask again"
+            return JSONResponse({"error": said}, status_code=503)
+        finally:
+            held.grow(-len(body))
+
+    async def _judged(request: Request, body: bytes) -> Response:
+        review = read_review(body)
         try:
             answer = await run_in_threadpool(handler, review.new, review.old)
         except ClusterError as error:
@@ -86,13 +123,17 @@ def _endpoint(handler: Handler) -> Callable[[Request], object]:
     return answered
 
 
-async def _body(request: Request) -> bytes:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > BYTES_MAX:
-            raise Unreadable(f"the review is longer than {BYTES_MAX} bytes")
-    return bytes(body)
+async def _read(request: Request, body: bytearray, held: Held) -> None:
+    """Read the body of a request; what came of it counts as held, whatever is raised."""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                held.grow(len(chunk))
+                if len(body) > BYTES_MAX:
+                    raise Unreadable(f"the review is longer than {BYTES_MAX} bytes")
+    except (TimeoutError, ClientDisconnect) as error:
+        raise Unreadable("the review did not come in time") from error
 
 
 def read_review(body: bytes) -> Review:

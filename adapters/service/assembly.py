@@ -200,8 +200,11 @@ def _handlers(
         synced.note,
         handover.changed_by_others,
         turn.is_heard,
-        has_to_wait=lambda stream, look, is_edit: turn.slowing.has_to_wait(
-            stream, lambda: handover.workers.submit(stream, look, Lane.OWN), is_edit=is_edit
+        has_to_wait=lambda stream, look, is_edit, part: turn.slowing.has_to_wait(
+            stream,
+            lambda: handover.workers.submit(stream, look, Lane.OWN),
+            is_edit=is_edit,
+            part=part,
         ),
         looked_through=turn.slowing.looked_through,
     )

@@ -104,7 +104,7 @@ class Controller:
         )
         context = parts.handover.context
         self.holding = Holding(parts.handlers, parts.slots, parts.clock, context.metrics)
-        self._setting_back = SetBackDetection(parts.turn, parts.slots, parts.leases, parts.clock)
+        self._setting_back = SetBackDetection(parts.turn, parts.leases, parts.handover)
         self._questions = Questions(parts.workers, parts.leases.epoch, parts.turn.pass_over)
         around, cluster = parts.handlers, context.world.cluster
         self._first_looks = FirstLooks(cluster, around, parts.clock, self._questions, parts.synced)
@@ -251,7 +251,7 @@ class Controller:
         try:
             parts.slots.load(parts.history.open_streams(gained))
             parts.slots.note_finished(parts.history.finished(gained))
-            self._setting_back.tell(parts.inbox)
+            self._setting_back.tell()
             if self._gates_open:
                 self._take_up(gained, held)
         except LedgerError as error:
@@ -350,7 +350,7 @@ class Controller:
         parts.slots.load(streams)
         for stream in streams:
             slot = parts.slots.held(stream)
-            if slot is not None:
+            if slot is not None and not self._setting_back.holds(slot):
                 self._seek_absent(slot)
                 parts.handover.resume(slot)
                 if parts.slots.retire(slot):

@@ -9,6 +9,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 
+from jobledger.core.jobs.control.control_policy import NAMES_US
+
 
 class Standing(Enum):
     """What a run says of itself."""
@@ -41,7 +43,7 @@ class Claim:
     """Whose jobs it controls; none: all."""
     kinds: tuple[str, ...] = ()
     named_in: tuple[str, ...] | None = None
-    """Namespaces whose RayJobs it controls if they name this controller in spec.managedBy.
+    """Namespaces whose jobs it controls if they name this controller in spec.managedBy.
 
     Empty: all; None: no others than `namespaces`.
     """
@@ -50,12 +52,13 @@ class Claim:
 def overlap(one: Claim, other: Claim) -> bool:
     """Return whether two runs would control some of the same jobs.
 
-    A RayJob that names this controller is controlled by either in every namespace where it looks.
+    A job that names this controller is controlled by either in every namespace where it looks, if
+    it is of a kind that can.
     """
     kinds = {*one.kinds} & {*other.kinds}
     if kinds and _meet(one.namespaces, other.namespaces):
         return True
-    return "RayJob" in kinds and _meet(_reach(one), _reach(other))
+    return bool(kinds & NAMES_US.keys()) and _meet(_reach(one), _reach(other))
 
 
 def _reach(claim: Claim) -> tuple[str, ...]:

@@ -171,7 +171,7 @@ class StatusPublished:
     resource_version: str
     """The object's resourceVersion after the write."""
     status_sha: str
-    """SHA-256 of the canonical status that was written."""
+    """SHA-256 of the canonical form of what the API server kept of the status."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

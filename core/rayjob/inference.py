@@ -191,9 +191,13 @@ def _beginning(state: RayJobState, shown: SeenStatus, target: Phase, at: Instant
         job_id=shown.job_id,
         generation=state.manifest.generation if state.manifest is not None else 0,
         inferred=True,
-        selected=ours and is_of_a_user(state, shown.cluster_name),
+        selected=ours and is_of_a_user(_name(state), shown.cluster_name),
     )
     return (started,)
+
+
+def _name(state: RayJobState) -> str:
+    return state.identity.name if state.identity is not None else ""
 
 
 def _waits_since_creation(state: RayJobState) -> bool:

@@ -46,6 +46,6 @@ def is_earlier(state: RayJobState, name: str) -> bool:
     return any(name == cluster_name(identity.name, identity.uid, n) for n in numbers)
 
 
-def is_of_a_user(state: RayJobState, name: str) -> bool:
-    """Return whether a RayCluster has no name that a controller gives those that it makes."""
-    return state.identity is not None and not name.startswith(f"{state.identity.name}-")
+def is_of_a_user(job: str, name: str) -> bool:
+    """Return whether a RayCluster has no name that controllers give those they make for a job."""
+    return not name.startswith(f"{job}-")

@@ -48,14 +48,14 @@ def is_true(conditions: Conditions, kind: str) -> bool:
 def with_condition(conditions: Conditions, new: Condition) -> Conditions:
     """Return the list with `new` in the place of its type, or at the end.
 
-    The time of the last transition stays where the status does. Source: apimachinery's
-    SetStatusCondition.
+    The time of the last transition stays where the status does, and never goes back, though a
+    clock does. Source: apimachinery's SetStatusCondition.
     """
     before = found(conditions, new.type)
     if before is None:
         return (*conditions, new)
-    if before.status == new.status:
-        new = replace(new, since=before.since)
+    same = before.status == new.status
+    new = replace(new, since=before.since if same else max(new.since, before.since))
     return tuple(new if item.type == new.type else item for item in conditions)
 
 

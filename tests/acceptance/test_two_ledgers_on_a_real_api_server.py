@@ -155,11 +155,13 @@ def assert_nothing_was_done_twice(at: Trainings, watched: Witness) -> None:
     assert len(at.witness.lives(JOBSETS)) == 1
 
 
+@pytest.mark.parametrize("kind", ["RayJob", "Job"])
 def test_ledgers_of_two_namespaces_meet_where_both_look(
-    site: Site, second: Site, claims: Api
+    site: Site, second: Site, claims: Api, kind: str
 ) -> None:
-    """A RayJob elsewhere that names this controller would be controlled by both."""
-    left, right = ({"JOBLEDGER_CONTROL": "namespaces"} for _ in range(2))
+    """A job elsewhere that names this controller would be controlled by both."""
+    kinds = {"JOBLEDGER_JOB_KINDS": json.dumps([kind])}
+    left, right = ({"JOBLEDGER_CONTROL": "namespaces", **kinds} for _ in range(2))
     left["JOBLEDGER_CONTROL_NAMESPACES"] = json.dumps([f"{claims.namespace}-left"])
     right["JOBLEDGER_CONTROL_NAMESPACES"] = json.dumps([f"{claims.namespace}-right"])
     with begun(site, "left", **left) as first:

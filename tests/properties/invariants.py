@@ -77,7 +77,9 @@ def check_retries(history: Sequence[RayJobEvent]) -> None:
             assert event.failed <= max(limit + 1, adopted + 1), event
         if isinstance(event, RetryGranted):
             assert event.reason not in NEVER_RETRIED, event
-            # One that is inferred was granted by others, or in a lost past, maybe by another limit.
+            # One that is inferred was granted by others, or in a lost past, maybe by another limit:
+            # the attempt that it led to may fail as well.
+            adopted = max(adopted, event.failed if event.inferred else 0)
             within = event.failed <= event.backoff_limit or event.inferred
             assert within or not event.counted, event
             assert event.uncounted <= event.uncounted_max or event.counted, event

@@ -29,7 +29,12 @@ CLAIM = Claim(
     kinds=("RayJob",),
 )
 UNSAID = Claim(
-    name="", owner="", since="", standing=Standing.ACTING, database="", kinds=("RayJob", "TrainJob")
+    name="",
+    owner="",
+    since="",
+    standing=Standing.ACTING,
+    database="",
+    kinds=("RayJob", "TrainJob", "Job"),
 )
 
 
@@ -46,7 +51,7 @@ def test_what_is_written_is_read(standing: Standing) -> None:
 @pytest.mark.parametrize(
     ("manifest", "expected"),
     [
-        pytest.param({}, UNSAID, id="nothing: it acts, everywhere, on both kinds"),
+        pytest.param({}, UNSAID, id="nothing: it acts, everywhere, on all kinds"),
         pytest.param(
             {"metadata": {"name": "x"}, "spec": {"holderIdentity": "y/1"}},
             replace(UNSAID, name="x", owner="y/1"),
@@ -59,7 +64,7 @@ def test_what_is_written_is_read(standing: Standing) -> None:
         pytest.param(
             annotated("namespaces", ",a,,b"), replace(UNSAID, namespaces=("a", "b")), id="commas"
         ),
-        pytest.param(annotated("kinds", ","), UNSAID, id="no kind at all: both"),
+        pytest.param(annotated("kinds", ","), UNSAID, id="no kind at all: all"),
         pytest.param(
             annotated("database", "\x1b[2Jx" + "y" * SHOWN_MAX),
             replace(UNSAID, database="�[2Jx" + "y" * (SHOWN_MAX - 5)),

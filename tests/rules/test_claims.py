@@ -105,6 +105,18 @@ def test_whose_jobs_are_the_same(
             False,
             id="TrainJobs cannot name a controller",
         ),
+        pytest.param(
+            {"named_in": (), "kinds": ("Job",)},
+            {"named_in": (), "kinds": ("RayJob", "Job")},
+            True,
+            id="Jobs name theirs, and are controlled by that alone",
+        ),
+        pytest.param(
+            {"named_in": (), "kinds": ("Job", "TrainJob")},
+            {"named_in": (), "kinds": ("RayJob", "TrainJob")},
+            False,
+            id="of what can name a controller they have no kind in common",
+        ),
     ],
 )
 def test_who_controls_what_names_it_meets_others_wherever_it_looks(
@@ -151,6 +163,11 @@ def test_a_claim_is_read_as_it_was_written(named_in: tuple[str, ...] | None) -> 
             {"control": "managed-by", "namespaces": ("b",)},
             (("b",), ("RayJob",), None),
             id="those that name it, and so no TrainJob",
+        ),
+        pytest.param(
+            {"control": "managed-by", "job_kinds": ("TrainJob", "Job")},
+            ((), ("Job",), None),
+            id="the Jobs that name it",
         ),
         pytest.param(
             {"control": "managed-by", "job_kinds": ("TrainJob",)},

@@ -167,7 +167,8 @@ class BatchWitness:
         require(uid in self.streams, f"{name} shows the status of another, and is not in the log")
         story = self.story(self.streams[uid])
         require(canonical(sent) in story.shown, f"{name} shows what never was so: {sent}")
-        ends = [text(one, "type") for one in _conditions(sent) if text(one, "type") in ENDS]
+        shown = sent if "conditions" in sent else child(job, "status")  # else left as they are
+        ends = [text(one, "type") for one in _conditions(shown) if text(one, "type") in ENDS]
         was = self.ended.get(uid, "")
         require(len(ends) < 2 and was in ("", *ends), f"{name} has ended as {was}, shows {ends}")
         if ends:

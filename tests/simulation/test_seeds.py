@@ -25,6 +25,7 @@ SET_BACK_SEEDS = 50
 SET_BACK_ONCE_FAILED = (
     *(324, 423, 459, 487, 617, 642, 656, 706, 716, 1040, 1057),
     *(402, 2637, 2838, 3425, 3484, 4710, 5807, 6780, 7760, 8128),
+    *(3886, 4152, 4690, 4880, 4969, 6987, 8100),
     *(1053, 1869, 3261),  # of Jobs
 )
 """Seeds that have failed once with such a ledger; they are run for ever."""

@@ -3,13 +3,14 @@
 from datetime import timedelta
 
 from jobledger.adapters.rebuilding import compare
+from jobledger.adapters.service.status.shown import PROGRESS
 from jobledger.core.forensics.replay.replay import replay
 from jobledger.core.log.chain import GENESIS, canonical, first_fault
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.deletion import covering_rules
 from jobledger.core.rayjob.ending import is_open
-from jobledger.core.rayjob.events.lifecycle import RayJobEvent, RetryGranted
+from jobledger.core.rayjob.events.lifecycle import RetryGranted
 from jobledger.core.rayjob.observations.children import owner_uid
 from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.spec.spec import DeletionPolicy
@@ -59,12 +60,12 @@ def unrest(world: World) -> str:
     for story in world.witness.stories.values():
         identity = story.state.identity
         shown = jobs.get(identity.uid) if identity is not None else None
-        if reason := _unrest_of(story.state, shown):
+        if reason := _unrest_of(story.state, shown, lost=bool(story.lost)):
             return f"{identity.name if identity else '?'}: {reason}"
     return unrest_of_trains(world) or unrest_of_batches(world)
 
 
-def _unrest_of(state: RayJobState, job: Manifest | None) -> str:
+def _unrest_of(state: RayJobState, job: Manifest | None, *, lost: bool) -> str:
     if job is None:
         return "" if state.deleted_at is not None else "its object is gone and it is not"
     if state.recorded is not None and state.recorded.behind:
@@ -79,8 +80,11 @@ def _unrest_of(state: RayJobState, job: Manifest | None) -> str:
         return f"it is {state.phase.value or 'new'}"
     if state.phase in FINAL and is_open(state):
         return "it has ended and is open"
-    if (shown := _plain(child(job, "status"))) != (is_so := _plain(status(state))):
-        return f"it shows {shown!r} and is {is_so!r}"
+    is_so, shows = status(state), dict(child(job, "status"))
+    if lost and state.phase in FINAL:  # an end shows what it did, be it that the log has lost that
+        shows = {key: shows[key] for key in shows if key in is_so or key not in PROGRESS}
+    if (shown := _plain(shows)) != (known := _plain(is_so)):
+        return f"it shows {shown!r} and is {known!r}"
     return ""
 
 
@@ -154,16 +158,11 @@ def _check_retries(story: Story) -> None:
 
     Not by which limit: users may have lowered it since, and the events that knew are lost.
     """
-    own = [event for event in story.history if not _is_told(event)]
-    check_retries(own)
+    check_retries(story.history)
     granted = {event.attempt for event in story.lost if isinstance(event, RetryGranted)}
     for event in story.history:
         if isinstance(event, RetryGranted) and event.inferred:
             require(event.attempt in granted, f"nobody has granted {event}")
-
-
-def _is_told(event: RayJobEvent) -> bool:
-    return isinstance(event, RetryGranted) and event.inferred
 
 
 def _check_leaks(world: World) -> None:

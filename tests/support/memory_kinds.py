@@ -11,10 +11,16 @@ from jobledger.sandbox.model.kinds import Kind
 
 
 def without_status_fields(kind: Kind, fields: frozenset[str]) -> Kind:
-    """Return a kind whose definition does not have these fields of the status."""
-    schema = copy_of(kind.schema)
+    """Return a kind whose definition does not have these fields of the status, and prunes them."""
+    (defined,) = (
+        one
+        for one in custom_kinds()
+        if (one.group, one.version, one.plural) == (kind.group, kind.version, kind.plural)
+    )
+    schema, status = copy_of(kind.schema), copy_of(defined.schema)["properties"]["status"]
     for field in fields:
-        schema["properties"]["status"]["properties"].pop(field, None)
+        del status["properties"][field]
+    schema["properties"]["status"] = status
     return replace(kind, schema=schema)
 
 

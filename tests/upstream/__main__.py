@@ -38,6 +38,7 @@ from tests.upstream.programs import (
     oracle,
     source_of,
 )
+from tests.upstream.searching import Searched
 
 
 def say(line: str) -> None:
@@ -157,7 +158,7 @@ def _shipped() -> Mapping[str, Any]:
 def _search(upstream: Oracle, kind: str, count: int, seed: int) -> int:
     say(f"{kind}: {count} cases, seed {seed}")
     runtimes, _ = trainjob_data.read()
-    searches: Mapping[str, Callable[[], str | None]] = {
+    searches: Mapping[str, Callable[[], Searched]] = {
         "objects of TrainJobs": lambda: trainjob_search.search(upstream, runtimes, count, seed),
         "changes of TrainJobs": lambda: trainjob_updates.search(upstream, runtimes, count, seed),
         "statuses of JobSets": lambda: trainjob_statuses.search(upstream, runtimes, count, seed),
@@ -167,12 +168,13 @@ def _search(upstream: Oracle, kind: str, count: int, seed: int) -> int:
     again = f"search --kind {kind} --cases {count} --seed {seed}"
     differing = 0
     for what, search in searches.items():
-        smallest = search()
-        if smallest is None:
-            say(f"{what}: {count} asked, no difference that docs/differences.md does not list")
+        seen = search()
+        asked = f"{what}: {seen.asked} asked"
+        if not seen.difference:
+            say(f"{asked}, no difference that docs/differences.md does not list")
         else:
             differing += 1
-            say(f"{what}: the smallest difference:\n{smallest}\nagain with: {again}")
+            say(f"{asked}, the smallest difference:\n{seen.difference}\nagain with: {again}")
     return 1 if differing else 0
 
 

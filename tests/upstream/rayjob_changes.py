@@ -95,6 +95,7 @@ OF_THE_JOB: Mapping[str, tuple[Change, ...]] = {
     "deadline-0": spec(activeDeadlineSeconds=0),
     "pre-running-0": spec(preRunningDeadlineSeconds=0),
     "deadline-negative": spec(activeDeadlineSeconds=-1),
+    "escape-and-deadline-negative": spec(runtimeEnvYAML='a: "\\/"\n', preRunningDeadlineSeconds=-1),
     "backoff-3": spec(backoffLimit=3),
     "backoff-negative": spec(backoffLimit=-1),
     "ttl": spec(shutdownAfterJobFinishes=True, ttlSecondsAfterFinished=10),

@@ -16,7 +16,7 @@ from tests.upstream.rayjob_fields import CONTAINER, GROUP
 from tests.upstream.rayjob_known import found
 from tests.upstream.rayjob_shapes import before, shaped
 from tests.upstream.rayjobs import question
-from tests.upstream.searching import smallest
+from tests.upstream.searching import Searched, smallest
 
 CHANGES_MAX = 4
 
@@ -49,6 +49,17 @@ runtime_envs = st.dictionaries(
 )
 
 
+marks = st.sampled_from(
+    [
+        *("a", "b", "1", "0x1", "é", "true", ": ", ":\n", ":", "- ", "-", " ", "  ", "\n", "\n  "),
+        *("[", "]", "{", "}", ",", ", ", "# c", "&a ", "*a", "!", "!!str ", "!a ", "|\n", ">+\n"),
+        *("'", '"', "%", "@", "`", "? ", "~", "=", "<<", "---\n", "...\n", "\t", "\\n", "\r\n"),
+    ]
+)
+marked = st.builds("{}{}".format, st.sampled_from(["", "a: "]), st.lists(marks).map("".join))
+"""Texts of the marks of YAML: few of them can be read."""
+
+
 def written(environment: Mapping[str, str | Sequence[str]]) -> str:
     """Return a runtime environment as YAML, with its scalars as they are."""
     lines = []
@@ -70,7 +81,7 @@ jobs = st.fixed_dictionaries(
         "entrypointResources": st.sampled_from(["{}", '{"a": 1}', '{"a": 0.1, "b": 3e2}']),
         "metadata": st.dictionaries(words, words, max_size=3),
         "jobId": st.sampled_from(["mine", "a-1"]),
-        "runtimeEnvYAML": runtime_envs.map(written) | quoted.map(yaml.safe_dump),
+        "runtimeEnvYAML": runtime_envs.map(written) | quoted.map(yaml.safe_dump) | marked,
         "submitterConfig": st.fixed_dictionaries({"backoffLimit": counts}),
     },
 )
@@ -111,8 +122,8 @@ def applies(change: str) -> bool:
     return change.startswith(("env-", "rules", "old", "cpus", "resources", "ttl", "metadata"))
 
 
-def search(upstream: Oracle, count: int, number: int) -> str | None:
-    """Return the smallest unlisted difference among so many generated cases, or None."""
+def search(upstream: Oracle, count: int, number: int) -> Searched:
+    """Return the smallest unlisted difference among so many generated cases."""
 
     def told(case: Case) -> str:
         differs = found(case, upstream.ask(question(case)))

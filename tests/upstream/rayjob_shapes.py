@@ -12,11 +12,11 @@ Drawn = st.SearchStrategy[Any]
 
 texts = st.sampled_from(["", "a", "b"])
 maps = st.dictionaries(st.sampled_from(["a", "b/c", "ray.io/cluster"]), texts, max_size=2)
-counts = st.sampled_from([0, 1, 2, 3, 7])
+counts = st.sampled_from([0, 1, 2, 3, 7, -1])
 seconds = st.sampled_from([-1, 0, 1, 60])
 amounts = st.dictionaries(
     st.sampled_from(["cpu", "memory", "nvidia.com/gpu"]),
-    st.sampled_from(["0", "1", "500m", "1.5", "1Gi", "1e3", "100n"]),
+    st.sampled_from(["0", "1", "500m", "1.5", "1Gi", "1e3", "100n", "-1", "3G"]),
     max_size=3,
 )
 resources = st.fixed_dictionaries({}, optional={"limits": amounts, "requests": amounts})

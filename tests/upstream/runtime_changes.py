@@ -81,6 +81,7 @@ RUNTIME_CHANGES: Mapping[str, tuple[Change, ...]] = {
     "ttl": (put("spec.template.spec.ttlSecondsAfterFinished", 60),),
     "suspended-template": (put("spec.template.spec.suspend", True),),
     "replicas-2": (put("spec.template.spec.replicatedJobs.0.replicas", 2),),
+    "replicas-0": (put("spec.template.spec.replicatedJobs.0.replicas", 0),),
     "inject-unknown-container": (
         put(
             "spec.mlPolicy",

@@ -1,6 +1,7 @@
 """Generated cases, asked one by one: the smallest of which upstream makes something else."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -9,14 +10,25 @@ from hypothesis import strategies as st
 Case = TypeVar("Case")
 
 
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search has found."""
+
+    difference: str
+    """What is told of the smallest case of which anything is told; empty if there is none."""
+    asked: int
+    """How many cases were asked, with those on the way to the smallest."""
+
+
 def smallest(
     cases: st.SearchStrategy[Case], told: Callable[[Case], str], count: int, number: int
-) -> str | None:
-    """Return what is told of the smallest case of which anything is told, or None.
+) -> Searched:
+    """Ask so many cases, and look for the smallest of which anything is told.
 
     `told` returns what is wrong with a case, empty if nothing is. `number` is the seed.
     """
     last = ""
+    asked = 0
 
     @seed(number)
     @settings(
@@ -28,7 +40,8 @@ def smallest(
     )
     @given(cases)
     def agree(case: Case) -> None:
-        nonlocal last
+        nonlocal last, asked
+        asked += 1
         found = told(case)
         if found:
             last = found
@@ -37,5 +50,5 @@ def smallest(
     try:
         agree()
     except AssertionError:
-        return last
-    return None
+        return Searched(last, asked)
+    return Searched("", asked)

@@ -50,6 +50,12 @@ JOB_CHANGES: Mapping[str, tuple[Change, ...]] = {
     ),
     "cpus": (put("spec.trainer.resourcesPerNode", CPU),),
     "mig": (put("spec.trainer.resourcesPerNode", MIG),),
+    "gpus-beyond-32-bits": (
+        put("spec.trainer.resourcesPerNode", {"limits": {"nvidia.com/gpu": "3G"}}),
+    ),
+    "cpus-beyond-32-bits": (
+        put("spec.trainer.resourcesPerNode", {"limits": {"cpu": "4294967298"}}),
+    ),
     "limits-only": (put("spec.trainer.resourcesPerNode", {"limits": {"cpu": "2"}}),),
     "requests-only": (put("spec.trainer.resourcesPerNode", {"requests": {"cpu": "0.5"}}),),
     "quantity-written-oddly": (

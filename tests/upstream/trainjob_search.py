@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.upstream.changing import Document, put
 from tests.upstream.programs import Oracle
 from tests.upstream.runtime_changes import RUNTIME_CHANGES
-from tests.upstream.searching import smallest
+from tests.upstream.searching import Searched, smallest
 from tests.upstream.status_server import EDGES
 from tests.upstream.trainjob_cases import Case, case_of_changes, with_defaults
 from tests.upstream.trainjob_changes import JOB_CHANGES
-from tests.upstream.trainjob_shapes import patches, shaped
+from tests.upstream.trainjob_shapes import maps, patches, shaped
 from tests.upstream.trainjobs import explained, found, question
 
 CHANGES_MAX = 4
@@ -26,8 +26,8 @@ variables = st.lists(
     st.fixed_dictionaries({"name": st.sampled_from(named), "value": values}),
     max_size=4,
 )
-devices = st.sampled_from(["0", "1", "2", "8"])
-parts = st.sampled_from(["0", "1", "2", "500m", "1.5", "0.1", "100000000n"])
+devices = st.sampled_from(["0", "1", "2", "8", "3G"])
+parts = st.sampled_from(["0", "1", "2", "500m", "1.5", "0.1", "100000000n", "-1", "4294967298"])
 
 
 def nodes_with(gpu: str) -> st.SearchStrategy[Document]:
@@ -59,6 +59,17 @@ trainers = st.fixed_dictionaries(
 )
 """A generated `spec.trainer`."""
 
+sources = st.fixed_dictionaries(
+    {},
+    optional={
+        "storageUri": st.sampled_from(["hf://a/b", "s3://bucket/x", "cache://t/u"]),
+        "env": variables,
+        "secretRef": st.sampled_from([{"name": "token"}, {}]),
+    },
+)
+initializers = st.fixed_dictionaries({}, optional={"dataset": sources, "model": sources})
+"""A generated `spec.initializer`."""
+
 
 @st.composite
 def generated(draw: st.DrawFn, runtimes: Mapping[str, Any]) -> Case:
@@ -78,6 +89,11 @@ def generated(draw: st.DrawFn, runtimes: Mapping[str, Any]) -> Case:
     trainer = draw(st.none() | trainers)
     if trainer is not None:
         put("spec.trainer", copy.deepcopy(trainer))(case.job)
+    if draw(st.booleans()):
+        put("spec.initializer", draw(initializers))(case.job)
+        put("spec.labels", draw(maps))(case.job)
+        put("spec.annotations", draw(maps))(case.job)
+        put("metadata.labels", draw(maps))(case.job)
     if not draw(st.booleans()):
         return case
     edges = draw(st.lists(st.sampled_from(sorted(EDGES)), max_size=2))
@@ -87,8 +103,8 @@ def generated(draw: st.DrawFn, runtimes: Mapping[str, Any]) -> Case:
     return replace(case, id="/".join([case.id, "server", *edges]), status_server=True)
 
 
-def search(upstream: Oracle, runtimes: Mapping[str, Any], count: int, number: int) -> str | None:
-    """Return the smallest unlisted difference among so many generated cases, or None."""
+def search(upstream: Oracle, runtimes: Mapping[str, Any], count: int, number: int) -> Searched:
+    """Return the smallest unlisted difference among so many generated cases."""
 
     def told(case: Case) -> str:
         answer = upstream.ask(question(case))

@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from jobledger.core.trainjob.names import ANCESTOR_LABEL, ANCESTORS
 from tests.upstream.changing import Document
 
 Drawn = st.SearchStrategy[Any]
@@ -290,6 +291,21 @@ def merge(document: Document, more: Mapping[str, Any]) -> None:
             document[field] = copy.deepcopy(value)
 
 
+replicated = st.fixed_dictionaries(
+    {}, optional={"replicas": st.sampled_from([0, 1, 2]), "groupName": st.just("own")}
+)
+steps = st.sampled_from([*ANCESTORS, "other"])
+
+
+@st.composite
+def labelled(draw: st.DrawFn, template: Document) -> Document:
+    """Return the template of a Job, now and then with the label of another step, in place."""
+    if draw(st.sampled_from([False, False, True])):
+        labels = {**draw(maps), ANCESTOR_LABEL: draw(steps)}
+        template["metadata"] = draw(st.sampled_from([{}, {"labels": labels}]))
+    return template
+
+
 @st.composite
 def shaped(draw: st.DrawFn, runtime: Document) -> Document:
     """Return a runtime with policies, Jobs and Pods that are drawn, in place."""
@@ -303,6 +319,8 @@ def shaped(draw: st.DrawFn, runtime: Document) -> Document:
     for item in jobset["replicatedJobs"]:
         if not draw(st.booleans()):
             continue
+        merge(item, draw(replicated))
+        draw(labelled(item["template"]))
         merge(item["template"]["spec"], draw(job_specs))
         template = item["template"]["spec"]["template"]
         merge(template.setdefault("metadata", {}), draw(metadata))

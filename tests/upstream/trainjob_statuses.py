@@ -17,7 +17,7 @@ from tests.upstream.answers_file import read_lines, write_lines
 from tests.upstream.changing import Document
 from tests.upstream.comparing import differences, plain
 from tests.upstream.programs import Oracle
-from tests.upstream.searching import smallest
+from tests.upstream.searching import Searched, smallest
 from tests.upstream.trainjob_cases import job_on
 
 FILE = Path(__file__).with_name("trainjob_statuses.jsonl.gz")
@@ -151,8 +151,8 @@ jobs = st.lists(
 generated = st.builds(sight, st.just("generated"), st.sampled_from(list(ENDS.values())), jobs)
 
 
-def search(upstream: Oracle, runtimes: Mapping[str, Any], count: int, number: int) -> str | None:
-    """Return the smallest status of a JobSet that we show otherwise, among so many; or None."""
+def search(upstream: Oracle, runtimes: Mapping[str, Any], count: int, number: int) -> Searched:
+    """Return the smallest status of a JobSet that we show otherwise, among so many."""
 
     def told(one: Sight) -> str:
         differs = found(one, upstream.ask(question(one, runtimes[RUNTIME])))

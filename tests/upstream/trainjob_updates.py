@@ -16,7 +16,7 @@ from jobledger.core.values.instants import EPOCH
 from tests.upstream.answers_file import read_lines, write_lines
 from tests.upstream.changing import Document, patch, put
 from tests.upstream.programs import Oracle
-from tests.upstream.searching import smallest
+from tests.upstream.searching import Searched, smallest
 from tests.upstream.trainjob_cases import NAMESPACE, job_on
 from tests.upstream.trainjob_shapes import patches
 
@@ -206,8 +206,8 @@ def generated(draw: st.DrawFn, runtimes: Mapping[str, Document]) -> Update:
     return changed("generated", runtime, before, after, active)
 
 
-def search(upstream: Oracle, runtimes: Mapping[str, Any], count: int, number: int) -> str | None:
-    """Return the smallest change on whose verdict we differ, among so many; None if none does."""
+def search(upstream: Oracle, runtimes: Mapping[str, Any], count: int, number: int) -> Searched:
+    """Return the smallest change on whose verdict we differ, among so many."""
 
     def told(update: Update) -> str:
         differs = found(update, upstream.ask(question(update)))

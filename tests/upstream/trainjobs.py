@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -33,6 +34,7 @@ _SECRET = {
     "data": {AUTHORITY: base64.b64encode(CERTIFICATE.encode()).decode()},
 }
 """Where Trainer takes the authority from."""
+_WHOLE = re.compile(r"(?<![\w.])-?[0-9]{1,20}(?![\w.])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +165,18 @@ def _differs_in_ports(case: Case, answer: Answer) -> bool:
         len(items(one, "ports")) > 1 and not all(text(port, "name") for port in items(one, "ports"))
         for one in containers
     ]
+    return any(unnamed) and _same_but_for(case, answer, _without_ports)
+
+
+def _same_but_for(case: Case, answer: Answer, without: Callable[[Any], Any]) -> bool:
+    """Return whether a case does not differ once a function has taken away what a line lists.
+
+    What the lines on scripts and order take away goes as well.
+    """
     one, other = theirs(case, answer), ours(case)
-    if not any(unnamed) or bool(one.refused) != bool(other.refused):
+    if bool(one.refused) != bool(other.refused):
         return False
-    read = [_without_ports(built.objects) for built in (one, other)]
+    read = [without(built.objects) for built in (one, other)]
     if _policy(case, "flux"):
         read = [with_what_scripts_say(objects) for objects in read]
     if _policy(case, "xgboost") or case.status_server:
@@ -180,10 +190,29 @@ def _without_ports(value: Any) -> Any:  # noqa: ANN401 any JSON
     return [_without_ports(item) for item in value] if isinstance(value, list) else value
 
 
+def _differs_in_great_counts(case: Case, answer: Answer) -> bool:
+    """Return whether a case differs in the upper halves of numbers beyond 2^31 alone."""
+    return _same_but_for(case, answer, _wrapped)
+
+
+def _wrapped(value: Any) -> Any:  # noqa: ANN401 any JSON
+    """Return a value with the whole numbers in its texts as 32 bits hold them."""
+    if isinstance(value, Mapping):
+        return {key: _wrapped(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_wrapped(item) for item in value]
+    return _WHOLE.sub(_in_32_bits, value) if isinstance(value, str) else value
+
+
+def _in_32_bits(found: re.Match[str]) -> str:
+    return str(int(found[0]) % 2**32)
+
+
 KNOWN: Mapping[str, Callable[[Case, Answer], bool]] = {
     "trainjob-flux-scripts": _differs_in_scripts,
     "trainjob-plugin-order": _differs_in_order,
     "trainjob-ports-without-name": _differs_in_ports,
+    "trainjob-great-counts": _differs_in_great_counts,
 }
 """A line of docs/differences.md -> whether a case differs because of it."""
 

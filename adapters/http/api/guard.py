@@ -94,7 +94,7 @@ class Guard:
             return answer
         if allowed is None:
             return _unauthorized("this token is not valid")
-        return None if allowed else problem(403, "forbidden", "you may not read RayJobs")
+        return None if allowed else problem(403, "forbidden", "you may not read jobs and logs")
 
 
 def _host(header: str) -> str | None:

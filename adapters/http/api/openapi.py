@@ -13,7 +13,7 @@ from jobledger.adapters.http.api.parameters import LIMIT_DEFAULT, Parameter, Par
 REFUSALS = {
     "400": "A parameter makes no sense.",
     "401": "There is no bearer token, or it is not valid.",
-    "403": "Whoever has the token may not read RayJobs.",
+    "403": "Whoever has the token may not read jobs of every kind and the logs of Pods.",
     "404": "There is no such thing.",
     "429": "Too many tokens that nobody knows were sent.",
     "503": "Postgres cannot be reached now.",

@@ -7,13 +7,23 @@ from jobledger.adapters.http.api.guard import TooManyTokens
 from jobledger.adapters.serving.judgements import Judgements
 from jobledger.adapters.serving.pace import Pace
 from jobledger.core.errors import ClusterError
-from jobledger.core.ports.cluster import Resource
+from jobledger.core.kinds import KINDS
+from jobledger.core.ports.cluster import PODS, Resource
 from jobledger.core.values.documents import Json, Manifest, child, items, text
 
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenReview")
 ACCESS_REVIEWS = Resource(
     "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview"
 )
+
+READ: tuple[Manifest, ...] = (
+    *(
+        {"group": kind.resource.group, "resource": kind.resource.plural, "verb": "get"}
+        for kind in KINDS.values()
+    ),
+    {"group": PODS.group, "resource": PODS.plural, "subresource": "log", "verb": "get"},
+)
+"""What whoever reads the ledger reads."""
 
 REMEMBERED_MAX = 1000
 """So many judgements of each kind are kept."""
@@ -28,9 +38,10 @@ class Creator(Protocol):
 
 
 class KubernetesReviewer:
-    """Lets read who may `get` RayJobs in the whole cluster.
+    """Lets read who may `get` all that the ledger tells of, in the whole cluster.
 
-    A token that was good is asked about again however many others are.
+    That is jobs of every kind, and the logs of Pods: it quotes them. A token that was good is asked
+    about again however many others are.
     """
 
     def __init__(self, cluster: Creator, monotonic: Callable[[], float]) -> None:
@@ -60,12 +71,16 @@ class KubernetesReviewer:
             return None
         user = child(status, "user")
         groups: Sequence[Json] = items(user, "groups")
-        asked: Manifest = {
+        who: Manifest = {
             "user": text(user, "username"),
             "uid": text(user, "uid"),
             "groups": list(groups),
-            "resourceAttributes": {"group": "ray.io", "resource": "rayjobs", "verb": "get"},
+            "extra": child(user, "extra"),
         }
+        return all(self._may(who, attributes) for attributes in READ)
+
+    def _may(self, who: Manifest, attributes: Manifest) -> bool:
+        asked: Manifest = {**who, "resourceAttributes": attributes}
         answered = self._cluster.create(ACCESS_REVIEWS, _review(ACCESS_REVIEWS, asked))
         return child(answered, "status").get("allowed") is True
 

@@ -4,8 +4,9 @@ One watch tells of both: a Job that is given to this controller is a job, a Job 
 a Job is one of its attempts. Any other is passed over, and nothing of it is kept.
 """
 
+from functools import partial
+
 from jobledger.adapters.kinds.batchjob.observations import see_attempt, see_job
-from jobledger.adapters.service.objects.declared_secrets import secrets_of_child
 from jobledger.adapters.service.objects.kept_children import CachedChild
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.objects.packing import pack
@@ -20,6 +21,7 @@ from jobledger.adapters.service.watches.event_handlers import (
     nothing_noted,
 )
 from jobledger.adapters.service.watches.job_listener import JobListener, marked, tell_gap
+from jobledger.adapters.service.watches.parts_looked_through import Edit, child_looked_through
 from jobledger.core.batchjob.observations import AttemptJobGone, BatchJobGone
 from jobledger.core.batchjob.spec import MANAGED_BY_US
 from jobledger.core.jobs.control.ownership import controller_uid
@@ -64,16 +66,21 @@ class BatchJobListener:
             owner_kind=JOB,
             packed=pack(manifest),
             generation=number(metadata, "generation") or 0,
-            secrets=secrets_of_child(JOB, manifest, around.live.child(ATTEMPT, uid)),
         )
         with around.telling:
             known = around.live.child(ATTEMPT, uid)
             if known is not None and around.live.is_older(uid, item.version, known.version):
                 return
-            around.live.put_child(ATTEMPT, item)
-            if around.live.owner_of(item) is None:
+            job = around.live.owner_of(item)
+            take_in = partial(self._attempt_seen, owner=owner, at=at)
+            edit = Edit(around, uid, manifest, (job,) if job is not None else (), take_in)
+            read = child_looked_through(edit, JOB, item, known)
+            if read is None:
                 return
-            job = around.live.learn(owner, item.secrets)
+            around.live.put_child(ATTEMPT, read)
+            if job is None:
+                return
+            job = around.live.learn(owner, read.secrets or frozenset())
             if job is not None and around.concerns_us(stream := job.identity.stream_id):
                 around.inbox.put(stream, see_attempt(stream, manifest, job.redactor, at))
 
@@ -81,6 +88,7 @@ class BatchJobListener:
         """Tell that a Job is gone: the user's, or that of an attempt."""
         around, uid = self._around, text(manifest, "metadata", "uid")
         with around.telling:
+            around.waiting.pop(uid, None)
             if around.live.job(uid) is not None:
                 self._jobs.gone(manifest, at)
                 return

@@ -89,12 +89,14 @@ class ControlPolicy:
 
     def at_start(self, kind: str, manifest: Manifest, now: Instant) -> Refusal | None:
         """Return why what a job shows at the start forbids control; None if it does not."""
+        if names_another(kind, manifest):
+            return None
         return self._at_first(kind, manifest, self.other(kind, manifest, now), now)
 
     def _at_first(
         self, kind: str, manifest: Manifest, other: StatusWriter | None, now: Instant
     ) -> Refusal | None:
-        if self.why_recorded(kind, manifest) or _names_another(kind, manifest):
+        if self.why_recorded(kind, manifest) or names_another(kind, manifest):
             return None
         forbidden = forbids_start(
             other,
@@ -117,7 +119,7 @@ class ControlPolicy:
         other = self.other(kind, manifest, now)
         if isinstance(before, FirstSight):
             refusal = self._at_first(kind, manifest, other, now)
-        elif self.why_recorded(kind, manifest) or _names_another(kind, manifest):
+        elif self.why_recorded(kind, manifest) or names_another(kind, manifest):
             return other
         else:
             at_work = other is not None and forbids_going_on(before, other)
@@ -151,7 +153,7 @@ class ControlPolicy:
             return [self._refusals[key] for key in sorted(self._refusals)]
 
 
-def _names_another(kind: str, manifest: Manifest) -> bool:
+def names_another(kind: str, manifest: Manifest) -> bool:
     """Return whether a job says that it is another controller's, as one that MultiKueue sends on.
 
     Nothing is ever done about it here, so that others write its status is no reason to refuse.

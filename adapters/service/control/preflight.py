@@ -7,7 +7,11 @@ runs.
 
 from collections.abc import Iterable
 
-from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, ControlPolicy
+from jobledger.adapters.service.control.control_policy import (
+    FIRST_SIGHT,
+    ControlPolicy,
+    names_another,
+)
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError, ObjectNotFound
 from jobledger.core.kinds import KINDS
@@ -46,4 +50,5 @@ def _look(
     except ObjectNotFound:  # the kind is not served
         return
     for job in jobs:
-        control_policy.note(kind, job, FIRST_SIGHT, clock.now())
+        if not names_another(kind, job):  # of batch Jobs that are most: the log is asked for none
+            control_policy.note(kind, job, FIRST_SIGHT, clock.now())

@@ -2,15 +2,14 @@
 
 import threading
 
+from jobledger.adapters.service.loop.handover import Handover
 from jobledger.adapters.service.loop.turn import Turn
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.set_back import set_back
-from jobledger.adapters.service.work.inbox import Inbox
-from jobledger.adapters.service.work.slots import Slots
+from jobledger.adapters.service.work.slots import Slot
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import LedgerError
 from jobledger.core.kinds import JobObservation
-from jobledger.core.ports.clock import Clock
 from jobledger.core.values.ids import SHARDS, StreamId
 
 log = get_logger(__name__)
@@ -25,8 +24,10 @@ class SetBackDetection:
     and holds every job against what the cluster shows, as after a start.
     """
 
-    def __init__(self, turn: Turn, slots: Slots, leases: LeaseKeeper, clock: Clock) -> None:
-        self._turn, self._slots, self._leases, self._clock = turn, slots, leases, clock
+    def __init__(self, turn: Turn, leases: LeaseKeeper, handover: Handover) -> None:
+        self._turn, self._leases, self._handover = turn, leases, handover
+        context = handover.context
+        self._slots, self._inbox, self._clock = context.slots, context.inbox, context.clock
         self._is_noticed = threading.Event()
         self._known: dict[StreamId, int] = {}
 
@@ -52,7 +53,19 @@ class SetBackDetection:
         log.error("ledger_set_back_while_running", jobs=len(self._known), remedy=WHAT_TO_DO)
         return True
 
-    def tell(self, inbox: Inbox) -> None:
+    def holds(self, slot: Slot) -> bool:
+        """Return whether a job that had ended was read again and its stream ends before that.
+
+        It is held first; what waits to be written of it is of the lost past.
+        """
+        ended = self._slots.take_set_back(slot.stream_id)
+        if not ended:
+            return False
+        self._handover.drop(slot.stream_id)
+        self._inbox.put_back([self._told(slot, ended)])
+        return True
+
+    def tell(self) -> None:
         """Tell jobs that were read anew that their streams end earlier; raises as the store.
 
         They hear of it before all that waits in the inbox: a decision of the lost past may be in it
@@ -60,10 +73,14 @@ class SetBackDetection:
         """
         self._turn.footing.has_read()
         known, self._known = self._known, {}
-        first: list[tuple[StreamId, JobObservation]] = []
-        for slot in self._slots if known else ():
-            if slot.tail.version < (ended := known.get(slot.stream_id, 0)):
-                self._turn.set_back.add(slot.stream_id)
-                told = set_back(ended, slot.tail, self._clock.now())
-                first.append((slot.stream_id, told))
-        inbox.put_back(first)
+        self._inbox.put_back(
+            [
+                self._told(slot, ended)
+                for slot in (self._slots if known else ())
+                if slot.tail.version < (ended := known.get(slot.stream_id, 0))
+            ]
+        )
+
+    def _told(self, slot: Slot, ended: int) -> tuple[StreamId, JobObservation]:
+        self._turn.set_back.add(slot.stream_id)
+        return slot.stream_id, set_back(ended, slot.tail, self._clock.now())

@@ -107,8 +107,12 @@ class Handover:
         known = known.union(*(follower.streams() for follower in self.followers.values()))
         for stream in known:
             if shard_of(stream) in shards:
-                self._drop_errands(stream)
-                self._forget(stream)
+                self.drop(stream)
+
+    def drop(self, stream: StreamId) -> None:
+        """Drop everything about a job: what is under way may be of a past that the log has lost."""
+        self._drop_errands(stream)
+        self._forget(stream)
 
     def _forget(self, stream: StreamId) -> None:
         """Ask no more about a job, and write no status of it."""

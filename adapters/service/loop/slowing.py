@@ -9,6 +9,7 @@ What a job has used is read with it from the log, so that a restart gives none o
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeVar
 
 from jobledger.adapters.service.work.inbox import Arrival
 from jobledger.adapters.service.work.slots import job_name
@@ -31,6 +32,11 @@ log = get_logger(__name__)
 FORGET_ABOVE = 10_000
 """Above so many budgets those that are whole again are forgotten."""
 
+
+Edited: TypeAlias = tuple[StreamId, str]
+"""A job, and the part of it that is edited; empty: its own object."""
+
+Key = TypeVar("Key", StreamId, Edited)
 
 LOOKS_MAX = 200
 """So many looks at objects of a slowed job wait."""
@@ -55,10 +61,10 @@ class Slowing:
         """Has a job told what is there of it, after looks at its objects were left out."""
         self._left_out: set[StreamId] = set()
         self._budgets: dict[StreamId, Budget] = {}
-        self._edits: dict[StreamId, Budget] = {}
+        self._edits: dict[Edited, Budget] = {}
         """Of bytes of edits to look through. `_lock` is held."""
         self._held: dict[StreamId, list[JobObservation]] = {}
-        self._put_off: dict[StreamId, Callable[[], None]] = {}
+        self._put_off: dict[Edited, Callable[[], None]] = {}
         """What is called once a slowed job has its turn."""
         self._lock = threading.Lock()
         """Held while `_put_off` is looked at or changed."""
@@ -80,44 +86,50 @@ class Slowing:
                 self._left_out.remove(stream)
                 self.tell_anew(stream)
         self._take_up()
-        self._metrics.jobs_slowed.set(len(self._held.keys() | self._put_off.keys()))
+        put_off = {stream for stream, _ in self._put_off}
+        self._metrics.jobs_slowed.set(len(self._held.keys() | put_off))
         return admitted
 
-    def has_to_wait(self, stream: StreamId, later: Callable[[], None], *, is_edit: bool) -> bool:
+    def has_to_wait(
+        self, stream: StreamId, later: Callable[[], None], *, is_edit: bool, part: str = ""
+    ) -> bool:
         """Return whether a sighting of a job has to wait: the job is slowed, or was edited a lot.
 
-        `later`, the last of its job, is called at its turn. May be called from any thread.
+        With a `part` of the job, named in any way, it is one of that, which has a budget of bytes
+        of its own: others may edit it. `later`, the last of its job or part, is called at its turn.
+        May be called from any thread.
         """
         with self._lock:
-            is_slowed = stream in self._held or self._is_used_up(stream)
-            if not is_slowed and not (is_edit and self._is_looked_through(stream)):
+            is_slowed = not part and (stream in self._held or self._is_used_up(stream))
+            if not is_slowed and not (is_edit and self._is_looked_through((stream, part))):
                 return False
-            self._put_off[stream] = later
+            self._put_off[stream, part] = later
         return True
 
-    def looked_through(self, stream: StreamId, size: int) -> None:
+    def looked_through(self, stream: StreamId, size: int, part: str = "") -> None:
         """Take note that so many bytes of an edit are looked through. From any thread."""
         now = self._clock.monotonic()
         with self._lock:
-            before = self._edits.get(stream, whole_budget_of_edits(now))
-            self._edits[stream] = before.now(now).without(size)
+            before = self._edits.get((stream, part), whole_budget_of_edits(now))
+            self._edits[stream, part] = before.now(now).without(size)
             if len(self._edits) > FORGET_ABOVE:
                 self._edits = _without_whole(self._edits, now)
 
-    def _is_looked_through(self, stream: StreamId) -> bool:
-        """Return whether as much of a job's edits was looked through as may be for now."""
-        budget = self._edits.get(stream)
+    def _is_looked_through(self, edited: Edited) -> bool:
+        """Return whether as much was looked through of the edits of it as may be for now."""
+        budget = self._edits.get(edited)
         return budget is not None and budget.now(self._clock.monotonic()).is_used_up
 
     def _take_up(self) -> None:
         with self._lock:
             due = [
-                stream
-                for stream in self._put_off
-                if not self._is_used_up(stream) and not self._is_looked_through(stream)
+                (stream, part)
+                for stream, part in self._put_off
+                if (part or not self._is_used_up(stream))
+                and not self._is_looked_through((stream, part))
             ]
-            looks = [self._put_off.pop(stream) for stream in due]
-            for stream in self._put_off:
+            looks = [self._put_off.pop(edited) for edited in due]
+            for stream, _ in self._put_off:
                 self._tell(stream)
         for look in looks:
             look()
@@ -173,6 +185,6 @@ class Slowing:
         self._left_out.add(stream)
 
 
-def _without_whole(budgets: dict[StreamId, Budget], now: float) -> dict[StreamId, Budget]:
+def _without_whole(budgets: dict[Key, Budget], now: float) -> dict[Key, Budget]:
     """Return the budgets of which something is used."""
-    return {stream: item for stream, item in budgets.items() if not item.now(now).is_whole}
+    return {key: item for key, item in budgets.items() if not item.now(now).is_whole}

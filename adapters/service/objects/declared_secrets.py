@@ -6,7 +6,7 @@ snapshot of one, and runs as a JobSet. Whatever is said of or by a job goes thro
 that knows all of it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
@@ -18,9 +18,7 @@ from jobledger.adapters.service.objects.object_cache import (
 )
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.core.log.redaction.redact import joined, secrets_in
-from jobledger.core.values.documents import Manifest, child, items, number, text
-
-_WITHOUT_GENERATION = frozenset({"ConfigMap", "Secret"})
+from jobledger.core.values.documents import Manifest, child, items, text
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
@@ -50,35 +48,35 @@ def secrets_of_job(manifest: Manifest, known: CachedJob | None, declared: object
     )
 
 
-def secrets_of_object(manifest: Manifest) -> frozenset[str]:
-    """Return the secrets that an object declares which holds nothing else inside."""
-    return secrets_in(manifest, None)
-
-
-def secrets_of_child(
-    kind: str,
-    manifest: Manifest,
-    known: CachedChild | None,
-    declared: Callable[[Manifest], frozenset[str]] = secrets_of_object,
-) -> frozenset[str]:
-    """Return the secrets that a child declares; what it declares follows its generation.
-
-    Of kinds that count none it may change at any time. `declared` reads them.
-    """
-    generation = number(manifest, "metadata", "generation") or 0
-    if kind not in _WITHOUT_GENERATION and known is not None and known.generation == generation:
-        return known.secrets
-    return declared(manifest)
-
-
 def secrets_of_parts(live: ObjectCache, job: CachedJob, kinds: Iterable[str]) -> frozenset[str]:
-    """Return the secrets of all that a job runs from and of its children of some kinds, if seen."""
+    """Return the secrets of all that a job runs from and of its children of some kinds, if seen.
+
+    What no job needed before is looked through now.
+    """
     found: frozenset[str] = frozenset()
     for kind in kinds:
         for part in live.children_of(kind, job):
-            found |= part.secrets
+            found |= _secrets_of_child(live, kind, part)
     runtime: CachedRuntime | None = live.runtime(job.runtime)
-    return found | runtime.secrets if runtime is not None else found
+    if runtime is None:
+        return found
+    declared = secrets_of_runtime(runtime)
+    if runtime.secrets is None:
+        live.note_runtimes_secrets(job.runtime, runtime, declared)
+    return found | declared
+
+
+def _secrets_of_child(live: ObjectCache, kind: str, part: CachedChild) -> frozenset[str]:
+    if part.secrets is not None:
+        return part.secrets
+    found = part.declared(part.manifest)
+    live.note_secrets(kind, part, found)
+    return found
+
+
+def secrets_of_runtime(runtime: CachedRuntime) -> frozenset[str]:
+    """Return the secrets that a runtime declares, which is looked through if it was not yet."""
+    return secrets_of(runtime.manifest) if runtime.secrets is None else runtime.secrets
 
 
 def secrets_of_pods(pods: Iterable[Manifest]) -> frozenset[str]:

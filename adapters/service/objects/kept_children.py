@@ -1,14 +1,21 @@
 """The objects that belong to jobs, as their watches told of them last; and what went last."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from jobledger.adapters.service.objects.packing import unpack
+from jobledger.core.log.redaction.redact import secrets_in
 from jobledger.core.values.documents import Manifest
 
 GONE_MAX = 10_000
 """So many objects that went last are remembered: far more than go while one answer is on its way.
 """
+
+
+def secrets_of_object(manifest: Manifest) -> frozenset[str]:
+    """Return the secrets that an object declares which holds nothing else inside."""
+    return secrets_in(manifest, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +37,10 @@ class CachedChild:
     """Secret with the token that the head of a RayCluster asks for."""
     generation: int = 0
     """metadata.generation, where the kind counts it."""
-    secrets: frozenset[str] = frozenset()
-    """The secrets that it declares."""
+    secrets: frozenset[str] | None = None
+    """The secrets that it declares; None: it was not looked through, as no job needed it yet."""
+    declared: Callable[[Manifest], frozenset[str]] = secrets_of_object
+    """Looks an object of its kind through."""
 
     @property
     def manifest(self) -> Manifest:

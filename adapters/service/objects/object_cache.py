@@ -127,8 +127,8 @@ class CachedRuntime:
     digest: str
     """Keyed digest of what decides about a build."""
     packed: bytes
-    secrets: frozenset[str]
-    """The secrets that it declares."""
+    secrets: frozenset[str] | None = None
+    """The secrets that it declares; None: it was not looked through, as no job needed it yet."""
 
     @property
     def manifest(self) -> Manifest:
@@ -247,6 +247,20 @@ class ObjectCache:
             if child.uid not in self._gone:
                 self._children[kind].put(child)
             self._doubted.discard(child.uid)
+
+    def note_secrets(self, kind: str, child: CachedChild, secrets: frozenset[str]) -> None:
+        """Take note of what a child declares, unless another form of it was told meanwhile."""
+        with self._lock:
+            if self._children[kind].by_uid.get(child.uid) is child:
+                self._children[kind].put(replace(child, secrets=secrets))
+
+    def note_runtimes_secrets(
+        self, key: tuple[str, str, str], runtime: CachedRuntime, secrets: frozenset[str]
+    ) -> None:
+        """Take note of what a runtime declares, unless another form of it was told meanwhile."""
+        with self._lock:
+            if self._runtimes.get(key) is runtime:
+                self._runtimes[key] = replace(runtime, secrets=secrets)
 
     def drop_child(self, kind: str, uid: str) -> CachedChild | None:
         """Forget a child and return it."""

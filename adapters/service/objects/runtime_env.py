@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from math import isfinite
+from typing import Any
 
 import yaml
 
 from jobledger.adapters.service.objects.go_yaml import MERGE, STR, Unreadable, key_text, scalar
+from jobledger.adapters.service.objects.go_yaml_scanner import GoScanner
 from jobledger.core.values.documents import Json, Manifest
 
 NODES_MAX = 20_000
@@ -31,6 +33,7 @@ VERSION = (1, 1)
 """Of YAML; a text that says it is of another is refused."""
 
 _MERGED = "<<"
+_TEXT_MARK = "!"
 
 
 class _Limits:
@@ -67,7 +70,7 @@ def _look_ahead(text: str) -> None:
                 limits.begin(is_collection=isinstance(event, yaml.CollectionStartEvent))
 
 
-class _Reader(yaml.SafeLoader):
+class _Reader(GoScanner):
     """YAML up to its nodes: what a plain scalar means is not for it to say."""
 
     def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> str:
@@ -88,15 +91,13 @@ class _Reader(yaml.SafeLoader):
             self._limits.end()
         return made
 
-    def scan_to_next_token(self) -> None:
-        """Go to the next token; tabs between tokens count as spaces, as they do to Go.
-
-        Source: yaml_parser_scan_to_next_token of go.yaml.in/yaml/v2.
-        """
-        super().scan_to_next_token()
-        while self.peek() == "\t" and (self.flow_level or not self.allow_simple_key):
-            self.forward()
-            super().scan_to_next_token()
+    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:  # noqa: ANN401 a name or None
+        """Return a scalar; one with the tag `!` is a text."""
+        is_text = self.peek_event().tag == _TEXT_MARK  # type: ignore[no-untyped-call]
+        node: yaml.ScalarNode = super().compose_scalar_node(anchor)
+        if is_text:
+            node.tag = STR
+        return node
 
     def first(self) -> yaml.Node | None:
         """Return the first document, None if there is nothing."""

@@ -24,8 +24,12 @@ CALM_SECONDS = 600.0
 
 
 def fingerprint(status: Manifest) -> bytes:
-    """Return what tells whether the fields of a status that are ours are the same."""
-    return _digest(canonical({name: value for name, value in status.items() if name in _OURS}))
+    """Return what tells whether the fields of a status that are ours are the same.
+
+    A counter of 0 is the same as none: of a Job an API server leaves it out.
+    """
+    ours = {name: value for name, value in status.items() if name in _OURS and value != 0}
+    return _digest(canonical(ours))
 
 
 def _digest(canonical_form: bytes) -> bytes:

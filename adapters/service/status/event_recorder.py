@@ -1,7 +1,8 @@
 """Sends Kubernetes Events for `kubectl describe`.
 
 They are a courtesy: not logged, sent once, dropped when the queue is full or the API server
-refuses. Namespaces take turns: those of a tenant with many jobs keep nobody else's waiting.
+refuses. Namespaces take turns: those of a tenant with many jobs keep nobody else's waiting, and
+where there is no more room theirs are dropped.
 """
 
 import contextlib
@@ -56,6 +57,18 @@ class _InTurns(queue.Queue["_Message | None"]):
         else:
             self._messages.append(item.identity.namespace, item)
 
+    def offer(self, message: _Message) -> bool:
+        """Take a message in; return whether one was dropped for it, of whoever has the most."""
+        with self.mutex:
+            self._put(message)
+            is_full = self._qsize() > self.maxsize
+            if is_full:
+                self._messages.drop_of_longest()
+            else:
+                self.unfinished_tasks += 1
+            self.not_empty.notify()
+        return is_full
+
     def _get(self) -> _Message | None:
         if (found := self._messages.pop()) is not None:
             return found[1]
@@ -93,9 +106,7 @@ class EventRecorder:
         del before
         for event in events:
             for told in kind.kubernetes_events(identity, event):
-                try:
-                    self._queue.put_nowait(_Message(kind, identity, event.at, told))
-                except queue.Full:
+                if self._queue.offer(_Message(kind, identity, event.at, told)):
                     self._metrics.kubernetes_events.labels("dropped").inc()
 
     def stop(self, timeout_seconds: float = 5.0) -> None:

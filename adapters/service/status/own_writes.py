@@ -9,11 +9,13 @@ from collections.abc import Callable
 
 from jobledger.adapters.service.observing.mapper import identify
 from jobledger.adapters.service.status.drift import fingerprint
+from jobledger.adapters.service.work.slots import fold_slot
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.catalogue import read_event
 from jobledger.core.errors import JobledgerError
 from jobledger.core.jobs.events import StatusPublished
 from jobledger.core.kinds import KINDS
+from jobledger.core.kinds import status as meant
 from jobledger.core.log.chain import data_sha
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.values.documents import Manifest, child
@@ -68,11 +70,17 @@ class OwnWrites:
         return answer
 
     def _is_in_log(self, kind: str, stream: StreamId, status: Manifest) -> bool:
-        """Return whether the log says that this status was the last that was published."""
-        fields = KINDS[kind].status_format.fields
-        mark = data_sha({name: value for name, value in status.items() if name in fields}).hex()
-        for stored in reversed(self._store.read_stream(stream)):
-            if stored.record.type == "StatusPublished":
-                event = read_event(stored.record)
-                return isinstance(event, StatusPublished) and event.status_sha == mark
+        """Return whether by the log this status was the last that was published, or is the next.
+
+        The next: a process may end between a write and its note in the log.
+        """
+        own, stored = KINDS[kind].status_format.own, self._store.read_stream(stream)
+        mark = data_sha(own(status)).hex()
+        for item in reversed(stored):
+            if item.record.type == "StatusPublished":
+                event = read_event(item.record)
+                if isinstance(event, StatusPublished) and event.status_sha == mark:
+                    return True
+                state = fold_slot(stream, stored).view.state
+                return state.recorded is None and own(meant(state)) == own(status)
         return False

@@ -7,12 +7,16 @@ from jobledger.core.kinds import AnyKind
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.instants import Instant
 
+PROGRESS = frozenset({"rayClusterStatus", "jobStatus", "rayJobInfo", "message"})
+"""What may change again and again while a phase lasts; nobody acts on it."""
+
 
 def shows(kind: AnyKind, job: CachedJob, status: Manifest, now: Instant) -> bool:
     """Return whether an object already shows a status: after a start most do.
 
     Asked of the object as the watch last told it whole; later versions are not kept. What another
     controller wrote last is written once more here, so that every later start sees who took over.
+    An end may show more of its progress than a log that has lost its last events knows: it stays.
     """
     manifest = job.manifest
     if text(manifest, "metadata", "resourceVersion") != job.version:
@@ -26,5 +30,8 @@ def shows(kind: AnyKind, job: CachedJob, status: Manifest, now: Instant) -> bool
         ended_at=ended_at(job.kind, manifest),
     ):
         return False
-    shown = child(manifest, "status")
-    return all(shown.get(name) == status.get(name) for name in kind.status_format.fields)
+    own = kind.status_format.own
+    seen, meant = own(child(manifest, "status")), own(status)
+    if has_ended(job.kind, manifest):
+        seen = {key: value for key, value in seen.items() if key in meant or key not in PROGRESS}
+    return seen == meant

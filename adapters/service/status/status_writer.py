@@ -20,12 +20,14 @@ from dataclasses import dataclass, field
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.status.applying import StatusWrite
 from jobledger.adapters.service.status.drift import Ends, Kept
-from jobledger.adapters.service.status.shown import shows
+from jobledger.adapters.service.status.shown import PROGRESS, shows
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.workers import Task
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import ClusterError, ObjectChanged, RequestInvalid, RequestThrottled
+from jobledger.core.jobs.control.control_policy import has_ended
+from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import StatusWritten
 from jobledger.core.kinds import KINDS, AnyKind
@@ -48,6 +50,9 @@ CONFLICT_PAUSE_SECONDS = 0.02
 LEASE_PAUSE_SECONDS = 1.0
 """Pause while this process does not trust its lease, has met another controller, or must not write
 over what a job shows."""
+
+LEFT_MAX = 10_000
+"""So many jobs are remembered that may show what no watch has told yet."""
 
 
 @dataclass(slots=True)
@@ -73,6 +78,8 @@ class _Outbox:
     """Whether that task waits for `not_before`."""
     retired: bool = False
     """Whether it is to be dropped once nothing waits in it."""
+    waits_for_watch: bool = False
+    """Whether the job may show what an earlier outbox has written and no watch has told yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,8 @@ class Publisher:
     """Whether a job shows a status of ours that is ahead of the log."""
     outboxes: dict[StreamId, _Outbox] = field(default_factory=dict)
     ends: Ends = field(default_factory=Ends)
+    left: dict[StreamId, None] = field(default_factory=dict)
+    """Jobs whose outbox was dropped though a write may have been on its way; oldest first."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -120,8 +129,11 @@ class Publisher:
     def _box(self, identity: JobIdentity, kind: str) -> _Outbox:
         box = self.outboxes.get(identity.stream_id)
         if box is None:
-            kept = self.ends.take_out(identity.stream_id)
-            box = self.outboxes[identity.stream_id] = _Outbox(identity, KINDS[kind], kept=kept)
+            stream = identity.stream_id
+            box = _Outbox(identity, KINDS[kind], kept=self.ends.take_out(stream))
+            box.waits_for_watch = stream in self.left
+            self.left.pop(stream, None)
+            self.outboxes[stream] = box
         return box
 
     def seen(self, stream: StreamId, version: str, status: Manifest) -> Task | None:
@@ -186,6 +198,20 @@ class Publisher:
         while box.waiting and not box.failures and canonical(box.waiting[0]) == box.written:
             box.waiting.popleft()
 
+    def _drop_before_end(self, box: _Outbox) -> None:
+        """Drop what came before an end if users see an end of ours: none is ever taken back.
+
+        So it is where a write from before the ledger was set back has arrived late.
+        """
+        job = self.live.job(box.identity.uid) if len(box.waiting) > 1 else None
+        if job is None:
+            return
+        newest = job.newest
+        if has_ended(job.kind, newest) and is_driven_here(job.kind, newest):
+            kind = box.kind.name
+            while len(box.waiting) > 1 and not has_ended(kind, {"status": box.waiting[0]}):
+                box.waiting.popleft()
+
     def _early(self, box: _Outbox) -> float:
         """Return for how many seconds mere progress may still wait for company."""
         early = box.not_before - self.clock.monotonic()
@@ -204,8 +230,12 @@ class Publisher:
     def forget(self, stream: StreamId) -> None:
         """Drop all that is known of a job that is gone, or somebody else's now."""
         with self.lock:
-            self.outboxes.pop(stream, None)
+            box = self.outboxes.pop(stream, None)
             self.ends.forget(stream)
+            if box is not None and (box.task or box.kept.version):
+                self.left[stream] = None
+                if len(self.left) > LEFT_MAX:
+                    del self.left[next(iter(self.left))]
 
     def retire(self, stream: StreamId) -> None:
         """Drop the outbox of a job in which nothing is left to do, once it is empty."""
@@ -233,6 +263,7 @@ class Publisher:
                 if box is None or box.task != task:
                     return None
                 self._drop_written(box)
+                self._drop_before_end(box)
                 if not box.waiting and not self._written_anew(box):
                     box.task = 0
                     self._drop_if_done(box)
@@ -252,8 +283,11 @@ class Publisher:
     def _is_unknown(self, box: _Outbox) -> bool:
         """Return whether a job shows a status of lost events: it is held once that is decided."""
         job = self.live.job(box.identity.uid)
-        is_written_now = job is None or job.version == box.kept.version
-        return not is_written_now and self.is_ahead(box.identity.stream_id)
+        if job is None or job.version == box.kept.version:  # written just now
+            return False
+        if box.waits_for_watch and job.told not in ("", job.version):
+            return True
+        return self.is_ahead(box.identity.stream_id)
 
     def _drop_if_done(self, box: _Outbox) -> None:
         stream = box.identity.stream_id
@@ -291,14 +325,14 @@ class Publisher:
         version = text(answer, "metadata", "resourceVersion")
         self.live.note_version(box.identity.uid, version)
         with self.lock:
-            box.kept.note(version, child(answer, "status"), meant)
+            box.kept.note(version, kept := child(answer, "status"), meant)
         self._note_written(box, status)
         written = StatusWritten(
             id=observation_id(box.identity.stream_id, "status written", version),
             at=self.clock.now(),
             phase=box.kind.status_format.words(status),
             resource_version=version,
-            status_sha=data_sha(status).hex(),
+            status_sha=data_sha(box.kind.status_format.own(kept)).hex(),
         )
         self.inbox.put(box.identity.stream_id, written)
         return None
@@ -347,13 +381,9 @@ class Publisher:
             box.waiting.clear()
 
 
-_PROGRESS = frozenset({"rayClusterStatus", "jobStatus", "rayJobInfo", "message"})
-"""What may change again and again while a phase lasts; nobody acts on it."""
-
-
 def _without_progress(status: Manifest) -> dict[str, Json]:
     """Return what users must see at once."""
-    return {key: value for key, value in status.items() if key not in _PROGRESS}
+    return {key: value for key, value in status.items() if key not in PROGRESS}
 
 
 def _has_ended(status: Manifest) -> bool:

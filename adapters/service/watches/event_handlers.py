@@ -123,15 +123,17 @@ class EventHandlers:
     Else two watches could tell the same job of the same child, the older form last.
     """
 
-    has_to_wait: Callable[[StreamId, Callable[[], None], bool], bool] = lambda *_: False
-    """Tells whether a job is slowed, or an edit of it (True) has to wait; what it is given then is
-    called once the job's turn comes."""
-    looked_through: Callable[[StreamId, int], None] = lambda *_: None
-    """Is told how many bytes of an edit of a job are looked through for secrets."""
+    has_to_wait: Callable[[StreamId, Callable[[], None], bool, str], bool] = lambda *_: False
+    """Tells whether a job is slowed, or an edit of it (True) has to wait, or one of a part of it
+    that is named; what it is given then is called once the turn comes."""
+    looked_through: Callable[[StreamId, int, str], None] = lambda *_: None
+    """Is told how many bytes of an edit of a job, or of the part, are looked through for secrets.
+    """
     waiting: dict[str, Callable[[], None]] = field(default_factory=dict)
-    """Of each slowed job (by UID) that was edited: takes in its latest form. `telling` is held."""
+    """Of each slowed job, or part of one, (by UID) that was edited: takes in its latest form.
+    `telling` is held."""
     taken_up: set[str] = field(default_factory=set)
-    """The job (by UID) of which such a form is being taken in. `telling` is held."""
+    """The job or part (by UID) of which such a form is being taken in. `telling` is held."""
 
     def stays(
         self,
@@ -150,7 +152,7 @@ class EventHandlers:
             is_put_off = self._put_off(known, manifest, take_in, is_edit=is_edit)
             if is_edit and not is_put_off:
                 size = len(msgspec.json.encode(manifest))
-                self.looked_through(known.identity.stream_id, size)
+                self.looked_through(known.identity.stream_id, size, "")
             return is_put_off
         self.waiting.pop(known.identity.uid, None)
         self.confirmations.count(known.identity.stream_id, known.kind, at)
@@ -172,7 +174,7 @@ class EventHandlers:
         """
         uid = job.identity.uid
         if uid in self.taken_up or not self.has_to_wait(
-            job.identity.stream_id, partial(self.take_up, uid), is_edit
+            job.identity.stream_id, partial(self.take_up, uid), is_edit, ""
         ):
             return False
         packed = pack(manifest)

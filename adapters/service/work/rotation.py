@@ -51,5 +51,13 @@ class Rotation(Generic[Item]):
             del self._waiting[namespace]
         return namespace, item
 
+    def drop_of_longest(self) -> None:
+        """Drop the last item of the namespace with the most of them."""
+        namespace = max(self._waiting, key=lambda one: len(self._waiting[one]))
+        self._waiting[namespace].pop()
+        self._length -= 1
+        if not self._waiting[namespace]:
+            del self._waiting[namespace]
+
     def __len__(self) -> int:
         return self._length

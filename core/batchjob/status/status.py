@@ -22,12 +22,10 @@ MESSAGE_MAX = 32_768
 """How long a condition's message is at most."""
 
 
-FIELDS = frozenset(
-    {
-        *("active", "ready", "succeeded", "failed", "terminating"),
-        *("startTime", "completionTime", "conditions"),
-    }
-)
+COUNTERS = frozenset({"active", "ready", "succeeded", "failed", "terminating"})
+"""Fields that count Pods: each status has them all."""
+
+FIELDS = COUNTERS | {"startTime", "completionTime", "conditions"}
 """Every field of the status that is ours."""
 
 
@@ -82,11 +80,11 @@ def _conditions(state: BatchJobState) -> list[Manifest]:
 def _condition(
     kind: str, since: Instant, reason: str, message: str, *, is_true: bool = True
 ) -> Manifest:
+    words = {"reason": reason, "message": visible(message)[:MESSAGE_MAX]}
     return {
         "type": kind,
         "status": "True" if is_true else "False",
-        "reason": reason,
-        "message": visible(message)[:MESSAGE_MAX],
+        **{name: word for name, word in words.items() if word},  # an API server keeps no empty one
         "lastProbeTime": rfc3339(since),
         "lastTransitionTime": rfc3339(since),
     }

@@ -3,7 +3,7 @@
 It is merged: the API server's own defaults and the counters of finished Pods are left alone.
 """
 
-from jobledger.core.batchjob.status.status import FIELDS
+from jobledger.core.batchjob.status.status import COUNTERS, FIELDS
 from jobledger.core.jobs.status.status_format import StatusFormat
 from jobledger.core.values.documents import Manifest, items, number, text
 
@@ -22,4 +22,6 @@ def _milestone(status: Manifest) -> str:
     return " ".join([*conditions, pods, str(number(status, "failed") or 0)])
 
 
-BATCHJOB_STATUS = StatusFormat(fields=FIELDS, milestone=_milestone, words=_words, is_merged=True)
+BATCHJOB_STATUS = StatusFormat(
+    fields=FIELDS, milestone=_milestone, words=_words, is_merged=True, counters=COUNTERS
+)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jobledger.core.values.documents import Manifest
+from jobledger.core.values.documents import Json, Manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,3 +18,10 @@ class StatusFormat:
     """What the log says was published."""
     is_merged: bool
     """Whether it is written as a merge patch, which replaces lists, and not applied."""
+    counters: frozenset[str] = frozenset()
+    """Those of the fields that an API server leaves out of its answers while they are 0."""
+
+    def own(self, status: Manifest) -> dict[str, Json]:
+        """Return the fields of a status that are written here, in the form in which they are."""
+        zeros: dict[str, Json] = dict.fromkeys(self.counters, 0)
+        return zeros | {name: value for name, value in status.items() if name in self.fields}

@@ -199,7 +199,7 @@ def _shown_cluster(state: RayJobState, event: events.ClusterObserved) -> Manifes
     Source: KubeRay copies it in Initializing and Running only.
     """
     over = standing(state) not in {Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING}
-    return state.shown_cluster if over and state.shown_cluster else event.status
+    return state.shown_cluster if over else event.status
 
 
 def _cluster_vanished(state: RayJobState, event: events.ClusterVanished) -> RayJobState:

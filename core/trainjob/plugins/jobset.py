@@ -52,7 +52,7 @@ class JobSet(Plugin):
         for item, pod_set in zip(
             items(info.template, "replicatedJobs"), info.pod_sets, strict=True
         ):
-            changed = _with_changes(child(item), pod_set)
+            changed = _with_changes(_defaulted(child(item)), pod_set)
             changed = _with_initializer(changed, pod_set, info)
             changed = _with_trainer(changed, pod_set, info)
             if info.pod_labels or info.pod_annotations:
@@ -105,6 +105,17 @@ def _restarts(jobset: Manifest) -> Iterator[PluginCondition]:
             message=f"restarts: {restarts}, of which count towards the maximum: {counted}",
             since=created,
         )
+
+
+def _defaulted(item: Manifest) -> Manifest:
+    """Return a replicatedJob without what is nothing to upstream's types: JobSet's defaults count.
+
+    So no replicas are one, and no group is the default one.
+    """
+    nothing = {"replicas": 0, "groupName": ""}
+    return {
+        key: value for key, value in item.items() if key not in nothing or value != nothing[key]
+    }
 
 
 def _with_changes(item: Manifest, pod_set: PodSet) -> Manifest:

@@ -54,6 +54,9 @@ Then twice as long each time up to the last (kube-controller-manager: 10 and 600
 EXISTS_RETRY_SECONDS = 0.2
 """Until a Job is looked at again when the watch lags behind our own writes."""
 
+ITSELF = "kubernetes.io/job-controller"
+"""What `spec.managedBy` says of a Job that this controller runs; so does its absence."""
+
 
 @dataclass(slots=True)
 class _Memory:
@@ -105,7 +108,9 @@ class BatchJobController:
         if job is None or is_being_deleted(job):
             return None
         if ended_at(job) is not None:
-            return self._expire(job)
+            return self._expire(job)  # of every Job: Source: KEP-4368
+        if text(job, "spec", "managedBy") not in ("", ITSELF):
+            return None
         pods = self._pods.owned_by(uid_of(job))
         memory = self._remembered(job, pods)
         now = self._clock.now()

@@ -1,22 +1,28 @@
 """AdmissionReviews over HTTP: what is answered, and what is no question."""
 
+import asyncio
 import base64
 import json
-from collections.abc import Iterator
+import socket
+from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 import pytest
 import urllib3
+from starlette.types import ASGIApp
+from urllib3.util import parse_url
 
+from jobledger.adapters.admission import reviews
 from jobledger.adapters.admission.handlers import (
     DEFAULT_TRAINJOB,
     VALIDATE_RAYJOB,
     VALIDATE_TRAINJOB,
     Handlers,
 )
-from jobledger.adapters.admission.reviews import BYTES_MAX, webhook_app
+from jobledger.adapters.admission.reviews import ALL_BYTES_MAX, BYTES_MAX, Answer, webhook_app
 from jobledger.adapters.http.server import HttpServer
 from jobledger.core.errors import ClusterUnreachable
+from jobledger.core.jobs.admission import ADMITTED
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest
 from tests.rules.jobs.test_admission import NOW, trainjob
@@ -125,3 +131,85 @@ def test_anything_at_all_in_an_object_is_judged(site: str) -> None:
     for odd in odds:
         for path in (VALIDATE_RAYJOB, DEFAULT_TRAINJOB):
             assert "allowed" in response(ask(f"{site}{path}", review(odd, odd)))
+
+
+def begun(site: str, length: int, sent: bytes) -> socket.socket:
+    """Return a connection on which a review of a length was begun, and something of it sent."""
+    where = parse_url(site)
+    assert where.host
+    assert where.port
+    connection = socket.create_connection((where.host, where.port), ANSWER_SECONDS)
+    lines = f"POST {VALIDATE_RAYJOB} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+    connection.sendall(f"{lines}Content-Length: {length}\r\n\r\n".encode() + sent)
+    return connection
+
+
+def said_on(connection: socket.socket) -> tuple[int, str]:
+    """Read an answer whole; return the code and what is said."""
+    read = b""
+    while piece := connection.recv(65_536):
+        read += piece
+    connection.close()
+    top, _, body = read.partition(b"\r\n\r\n")
+    return int(top.split()[1]), json.loads(body)["error"]
+
+
+def test_a_review_that_does_not_come_is_given_up(
+    site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reviews, "BODY_SECONDS", 1.0)
+    slow = [begun(site, 100, b"{") for _ in range(30)]
+    assert response(ask(f"{site}{VALIDATE_RAYJOB}", review(rayjob()))) == {"allowed": True}
+    for connection in slow:
+        assert said_on(connection) == (400, "the review did not come in time")
+
+
+class Sent:
+    """A review that comes in pieces, to the application itself; the last piece when it may."""
+
+    def __init__(self, first: bytes, last: bytes) -> None:
+        self.has_begun, self.may_go_on = asyncio.Event(), asyncio.Event()
+        self._pieces = [first, last]
+        self.codes: list[int] = []
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        if len(self._pieces) == 1:
+            self.has_begun.set()
+            await self.may_go_on.wait()
+        piece = self._pieces.pop(0)
+        return {"type": "http.request", "body": piece, "more_body": bool(self._pieces)}
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self.codes.append(message["status"])
+
+    async def to(self, app: ASGIApp) -> int:
+        """Send it; return the code of the answer."""
+        scope = {"type": "http", "method": "POST", "path": "/x", "headers": [], "query_string": b""}
+        await app(scope, self.receive, self.send)
+        return self.codes[0]
+
+
+def test_of_reviews_that_are_large_and_slow_only_so_much_is_held() -> None:
+    """Strangers may reach the port: each of two hundred bodies of 8 MB would be kept and read."""
+    app = webhook_app({"/x": lambda new, old: Answer(verdict=ADMITTED)})  # noqa: ARG005 a handler
+    most, large = ALL_BYTES_MAX // BYTES_MAX, b" " * BYTES_MAX
+
+    async def codes() -> tuple[int, int, set[int]]:
+        slow = [Sent(large, review(rayjob())) for _ in range(most)]
+        tasks = [asyncio.create_task(one.to(app)) for one in slow]
+        for one in slow:
+            await one.has_begun.wait()
+        beyond = Sent(b" ", review(rayjob()))
+        beyond.may_go_on.set()
+        refused = await beyond.to(app)
+        for one in slow:
+            one.may_go_on.set()
+        ended = await asyncio.gather(*tasks)
+        later = Sent(b" ", review(rayjob()))
+        later.may_go_on.set()
+        return refused, await later.to(app), set(ended)
+
+    refused, later, ended = asyncio.run(codes())
+    assert (refused, later) == (503, 200)
+    assert ended <= {400, 503}

@@ -180,8 +180,16 @@ def test_a_token_is_asked_for(guarded: Site) -> None:
     assert guarded.get(f"{PREFIX}/openapi.json").status == 401
 
 
+READABLE = {
+    "reader": ("rayjobs", "trainjobs", "jobs", "pods"),
+    "reader of rayjobs": ("rayjobs",),
+    "reader of jobs": ("rayjobs", "trainjobs", "jobs"),
+}
+"""User -> what they may get, and of what the logs."""
+
+
 class Kubernetes:
-    """An API server that knows two users."""
+    """An API server that knows some users."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -194,10 +202,13 @@ class Kubernetes:
         spec = manifest["spec"]
         assert isinstance(spec, dict)
         if resource.kind == "TokenReview":
-            known = spec["token"] in ("of-reader", "of-stranger")
+            known = not str(spec["token"]).startswith("made-up")
             user = {"username": str(spec["token"])[3:], "groups": ["system:authenticated"]}
             return {"status": {"authenticated": known, "user": user}}
-        return {"status": {"allowed": spec["user"] == "reader"}}
+        asked = spec["resourceAttributes"]
+        assert isinstance(asked, dict)
+        may = READABLE.get(str(spec["user"]), ())
+        return {"status": {"allowed": asked["resource"] in may}}
 
 
 def test_kubernetes_judges_tokens_and_is_not_asked_twice() -> None:
@@ -205,12 +216,13 @@ def test_kubernetes_judges_tokens_and_is_not_asked_twice() -> None:
     cluster = Kubernetes()
     reviewer = KubernetesReviewer(cluster, lambda: now[0])
     assert reviewer.may_read("of-reader") is True
-    assert reviewer.may_read("of-stranger") is False
+    for one in ("stranger", "reader of rayjobs", "reader of jobs"):
+        assert reviewer.may_read(f"of-{one}") is False, "the ledger tells of more than that"
     assert reviewer.may_read("made-up") is None
     asked = cluster.asked
     cluster.up = False
     assert reviewer.may_read("of-reader") is True
-    assert reviewer.may_read("another") is None, "no answer of Kubernetes is a no"
+    assert reviewer.may_read("made-up, another") is None, "no answer of Kubernetes is a no"
     assert cluster.asked == asked + 1
     now[0] = 61.0
     assert reviewer.may_read("of-reader") is None

@@ -62,13 +62,15 @@ JOBS: Mapping[str, Document] = {
 def tenants_of(api: Api, kinds: Iterable[str] = ("RayJob", "TrainJob")) -> tuple[Api, Api]:
     """Return the tenant and the stranger of a namespace, with the least rights for what they do."""
     jobs = {group: plurals for kind in kinds for group, plurals in JOBS[kind].items()}
-    return _user(api, "tenant", jobs), _user(api, "stranger", STRANGERS_KINDS)
+    return user_of(api, "tenant", jobs), user_of(api, "stranger", STRANGERS_KINDS)
 
 
-def _user(api: Api, name: str, may_create: dict[str, list[str]]) -> Api:
+def user_of(api: Api, name: str, may_create: dict[str, list[str]], *more: str) -> Api:
+    """Return a user who may create, see and delete such objects; and `more`, by its verbs."""
     group = RBAC.partition("/")[0]
+    verbs = ["create", "get", "list", "delete", *more]
     rules = [
-        {"apiGroups": [key], "resources": kinds, "verbs": ["create", "get", "list", "delete"]}
+        {"apiGroups": [key], "resources": kinds, "verbs": verbs}
         for key, kinds in may_create.items()
     ]
     made = [

@@ -9,6 +9,7 @@ from jobledger.core.batchjob.building import attempt_job
 from jobledger.core.batchjob.decide.decider import BATCHJOB
 from jobledger.core.batchjob.names import MANAGED_BY
 from jobledger.core.batchjob.status.status import status
+from jobledger.core.batchjob.status.status_format import BATCHJOB_STATUS
 from jobledger.core.values.documents import Manifest, child
 from tests.rules.batchjob.test_status import STORIES
 from tests.support.api import JOBS, Api, own_namespace
@@ -54,6 +55,8 @@ def test_every_status_is_taken_one_after_another(api: Api, story: str) -> None:
     for shown in statuses(story):
         reply = api.merge(JOBS, "etl", {"status": shown}, "status")
         assert reply.code == 200, reply.body
+        own = BATCHJOB_STATUS.own
+        assert own(reply.body["status"]) == own(shown), "and known again as one of ours"
 
 
 def test_the_job_of_an_attempt_is_taken_with_a_selector_of_its_own(api: Api) -> None:

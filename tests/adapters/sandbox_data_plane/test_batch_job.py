@@ -25,6 +25,17 @@ def test_a_job_is_complete_when_its_pod_succeeded(world: World) -> None:
     assert len(world.pods("job-name=j")) == 1
 
 
+def test_a_job_that_another_controller_runs_is_left_alone(world: World) -> None:
+    """Source: KEP-4368, and Kubernetes' documentation of `managedBy`."""
+    other = batch_job("other", shell("true"), managedBy="example.com/controller")
+    world.create(BATCH_JOBS, other)
+    own = batch_job("own", shell("true"), managedBy="kubernetes.io/job-controller")
+    world.create(BATCH_JOBS, own)
+    world.wait_for_condition(BATCH_JOBS, "own", "Complete")
+    assert world.pods("job-name=other") == []
+    assert world.status(BATCH_JOBS, "other") == {}
+
+
 def test_a_failed_pod_is_replaced_until_the_backoff_limit(world: World) -> None:
     world.create(BATCH_JOBS, batch_job("j", shell("exit 1"), backoffLimit=1))
     status = world.wait_for_condition(BATCH_JOBS, "j", "Failed")

@@ -87,7 +87,8 @@ def test_what_a_raycluster_declares_is_looked_for_once_per_generation(
         found: frozenset[str] = real(manifest, runtime_env)
         return found
 
-    monkeypatch.setattr("jobledger.adapters.service.objects.declared_secrets.secrets_in", counted)
+    a_selecting_job(bench)
+    monkeypatch.setattr("jobledger.adapters.service.objects.kept_children.secrets_in", counted)
     for version in ("11", "12", "13"):
         shown: dict[str, Any] = json.loads(json.dumps(shared_cluster()))
         shown["metadata"]["resourceVersion"] = version

@@ -91,6 +91,24 @@ def test_what_another_cluster_works_on_says_nothing_of_this_ones_controllers(kin
     assert control_policy.refusals() == []
 
 
+def test_of_jobs_that_name_another_the_log_is_not_asked_at_the_start() -> None:
+    """As every batch Job that Kubernetes' own controller runs: there may be thousands."""
+    asked: list[str] = []
+    control_policy = ControlPolicy()
+
+    def is_own(kind: str, manifest: Manifest) -> bool:
+        del manifest
+        asked.append(kind)
+        return False
+
+    control_policy.is_own = is_own
+    theirs = {**job(THEIRS), "spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}
+    look(control_policy, _Listed(theirs))
+    assert asked == []
+    look(control_policy, _Listed(job(THEIRS)))
+    assert asked == ["RayJob"]
+
+
 def test_where_one_kind_may_not_be_listed_the_other_is_looked_at_all_the_same() -> None:
     """As where KubeRay is not installed and its part of the permissions was left out."""
 

@@ -106,6 +106,29 @@ def test_a_full_queue_drops_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert desk.count("dropped") == 3
 
 
+def test_of_a_full_queue_those_are_dropped_of_whoever_has_the_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A tenant whose jobs are told much of takes the room of no other."""
+    monkeypatch.setattr(heralding, "QUEUE_MAX", 5)
+    desk = Desk()
+    made: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "calm"}}
+    desk.cluster.create(NAMESPACES, made)
+    calm = replace(desk.identity, namespace="calm", name="other", uid="other")
+    for number in range(10):
+        desk.announce(number)
+    desk.event_recorder.announce(calm, REJECTED)
+    for number in range(10):
+        desk.announce(number)
+    while desk.event_recorder.run_once():
+        pass
+    sent = [
+        text(one, "metadata", "namespace") for one in desk.cluster.list(KUBERNETES_EVENTS).items
+    ]
+    assert (sent.count("calm"), sent.count("ml")) == (1, 4)
+    assert desk.count("dropped") == 16
+
+
 def test_stopping_does_not_wait_for_room_in_a_full_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heralding, "QUEUE_MAX", 1)
     desk = Desk()

@@ -7,6 +7,8 @@ import pytest
 
 from jobledger.adapters.service.status.drift import CALM_SECONDS, PAUSE_MAX_SECONDS, Kept
 from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.jobs.observations import StatusWritten
+from jobledger.core.log.chain import data_sha
 from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId
@@ -78,6 +80,18 @@ def test_what_the_crd_prunes_is_not_missed() -> None:
     known = desk.cluster.get(RAYJOBS, "ml", "train") or {}
     desk.overwrite({**child(known, "status"), "foreign": "x"})
     assert desk.tasks == []
+
+
+def test_the_log_knows_a_status_by_what_was_kept_of_it() -> None:
+    """Else the next run would take what an older definition has pruned for another's."""
+    desk = WatchedDesk()
+    desk.cluster.prune("failed")
+    desk.offer(a_status("Running", failed=1))
+    desk.work()
+    (told,) = desk.said()
+    assert isinstance(told, StatusWritten)
+    assert "failed" not in desk.shown()
+    assert told.status_sha == data_sha(desk.shown()).hex()
 
 
 def test_a_watch_that_is_quicker_than_the_answer_tells_no_overwriting(desk: WatchedDesk) -> None:

@@ -240,6 +240,14 @@ def test_after_the_end_the_copy_of_the_raycluster_is_not_written_again(story: St
     assert status(play(RAYJOB, (*succeeded(), *story)).state) == before
 
 
+def test_a_raycluster_that_is_first_seen_after_the_end_is_not_shown() -> None:
+    story = (*initializing(active_deadline_seconds=60), due(DecisionKind.ACTIVE_DEADLINE))
+    ended = play(RAYJOB, story)
+    assert "rayClusterStatus" not in status(ended.state)
+    late = cluster("ready", 70, status={"state": "ready"})
+    assert status(play(RAYJOB, (*story, late)).state) == status(ended.state)
+
+
 def test_while_a_retry_cleans_up_the_copy_stays_as_it_was() -> None:
     story = (*working(backoff_limit=1), *failing(), GOING)
     assert status(play(RAYJOB, story).state)["rayClusterStatus"] == {"state": "ready"}

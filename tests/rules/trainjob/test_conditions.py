@@ -25,6 +25,11 @@ def test_a_condition_is_changed_in_its_place_and_keeps_its_time_unless_it_flips(
     assert with_condition(told, condition("A", at=9, is_true=False))[0].since == after(9)
 
 
+def test_the_time_of_a_transition_never_goes_back_though_a_clock_does() -> None:
+    told = with_condition((condition("A", at=9),), condition("A", at=5, is_true=False))
+    assert [(item.is_true, item.since) for item in told] == [(False, after(9))]
+
+
 def test_what_plugins_contribute_is_added_in_their_order() -> None:
     found = merged((condition("Created"),), [condition("B", "one"), condition("A", "two")])
     assert [item.type for item in found] == ["Created", "B", "A"]

@@ -5,10 +5,10 @@ A listener does no more than decode, redact and put into the inbox; it decides n
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from jobledger.adapters.kinds.rayjob.watching.observations import see_child
-from jobledger.adapters.service.objects.declared_secrets import secrets_of_child
 from jobledger.adapters.service.objects.kept_children import CachedChild
 from jobledger.adapters.service.objects.object_cache import (
     CachedJob,
@@ -17,6 +17,7 @@ from jobledger.adapters.service.objects.object_cache import (
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import marked, tell_gap
+from jobledger.adapters.service.watches.parts_looked_through import Edit, child_looked_through
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.rayjob.manifests.submitter_container import token_secret
 from jobledger.core.rayjob.observations.children import (
@@ -84,7 +85,6 @@ class ChildListener:
         """Tell the jobs concerned of a child."""
         around, metadata = self._around, child(manifest, "metadata")
         owner_of, summary_of = _TAKERS[self._kind]
-        before = around.live.child(self._kind, text(metadata, "uid"))
         item = CachedChild(
             namespace=text(metadata, "namespace"),
             name=text(metadata, "name"),
@@ -94,7 +94,6 @@ class ChildListener:
             owner_kind="RayCluster" if self._kind == "Pod" else RAYJOBS.kind,
             packed=pack(summary_of(manifest)),
             generation=number(metadata, "generation") or 0,
-            secrets=secrets_of_child(self._kind, manifest, before),
         )
         if self._kind == "RayCluster":
             domain = around.mapper.of(Installation).cluster_domain
@@ -109,15 +108,21 @@ class ChildListener:
             known = around.live.child(self._kind, item.uid)
             if known is not None and around.live.is_older(item.uid, item.version, known.version):
                 return
-            self._make_way(item, at)
-            around.live.put_child(self._kind, item)
+            concerned = around.live.jobs_of(self._kind, item)
+            edit = Edit(around, item.uid, manifest, concerned, partial(self.seen, at=at))
+            read = child_looked_through(edit, self._kind, item, known)
+            if read is None:
+                return
+            self._make_way(read, at)
+            around.live.put_child(self._kind, read)
             if known is not None and known.packed == item.packed:
                 return  # nothing of what is looked at has changed
-            for concerned in around.live.jobs_of(self._kind, item):
-                job = around.live.learn(concerned.identity.uid, item.secrets) or concerned
+            for one in concerned:
+                job = around.live.learn(one.identity.uid, read.secrets or frozenset()) or one
                 tell_child(around, self._kind, job, manifest, at)
                 if self._kind == "RayCluster" and known is None:
                     for pod in around.live.heads_of(item.uid):
+                        job = around.live.learn(job.identity.uid, pod.secrets or frozenset()) or job
                         tell_child(around, "Pod", job, pod.manifest, at)
 
     def _make_way(self, item: CachedChild, at: Instant) -> None:
@@ -131,6 +136,7 @@ class ChildListener:
     def gone(self, manifest: Manifest, at: Instant) -> None:
         """Tell the jobs concerned that a child is gone."""
         with self._around.telling:
+            self._around.waiting.pop(text(manifest, "metadata", "uid"), None)
             item = self._around.live.drop_child(self._kind, text(manifest, "metadata", "uid"))
             if item is None:
                 return

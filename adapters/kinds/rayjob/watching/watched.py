@@ -21,6 +21,7 @@ from jobledger.adapters.service.watches.event_handlers import (
 from jobledger.adapters.service.watches.job_listener import job_listener
 from jobledger.core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS, RAYJOBS, Resource
 from jobledger.core.rayjob.names import CREATED_BY, HEAD, LABEL_CREATED_BY, LABEL_NODE_TYPE
+from jobledger.core.rayjob.names_ahead import is_of_a_user
 from jobledger.core.rayjob.observations.observations import ManifestGone
 from jobledger.core.values.documents import Manifest, child, items, number, text
 from jobledger.core.values.ids import StreamId, observation_id
@@ -32,13 +33,25 @@ def _look(manifest: Manifest) -> JobLook:
     status = child(manifest, "status")
     finalizers = tuple(str(item) for item in items(manifest, "metadata", "finalizers"))
     is_copied = "rayClusterStatus" in status
+    selected = _selected(manifest)
     return JobLook(
-        fingerprint=(finalizers,),
+        fingerprint=(finalizers, selected),
         phase=text(status, "jobDeploymentStatus"),
         observed_generation=number(status, "observedGeneration") or 0,
         copied=text(status, "rayClusterName") if is_copied else "",
-        selected=text(manifest, "spec", "clusterSelector", "ray.io/cluster"),
+        selected=selected,
     )
+
+
+def _selected(manifest: Manifest) -> str:
+    """Return the RayCluster of a user that a RayJob runs on; while an attempt lasts, that of it.
+
+    An edit of the selector changes nothing of the attempt that goes on.
+    """
+    shown = text(manifest, "status", "rayClusterName")
+    if shown and is_of_a_user(text(manifest, "metadata", "name"), shown):
+        return shown
+    return text(manifest, "spec", "clusterSelector", "ray.io/cluster")
 
 
 def _gone(stream: StreamId, at: Instant) -> ManifestGone:

@@ -23,7 +23,11 @@ from jobledger.adapters.service.effects.context import (
     World,
 )
 from jobledger.adapters.service.effects.deleting import delete_own
-from jobledger.adapters.service.objects.declared_secrets import secrets_of, secrets_of_parts
+from jobledger.adapters.service.objects.declared_secrets import (
+    secrets_of,
+    secrets_of_parts,
+    secrets_of_runtime,
+)
 from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
@@ -110,7 +114,7 @@ def _scrubbed(work: Work, cause: str) -> str:
 def _redactor(work: Work, documents: Sequence[Manifest]) -> Redactor:
     """Return what knows all that the job is built from; it knows so from now on."""
     secrets = secrets_of_parts(work.world.live, work.job, TRAINJOB_WATCHING.parts)
-    secrets |= work.live.secrets if work.live is not None else frozenset()
+    secrets |= secrets_of_runtime(work.live) if work.live is not None else frozenset()
     quotable = (*documents, *work.quotable)
     secrets = secrets.union(*(secrets_in(document, None) for document in quotable))
     known = work.world.live.learn(work.job.identity.uid, secrets)

@@ -3,6 +3,8 @@
 A listener does no more than decode, redact and put into the inbox; it decides nothing.
 """
 
+from functools import partial
+
 from jobledger.adapters.kinds.trainjob.watching.condition_telling import (
     tell_all_conditions,
     tell_conditions,
@@ -14,12 +16,7 @@ from jobledger.adapters.kinds.trainjob.watching.observations import (
 )
 from jobledger.adapters.kinds.trainjob.watching.progress import ProgressReports, read_progress
 from jobledger.adapters.kinds.trainjob.watching.snapshot_secrets import secrets_of_snapshot
-from jobledger.adapters.service.objects.declared_secrets import (
-    secrets_of,
-    secrets_of_child,
-    secrets_of_object,
-)
-from jobledger.adapters.service.objects.kept_children import CachedChild
+from jobledger.adapters.service.objects.kept_children import CachedChild, secrets_of_object
 from jobledger.adapters.service.objects.object_cache import (
     CachedJob,
     CachedRuntime,
@@ -27,6 +24,11 @@ from jobledger.adapters.service.objects.object_cache import (
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import marked, tell_gap
+from jobledger.adapters.service.watches.parts_looked_through import (
+    Edit,
+    child_looked_through,
+    runtime_looked_through,
+)
 from jobledger.core.ports.cluster import TRAINJOBS
 from jobledger.core.trainjob.building.runtimes import trainjob_owner
 from jobledger.core.trainjob.names import SNAPSHOT_ENDING
@@ -89,23 +91,28 @@ class RuntimeListener:
             version=text(manifest, "metadata", "resourceVersion"),
             digest=runtime_digest(around.mapper, manifest),
             packed=pack(manifest),
-            secrets=secrets_of(manifest),
         )
         with around.telling:
             known = around.live.runtime(key)
             if known is not None and around.live.is_older(key, runtime.version, known.version):
                 return
-            around.live.put_runtime(key, runtime)
+            jobs = around.live.jobs_on(key)
+            edit = Edit(around, "/".join(key), manifest, jobs, partial(self.seen, at=at))
+            read = runtime_looked_through(edit, runtime, known)
+            if read is None:
+                return
+            around.live.put_runtime(key, read)
             if known is not None and known.digest == runtime.digest:
                 return
-            for job in around.live.jobs_on(key):
-                around.live.learn(job.identity.uid, runtime.secrets)
+            for job in jobs:
+                around.live.learn(job.identity.uid, read.secrets or frozenset())
                 tell_runtime(around, job, at)
 
     def gone(self, manifest: Manifest, at: Instant) -> None:
         """Tell the jobs that name a runtime that it is gone."""
         around, key = self._around, self._key(manifest)
         with around.telling:
+            around.waiting.pop("/".join(key), None)
             around.live.drop_runtime(key)
             for job in around.live.jobs_on(key):
                 stream = job.identity.stream_id
@@ -140,7 +147,6 @@ class DependentListener:
     def seen(self, manifest: Manifest, at: Instant) -> None:
         """Take note of an object that a TrainJob owns; tell the job of its JobSet."""
         around, metadata = self._around, child(manifest, "metadata")
-        before = around.live.child(self._kind, text(metadata, "uid"))
         item = CachedChild(
             namespace=text(metadata, "namespace"),
             name=text(metadata, "name"),
@@ -150,12 +156,7 @@ class DependentListener:
             owner_kind=TRAINJOBS.kind,
             packed=pack(manifest),
             generation=number(metadata, "generation") or 0,
-            secrets=secrets_of_child(
-                self._kind,
-                manifest,
-                before,
-                secrets_of_snapshot if self._kind == "ConfigMap" else secrets_of_object,
-            ),
+            declared=secrets_of_snapshot if self._kind == "ConfigMap" else secrets_of_object,
         )
         if not item.owner_uid and not _may_be_in_the_way(self._kind, item.name):
             return
@@ -163,11 +164,16 @@ class DependentListener:
             known = around.live.child(self._kind, item.uid)
             if known is not None and around.live.is_older(item.uid, item.version, known.version):
                 return
-            around.live.put_child(self._kind, item)
             owner = around.live.owner_of(item)
+            concerned = (owner,) if owner is not None else ()
+            edit = Edit(around, item.uid, manifest, concerned, partial(self.seen, at=at))
+            read = child_looked_through(edit, self._kind, item, known)
+            if read is None:
+                return
+            around.live.put_child(self._kind, read)
             if owner is None:
                 return
-            job = around.live.learn(owner.identity.uid, item.secrets) or owner
+            job = around.live.learn(owner.identity.uid, read.secrets or frozenset()) or owner
             tell_conditions(around, job, self._kind, manifest, at)  # before an end that it tells
             if self._kind == "JobSet":
                 around.inbox.put(job.identity.stream_id, see_jobset(job, manifest, at))
@@ -176,6 +182,7 @@ class DependentListener:
         """Tell the job that owned an object that it is gone."""
         with self._around.telling:
             uid = text(manifest, "metadata", "uid")
+            self._around.waiting.pop(uid, None)
             item = self._around.live.drop_child(self._kind, uid)
             job = self._around.live.owner_of(item) if item is not None else None
             if item is not None and job is not None:

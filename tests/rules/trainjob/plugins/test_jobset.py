@@ -134,6 +134,16 @@ def test_no_nodes_are_no_pods() -> None:
     assert built["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] == 0
 
 
+def test_no_replicas_and_no_group_are_what_jobset_makes_of_none() -> None:
+    helper = {**replicated_job("helper", ancestor=""), "replicas": 0, "groupName": ""}
+    other = {**replicated_job("other", ancestor=""), "replicas": 2, "groupName": "own"}
+    built = jobset(trainjob(), runtime(helper, other, replicated_job()))
+    counted = [
+        (one.get("replicas"), one.get("groupName")) for one in built["spec"]["replicatedJobs"]
+    ]
+    assert counted == [(None, None), (2, "own"), (1, None)]
+
+
 def test_initializers_get_what_the_job_says_of_them() -> None:
     given = {
         "dataset": {
