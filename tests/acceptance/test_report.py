@@ -146,7 +146,7 @@ def test_no_colours_if_nobody_wants_them(told: Terminal) -> None:
         (("waste", "--by", "imag"), "no dimension of waste 'imag'; did you mean image?"),
         (("stuck", "--by", "cluster"), "each row of stuck is one job: it cannot be grouped"),
         (("waste", "--within", "5m"), "--within is for slo, not for waste"),
-        (("slo", "--longer-than", "5m"), "--longer-than is for stuck, not for slo"),
+        (("slo", "--longer-than", "5m"), "--longer-than is for stuck, idle, not for slo"),
         (
             ("waste", "--since", "2026-11-02", "--until", "2026-11-02"),
             "--since 2026-11-02T00:00:00+00:00 is not before --until 2026-11-02T00:00:00+00:00",

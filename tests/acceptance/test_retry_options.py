@@ -151,7 +151,7 @@ def test_an_annotation_that_cannot_be_understood_is_told_and_does_no_harm(
     site: Site, witness: Witness
 ) -> None:
     with site.controller() as controller:
-        job = asking(rayjob("odd", "true"), retry_policy="preempted=retry")
+        job = asking(rayjob("odd", "true"), retry_policy="preempt=retry")
         site.submit(job)
         status = witness.wait_for_phase("odd", "Complete")
         witness.wait_until(lambda: "InvalidAnnotation" in reasons(site), "it is told")
