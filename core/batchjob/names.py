@@ -24,13 +24,18 @@ NUMBERS_KNOWN = 128
 
 _SUFFIX_LENGTH = 6
 
+_INDEX_LENGTH = len("-2147483647")
+"""Of an Indexed Job each Pod's host name is the Job's with its index. Source: the API server, which
+refuses a Job whose greatest index makes no DNS label of it."""
+
 
 def attempt_job_name(job_name: str, uid: str, attempt: int) -> str:
     """Return the name of an attempt's Job: `<job>-<5 characters>`, a DNS label.
 
-    A Job's own name may have dots and be as long as a name can; what is too long is cut.
+    A Job's own name may have dots and be as long as a name can; what is too long is cut, so that
+    an index has room behind it.
     """
-    begin = job_name.replace(".", "-")[: NAME_MAX - _SUFFIX_LENGTH].rstrip("-")
+    begin = job_name.replace(".", "-")[: NAME_MAX - _SUFFIX_LENGTH - _INDEX_LENGTH].rstrip("-")
     return f"{begin}-{name_suffix(uid, 'job', str(attempt))}"
 
 

@@ -95,6 +95,14 @@ def test_what_is_not_its_own_is_left_alone_until_after_the_deadline(
     assert SECRET not in world.everything_told(job, stream)
 
 
+def test_an_indexed_job_with_the_longest_name_is_run(world: StrangersWorld) -> None:
+    indexed = a_job(completionMode="Indexed", completions=100_000, parallelism=10)
+    indexed["metadata"]["name"] = "x" * 57  # with an index, as long as a host name may be
+    job, stream = world.submit(BATCH_JOBS, indexed)
+    world.run(lambda: bool(world.now(BATCH_JOBS, name_of(job))), "the Job of its first attempt")
+    assert "refused" not in world.explained(stream)
+
+
 def test_the_job_goes_on_by_itself_once_the_name_is_free(world: StrangersWorld) -> None:
     job, stream = world.submit(BATCH_JOBS, a_job(deadline=86_400))
     foreign(world, job)
