@@ -119,12 +119,11 @@ class Capturer:
 
         Never raises: what could not be had must not keep the effect from being carried out.
         """
-        wanted = effect.wanted
-        kind = kind_of(state).evidence.before.get(wanted.kind)
-        if kind is None:
+        kind, wanted = kind_of(state), effect.wanted
+        about = kind.evidence.going(job.identity, state, wanted, is_over=kind.is_final(state))
+        if about is None:
             return
         occasion = f"{wanted.kind}/{effect.effect_id}"
-        about = SceneObject(kind=kind, name=wanted.name, uid=wanted.uid)
         scene = _scene(stream, job, state, occasion, about)
         if scene is not None and self._is_new(stream, state, occasion):
             self.capture(scene)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.pending.effects import EffectKind, WantedEffect
 from jobledger.core.values.instants import Instant
 
 State = TypeVar("State")
@@ -50,6 +50,21 @@ class EvidenceRules(Generic[State]):
     """What is known of the attempt, if an object of that kind is looked at; None: nothing is."""
     says_why_pods_wait: bool = False
     """Whether what is watched of an attempt says why its Pods wait; else they are looked at."""
+
+    def going(
+        self, identity: JobIdentity, state: State, wanted: WantedEffect, *, is_over: bool
+    ) -> SceneObject | None:
+        """Return the object that an effect removes, of which evidence is captured; None: none.
+
+        A job that its user deletes before its end takes its attempt along once it is let go.
+        """
+        kind = self.before.get(wanted.kind)
+        if kind is not None:
+            return SceneObject(kind=kind, name=wanted.name, uid=wanted.uid)
+        if wanted.kind is not EffectKind.REMOVE_FINALIZER or is_over:
+            return None
+        whole = self.whole(identity, state)
+        return whole if whole.name else None
 
 
 WAITING = "waiting"

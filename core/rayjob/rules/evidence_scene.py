@@ -10,7 +10,8 @@ from jobledger.core.rayjob.state import RayJobState, selects_cluster
 
 def _whole(identity: JobIdentity, state: RayJobState) -> SceneObject:
     del identity
-    name = state.attempt.cluster_name if state.attempt is not None else ""
+    attempt = state.attempt
+    name = attempt.cluster_name if attempt is not None and not attempt.cleared else ""
     is_own = state.cluster is not None and not selects_cluster(state)
     uid = state.cluster.uid if state.cluster is not None and is_own else ""
     return SceneObject(kind="RayCluster", name=name, uid=uid)

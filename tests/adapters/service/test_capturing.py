@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -16,7 +17,7 @@ from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS
 from jobledger.core.rayjob.events.lifecycle import AttemptFailed
 from jobledger.core.rayjob.observations.ray_job import COMMAND_ERROR, Entrypoint
-from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.phases import JobStatus, Phase
 from jobledger.core.rayjob.state import KnownSubmitter
 from jobledger.core.trainjob.events import TrainAttemptEnded
 from jobledger.core.trainjob.state import TrainAttempt, TrainJobState
@@ -131,12 +132,43 @@ def test_nothing_is_captured_twice(scene: Scene) -> None:
     assert scene.bench.said() == []
 
 
-@pytest.mark.parametrize(
-    "kind", [kind for kind in EffectKind if not kind.value.startswith("delete")]
-)
+KEEPING = [kind for kind in EffectKind if not kind.value.startswith(("delete", "remove"))]
+
+
+@pytest.mark.parametrize("kind", KEEPING)
 def test_an_effect_that_deletes_nothing_needs_no_evidence(scene: Scene, kind: EffectKind) -> None:
     effect = scene.bench.effect(scene.job, kind, CLUSTER)
     scene.capturer.before(scene.job.identity.stream_id, scene.job, scene.state(), effect)
+    assert scene.bench.said() == []
+
+
+def test_what_goes_with_a_job_that_its_user_deletes_is_captured_before(scene: Scene) -> None:
+    stream, state = scene.job.identity.stream_id, scene.state()
+    effect = scene.bench.effect(scene.job, EffectKind.REMOVE_FINALIZER, "rayjob")
+    scene.capturer.before(stream, scene.job, state, effect)
+    (seen,) = scene.bench.said()
+    assert isinstance(seen, EvidenceSeen)
+    assert [pod.name for pod in seen.pods] == ["worker-1", "head-1"]
+    assert seen.occasion == f"remove_finalizer/{effect.effect_id}"
+
+
+@pytest.mark.parametrize(
+    "gone", [{"phase": Phase.COMPLETE}, {"phase": Phase.FAILED}, {"attempt": None}], ids=str
+)
+def test_nothing_is_captured_where_nothing_goes_with_it(scene: Scene, gone: dict[str, Any]) -> None:
+    """After the end there is the evidence of the end."""
+    state = scene.state()._replace(**gone)
+    effect = scene.bench.effect(scene.job, EffectKind.REMOVE_FINALIZER, "rayjob")
+    scene.capturer.before(scene.job.identity.stream_id, scene.job, state, effect)
+    assert scene.bench.said() == []
+
+
+def test_nor_of_an_attempt_whose_raycluster_is_gone_already(scene: Scene) -> None:
+    state = scene.state()
+    assert state.attempt is not None
+    state = state._replace(attempt=replace(state.attempt, cleared=True))
+    effect = scene.bench.effect(scene.job, EffectKind.REMOVE_FINALIZER, "rayjob")
+    scene.capturer.before(scene.job.identity.stream_id, scene.job, state, effect)
     assert scene.bench.said() == []
 
 
