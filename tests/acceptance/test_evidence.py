@@ -6,7 +6,7 @@ import pytest
 
 from tests.acceptance.jobs import rayjob
 from tests.acceptance.site import Site
-from tests.acceptance.witness import Witness
+from tests.acceptance.witness import RAYJOBS, Witness
 from tests.support.processes import Terminal
 
 pytestmark = pytest.mark.postgres
@@ -56,3 +56,23 @@ def test_the_log_of_a_cluster_that_is_gone_explains_the_failure(
     (driver, *_) = [row for row in listed if row["source"] == "driver"]
     printed = nowhere.jobledger("evidence", "gone.bundle", driver["digest"][:12]).out
     assert "FileNotFoundError" in printed
+
+
+def test_a_job_that_its_user_deletes_before_its_end_leaves_its_log(
+    site: Site, witness: Witness
+) -> None:
+    program = "python -u -c \"import time; print('step 7: loss is 0.31'); time.sleep(600)\""
+    with site.controller():
+        site.submit(rayjob("dropped", program))
+        witness.wait_for_phase("dropped", "Running")
+        witness.wait_for_status("dropped", jobStatus="RUNNING")
+        site.api.delete(RAYJOBS, "dropped")
+        site.wait_for_true("nothing is left to do", "SELECT NOT open FROM job")
+    told = site.terminal.jobledger("explain", "dropped").out
+    listed = json.loads(site.terminal.jobledger("evidence", "dropped", "-o", "json").out)
+    (driver,) = [row for row in listed if row["source"] == "driver"]
+    kept = site.terminal.jobledger("evidence", "dropped", driver["digest"][:12]).out
+    assert "step 7: loss is 0.31" in kept
+    assert "before it had ended: it was Running since" in told
+    assert "The log of the driver ends: step 7: loss is 0.31." in told
+    assert suggested(site.terminal, told) == kept

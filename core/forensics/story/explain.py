@@ -9,10 +9,16 @@ from dataclasses import dataclass, replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
-from jobledger.core.forensics.story.going_on import last_seen, standing_now, waits_for
+from jobledger.core.forensics.story.going_on import (
+    last_seen,
+    standing_now,
+    stood_when_deleted,
+    waits_for,
+)
 from jobledger.core.forensics.story.quotes import (
     QUOTE_MAX,
     Quote,
+    how_it_ends,
     log_ends,
     loss_words,
     most_telling,
@@ -63,7 +69,8 @@ def explain(dossier: Dossier) -> Account:
     account = _Account(dossier, events, tuple(signs(events, dossier.evidence)))
     told = account.told()
     shown = tuple(replace(one, text=one_line(one.text)) for one in told.sentences)
-    return replace(told, sentences=shown, logs=account.logs() if told.failure_class else ())
+    tells_of_logs = told.failure_class or told.outcome == "deleted"
+    return replace(told, sentences=shown, logs=account.logs() if tells_of_logs else ())
 
 
 _ENDS = (*ROLES.completed, *ROLES.failed)
@@ -182,13 +189,18 @@ class _Account:
         )
 
     def _deleted(self, gone: ReadEvent) -> Account:
-        text = f"{self._name} was deleted at {_at(gone)}, before it had ended."
+        ends = log_ends(self._events, self._signs, self._last_attempt)
         return Account(
             outcome="deleted",
             failure_class="",
             failure_group="",
             advice="",
-            sentences=(Sentence(text=text, versions=(gone.version,)), *self._attempts()),
+            sentences=(
+                stood_when_deleted(self._name, self._events, gone),
+                *how_it_ends(most_telling(ends, ())),
+                *self._attempts(),
+                *self._not_known(self._last_attempt),
+            ),
         )
 
     def _going_on(self) -> Account:
@@ -270,16 +282,7 @@ class _Account:
         yield Sentence(text=text, versions=(version,), evidence=digests)
         ends = log_ends(self._events, self._signs, sign.attempt)
         end = most_telling(ends, diagnosis.signs)
-        if end is None:
-            return
-        shown = quote.text if quote is not None else ""
-        lines = [text for text in dict.fromkeys((end.telling, end.last)) if text not in shown]
-        if lines:
-            yield Sentence(
-                text=f"The log of {end.whose} ends: {' … '.join(lines).rstrip('.')}.",
-                versions=(end.version,),
-                evidence=(end.digest,),
-            )
+        yield from how_it_ends(end, quote.text if quote is not None else "")
 
     def _attempts(self) -> Iterator[Sentence]:
         began: ReadEvent | None = None

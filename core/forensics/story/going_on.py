@@ -33,6 +33,24 @@ THEN = {
 
 def standing_now(name: str, events: Sequence[ReadEvent]) -> Sentence:
     """Return the phase of a job and the attempt it is in, with the events that brought both."""
+    text, versions = _standing(events)
+    last = events[-1]
+    told = f"{name} is {text}; it has not ended, and its last event is of"
+    return Sentence(
+        text=f"{told} {rfc3339(last.occurred_at)}.",
+        versions=tuple(sorted({*versions, last.version})),
+    )
+
+
+def stood_when_deleted(name: str, events: Sequence[ReadEvent], gone: ReadEvent) -> Sentence:
+    """Return when a job was deleted that had not ended, and how it stood."""
+    text, versions = _standing([read for read in events if read.version < gone.version])
+    told = f"{name} was deleted at {rfc3339(gone.occurred_at)}, before it had ended: it was {text}."
+    return Sentence(text=told, versions=tuple(sorted({*versions, gone.version})))
+
+
+def _standing(events: Sequence[ReadEvent]) -> tuple[str, set[int]]:
+    """Return phase and attempt with since when, in words, and the events that brought them."""
     view, phase, attempt = View(), "", 0
     since = began = events[0]
     for read in events:
@@ -44,13 +62,11 @@ def standing_now(name: str, events: Sequence[ReadEvent]) -> Sentence:
             phase, since = row.phase, read
         if row.attempt != attempt:
             attempt, began = row.attempt, read
-    last = events[-1]
-    text = f"{name} is {phase or 'New'} since {rfc3339(since.occurred_at)}"
+    text = f"{phase or 'New'} since {rfc3339(since.occurred_at)}"
     if attempt:
         text += f", in attempt {attempt}"
         text += f" since {rfc3339(began.occurred_at)}" if began is not since else ""
-    told = f"{text}; it has not ended, and its last event is of {rfc3339(last.occurred_at)}."
-    return Sentence(text=told, versions=tuple(sorted({since.version, began.version, last.version})))
+    return text, {since.version, began.version}
 
 
 def last_seen(events: Sequence[ReadEvent]) -> Iterator[Sentence]:

@@ -1,10 +1,11 @@
 """Quotes what a failure rests on: the line of its sign, and how the log of the attempt ends."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.failures.signs import Sign
+from jobledger.core.forensics.story.sentence import Sentence
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.failures.diagnosis import compiled
 from jobledger.core.jobs.failures.guesses import certain
@@ -159,6 +160,19 @@ def most_telling(ends: Sequence[LogEnd], signs: Sequence[Sign]) -> LogEnd | None
     """Return the log that a failure's signs stand in, else the first that was kept."""
     digests = {sign.digest for sign in signs}
     return next((end for end in ends if end.digest in digests), ends[0] if ends else None)
+
+
+def how_it_ends(end: LogEnd | None, shown: str = "") -> Iterator[Sentence]:
+    """Yield how a log ends, but for the lines that are shown already."""
+    if end is None:
+        return
+    lines = [text for text in dict.fromkeys((end.telling, end.last)) if text not in shown]
+    if lines:
+        yield Sentence(
+            text=f"The log of {end.whose} ends: {' … '.join(lines).rstrip('.')}.",
+            versions=(end.version,),
+            evidence=(end.digest,),
+        )
 
 
 def _whose(source: str, container: str) -> str:
