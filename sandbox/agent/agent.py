@@ -18,7 +18,7 @@ from jobledger.sandbox.agent.addresses import address_for
 from jobledger.sandbox.agent.logs import LogFile, LogServer
 from jobledger.sandbox.agent.node import NodeRegistration
 from jobledger.sandbox.agent.pods.containers import ContainerRun, Terminated
-from jobledger.sandbox.agent.pods.environment import ConfigMissing, EventHandlers, expanded
+from jobledger.sandbox.agent.pods.environment import ConfigMissing, PodSandbox, expanded
 from jobledger.sandbox.agent.pods.probes import Exec, Probe, answers
 from jobledger.sandbox.agent.pods.run import Host, PodRun
 from jobledger.sandbox.agent.pods.status import pod_status
@@ -166,7 +166,7 @@ class NodeAgent:
             return
         if phase in ("Succeeded", "Failed"):
             return
-        run = PodRun(pod, self._host, self._handlers(pod))
+        run = PodRun(pod, self._host, self._pod_sandbox(pod))
         self._runs[uid] = run
         if text(pod, "status", "startTime"):
             _take_over(run)
@@ -231,9 +231,9 @@ class NodeAgent:
         except ClusterError as refused:
             _log.warning("sandbox_pod_not_deleted", pod=key_of(pod), error=str(refused))
 
-    def _handlers(self, pod: Manifest) -> EventHandlers:
+    def _pod_sandbox(self, pod: Manifest) -> PodSandbox:
         taken = {run.around.ip for run in self._runs.values()}
-        return EventHandlers(
+        return PodSandbox(
             root=self._work_dir / "pods" / uid_of(pod),
             ip=text(pod, "status", "podIP") or address_for(uid_of(pod), taken),
             toolbox=self._toolbox,

@@ -31,8 +31,8 @@ class ConfigMissing(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventHandlers:
-    """What all containers of a Pod share."""
+class PodSandbox:
+    """What all containers of a Pod share, as the container runtime interface names it."""
 
     root: Path
     """The Pod's own directory."""
@@ -45,7 +45,7 @@ class EventHandlers:
 
 
 def environment_of(
-    cluster: Cluster, pod: Manifest, container: Json, around: EventHandlers
+    cluster: Cluster, pod: Manifest, container: Json, around: PodSandbox
 ) -> dict[str, str]:
     """Return the environment of the container.
 
@@ -73,7 +73,7 @@ def environment_of(
 
 
 def argv_of(
-    pod: Manifest, container: Json, environment: Mapping[str, str], around: EventHandlers
+    pod: Manifest, container: Json, environment: Mapping[str, str], around: PodSandbox
 ) -> list[str]:
     """Return command and arguments, expanded and rewritten; empty if the container names none."""
     rewrite = rewriting(pod, mounts_of(container, around.root), around.ip)
@@ -119,7 +119,7 @@ def expanded(value: str, environment: Mapping[str, str]) -> str:
     return _REFERENCE.sub(replacement, value)
 
 
-def _given(pod: Manifest, container: Json, around: EventHandlers) -> dict[str, str]:
+def _given(pod: Manifest, container: Json, around: PodSandbox) -> dict[str, str]:
     temporary = around.root / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     found = {

@@ -23,7 +23,7 @@ from jobledger.sandbox.agent.pods.containers import (
 )
 from jobledger.sandbox.agent.pods.environment import (
     ConfigMissing,
-    EventHandlers,
+    PodSandbox,
     argv_of,
     environment_of,
 )
@@ -60,7 +60,7 @@ class Host:
 class PodRun:
     """A Pod that this agent runs."""
 
-    def __init__(self, pod: Manifest, host: Host, around: EventHandlers) -> None:
+    def __init__(self, pod: Manifest, host: Host, around: PodSandbox) -> None:
         self.pod, self.around = pod, around
         self.uid = text(pod, "metadata", "uid")
         self.containers = containers_of(pod)
