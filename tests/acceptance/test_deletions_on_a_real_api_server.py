@@ -22,7 +22,7 @@ from tests.support.waiting import wait_until
 pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
 
 FOREIGN = "example.com/keeps"
-EVENTS_MAX = 60
+EVENTS_MAX = 80
 """Of a job that is deleted; most have half as many."""
 SECONDS = 120.0
 """Limit of every wait: garbage is collected when a busy controller manager gets to it."""

@@ -7,6 +7,7 @@ objects that jobs are made of; both are impersonated, so that their rights are w
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from jobledger.adapters.kube.client import KubernetesCluster
@@ -25,7 +26,7 @@ from jobledger.core.values.documents import Manifest, child, items, text
 from jobledger.core.values.ids import StreamId
 from tests.adapters.real_api.polled_cluster import PolledCluster
 from tests.adapters.service.stories import is_let_go
-from tests.support.api import Api, Reply
+from tests.support.api import Api, Reply, eventually
 from tests.support.apiserver import ApiServer
 from tests.support.data_plane import DataPlane
 from tests.support.service_world import DOOR
@@ -85,7 +86,22 @@ def user_of(api: Api, name: str, may_create: dict[str, list[str]], *more: str) -
         ),
     ]
     assert [reply.code for reply in made] == [201, 201], made
+    group_of_one, (one, *_) = next(iter(may_create.items()))
+    eventually(partial(_may_create, api, name, group_of_one, one), f"{name} has its rights")
     return Api(api.url, api.pool, api.namespace, {**api.headers, "Impersonate-User": name})
+
+
+def _may_create(api: Api, user: str, group: str, plural: str) -> bool:
+    """Return whether the API server knows of a user's rights by now: it hears of them by watches."""
+    what = {"namespace": api.namespace, "verb": "create", "group": group, "resource": plural}
+    asked = api.create(
+        "authorization.k8s.io/v1/localsubjectaccessreviews",
+        {
+            "metadata": {"namespace": api.namespace},
+            "spec": {"user": user, "resourceAttributes": what},
+        },
+    )
+    return bool(asked.body.get("status", {}).get("allowed"))
 
 
 @dataclass
