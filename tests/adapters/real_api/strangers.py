@@ -92,7 +92,7 @@ def user_of(api: Api, name: str, may_create: dict[str, list[str]], *more: str) -
 
 
 def _may_create(api: Api, user: str, group: str, plural: str) -> bool:
-    """Return whether the API server knows of a user's rights by now: it hears of them by watches."""
+    """Return whether the API server knows of a user's rights by now; it hears of them late."""
     what = {"namespace": api.namespace, "verb": "create", "group": group, "resource": plural}
     asked = api.create(
         "authorization.k8s.io/v1/localsubjectaccessreviews",
