@@ -140,6 +140,7 @@ def test_nothing_is_done_twice_or_undone(
             lambda: conditions(watched, "again").get("Complete") == "True", "it is Complete"
         )
         there.wait_for_true("all have come to rest", "SELECT count(*) = 0 FROM job WHERE open")
+    assert sorted(life.name for life in watched.lives(JOBSETS)) == ["again", "dropped", "trained"]
     assert {name: runs(file) for name, file in files.items()} == {
         "done": 1,
         "long": 1,
@@ -153,7 +154,6 @@ def test_nothing_is_done_twice_or_undone(
     now = watched.status("done")
     assert {field: now.get(field) for field in kept} == {f: ended.get(f) for f in kept}
     assert conditions(watched, "trained")["Complete"] == "True"
-    assert sorted(life.name for life in watched.lives(JOBSETS)) == ["again", "dropped", "trained"]
     assert watched.status("retried")["failed"] == 1
     there.terminal.jobledger("verify")
     there.terminal.jobledger("rebuild", "--check")

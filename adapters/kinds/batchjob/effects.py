@@ -10,6 +10,7 @@ from jobledger.adapters.service.effects.context import (
     World,
     exactly,
     refuse_if_taken,
+    wait_if_gone,
 )
 from jobledger.adapters.service.effects.deleting import delete_own
 from jobledger.adapters.service.objects.object_cache import CachedJob
@@ -46,6 +47,8 @@ def _create(world: World, job: CachedJob, effect: OpenEffect) -> Done:
     live = job.manifest
     if digest(world.mapper.redaction_key, child(live, "spec")) != effect.digest:
         raise SupersededEffect("the specification has changed since")
+    if effect.attempt > 1:
+        wait_if_gone(world, job, BATCH_JOBS)
     manifest = attempt_job(live, effect.attempt)
     sent = job.redactor.document(manifest)
     assert isinstance(sent, Mapping), "a redacted object is an object"

@@ -105,3 +105,15 @@ def exactly(found: Manifest) -> dict[str, Json]:
     """Return the part of a patch that makes it hold for this very version of an object."""
     metadata = child(found, "metadata")
     return {"metadata": {key: text(metadata, key) for key in ("uid", "resourceVersion")}}
+
+
+def wait_if_gone(world: World, job: CachedJob, resource: Resource) -> None:
+    """Raise `ObjectChanged` if a job is gone and its watch has not told so yet.
+
+    Asked before what was made for it is made once more: where it went with the job, as garbage, its
+    own watch may be the quicker one.
+    """
+    identity = job.identity
+    found = world.cluster.get(resource, identity.namespace, identity.name)
+    if found is None or text(found, "metadata", "uid") != identity.uid:
+        raise ObjectChanged(f"{job.kind} {identity.namespace}/{identity.name} is gone")

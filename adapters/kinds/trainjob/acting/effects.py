@@ -21,6 +21,7 @@ from jobledger.adapters.service.effects.context import (
     KindActing,
     SupersededEffect,
     World,
+    wait_if_gone,
 )
 from jobledger.adapters.service.effects.deleting import delete_own
 from jobledger.adapters.service.objects.declared_secrets import (
@@ -40,6 +41,7 @@ from jobledger.core.ports.cluster import (
     CONFIGMAPS,
     JOBSETS,
     TRAINING_RUNTIMES,
+    TRAINJOBS,
 )
 from jobledger.core.trainjob.building.build import build, owned
 from jobledger.core.trainjob.building.framework import BuildFailed, BuiltObject
@@ -63,13 +65,15 @@ def act_trainjob(world: World, job: CachedJob, effect: OpenEffect, state: TrainJ
     Raises:
         SupersededEffect: the live specification is not the one it was decided on.
         ApplyFailed: the objects cannot be built, or not all be applied.
-        ClusterError: the JobSet cannot be deleted.
+        ClusterError: the JobSet cannot be deleted, or went with its job.
     """
     if effect.wanted.kind is EffectKind.DELETE_JOBSET:
         return delete_own(world, job, JOBSETS, effect.wanted)
     manifest = job.manifest
     if digest(world.mapper.redaction_key, child(manifest, "spec")) != effect.digest:
         raise SupersededEffect("the specification has changed since")
+    if state.created_once and state.jobset is None:
+        wait_if_gone(world, job, TRAINJOBS)
     work = Work(world, job, manifest, state)
     if text(manifest, "metadata", "deletionTimestamp"):
         return suspend_or_resume(work)

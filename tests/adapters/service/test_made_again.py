@@ -1,0 +1,51 @@
+"""Nothing is made again for a job that is gone, though its watch has not told so yet."""
+
+import pytest
+
+from jobledger.adapters.service.effects.context import World, wait_if_gone
+from jobledger.core.errors import ObjectChanged
+from jobledger.core.ports.cluster import JOBSETS, RAYJOBS, TRAINJOBS
+from jobledger.core.values.documents import child, text
+from tests.adapters.service.parts import Bench, a_rayjob
+from tests.support.train_world import TrainWorld
+
+
+def world_of(bench: Bench) -> World:
+    return bench.context().world
+
+
+def test_for_a_job_that_is_there_it_is_made() -> None:
+    bench = Bench()
+    wait_if_gone(world_of(bench), bench.job(), RAYJOBS)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["gone", "made anew under its name"])
+def test_for_one_that_is_gone_it_is_not(again: bool) -> None:
+    bench = Bench()
+    job = bench.job()
+    bench.cluster.delete(RAYJOBS, "ml", "train", uid=job.identity.uid)
+    if again:
+        bench.cluster.create(RAYJOBS, a_rayjob())
+    with pytest.raises(ObjectChanged, match="RayJob ml/train is gone"):
+        wait_if_gone(world_of(bench), job, RAYJOBS)
+
+
+def test_a_jobset_that_goes_with_its_job_is_not_made_again() -> None:
+    """The JobSet's watch tells first: to the rules it looks like a JobSet that somebody deleted."""
+    world = TrainWorld()
+    world.install_runtime()
+    world.jobsets.holds = True
+    stream = world.train()
+    world.run(lambda: "TrainAttemptStarted" in world.told(stream), "the job to run")
+    held = world.cluster.hold_back(TRAINJOBS)
+    identity = child(world.trainjob, "metadata")
+    world.cluster.delete(TRAINJOBS, "ml", text(identity, "name"), uid=text(identity, "uid"))
+    jobset = child(world.jobset, "metadata")
+    world.cluster.delete(JOBSETS, "ml", text(jobset, "name"), uid=text(jobset, "uid"))
+    world.run(lambda: "EffectFaltered" in world.told(stream), "it to be tried")
+    assert world.cluster.list(JOBSETS).items == []
+    held()
+    world.run(lambda: "TrainJobDeleted" in world.told(stream), "that the job is gone")
+    world.clock.advance(3600)
+    world.run(lambda: True, "nothing to be left to do")
+    assert world.cluster.list(JOBSETS).items == []
