@@ -9,11 +9,14 @@ import pytest
 
 from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
 from jobledger.adapters.postgres.connection.identity import database_identity
+from jobledger.core.claims.leases import claim_of
+from jobledger.core.claims.rule import Standing
 from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from jobledger.sandbox.wiring import Sandbox
 from tests.acceptance.jobs import rayjob, runs, waiting_for
 from tests.acceptance.site import Site
 from tests.acceptance.witness import RAYCLUSTERS, RAYJOBS, Witness
+from tests.failover.standby import asked, standby_of
 from tests.support.api import api_at
 from tests.support.postgres import fresh_database
 from tests.support.processes import Controller
@@ -87,6 +90,48 @@ def test_the_second_ledger_waits_and_both_say_so(guarded: Site, second: Site) ->
         watched.wait_for_phase("long", "Complete")
         assert len(watched.lives(RAYCLUSTERS)) == 1
     assert runs(counter) == 1
+
+
+def standing_of(site: Site, replica: str) -> str:
+    """Return what the claim of a replica says of it, once that is more than that it claims."""
+
+    def standings() -> list[str]:
+        namespace = site.terminal.environment["JOBLEDGER_CLAIM_NAMESPACE"]
+        path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        items = site.api.request("GET", path).body["items"]
+        claims = [claim_of(item) for item in items]
+        own = [claim for claim in claims if claim.owner.startswith(f"{replica}/")]
+        return [one.standing.value for one in own if one.standing is not Standing.CLAIMING]
+
+    wait_until(lambda: bool(standings()), f"{replica} has looked at the other claims")
+    return standings()[0]
+
+
+def test_a_promoted_copy_waits_while_its_predecessor_lives(guarded: Site) -> None:
+    with ExitStack() as stack:
+        standby = stack.enter_context(standby_of(guarded.database_url))
+        first = stack.enter_context(guarded.controller("first"))
+        standby.wait_until_caught_up()
+        standby.cut_off()
+        standby.promote()
+        (names_it,) = asked(
+            standby.url, "SELECT count(*) FROM replica WHERE starts_with(owner, 'first/')"
+        )
+        assert names_it == 1, "the copied list names who lives beside it"
+        terminal = guarded.terminal.with_environment(DATABASE_URL=standby.url)
+        copied = replace(guarded, terminal=terminal, database_url=standby.url)
+        before = copied.value("SELECT count(*) FROM event")
+        late = stack.enter_context(begun(copied, "second"))
+        assert standing_of(copied, "second") == "Waiting"
+        wait_until(lambda: "another ledger controls" in told(late, "waits_for"), "it waits")
+        assert copied.value("SELECT count(*) FROM event") == before
+        assert (
+            copied.value("SELECT count(*) FROM shard_lease WHERE starts_with(owner, 'second/')")
+            == 0
+        )
+        assert first.get("/readyz")[0] == 200  # OK
+        assert first.terminate() == 0
+        wait_until(lambda: late.get("/readyz")[0] == 200, "it is ready")  # OK
 
 
 def test_the_services_role_may_know_which_database_it_is(ledger_url: str) -> None:

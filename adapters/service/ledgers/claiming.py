@@ -2,7 +2,9 @@
 
 Each run keeps a claim in one namespace of the cluster and reads those of others. Whoever is no
 replica of the own ledger, is alive and would control the same jobs is a rival; what follows is the
-rule in `core.claims.rule`. A claim of another database counts as alive until it was silent for its
+rule in `core.claims.rule`. A run that the list of replicas names but whose claim is of another
+database is waited for without being called a rival: it has yet to follow a failover, or it goes on
+beside a promoted copy of its ledger, and then it leaves the list. A claim of another database counts as alive until it was silent for its
 whole duration, by the own clock; one of the same database (an earlier run that was killed leaves
 one) only once it was seen to be renewed.
 """
@@ -14,7 +16,7 @@ from datetime import timedelta
 
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.claims.leases import SELECTOR, claim_of, duration_of, manifest_of
-from jobledger.core.claims.rule import Claim, Standing, kinship, overlap, stand
+from jobledger.core.claims.rule import Claim, Standing, is_replica, kinship, overlap, stand
 from jobledger.core.errors import ClusterError, LedgerError, ObjectNotFound, RequestForbidden
 from jobledger.core.jobs.retries.backoff import doubled
 from jobledger.core.ports.clock import Clock
@@ -164,15 +166,15 @@ class Claiming:
         manifest = manifest_of(mine, self.namespace, round(self._seconds), now)
         self._cluster.apply(LEASES, manifest, field_manager="jobledger", force=True)
         found = self._cluster.list(LEASES, self.namespace, SELECTOR).items
-        own = (
-            self._ledgers.replicas()
-        )  # after the others: a replica is on the list before it claims
-        rivals = tuple(one for one in self._alive(mine, found) if one.owner not in own)
-        rivals = tuple(one for one in rivals if overlap(mine, one))
+        # After the claims: a replica is on the list before it claims.
+        replicas = self._ledgers.replicas()
+        alive = [one for one in self._alive(mine, found) if overlap(mine, one)]
+        others = [one for one in alive if not is_replica(mine, one, replicas)]
         before = mine.standing
-        standing = stand(mine, rivals)
+        standing = stand(mine, others)
         if self._claim.standing is Standing.ACTING and asked >= self._trusted_until:
-            standing = stand(replace(mine, standing=Standing.CLAIMING), rivals)
+            standing = stand(replace(mine, standing=Standing.CLAIMING), others)
+        rivals = tuple(one for one in others if one.owner not in replicas)
         self._claim = replace(mine, standing=standing)
         self._is_unguarded, self.trouble = False, ""
         self._trusted_until = asked + self._seconds - MARGIN_SECONDS

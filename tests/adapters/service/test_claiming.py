@@ -23,6 +23,8 @@ class Run:
 
     claiming: Claiming
     replicas: set[str]
+    database: list[str]
+    """On which database it is now: the last of them."""
     away: list[Exception] = field(default_factory=list)
     """What the ledger answers, as long as there is anything."""
     asked: list[float] = field(default_factory=list)
@@ -43,7 +45,8 @@ class World:
         self, owner: str, database: str, *namespaces: str, log: tuple[str, int] = ("", 0)
     ) -> Run:
         """Return a run on a database, not looked yet."""
-        replicas, away, asked = {owner}, list[Exception](), list[float]()
+        replicas, databases = {owner}, [database]
+        away, asked = list[Exception](), list[float]()
 
         def of_log() -> tuple[str, int]:
             asked.append(self.clock.monotonic())
@@ -60,11 +63,11 @@ class World:
             namespaces=namespaces,
             kinds=("RayJob", "TrainJob"),
         )
-        ledgers = Ledgers(database=lambda: database, log=of_log, replicas=lambda: replicas)
+        ledgers = Ledgers(database=lambda: databases[-1], log=of_log, replicas=lambda: replicas)
         claiming = Claiming(
             self.cluster, ledgers, self.clock, claim, seconds=SECONDS, namespace="jobledger"
         )
-        return Run(claiming, replicas, away, asked)
+        return Run(claiming, replicas, databases, away, asked)
 
     def pass_by(self, seconds: float, *runs: Run) -> None:
         """Let time pass for these runs; the others are dead."""
@@ -161,6 +164,42 @@ def test_a_replica_that_was_paused_is_no_rival_of_its_own_ledger(world: World) -
     world.pass_by(10, one, two)
     assert (one.claiming.allows(), two.claiming.allows()) == (True, True)
     assert two.claiming.notes() == []
+
+
+def test_a_promoted_copy_waits_though_its_list_of_replicas_names_who_lives(world: World) -> None:
+    predecessor = world.run("a/1", "first")
+    predecessor.claiming.look()
+    successor = world.run("b/1", "promoted")
+    successor.replicas.add("a/1")
+    for _ in range(30):
+        world.pass_by(1, predecessor, successor)
+        assert (predecessor.claiming.allows(), successor.claiming.allows()) == (True, False)
+    assert successor.claiming.waits_for() == [
+        "it is not known whether another ledger controls these jobs"
+    ]
+    successor.replicas.discard("a/1")
+    world.pass_by(6, predecessor, successor)
+    assert "another ledger controls jobs of this one: a/1" in successor.claiming.waits_for()[0]
+    world.pass_by(SECONDS + 6, successor)
+    assert successor.claiming.allows()
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["the older moves first", "the younger moves first"])
+def test_replicas_that_follow_a_failover_are_no_rivals(world: World, first: int) -> None:
+    runs = [world.run("a/1", "first"), world.run("b/1", "first")]
+    for run in runs:
+        run.replicas |= {"a/1", "b/1"}
+    world.pass_by(6, *runs)
+    runs[first].database.append("promoted")
+    runs[first].away.clear()
+    runs[1 - first].away.append(LedgerUnavailable("the primary is gone"))
+    world.pass_by(4, *runs)
+    runs[1 - first].away.clear()
+    runs[1 - first].database.append("promoted")
+    world.pass_by(2 * SECONDS / 3 + 2, *runs)
+    assert [run.claiming.allows() for run in runs] == [True, True]
+    assert [run.claiming.notes() for run in runs] == [[], []]
+    assert not world.cluster.list(KUBERNETES_EVENTS).items, "nobody is called a rival"
 
 
 def test_a_copy_of_the_files_is_noticed_and_the_younger_stops(world: World) -> None:
