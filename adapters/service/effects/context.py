@@ -108,12 +108,18 @@ def exactly(found: Manifest) -> dict[str, Json]:
 
 
 def wait_if_gone(world: World, job: CachedJob, resource: Resource) -> None:
-    """Raise `ObjectChanged` if a job is gone and its watch has not told so yet.
+    """Raise `ObjectChanged` if a job is gone, or going, and its watch has not told so yet.
 
-    Asked before what was made for it is made once more: where it went with the job, as garbage, its
-    own watch may be the quicker one.
+    Asked before what was made for it is made once more: where it went with the job, as garbage or
+    by a deletion in the foreground, its own watch may be the quicker one.
     """
     identity = job.identity
     found = world.cluster.get(resource, identity.namespace, identity.name)
     if found is None or text(found, "metadata", "uid") != identity.uid:
         raise ObjectChanged(f"{job.kind} {identity.namespace}/{identity.name} is gone")
+    if text(found, "metadata", "deletionTimestamp") and not _is_known_to_go(job):
+        raise ObjectChanged(f"{job.kind} {identity.namespace}/{identity.name} is being deleted")
+
+
+def _is_known_to_go(job: CachedJob) -> bool:
+    return text(job.manifest, "metadata", "deletionTimestamp") != ""

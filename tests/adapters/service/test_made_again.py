@@ -5,8 +5,9 @@ import pytest
 from jobledger.adapters.service.effects.context import World, wait_if_gone
 from jobledger.core.errors import ObjectChanged
 from jobledger.core.ports.cluster import JOBSETS, RAYJOBS, TRAINJOBS
-from jobledger.core.values.documents import child, text
+from jobledger.core.values.documents import Manifest, child, text
 from tests.adapters.service.parts import Bench, a_rayjob
+from tests.adapters.service.races import begun, keep, kinds, let_go
 from tests.support.train_world import TrainWorld
 
 
@@ -28,6 +29,38 @@ def test_for_one_that_is_gone_it_is_not(again: bool) -> None:
         bench.cluster.create(RAYJOBS, a_rayjob())
     with pytest.raises(ObjectChanged, match="RayJob ml/train is gone"):
         wait_if_gone(world_of(bench), job, RAYJOBS)
+
+
+def test_for_one_that_is_being_deleted_it_is_not_until_its_watch_has_told_so() -> None:
+    bench = Bench()
+    job = bench.job()
+    patch: Manifest = {"metadata": {"finalizers": ["example.com/keeps"]}}
+    bench.cluster.patch_as("somebody", RAYJOBS, "ml", "train", patch)
+    bench.cluster.delete(RAYJOBS, "ml", "train", uid=job.identity.uid)
+    with pytest.raises(ObjectChanged, match="RayJob ml/train is being deleted"):
+        wait_if_gone(world_of(bench), job, RAYJOBS)
+    going = bench.cluster.get(RAYJOBS, "ml", "train")
+    assert going is not None
+    wait_if_gone(world_of(bench), bench.see(going), RAYJOBS)
+
+
+@kinds
+def test_what_a_deletion_in_the_foreground_takes_first_is_not_made_again(kind: str) -> None:
+    race = begun(kind, backoffLimit=3)
+    before = race.how_often_made()
+    keep(race, race.job)
+    told = race.world.cluster.hold_back(race.resource)
+    race.delete()
+    for one in race.there():
+        race.world.cluster.delete(race.runs_on, "ml", text(one, "metadata", "name"))
+    race.rest(60)
+    assert race.how_often_made() == before
+    told()
+    race.rest(60)
+    let_go(race, race.job)
+    race.rest(10)
+    assert race.how_often_made() == before
+    race.assert_over()
 
 
 def test_a_jobset_that_goes_with_its_job_is_not_made_again() -> None:

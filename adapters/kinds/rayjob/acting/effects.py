@@ -17,6 +17,7 @@ from jobledger.adapters.service.effects.context import (
     World,
     exactly,
     refuse_if_taken,
+    wait_if_gone,
 )
 from jobledger.adapters.service.effects.deleting import delete_own
 from jobledger.adapters.service.objects.head_tokens import read_token
@@ -327,6 +328,8 @@ _ACTS: Mapping[EffectKind, _Act] = {
 _STOPPED = ("", Phase.SUSPENDED.value)
 """Other phases need no look at the object."""
 
+_MADE_AGAIN = (EffectKind.CREATE_CLUSTER, EffectKind.CREATE_SUBMITTER)
+
 UNSHOWN = (
     "the status does not show yet that the job runs, and a queue would take it for stopped: "
     "its RayCluster is made once it does"
@@ -342,6 +345,8 @@ def _unshown(job: CachedJob, effect: OpenEffect) -> str:
 
 def _act(world: World, job: CachedJob, effect: OpenEffect, state: JobState) -> Done:
     assert isinstance(state, RayJobState), "a stream is one job, of one kind"
+    if effect.wanted.kind in _MADE_AGAIN and state.gone:
+        wait_if_gone(world, job, RAYJOBS)
     return act(world, job, effect, names_of(state.attempt))
 
 
