@@ -110,7 +110,7 @@ class AttemptJobSeen:
     version: str = ""
     """Its resourceVersion."""
     instead_of: str = ""
-    """The version that the log had when it was asked for; empty: nobody asked."""
+    """The version that the log had when it was asked for, or `GONE`; empty: nobody asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -163,6 +163,11 @@ def remembered(gone: tuple[str, ...], uid: str) -> tuple[str, ...]:
     return gone if not uid or uid in gone else (*gone, uid)[-GONE_REMEMBERED_MAX:]
 
 
+def without(gone: tuple[str, ...], uid: str) -> tuple[str, ...]:
+    """Return the UIDs that are known to be gone, without one that is there again."""
+    return tuple(one for one in gone if one != uid)
+
+
 def stray_of(state: BatchJobState, uid: str) -> StrayJob | None:
     """Return the Job of an earlier attempt with this UID; None if none such is known."""
     return next((stray for stray in state.strays if stray.uid == uid), None)

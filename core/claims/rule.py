@@ -72,8 +72,8 @@ def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 def is_replica(mine: Claim, other: Claim, replicas: Collection[str]) -> bool:
     """Return whether `other` is a replica of the ledger of `mine`, for which nobody waits.
 
-    `replicas` are the owners on the list of that ledger. A promoted or restored copy of a ledger has
-    the list of the original too, so a claim has to name this database as well.
+    `replicas` are the owners on the list of that ledger. A promoted or restored copy of a ledger
+    has the list of the original too, so a claim has to name this database as well.
     """
     return other.owner in replicas and other.database == mine.database
 

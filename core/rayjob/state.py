@@ -275,6 +275,11 @@ def remember_gone(state: RayJobState, uid: str) -> RayJobState:
     return state._replace(gone=(*state.gone, uid)[-GONE_REMEMBERED_MAX:])
 
 
+def without_gone(state: RayJobState, uid: str) -> RayJobState:
+    """Return the state in which a child is there, though it was known to be gone."""
+    return state._replace(gone=tuple(one for one in state.gone if one != uid))
+
+
 def standing(state: RayJobState) -> Phase:
     """Return the phase the job stands in, seen through a pause by ValidationFailed."""
     return state.paused if state.paused is not None else state.phase

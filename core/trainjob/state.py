@@ -168,6 +168,11 @@ def remember_gone(state: TrainJobState, uid: str) -> TrainJobState:
     return state._replace(gone=(*state.gone, uid)[-GONE_REMEMBERED_MAX:])
 
 
+def without_gone(state: TrainJobState, uid: str) -> TrainJobState:
+    """Return the state in which an object is there, though it was known to be gone."""
+    return state._replace(gone=tuple(one for one in state.gone if one != uid))
+
+
 def is_final(state: TrainJobState) -> bool:
     """Return whether the job has ended for good."""
     return state.phase in FINAL

@@ -8,7 +8,11 @@ from jobledger.adapters.kinds.batchjob.observations import see_attempt
 from jobledger.adapters.kinds.batchjob.watched import ATTEMPT, BatchJobListener, tell_attempt_gone
 from jobledger.adapters.service.objects.object_cache import CachedJob, version_is_older
 from jobledger.adapters.service.resync.absences import Absence
-from jobledger.adapters.service.resync.earlier_forms import EarlierForm, say_that_it_went_back
+from jobledger.adapters.service.resync.earlier_forms import (
+    EarlierForm,
+    come_back,
+    say_that_it_went_back,
+)
 from jobledger.adapters.service.resync.lookout import FreshLook, KindResync, Lookout
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.batchjob.state import (
@@ -19,8 +23,9 @@ from jobledger.core.batchjob.state import (
     name_for,
 )
 from jobledger.core.errors import ClusterError
+from jobledger.core.jobs.control.went_back import GONE
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.kinds import JobState
+from jobledger.core.kinds import JobObservation, JobState
 from jobledger.core.ports.cluster import BATCH_JOBS
 from jobledger.core.values.documents import Manifest, text
 from jobledger.core.values.ids import StreamId, observation_id
@@ -58,13 +63,18 @@ def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Abs
 
 
 def _earlier(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[EarlierForm]:
-    """Yield a look for a Job that is shown in an earlier form than the log knows."""
+    """Yield looks for Jobs that are shown in an earlier form than the log knows, or though gone."""
     live, identity = lookout.around.live, state.identity
     job = live.job(identity.uid) if identity is not None else None
     for name, known in _known(state):
         item = live.child(ATTEMPT, known.uid)
         if job is not None and item is not None and version_is_older(item.version, known.version):
             yield _of_attempt(lookout, stream, job, name, known)
+
+    def see(job: CachedJob, found: Manifest, at: Instant) -> JobObservation:
+        return replace(see_attempt(stream, found, job.redactor, at), instead_of=GONE)
+
+    yield from come_back(lookout, state, (ATTEMPT, BATCH_JOBS), see)
 
 
 def _of_attempt(

@@ -8,11 +8,15 @@ from jobledger.adapters.kinds.rayjob.watching.listeners import (
     tell_child,
     tell_child_gone,
 )
+from jobledger.adapters.kinds.rayjob.watching.observations import see_child
+from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.resync.absences import Absence
+from jobledger.adapters.service.resync.earlier_forms import come_back
 from jobledger.adapters.service.resync.lookout import FreshLook, KindResync, Look, Lookout
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.core.jobs.control.went_back import GONE
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.kinds import JobState, kind_of
+from jobledger.core.kinds import JobObservation, JobState, kind_of
 from jobledger.core.ports.cluster import (
     BATCH_JOBS,
     PODS,
@@ -21,10 +25,11 @@ from jobledger.core.ports.cluster import (
     VOLCANO_POD_GROUPS,
     Resource,
 )
-from jobledger.core.rayjob.observations.observations import PartGone
+from jobledger.core.rayjob.observations.observations import HeadPodSeen, PartGone
 from jobledger.core.rayjob.parts import POD_GROUP, SERVICE, needed_parts
 from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.state import RayJobState, selects_cluster, standing
+from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import Instant
 
@@ -33,6 +38,9 @@ _RESOURCES: dict[ChildKind, Resource] = {
     "Job": BATCH_JOBS,
     "Pod": PODS,
 }
+
+_COME_BACK: tuple[ChildKind, ...] = ("RayCluster", "Job")
+"""Children that cost something while they stand; a Pod goes with its RayCluster."""
 
 _PARTS: dict[str, Resource] = {SERVICE: SERVICES, POD_GROUP: VOLCANO_POD_GROUPS}
 
@@ -109,10 +117,20 @@ def _of_child(
     return Absence(lookout, _RESOURCES[kind], identity.namespace, name, uid, tell)
 
 
-def _none_earlier(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Look]:
-    """Yield nothing: its facts have no versions that the log compares."""
-    del lookout, stream, state
-    yield from ()
+def _earlier(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Look]:
+    """Yield looks for children that are shown though the log knows them to be gone.
+
+    The log compares no versions of them, so no form of one that is there is an earlier one.
+    """
+    for kind in _COME_BACK:
+
+        def see(job: CachedJob, found: Manifest, at: Instant, kind: str = kind) -> JobObservation:
+            about = stream, job.identity.uid
+            seen = see_child(lookout.around.mapper, kind, about, found, job.redactor, at)
+            assert not isinstance(seen, HeadPodSeen), "heads are not among `_COME_BACK`"
+            return replace(seen, instead_of=GONE)
+
+        yield from come_back(lookout, state, (kind, _RESOURCES[kind]), see)
 
 
 def _look_first(lookout: Lookout, stream: StreamId, state: JobState, look: FreshLook) -> bool:
@@ -120,4 +138,4 @@ def _look_first(lookout: Lookout, stream: StreamId, state: JobState, look: Fresh
     return lookout.followers[kind_of(state).name].look(stream, look.then)
 
 
-RAYJOB_RESYNC = KindResync(absent=_absent, earlier=_none_earlier, look_first=_look_first)
+RAYJOB_RESYNC = KindResync(absent=_absent, earlier=_earlier, look_first=_look_first)

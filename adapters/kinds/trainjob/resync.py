@@ -13,11 +13,16 @@ from jobledger.adapters.kinds.trainjob.watching.listeners import (
 from jobledger.adapters.kinds.trainjob.watching.observations import see_jobset
 from jobledger.adapters.service.objects.object_cache import CachedJob, kept_as, version_is_older
 from jobledger.adapters.service.resync.absences import Absence
-from jobledger.adapters.service.resync.earlier_forms import EarlierForm, say_that_it_went_back
+from jobledger.adapters.service.resync.earlier_forms import (
+    EarlierForm,
+    come_back,
+    say_that_it_went_back,
+)
 from jobledger.adapters.service.resync.lookout import FreshLook, KindResync, Lookout
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.core.jobs.control.went_back import GONE
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.kinds import JobState
+from jobledger.core.kinds import JobObservation, JobState
 from jobledger.core.ports.cluster import CONFIGMAPS, JOBSETS, SECRETS, Resource
 from jobledger.core.trainjob.state import (
     KnownJobSet,
@@ -122,8 +127,13 @@ def _tell_part_gone(
 
 
 def _earlier(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[EarlierForm]:
-    """Yield a look for a JobSet that is shown in an earlier form than the log knows."""
+    """Yield looks for a JobSet that is shown as it was before, or though the log has it as gone."""
     live = lookout.around.live
+
+    def see(job: CachedJob, found: Manifest, at: Instant) -> JobObservation:
+        return replace(see_jobset(job, found, at), instead_of=GONE)
+
+    yield from come_back(lookout, state, (JOBSETS.kind, JOBSETS), see)
     job = live.job(state.identity.uid) if state.identity is not None else None
     jobset = state.jobset if isinstance(state, TrainJobState) else None
     item = live.child("JobSet", jobset.uid) if jobset is not None else None

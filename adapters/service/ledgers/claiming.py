@@ -4,9 +4,9 @@ Each run keeps a claim in one namespace of the cluster and reads those of others
 replica of the own ledger, is alive and would control the same jobs is a rival; what follows is the
 rule in `core.claims.rule`. A run that the list of replicas names but whose claim is of another
 database is waited for without being called a rival: it has yet to follow a failover, or it goes on
-beside a promoted copy of its ledger, and then it leaves the list. A claim of another database counts as alive until it was silent for its
-whole duration, by the own clock; one of the same database (an earlier run that was killed leaves
-one) only once it was seen to be renewed.
+beside a promoted copy of its ledger, and then it leaves the list. A claim of another database
+counts as alive until it was silent for its whole duration, by the own clock; one of the same
+database (an earlier run that was killed leaves one) only once it was seen to be renewed.
 """
 
 import hashlib

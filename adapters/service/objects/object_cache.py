@@ -157,6 +157,7 @@ class ObjectCache:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._gone = Gone()
+        self._gone_children: defaultdict[str, Gone] = defaultdict(Gone)
         self._jobs: dict[str, CachedJob] = {}
         self._selecting: dict[tuple[str, str], set[str]] = {}
         self._children: defaultdict[str, Children] = defaultdict(Children)
@@ -166,9 +167,11 @@ class ObjectCache:
     def doubt(self, kind: str) -> None:
         """Take the next version of each object of a kind for the newest, whatever its number.
 
-        Everything is listed anew: an etcd that was restored counts from an earlier version on.
+        Everything is listed anew: an etcd that was restored counts from an earlier version on, and
+        may show children again that had gone.
         """
         with self._lock:
+            self._gone_children.pop(kind, None)
             self._doubted.update(uid for uid, job in self._jobs.items() if job.kind == kind)
             self._doubted.update(self._children[kind].by_uid)
             self._doubted.update(key for key in self._runtimes if key[0] == kind)
@@ -244,7 +247,7 @@ class ObjectCache:
         One of a kind that is asked for is not kept if it has gone.
         """
         with self._lock:
-            if child.uid not in self._gone:
+            if child.uid not in self._gone_children[kind]:
                 self._children[kind].put(child)
             self._doubted.discard(child.uid)
 
@@ -266,7 +269,7 @@ class ObjectCache:
         """Forget a child and return it."""
         with self._lock:
             if kind in _ASKED_FOR:
-                self._gone.note(uid)
+                self._gone_children[kind].note(uid)
             self._doubted.discard(uid)
             return self._children[kind].drop(uid)
 

@@ -6,15 +6,16 @@ down the later form, is told with its mark (`core.jobs.control.went_back`).
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.resync.lookout import Look, Lookout
-from jobledger.adapters.service.watches.job_listener import JobListener, see_job
+from jobledger.adapters.service.watches.job_listener import JobListener, marked, see_job
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.kinds import JobState, altered
+from jobledger.core.kinds import JobObservation, JobState, altered
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest, number, text
 from jobledger.core.values.ids import StreamId, observation_id
@@ -84,6 +85,46 @@ def _of_job(lookout: Lookout, stream: StreamId, known: CachedJob, generation: in
         around.inbox.put(stream, altered(seen, id=mark, instead_of=generation))
 
     return EarlierForm(lookout, kind.resource, known.identity, uid, tell)
+
+
+def come_back(
+    lookout: Lookout,
+    state: JobState,
+    child: tuple[str, Resource],
+    see: Callable[[CachedJob, Manifest, Instant], JobObservation],
+) -> Iterator[EarlierForm]:
+    """Yield looks for children that a watch shows and the log knows to be gone.
+
+    `child` says how the object cache calls them, and how the API does; `see` is to say `instead_of`
+    that they were `core.jobs.control.went_back.GONE`. Mostly the watch lags; one that is there now,
+    and stays, came back with an earlier state of etcd.
+    """
+    live, identity, (kept_as, resource) = lookout.around.live, state.identity, child
+    if identity is None or live.job(identity.uid) is None:
+        return
+    for uid in state.gone:
+        if (item := live.child(kept_as, uid)) is not None:
+            tell = partial(_tell_of_child, lookout, identity, see)
+            yield EarlierForm(lookout, resource, replace(identity, name=item.name), uid, tell)
+
+
+def _tell_of_child(
+    lookout: Lookout,
+    owner: JobIdentity,
+    see: Callable[[CachedJob, Manifest, Instant], JobObservation],
+    found: Manifest,
+    at: Instant,
+) -> None:
+    job = lookout.around.live.job(owner.uid)
+    if job is None or text(found, "metadata", "deletionTimestamp"):
+        return
+    version = text(found, "metadata", "resourceVersion")
+    kind = text(found, "kind")
+    about = f"{kind} {owner.namespace}/{text(found, 'metadata', 'name')}"
+    log.warning("object_came_back", job=f"{owner.namespace}/{owner.name}", object=about)
+    stream = owner.stream_id
+    mark = f"came back in version {version}"
+    lookout.around.inbox.put(stream, marked(see(job, found, at), stream, mark))
 
 
 def say_that_it_went_back(

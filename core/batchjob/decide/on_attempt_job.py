@@ -11,7 +11,7 @@ from jobledger.core.batchjob.state import (
     number_of,
     stray_of,
 )
-from jobledger.core.jobs.control.went_back import is_older_version
+from jobledger.core.jobs.control.went_back import is_late_news, is_older_version
 from jobledger.core.jobs.events import LedgerBehindFound
 from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -24,9 +24,11 @@ def on_attempt_job_seen(state: BatchJobState, seen: AttemptJobSeen) -> News:
 
     One of a later attempt was made by events that the log has lost: the job is held, unless it is
     known to have ended. One of an earlier attempt is known to be gone, so it was made by a request
-    that arrived late.
+    that arrived late, or came back with an earlier state of the cluster.
     """
-    if state.deleted_at is not None or state.manifest is None or seen.uid in state.gone:
+    if state.deleted_at is not None or state.manifest is None:
+        return ()
+    if is_late_news(seen.uid, state.gone, seen.instead_of):
         return ()
     number, current = number_of(state, seen.name), state.attempt
     known_number = current.number if current is not None else 0

@@ -14,6 +14,7 @@ from jobledger.core.batchjob.state import (
     StrayJob,
     UnknownJob,
     remembered,
+    without,
     without_job,
     without_stray,
 )
@@ -39,7 +40,7 @@ def evolve_fact(state: BatchJobState, event: events.BatchFactEvent) -> BatchJobS
 
 
 def _observed(state: BatchJobState, event: events.AttemptJobObserved) -> BatchJobState:
-    attempt = state.attempt
+    attempt, state = state.attempt, state._replace(gone=without(state.gone, event.uid))
     if attempt is not None and event.attempt < attempt.number:
         stray = StrayJob(event.name, event.uid)
         return state._replace(strays=(*state.strays, stray))

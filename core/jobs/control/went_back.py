@@ -7,7 +7,12 @@ written down the later form, and names that (`instead_of`), or from a deletion, 
 back: whoever knew a later form would know of it.
 """
 
+from collections.abc import Collection
+
 from jobledger.core.values.instants import Instant
+
+GONE = "gone"
+"""`instead_of` of a look that was asked for after the log had the object as gone."""
 
 
 def is_old_look(
@@ -22,6 +27,14 @@ def is_old_look(
     if generation >= known_generation or instead_of == known_generation:
         return False
     return deleting_at is None or known_deleting_at is not None
+
+
+def is_late_news(uid: str, gone: Collection[str], instead_of: str) -> bool:
+    """Return whether a look shows an object that is known to be gone, so no news.
+
+    One that was asked for after the log had written that down has come back: etcd was restored.
+    """
+    return uid in gone and instead_of != GONE
 
 
 def is_older_version(version: str, known_version: str, instead_of: str = "") -> bool:

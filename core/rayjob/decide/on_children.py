@@ -1,11 +1,12 @@
 """Events that follow from an observation of the RayCluster, the submitter or a part beside them.
 
-News of a child that is known to be gone is late news and ignored. A RayCluster that carries the
-job's UID but belongs
-to no present attempt (a create request that arrived after its attempt had ended) is an orphan, and
-deleted; so is one that has the place of another, and a submitter of an earlier attempt.
+News of a child that is known to be gone is late news and ignored, unless etcd was restored
+(`core.jobs.control.went_back`). A RayCluster that carries the job's UID but belongs to no present
+attempt (a create request that arrived after its attempt had ended) is an orphan, and deleted; so is
+one that has the place of another, and a submitter of an earlier attempt.
 """
 
+from jobledger.core.jobs.control.went_back import is_late_news
 from jobledger.core.rayjob.decide.on_lost_history import behind_by_cluster, behind_by_submitter
 from jobledger.core.rayjob.events.lifecycle import (
     ClusterObserved,
@@ -40,7 +41,7 @@ from jobledger.core.rayjob.state import (
 def on_cluster_seen(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent, ...]:
     """Return what is new about a RayCluster."""
     attempt = state.attempt
-    if is_dormant(state) or seen.uid in state.gone:
+    if is_dormant(state) or is_late_news(seen.uid, state.gone, seen.instead_of):
         return ()
     current = attempt is not None and seen.name == attempt.cluster_name and not attempt.cleared
     known_orphan = any(orphan.uid == seen.uid for orphan in state.orphans)
@@ -128,8 +129,8 @@ def on_submitter_seen(state: RayJobState, seen: SubmitterSeen) -> tuple[RayJobEv
     attempt, identity, known = state.attempt, state.identity, state.submitter
     if is_dormant(state) or attempt is None or identity is None:
         return ()
-    stale = seen.uid in state.gone or not seen.owned or is_final(state)
-    if stale or seen.name != submitter_name(identity.name):
+    stale = is_late_news(seen.uid, state.gone, seen.instead_of)
+    if stale or not seen.owned or is_final(state) or seen.name != submitter_name(identity.name):
         return ()
     if behind := behind_by_submitter(state, seen):
         return behind

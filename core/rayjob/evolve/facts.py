@@ -23,6 +23,7 @@ from jobledger.core.rayjob.state import (
     remember_gone,
     standing,
     was_handed_in,
+    without_gone,
 )
 from jobledger.core.values.documents import Manifest
 
@@ -44,6 +45,7 @@ def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # 
             return _cluster_vanished(state, event)
         case events.OrphanClusterFound():
             orphan = KnownCluster(name=event.name, uid=event.uid)
+            state = without_gone(state, event.uid)
             return state._replace(orphans=(*state.orphans, orphan))
         case events.OrphanClusterVanished():
             return _without_orphan(state, event.uid)
@@ -171,7 +173,7 @@ def _looked(state: RayJobState) -> RayJobState:
 
 
 def _cluster_observed(state: RayJobState, event: events.ClusterObserved) -> RayJobState:
-    known = state.cluster
+    state, known = without_gone(state, event.uid), state.cluster
     missing = [item for item in state.refused if item.kind is EffectKind.FIND_CLUSTER]
     told = {item.trouble for item in missing} | {NO_DASHBOARD_PORT}
     message = "" if state.message in told else state.message
@@ -220,7 +222,7 @@ def _cluster_vanished(state: RayJobState, event: events.ClusterVanished) -> RayJ
 
 
 def _submitter_observed(state: RayJobState, event: events.SubmitterObserved) -> RayJobState:
-    known = state.submitter
+    state, known = without_gone(state, event.uid), state.submitter
     fresh = KnownSubmitter(name=event.name, uid=event.uid, deleting=event.deleting)
     if event.orphan:
         return state._replace(orphan_submitter=fresh)

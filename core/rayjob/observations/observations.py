@@ -116,6 +116,8 @@ class ClusterSeen:
     deleting: bool
     status: Manifest = field(default_factory=dict)
     """The part of its status that is mirrored."""
+    instead_of: str = ""
+    """`GONE`: the log had it as gone when it was asked for; empty: nobody asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +149,8 @@ class SubmitterSeen:
     """The attempt it was made for; 0: it does not say."""
     job_id: str = ""
     """The submission that it hands in; empty: it does not say."""
+    instead_of: str = ""
+    """`GONE`: the log had it as gone when it was asked for; empty: nobody asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Events that follow from an observation of the TrainJob, its runtime, JobSet or other objects."""
 
-from jobledger.core.jobs.control.went_back import is_old_look, is_older_version
+from jobledger.core.jobs.control.went_back import is_late_news, is_old_look, is_older_version
 from jobledger.core.jobs.events import ControlReleased
 from jobledger.core.jobs.outcomes import rejected
 from jobledger.core.trainjob.conditions import merged
@@ -165,7 +165,9 @@ def on_dependent_gone(state: TrainJobState, gone: DependentGone) -> News:
 def on_jobset_seen(state: TrainJobState, seen: JobSetSeen) -> News:
     """Return what is new about the JobSet; an older generation than was applied is no news."""
     identity, known = state.identity, state.jobset
-    if is_dormant(state) or identity is None or seen.uid in state.gone:
+    if is_dormant(state) or identity is None:
+        return ()
+    if is_late_news(seen.uid, state.gone, seen.instead_of):
         return ()
     if not seen.owned or seen.name != identity.name:
         return ()

@@ -13,6 +13,7 @@ from jobledger.core.trainjob.state import (
     is_applying,
     is_final,
     remember_gone,
+    without_gone,
 )
 
 
@@ -62,7 +63,7 @@ def _contributed(state: TrainJobState, event: events.PluginConditionsObserved) -
 
 
 def _jobset(state: TrainJobState, event: events.JobSetObserved) -> TrainJobState:
-    before = state.jobset
+    state, before = without_gone(state, event.uid), state.jobset
     asked = before is not None and before.uid == event.uid and before.delete_asked
     if before is not None and before.uid != event.uid and before.observed:
         # One that was only applied may be the younger: then this is late news of its forerunner.

@@ -39,8 +39,8 @@ def lose(world: World, change: Callable[[World], None], *, anew: bool) -> None:
         backup.restore()
         world.service = world.start_service()
     else:
-        backup.restore()
-        list_anew(world.cluster, world.clock.now())
+        lost = backup.restore()
+        list_anew(world.cluster, world.clock.now(), lost)
     settle(world)
 
 
