@@ -6,6 +6,7 @@ and `core.kinds` lists the kinds. Nothing else in the core asks which kind a job
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Generic, TypeVar
 
 from jobledger.core.decider import Decided
@@ -13,6 +14,7 @@ from jobledger.core.jobs.control.sightings import SightingRules
 from jobledger.core.jobs.evidence.scene import EvidenceRules
 from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, FactsSoFar
 from jobledger.core.jobs.history.event_roles import EventRoles
+from jobledger.core.jobs.history.progress import ProgressReports
 from jobledger.core.jobs.history.report_news import (
     AttemptCluster,
     ClusterNews,
@@ -87,6 +89,8 @@ class LogReaders(Generic[State, Event, OwnEvent]):
     another at once."""
     runs_when_seen: bool
     """Whether an attempt that is seen for the first time runs since then at the latest."""
+    progress: ProgressReports | None = None
+    """How far jobs have said that they are; None: their Pods report no such thing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +100,8 @@ class JobKind(Generic[State, Observation, Event, OwnEvent]):
     name: str
     """As in the table `job`."""
     resource: Resource
+    phases: type[StrEnum]
+    """What a job may be at, in one word; empty at first."""
     initial: State
     decide: Callable[[State, Observation], Decided[State, Event]]
     evolve: Callable[[State, Event], State]

@@ -15,6 +15,7 @@ from jobledger.core.batchjob.history.words import (
     retry_words,
     words,
 )
+from jobledger.core.batchjob.phases import Phase
 from jobledger.core.batchjob.rules.evidence_scene import BATCHJOB_EVIDENCE
 from jobledger.core.batchjob.rules.rules import failure_class
 from jobledger.core.batchjob.rules.sightings import BATCHJOB_SIGHTINGS
@@ -84,6 +85,7 @@ _OBSERVATIONS = {
 BATCHJOB_KIND = JobKind(
     name="Job",
     resource=BATCH_JOBS,
+    phases=Phase,
     initial=BATCHJOB.initial,
     decide=BATCHJOB.decide,
     evolve=BATCHJOB.evolve,

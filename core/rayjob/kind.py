@@ -18,6 +18,7 @@ from jobledger.core.rayjob.history.end_words import (
 from jobledger.core.rayjob.history.signs import clues
 from jobledger.core.rayjob.history.words import words
 from jobledger.core.rayjob.observations import observations as seen
+from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.rules.evidence_scene import RAYJOB_EVIDENCE
 from jobledger.core.rayjob.rules.failure_class import by_reason
 from jobledger.core.rayjob.rules.sightings import RAYJOB_SIGHTINGS
@@ -74,6 +75,7 @@ def _built_image(sent: object) -> str:
 RAYJOB_KIND = JobKind(
     name="RayJob",
     resource=RAYJOBS,
+    phases=Phase,
     initial=RAYJOB.initial,
     decide=RAYJOB.decide,
     evolve=RAYJOB.evolve,

@@ -20,7 +20,7 @@ from jobledger.core.trainjob.history import attempt_row, report_news
 from jobledger.core.trainjob.history.apply_details import details_told
 from jobledger.core.trainjob.history.attempt_facts import take
 from jobledger.core.trainjob.history.plugin_condition_words import conditions_told
-from jobledger.core.trainjob.history.progress_words import progress_told
+from jobledger.core.trainjob.history.progress_words import TRAINJOB_PROGRESS, progress_told
 from jobledger.core.trainjob.history.signs import clues
 from jobledger.core.trainjob.history.words import (
     attempt_end_words,
@@ -28,6 +28,7 @@ from jobledger.core.trainjob.history.words import (
     retry_words,
     words,
 )
+from jobledger.core.trainjob.phases import Phase
 from jobledger.core.trainjob.rules.evidence_scene import TRAINJOB_EVIDENCE
 from jobledger.core.trainjob.rules.sightings import TRAINJOB_SIGHTINGS
 from jobledger.core.trainjob.spec import MANAGED_BY_US
@@ -110,6 +111,7 @@ _OBSERVATIONS = {
 TRAINJOB_KIND = JobKind(
     name="TrainJob",
     resource=TRAINJOBS,
+    phases=Phase,
     initial=TRAINJOB.initial,
     decide=TRAINJOB.decide,
     evolve=TRAINJOB.evolve,
@@ -152,5 +154,6 @@ TRAINJOB_KIND = JobKind(
         built_image=report_news.built_image,
         grants_retries=False,
         runs_when_seen=True,
+        progress=TRAINJOB_PROGRESS,
     ),
 )

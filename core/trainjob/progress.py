@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from jobledger.core.jobs.history.progress import Metric
 from jobledger.core.values.instants import Instant
 
 WRITTEN_DOWN_EVERY = timedelta(seconds=60)
@@ -22,14 +23,6 @@ DONE = 100
 
 METRICS_TOLD_MAX = 4
 """So many metrics are told in a sentence."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """A number that training code reports under a name of its own; upstream has it as text."""
-
-    name: str
-    value: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,24 +25,17 @@ from jobledger.adapters.cli.options import (
 )
 from jobledger.adapters.cli.output import Output, console, errors, fail, marked, show
 from jobledger.adapters.ledger_wiring import Ledger, ledger
-from jobledger.adapters.serving.standings import shown, standings
+from jobledger.adapters.serving.standings import standings
 from jobledger.adapters.telemetry.clock import SystemClock
-from jobledger.core.batchjob.phases import Phase as BatchJobPhase
+from jobledger.core.jobs.history.progress import ShownProgress, progress_in_short
 from jobledger.core.jobs.rows import JobRow
+from jobledger.core.kinds import KINDS
 from jobledger.core.ports.history import JobFilter
 from jobledger.core.projections.view import View, advance
-from jobledger.core.rayjob.phases import Phase as RayJobPhase
-from jobledger.core.trainjob.history.progress_words import Standing, standing_in_short
-from jobledger.core.trainjob.phases import Phase as TrainJobPhase
 from jobledger.core.values.ids import StreamId
 
 PHASES = tuple(
-    dict.fromkeys(
-        phase.value
-        for phases in (RayJobPhase, TrainJobPhase, BatchJobPhase)
-        for phase in phases
-        if phase
-    )
+    dict.fromkeys(phase.value for kind in KINDS.values() for phase in kind.phases if phase.value)
 )
 """What `--phase` takes, in any case of its letters."""
 
@@ -129,7 +122,10 @@ def get(
 
 
 def _shown(
-    row: JobRow, held: Mapping[StreamId, Held], far: Mapping[StreamId, Standing], output: Output
+    row: JobRow,
+    held: Mapping[StreamId, Held],
+    far: Mapping[StreamId, ShownProgress],
+    output: Output,
 ) -> dict[str, object]:
     """Return a job as a row, with why nothing is done for it, if so, and how far it is."""
     told: dict[str, object] | None = None
@@ -138,11 +134,10 @@ def _shown(
         told = {"since": since, "signs": list(one.holding.signs), "remedy": one.remedy}
     found = far.get(row.stream_id)
     if output is Output.TABLE:
-        progress: object = standing_in_short(found) if found is not None else ""
+        progress: object = progress_in_short(found) if found is not None else ""
         gone = row.deleted_at is not None and row.ended_at is None
         return {**asdict(row), "progress": progress, **({"phase": _gone(row)} if gone else {})}
-    told_of = shown(found)
-    progress = asdict(told_of) if told_of is not None else None
+    progress = asdict(found) if found is not None else None
     return {**asdict(row), "held": told, "progress": progress}
 
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from jobledger.adapters.serving.standings import ShownProgress
 from jobledger.core.forensics.story.explain import Account
 from jobledger.core.forensics.story.moment import Moment
 from jobledger.core.forensics.story.timeline import Line
+from jobledger.core.jobs.history.progress import ShownProgress
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
 
 
@@ -27,7 +27,7 @@ class JobDetail:
     decisions: tuple[DecisionRow, ...]
     effects: tuple[EffectRow, ...]
     progress: ShownProgress | None
-    """How far the training is; null where its Pods never reported it, and of a RayJob."""
+    """How far the training is; null where its Pods never reported it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from jobledger.adapters.http.api.parameters import (
     job_filter,
     stream_of,
 )
-from jobledger.adapters.serving.standings import shown, standings
+from jobledger.adapters.serving.standings import standings
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import JobledgerError, LedgerUnavailable
@@ -96,7 +96,7 @@ def _job(sources: Sources, request: Request) -> JobDetail:
         attempts=tuple(sources.history.attempts(stream)),
         decisions=tuple(sources.history.decisions(stream)),
         effects=tuple(sources.history.effects(stream)),
-        progress=shown(standings(sources.history, found, SystemClock().now()).get(stream)),
+        progress=standings(sources.history, found, SystemClock().now()).get(stream),
     )
 
 

@@ -3,9 +3,10 @@
 from datetime import timedelta
 
 from jobledger.core.catalogue import read_event
+from jobledger.core.jobs.history.progress import Metric
 from jobledger.core.ports.cluster import TRAINJOBS
 from jobledger.core.trainjob.events import TrainerProgressReported
-from jobledger.core.trainjob.progress import METRICS_MAX, WRITTEN_DOWN_EVERY, Metric
+from jobledger.core.trainjob.progress import METRICS_MAX, WRITTEN_DOWN_EVERY
 from jobledger.core.values.documents import child
 from jobledger.core.values.ids import StreamId
 from tests.support.train_world import TrainWorld

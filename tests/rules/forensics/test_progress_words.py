@@ -1,19 +1,24 @@
 """How far a TrainJob is by its last report, and from when on it counts as silent."""
 
+from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
-from jobledger.core.trainjob.events import TrainerProgressReported
-from jobledger.core.trainjob.history.progress_words import (
+from jobledger.core.jobs.history.progress import (
     SILENT_AFTER,
-    standing,
-    standing_in_short,
-    standing_in_words,
+    Metric,
+    progress_in_short,
+    progress_in_words,
 )
-from jobledger.core.trainjob.progress import Metric, TrainerProgress
-from tests.support.records import NOON
+from jobledger.core.trainjob.events import TrainerProgressReported
+from jobledger.core.trainjob.history.progress_words import TRAINJOB_PROGRESS
+from jobledger.core.trainjob.progress import TrainerProgress
+from jobledger.core.values.ids import StreamId
+from tests.support.records import NOON, a_job_row
 
+STREAM = StreamId(uuid4())
 LATE = SILENT_AFTER.total_seconds() + 1
 LOSS = (Metric(name="loss", value="0.25"),)
 
@@ -78,6 +83,7 @@ def test_what_is_said(
     progress: TrainerProgress, seconds: float, running: bool, words: str, short: str
 ) -> None:
     report = TrainerProgressReported(at=NOON, progress=progress)
-    found = standing(report, NOON + timedelta(seconds=seconds), running=running)
-    assert standing_in_words(found) == words
-    assert standing_in_short(found) == short
+    row = replace(a_job_row(STREAM), phase="Running" if running else "Complete")
+    found = TRAINJOB_PROGRESS.standing(row, report, NOON + timedelta(seconds=seconds))
+    assert progress_in_words(TRAINJOB_PROGRESS.words(report), found) == words
+    assert progress_in_short(found) == short

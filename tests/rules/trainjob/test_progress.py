@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from jobledger.core.jobs.history.progress import Metric
 from jobledger.core.trainjob.events import TrainerProgressReported
 from jobledger.core.trainjob.progress import (
     WRITTEN_DOWN_EVERY,
-    Metric,
     TrainerProgress,
     in_words,
     is_due,

@@ -7,10 +7,11 @@ and the newest of it goes out with the next.
 import threading
 from dataclasses import dataclass
 
+from jobledger.core.jobs.history.progress import Metric
 from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.log.storable import storable_text
 from jobledger.core.trainjob.observations import ProgressSeen
-from jobledger.core.trainjob.progress import METRICS_MAX, Metric, TrainerProgress, is_due
+from jobledger.core.trainjob.progress import METRICS_MAX, TrainerProgress, is_due
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import Instant, parse_rfc3339
