@@ -13,7 +13,7 @@ from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.claims.rule import Claim, Standing
-from jobledger.core.jobs.control.control_policy import NAMES_US
+from jobledger.core.kinds import KINDS
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
 from jobledger.core.values.instants import Instant
@@ -53,6 +53,7 @@ def claim_of_run(settings: Settings, owner: str, clock: Clock) -> Claim:
     `managed-by`, or no namespace to control, it is nothing else.
     """
     by_namespace = settings.control == "namespaces" and settings.control_namespaces != ()
+    nameable = [kind for kind in settings.job_kinds if KINDS[kind].controller.named]
     by_name = settings.control in ("namespaces", "managed-by") and not by_namespace
     return Claim(
         name="",
@@ -61,7 +62,7 @@ def claim_of_run(settings: Settings, owner: str, clock: Clock) -> Claim:
         standing=Standing.CLAIMING,
         database="",
         namespaces=settings.control_namespaces if by_namespace else settings.namespaces,
-        kinds=tuple(kind for kind in settings.job_kinds if kind in NAMES_US or not by_name),
+        kinds=tuple(nameable) if by_name else settings.job_kinds,
         named_in=settings.namespaces if by_namespace else None,
     )
 

@@ -5,11 +5,12 @@ and `core.kinds` lists the kinds. Nothing else in the core asks which kind a job
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, TypeVar
 
 from jobledger.core.decider import Decided
+from jobledger.core.jobs.control.controller_fields import ControllerFields
 from jobledger.core.jobs.control.sightings import SightingRules
 from jobledger.core.jobs.evidence.scene import EvidenceRules
 from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, FactsSoFar
@@ -94,12 +95,37 @@ class LogReaders(Generic[State, Event, OwnEvent]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ApiNeeds:
+    """What the API server has to serve, keep and allow so that a kind of job can be controlled."""
+
+    served: tuple[Resource, ...]
+    """The kind's own resource, then those of what is made for its jobs as a rule."""
+    indispensable: tuple[Resource, ...] = ()
+    """Of these, what no job of the kind runs without."""
+    made: tuple[Resource, ...]
+    """What is made for a job, with the job for its controller."""
+    kept: Mapping[Resource, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """Fields, as `spec` or `status` and a name, that older definitions of a resource prune."""
+    admitted: tuple[Resource, ...]
+    """What cannot be created or changed while nobody answers for a webhook that it passes."""
+    rights: str
+    """Label of the part of `ops/rbac.yaml` without which no job of the kind is controlled."""
+    rights_of_some: Mapping[str, str] = field(default_factory=dict)
+    """Label of a part -> which jobs need it; it is bound in their namespaces."""
+    origin_labels: tuple[str, str] | None = None
+    """Labels of what belongs to a job and has no owner: kind of the job, then its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobKind(Generic[State, Observation, Event, OwnEvent]):
     """What is different about one kind of job, as far as it is pure."""
 
     name: str
     """As in the table `job`."""
     resource: Resource
+    is_default: bool = True
+    """Whether it is controlled where the settings name no kinds."""
+    api: ApiNeeds
     phases: type[StrEnum]
     """What a job may be at, in one word; empty at first."""
     initial: State
@@ -121,6 +147,7 @@ class JobKind(Generic[State, Observation, Event, OwnEvent]):
     milestone: Callable[[State], str]
     """What users must not miss: statuses of one milestone may be merged into one write."""
     status_format: StatusFormat
+    controller: ControllerFields
     sightings: SightingRules[State, Observation]
     evidence: EvidenceRules[State]
     managed_by: frozenset[str]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeAlias, cast
 
 from jobledger.core.batchjob.events import BatchJobEvent
-from jobledger.core.batchjob.kind import BATCHJOB_KIND as _BATCHJOB_KIND
+from jobledger.core.batchjob.kind import BATCHJOB_KIND
 from jobledger.core.batchjob.observations import BatchJobObservation
 from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.decider import Decided
@@ -30,11 +30,11 @@ from jobledger.core.jobs.observations import (
     StatusWritten,
 )
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
-from jobledger.core.rayjob.kind import RAYJOB_KIND as _RAYJOB_KIND
+from jobledger.core.rayjob.kind import RAYJOB_KIND
 from jobledger.core.rayjob.observations.observations import ManifestSeen, RayJobObservation
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.trainjob.events import TrainJobEvent
-from jobledger.core.trainjob.kind import TRAINJOB_KIND as _TRAINJOB_KIND
+from jobledger.core.trainjob.kind import TRAINJOB_KIND
 from jobledger.core.trainjob.observations import TrainJobObservation
 from jobledger.core.trainjob.state import TrainJobState
 from jobledger.core.values.documents import Manifest
@@ -47,11 +47,8 @@ JobEvent: TypeAlias = RayJobEvent | TrainJobEvent | BatchJobEvent
 
 AnyKind: TypeAlias = JobKind[JobState, JobObservation, JobEvent, JobEvent]
 
-RAYJOB_KIND = cast("AnyKind", _RAYJOB_KIND)
-TRAINJOB_KIND = cast("AnyKind", _TRAINJOB_KIND)
-BATCHJOB_KIND = cast("AnyKind", _BATCHJOB_KIND)
 KINDS: Mapping[str, AnyKind] = {
-    kind.name: kind for kind in (RAYJOB_KIND, TRAINJOB_KIND, BATCHJOB_KIND)
+    kind.name: cast("AnyKind", kind) for kind in (RAYJOB_KIND, TRAINJOB_KIND, BATCHJOB_KIND)
 }
 
 ROLES = merged(kind.log.roles for kind in KINDS.values())

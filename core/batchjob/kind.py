@@ -23,8 +23,9 @@ from jobledger.core.batchjob.spec import MANAGED_BY_US
 from jobledger.core.batchjob.state import is_final, is_open
 from jobledger.core.batchjob.status.kubernetes_events import kubernetes_events
 from jobledger.core.batchjob.status.status import milestone, status
-from jobledger.core.batchjob.status.status_format import BATCHJOB_STATUS
+from jobledger.core.batchjob.status.status_format import BATCHJOB_CONTROLLER, BATCHJOB_STATUS
 from jobledger.core.job_kind import (
+    ApiNeeds,
     JobKind,
     LogReaders,
     no_attempt_cluster,
@@ -75,6 +76,8 @@ PARTS = {
 }
 """Fact -> the part of the job that it is about."""
 
+API = ApiNeeds(served=(BATCH_JOBS,), made=(BATCH_JOBS,), admitted=(BATCH_JOBS,), rights="jobs")
+
 _OBSERVATIONS = {
     "BatchJobSeen": seen.BatchJobSeen,
     "BatchJobGone": seen.BatchJobGone,
@@ -85,6 +88,8 @@ _OBSERVATIONS = {
 BATCHJOB_KIND = JobKind(
     name="Job",
     resource=BATCH_JOBS,
+    is_default=False,
+    api=API,
     phases=Phase,
     initial=BATCHJOB.initial,
     decide=BATCHJOB.decide,
@@ -98,6 +103,7 @@ BATCHJOB_KIND = JobKind(
     status=status,
     milestone=milestone,
     status_format=BATCHJOB_STATUS,
+    controller=BATCHJOB_CONTROLLER,
     sightings=BATCHJOB_SIGHTINGS,
     evidence=BATCHJOB_EVIDENCE,
     managed_by=MANAGED_BY_US,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from jobledger.core.claims.rule import Claim, Standing
-from jobledger.core.jobs.control.status_writers import DRIVING_FIELDS
+from jobledger.core.kinds import KINDS
 from jobledger.core.ports.cluster import LEASES
 from jobledger.core.values.documents import Json, Manifest, child, text
 from jobledger.core.values.instants import Instant, parse_rfc3339
@@ -69,7 +69,7 @@ def claim_of(manifest: Manifest) -> Claim:
         origin=told.get("log-origin", ""),
         position=int(position) if position.isascii() and position.isdigit() else 0,
         namespaces=tuple(_names(said.get("namespaces", ""))),
-        kinds=tuple(_names(told.get("kinds", ""))) or tuple(DRIVING_FIELDS),
+        kinds=tuple(_names(told.get("kinds", ""))) or tuple(KINDS),
         named_in=tuple(_names(said["named-in"])) if "named-in" in said else None,
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 
-from jobledger.core.jobs.control.control_policy import NAMES_US
+from jobledger.core.kinds import KINDS
 
 
 class Standing(Enum):
@@ -58,7 +58,8 @@ def overlap(one: Claim, other: Claim) -> bool:
     kinds = {*one.kinds} & {*other.kinds}
     if kinds and _meet(one.namespaces, other.namespaces):
         return True
-    return bool(kinds & NAMES_US.keys()) and _meet(_reach(one), _reach(other))
+    can_be_named = any(one in KINDS and KINDS[one].controller.named for one in kinds)
+    return can_be_named and _meet(_reach(one), _reach(other))
 
 
 def _reach(claim: Claim) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """The kind RayJob: what it brings, in one description."""
 
-from jobledger.core.job_kind import JobKind, LogReaders, no_details, no_standing
+from jobledger.core.job_kind import ApiNeeds, JobKind, LogReaders, no_details, no_standing
 from jobledger.core.jobs.history.event_roles import EventRoles
-from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from jobledger.core.rayjob import ending
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events import lifecycle as events
@@ -17,6 +17,7 @@ from jobledger.core.rayjob.history.end_words import (
 )
 from jobledger.core.rayjob.history.signs import clues
 from jobledger.core.rayjob.history.words import words
+from jobledger.core.rayjob.names import LABEL_ORIGIN_KIND, LABEL_ORIGIN_NAME
 from jobledger.core.rayjob.observations import observations as seen
 from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.rules.evidence_scene import RAYJOB_EVIDENCE
@@ -26,7 +27,7 @@ from jobledger.core.rayjob.spec.spec import OURS
 from jobledger.core.rayjob.state import RayJobState, is_final
 from jobledger.core.rayjob.status.kubernetes_events import kubernetes_events
 from jobledger.core.rayjob.status.status import status
-from jobledger.core.rayjob.status.status_format import RAYJOB_STATUS
+from jobledger.core.rayjob.status.status_format import RAYJOB_CONTROLLER, RAYJOB_STATUS
 
 ROLES = EventRoles(
     adopted=(events.JobAdopted,),
@@ -63,6 +64,26 @@ PARTS = {
 """Fact -> the part of the job that it is about."""
 
 
+API = ApiNeeds(
+    served=(RAYJOBS, RAYCLUSTERS),
+    indispensable=(RAYCLUSTERS,),
+    made=(RAYCLUSTERS, BATCH_JOBS),
+    kept={
+        RAYJOBS: (
+            ("spec", "backoffLimit"),
+            ("status", "failed"),
+            ("status", "succeeded"),
+            ("status", "jobDeploymentStatus"),
+        )
+    },
+    admitted=(RAYJOBS, RAYCLUSTERS),
+    rights="rayjobs",
+    rights_of_some={"head-tokens": "RayJobs whose heads ask for a token"},
+    origin_labels=(LABEL_ORIGIN_KIND, LABEL_ORIGIN_NAME),
+)
+"""Source of the fields: rayjob_types.go since KubeRay 1.2."""
+
+
 def _milestone(state: RayJobState) -> str:
     return state.phase.value
 
@@ -75,6 +96,7 @@ def _built_image(sent: object) -> str:
 RAYJOB_KIND = JobKind(
     name="RayJob",
     resource=RAYJOBS,
+    api=API,
     phases=Phase,
     initial=RAYJOB.initial,
     decide=RAYJOB.decide,
@@ -112,6 +134,7 @@ RAYJOB_KIND = JobKind(
     status=status,
     milestone=_milestone,
     status_format=RAYJOB_STATUS,
+    controller=RAYJOB_CONTROLLER,
     sightings=RAYJOB_SIGHTINGS,
     evidence=RAYJOB_EVIDENCE,
     managed_by=OURS,

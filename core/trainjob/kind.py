@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from jobledger.core.job_kind import (
+    ApiNeeds,
     JobKind,
     LogReaders,
     no_attempt_cluster,
@@ -11,7 +12,12 @@ from jobledger.core.job_kind import (
 )
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.jobs.retries.failures import FailureClass
-from jobledger.core.ports.cluster import TRAINJOBS
+from jobledger.core.ports.cluster import (
+    CLUSTER_TRAINING_RUNTIMES,
+    JOBSETS,
+    TRAINING_RUNTIMES,
+    TRAINJOBS,
+)
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob import observations as seen
 from jobledger.core.trainjob.decide.decider import TRAINJOB
@@ -35,7 +41,7 @@ from jobledger.core.trainjob.spec import MANAGED_BY_US
 from jobledger.core.trainjob.state import is_final, is_open
 from jobledger.core.trainjob.status.kubernetes_events import kubernetes_events
 from jobledger.core.trainjob.status.status import milestone, status
-from jobledger.core.trainjob.status.status_format import TRAINJOB_STATUS
+from jobledger.core.trainjob.status.status_format import TRAINJOB_CONTROLLER, TRAINJOB_STATUS
 
 TYPES: Mapping[str, type[TrainFactEvent | TrainLifeEvent]] = {
     "TrainJobDiscovered": events.TrainJobDiscovered,
@@ -86,6 +92,16 @@ PARTS = {
 """Fact -> the part of the job that it is about."""
 
 
+API = ApiNeeds(
+    served=(TRAINJOBS, JOBSETS),
+    made=(JOBSETS,),
+    kept={TRAINJOBS: (("status", "conditions"), ("status", "jobsStatus"))},
+    admitted=(TRAINJOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES, JOBSETS),
+    rights="trainjobs",
+    rights_of_some={"mpi-keys": "MPI and Flux TrainJobs"},
+)
+
+
 def _failure_class(reason: str) -> FailureClass:
     del reason  # upstream's reasons for a TrainJob's end name no cause
     return FailureClass.OTHER
@@ -111,6 +127,7 @@ _OBSERVATIONS = {
 TRAINJOB_KIND = JobKind(
     name="TrainJob",
     resource=TRAINJOBS,
+    api=API,
     phases=Phase,
     initial=TRAINJOB.initial,
     decide=TRAINJOB.decide,
@@ -124,6 +141,7 @@ TRAINJOB_KIND = JobKind(
     status=status,
     milestone=milestone,
     status_format=TRAINJOB_STATUS,
+    controller=TRAINJOB_CONTROLLER,
     sightings=TRAINJOB_SIGHTINGS,
     evidence=TRAINJOB_EVIDENCE,
     managed_by=MANAGED_BY_US,

@@ -14,6 +14,7 @@ from jobledger.core.batchjob.observations import (
     SeenBatchStatus,
 )
 from jobledger.core.batchjob.spec import read_spec
+from jobledger.core.batchjob.status.status_format import BATCHJOB_CONTROLLER
 from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION, mark_in
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.identity import JobIdentity
@@ -58,7 +59,7 @@ def see_job(
         document={key: value for key, value in document.items() if value},
         option_problems=tuple(redactor.text(one, MESSAGE_CHARACTERS_MAX) for one in read.problems),
         recorded=recorded,
-        written_here=is_driven_here("Job", manifest),
+        written_here=is_driven_here(BATCHJOB_CONTROLLER, manifest),
         recover=mark_in(text(metadata, "annotations", RECOVER_ANNOTATION)),
     )
 

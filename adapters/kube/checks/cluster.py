@@ -11,17 +11,8 @@ from jobledger.core.claims.rule import kinship, overlap
 from jobledger.core.errors import ObjectNotFound, RequestForbidden
 from jobledger.core.forensics.findings import Check, Finding, error, note, warning
 from jobledger.core.jobs.control.control_policy import WHAT_TO_DO, Refusal
-from jobledger.core.kinds import KINDS
-from jobledger.core.ports.cluster import (
-    CRDS,
-    JOBSETS,
-    LEASES,
-    RAYCLUSTERS,
-    RAYJOBS,
-    TRAINJOBS,
-    Cluster,
-    Resource,
-)
+from jobledger.core.kinds import KINDS, AnyKind
+from jobledger.core.ports.cluster import CRDS, LEASES, Cluster, Resource
 from jobledger.core.values.documents import Manifest, child, items, text
 from jobledger.core.values.instants import Instant
 
@@ -36,19 +27,6 @@ _ASK_THE_LEDGER = (
 _REVIEWS = Resource(
     "authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview"
 )
-
-_KEPT = {
-    "RayJob": (
-        ("spec", "backoffLimit"),
-        ("status", "failed"),
-        ("status", "succeeded"),
-        ("status", "jobDeploymentStatus"),
-    ),
-    "TrainJob": (("status", "conditions"), ("status", "jobsStatus")),
-}
-"""Fields that an older definition may prune. Source: rayjob_types.go since KubeRay 1.2."""
-
-_NEEDED = {"RayJob": (RAYJOBS, RAYCLUSTERS), "TrainJob": (TRAINJOBS, JOBSETS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,24 +83,25 @@ def api_clock(view: ClusterView) -> Iterator[Finding]:
 
 def definitions(view: ClusterView) -> Iterator[Finding]:
     """Yield kinds that are not served, and fields that their definitions prune."""
-    for kind, resources in _NEEDED.items():
-        if kind not in view.wants.kinds:
-            continue
-        for resource in resources:
-            yield from _definition(view, kind, resource)
+    for kind in KINDS.values():
+        if kind.name in view.wants.kinds:
+            for resource in kind.api.served:
+                yield from _definition(view, kind, resource)
 
 
-def _definition(view: ClusterView, kind: str, resource: Resource) -> Iterator[Finding]:
+def _definition(view: ClusterView, kind: AnyKind, resource: Resource) -> Iterator[Finding]:
     try:
         view.cluster.list(resource, "jobledger-doctor")
     except ObjectNotFound:
         what = f"{resource.plural}.{resource.group}/{resource.version} is not served"
-        remedy = f"install its definition (ops/crds), or leave {kind} out of JOBLEDGER_JOB_KINDS"
+        remedy = "install its definition (ops/crds), or leave "
+        remedy += f"{kind.name} out of JOBLEDGER_JOB_KINDS"
         yield (error if _is_missed(view, kind, resource) else warning)("definitions", what, remedy)
         return
     except RequestForbidden:
         return  # the permissions say so already
-    if resource.kind not in _KEPT:
+    kept = kind.api.kept.get(resource, ())
+    if not kept:
         return
     try:
         found = view.cluster.get(CRDS, "", f"{resource.plural}.{resource.group}")
@@ -130,7 +109,7 @@ def _definition(view: ClusterView, kind: str, resource: Resource) -> Iterator[Fi
         what = f"the definition of {resource.plural} may not be read: what it prunes is unknown"
         yield note("definitions", what, "nothing has to be done; an administrator sees more")
         return
-    pruned = list(_pruned(found or {}, resource))
+    pruned = list(_pruned(found or {}, resource.version, kept))
     if pruned:
         what = f"the definition of {resource.plural} prunes {', '.join(pruned)}"
         remedy = (
@@ -139,12 +118,12 @@ def _definition(view: ClusterView, kind: str, resource: Resource) -> Iterator[Fi
         yield warning("definitions", what, remedy)
 
 
-def _is_missed(view: ClusterView, kind: str, resource: Resource) -> bool:
-    """Return whether nothing can be controlled without a kind, or RayJobs that are there cannot."""
-    others = [other for other in view.wants.kinds if other != kind]
+def _is_missed(view: ClusterView, kind: AnyKind, resource: Resource) -> bool:
+    """Return whether nothing can be controlled without it, or jobs that may be there cannot."""
+    others = [other for other in view.wants.kinds if other != kind.name]
     if not any(_is_served(view, KINDS[other].resource) for other in others):
         return True
-    return resource == RAYCLUSTERS and _is_served(view, RAYJOBS)
+    return resource in kind.api.indispensable and _is_served(view, kind.resource)
 
 
 def _is_served(view: ClusterView, resource: Resource) -> bool:
@@ -157,12 +136,12 @@ def _is_served(view: ClusterView, resource: Resource) -> bool:
     return True
 
 
-def _pruned(definition: Manifest, resource: Resource) -> Iterator[str]:
+def _pruned(definition: Manifest, served: str, kept: Collection[tuple[str, str]]) -> Iterator[str]:
     for version in items(definition, "spec", "versions"):
-        if text(version, "name") != resource.version:
+        if text(version, "name") != served:
             continue
         schema = child(version, "schema", "openAPIV3Schema")
-        for part, name in _KEPT[resource.kind]:
+        for part, name in kept:
             below = child(schema, "properties", part)
             keeps_all = below.get("x-kubernetes-preserve-unknown-fields") is True
             if not keeps_all and name not in child(below, "properties"):

@@ -6,23 +6,16 @@ from dataclasses import dataclass
 
 from jobledger.core.errors import ObjectNotFound, RequestForbidden
 from jobledger.core.forensics.findings import Check, Finding, error, warning
-from jobledger.core.ports.cluster import (
-    BATCH_JOBS,
-    JOBSETS,
-    RAYCLUSTERS,
-    RAYJOBS,
-    TRAINJOBS,
-    Cluster,
-    Resource,
-)
-from jobledger.core.rayjob.names import LABEL_ORIGIN_KIND, LABEL_ORIGIN_NAME
+from jobledger.core.kinds import KINDS
+from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, Cluster, Resource
 from jobledger.core.values.documents import Manifest, child, items, text
 
 SECOND_LOOK_SECONDS = 3.0
 """Garbage is collected within a second or two; what is still there then is none that goes."""
 
-_MADE = (RAYCLUSTERS, BATCH_JOBS, JOBSETS)
-_OWNERS = {"RayJob": RAYJOBS, "TrainJob": TRAINJOBS}
+_MADE = tuple(dict.fromkeys(made for kind in KINDS.values() for made in kind.api.made))
+_OWNERS = {kind.name: kind.resource for kind in KINDS.values()}
+_LABELS = tuple(kind.api.origin_labels for kind in KINDS.values() if kind.api.origin_labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,8 +101,11 @@ def _owner(item: Manifest) -> tuple[str, str, str] | None:
 def _labelled(item: Manifest) -> tuple[str, str, str] | None:
     """Return kind, namespace and name of the job that an object is labelled for."""
     labels = child(item, "metadata", "labels")
-    kind, name = text(labels, LABEL_ORIGIN_KIND), text(labels, LABEL_ORIGIN_NAME)
-    return (kind, text(item, "metadata", "namespace"), name) if kind in _OWNERS and name else None
+    for of_kind, of_name in _LABELS:
+        kind, name = text(labels, of_kind), text(labels, of_name)
+        if kind in _OWNERS and name:
+            return kind, text(item, "metadata", "namespace"), name
+    return None
 
 
 def _place(item: Manifest) -> tuple[str, str]:

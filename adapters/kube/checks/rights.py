@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 
 from jobledger.core.forensics.findings import Severity
+from jobledger.core.kinds import KINDS
 from jobledger.core.values.documents import Json, Manifest, child, items, text
 
 CONTROLLER, RECORDER = "rbac.yaml", "rbac-recorder.yaml"
@@ -24,11 +25,17 @@ LABEL = "jobledger.dev/part"
 CLAIMS = "claims"
 """Part that is needed in the namespace of the claims alone."""
 
-WHERE_WANTED = {
-    "head-tokens": "RayJobs whose heads ask for a token",
-    "mpi-keys": "MPI and Flux TrainJobs",
-}
+OF_SOME = {part: jobs for kind in KINDS.values() for part, jobs in kind.api.rights_of_some.items()}
 """Part -> whose jobs need it; it is bound in their namespaces, and nobody misses it elsewhere."""
+
+BY_SETTING = frozenset(
+    {
+        "api-tokens",
+        "volcano",
+        *(kind.api.rights for kind in KINDS.values() if not kind.is_default),
+    }
+)
+"""Parts that are needed with a setting only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +69,9 @@ class Right:
     def remedy(self) -> str:
         """Return how it is given to the service account of that file."""
         account = "--serviceaccount=jobledger:jobledger"
-        if self.part in WHERE_WANTED:
+        if self.part in OF_SOME:
             return (
-                f"only for {WHERE_WANTED[self.part]}, in their namespaces: kubectl create "
+                f"only for {OF_SOME[self.part]}, in their namespaces: kubectl create "
                 f"rolebinding {self.role} -n NAMESPACE --clusterrole={self.role} {account}"
             )
         if self.part in BY_SETTING:
@@ -81,7 +88,7 @@ class Right:
 class Wants:
     """What the settings call for."""
 
-    kinds: Collection[str] = ("RayJob", "TrainJob")
+    kinds: Collection[str] = tuple(kind.name for kind in KINDS.values() if kind.is_default)
     only_records: bool = False
     """Recorder mode: nothing is written."""
     reviews_tokens: bool = False
@@ -90,10 +97,6 @@ class Wants:
     """Where Pods of TrainJobs are told to report their progress; empty: they are not."""
     status_authority: tuple[str, str] = ("", "")
     """Namespace and name of the ConfigMap that says by whom the certificate there is signed."""
-
-
-BY_SETTING = frozenset({"api-tokens", "volcano", "jobs"})
-"""Parts that are needed with a setting only."""
 
 
 def rights(file: str = CONTROLLER) -> Iterator[Right]:
@@ -132,18 +135,13 @@ def rights_for(wants: Wants) -> Iterator[tuple[Right, Severity]]:
 
 def how_bad(right: Right, wants: Wants) -> Severity | None:
     """Return how bad it is that a right is missing; None if it is not needed."""
-    needed = {
-        "rayjobs": "RayJob" in wants.kinds,
-        "trainjobs": "TrainJob" in wants.kinds,
-        "jobs": "Job" in wants.kinds,
-        "head-tokens": "RayJob" in wants.kinds,
-        "mpi-keys": "TrainJob" in wants.kinds,
-        "api-tokens": wants.reviews_tokens,
-        "volcano": wants.volcano,
-    }
+    needed = {"api-tokens": wants.reviews_tokens, "volcano": wants.volcano}
+    for kind in KINDS.values():
+        for part in (kind.api.rights, *kind.api.rights_of_some):
+            needed[part] = kind.name in wants.kinds
     if not needed.get(right.part, True):
         return None
-    if right.part in WHERE_WANTED:
+    if right.part in OF_SOME:
         return Severity.NOTE
     if right.part in {"evidence", CLAIMS} or (right.group, right.resource, right.verb) in SHOWING:
         return Severity.WARNING

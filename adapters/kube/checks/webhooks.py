@@ -6,22 +6,10 @@ from jobledger.adapters.kube.checks.cluster import ClusterView
 from jobledger.adapters.kube.checks.endpoints import is_answered
 from jobledger.core.errors import ObjectNotFound, RequestForbidden
 from jobledger.core.forensics.findings import Check, Finding, error, note, warning
-from jobledger.core.ports.cluster import (
-    CLUSTER_TRAINING_RUNTIMES,
-    JOBSETS,
-    RAYCLUSTERS,
-    RAYJOBS,
-    TRAINING_RUNTIMES,
-    TRAINJOBS,
-    WEBHOOK_CONFIGURATIONS,
-    Resource,
-)
+from jobledger.core.kinds import KINDS
+from jobledger.core.ports.cluster import WEBHOOK_CONFIGURATIONS, Resource
 from jobledger.core.values.documents import Json, Manifest, child, items, text
 
-_PASSING = {
-    "RayJob": (RAYJOBS, RAYCLUSTERS),
-    "TrainJob": (TRAINJOBS, TRAINING_RUNTIMES, CLUSTER_TRAINING_RUNTIMES, JOBSETS),
-}
 _ANY = "*"
 
 
@@ -75,7 +63,7 @@ def _unanswered(
 
 def _of_kinds(view: ClusterView) -> Iterator[Resource]:
     for kind in view.wants.kinds:
-        yield from _PASSING.get(kind, ())
+        yield from KINDS[kind].api.admitted
 
 
 def _rules(hook: Manifest, resource: Resource) -> Iterator[Json]:

@@ -16,11 +16,8 @@ from jobledger.core.jobs.control.control_policy import (
     Control,
     ControlScope,
     Refusal,
-    ended_at,
     forbids_going_on,
     forbids_start,
-    has_ended,
-    is_named,
     why_recorded,
 )
 from jobledger.core.jobs.control.status_writers import StatusWriter, other_controller
@@ -69,7 +66,7 @@ class ControlPolicy:
         """Return why a job is only recorded; empty if it is controlled."""
         namespace = text(manifest, "metadata", "namespace")
         managed_by = text(manifest, "spec", "managedBy")
-        if because := why_recorded(self.scope, kind, namespace, managed_by):
+        if because := why_recorded(self.scope, KINDS[kind].controller, namespace, managed_by):
             return because
         with self._lock:
             refusal = self._refusals.get((kind, namespace))
@@ -84,7 +81,7 @@ class ControlPolicy:
 
     def other(self, kind: str, manifest: Manifest, now: Instant) -> StatusWriter | None:
         """Return the other controller that drove a job last; None if this one did, or nobody."""
-        found = other_controller(kind, manifest, now)
+        found = other_controller(KINDS[kind].controller, manifest, now)
         return None if found is None or self.is_own(kind, manifest) else found
 
     def at_start(self, kind: str, manifest: Manifest, now: Instant) -> Refusal | None:
@@ -98,13 +95,14 @@ class ControlPolicy:
     ) -> Refusal | None:
         if self.why_recorded(kind, manifest) or names_another(kind, manifest):
             return None
+        fields = KINDS[kind].controller
         forbidden = forbids_start(
             other,
-            has_ended=has_ended(kind, manifest),
-            is_named=is_named(kind, text(manifest, "spec", "managedBy")),
+            has_ended=fields.has_ended(manifest),
+            is_named=fields.names_us(text(manifest, "spec", "managedBy")),
             take_over=self._take_over,
             now=now,
-            ended_at=ended_at(kind, manifest),
+            ended_at=fields.ended_at(manifest),
         )
         return _refusal(kind, manifest, other) if forbidden and other is not None else None
 

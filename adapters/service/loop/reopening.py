@@ -2,7 +2,7 @@
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.work.slots import Finished
-from jobledger.core.jobs.control.control_policy import ENDED
+from jobledger.core.jobs.control.controller_fields import ENDED
 from jobledger.core.kinds import JobObservation, reopens, sighting
 
 

@@ -13,7 +13,7 @@ from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.adapters.service.work.workers import Workers
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError
-from jobledger.core.jobs.control.control_policy import ENDED
+from jobledger.core.jobs.control.controller_fields import ENDED
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
 

@@ -19,7 +19,7 @@ from jobledger.core.catalogue import JobEvent
 from jobledger.core.errors import ClusterError, ObjectExists
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
-from jobledger.core.kinds import NOTHING, RAYJOB_KIND, AnyKind, JobState
+from jobledger.core.kinds import AnyKind, JobState
 from jobledger.core.ports.cluster import CORE_EVENTS, KUBERNETES_EVENTS, Cluster
 from jobledger.core.values.documents import Json
 from jobledger.core.values.instants import Instant, rfc3339
@@ -99,8 +99,8 @@ class EventRecorder:
         self,
         identity: JobIdentity,
         events: Sequence[JobEvent],
-        kind: AnyKind = RAYJOB_KIND,
-        before: JobState = NOTHING,
+        kind: AnyKind,
+        before: JobState,
     ) -> None:
         """Send what users are told of events, whatever was before; never waits."""
         del before

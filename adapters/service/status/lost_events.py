@@ -16,7 +16,7 @@ from jobledger.adapters.service.work.slots import Slots
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.events import LedgerBehindFound
-from jobledger.core.kinds import JobObservation, JobState, decide, sighting
+from jobledger.core.kinds import KINDS, JobObservation, JobState, decide, sighting
 from jobledger.core.ports.clock import Clock
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
@@ -64,7 +64,11 @@ class LostEvents:
         slot = self.slots.held(stream)
         identity = slot.view.state.identity if slot is not None else None
         job = self.live.job(identity.uid) if identity is not None else None
-        if slot is None or job is None or not is_driven_here(job.kind, job.newest):
+        if (
+            slot is None
+            or job is None
+            or not is_driven_here(KINDS[job.kind].controller, job.newest)
+        ):
             return False
         seen = self.see(job, self.clock.now())
         if _is_ended_and_leaves(slot.view.state, seen):

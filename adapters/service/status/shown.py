@@ -1,7 +1,7 @@
 """Checks whether an object already shows a status, so that the write can be skipped."""
 
 from jobledger.adapters.service.objects.object_cache import CachedJob
-from jobledger.core.jobs.control.control_policy import ended_at, forbids_start, has_ended
+from jobledger.core.jobs.control.control_policy import forbids_start
 from jobledger.core.jobs.control.status_writers import other_controller
 from jobledger.core.kinds import AnyKind
 from jobledger.core.values.documents import Manifest, child, text
@@ -21,17 +21,18 @@ def shows(kind: AnyKind, job: CachedJob, status: Manifest, now: Instant) -> bool
     manifest = job.manifest
     if text(manifest, "metadata", "resourceVersion") != job.version:
         return False
+    fields = kind.controller
     if forbids_start(
-        other_controller(job.kind, manifest, now),
-        has_ended=has_ended(job.kind, manifest),
+        other_controller(fields, manifest, now),
+        has_ended=fields.has_ended(manifest),
         is_named=False,
         take_over=False,
         now=now,
-        ended_at=ended_at(job.kind, manifest),
+        ended_at=fields.ended_at(manifest),
     ):
         return False
     own = kind.status_format.own
     seen, meant = own(child(manifest, "status")), own(status)
-    if has_ended(job.kind, manifest):
+    if fields.has_ended(manifest):
         seen = {key: value for key, value in seen.items() if key in meant or key not in PROGRESS}
     return seen == meant

@@ -26,7 +26,6 @@ from jobledger.adapters.service.work.workers import Task
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import ClusterError, ObjectChanged, RequestInvalid, RequestThrottled
-from jobledger.core.jobs.control.control_policy import has_ended
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import StatusWritten
@@ -206,10 +205,9 @@ class Publisher:
         job = self.live.job(box.identity.uid) if len(box.waiting) > 1 else None
         if job is None:
             return
-        newest = job.newest
-        if has_ended(job.kind, newest) and is_driven_here(job.kind, newest):
-            kind = box.kind.name
-            while len(box.waiting) > 1 and not has_ended(kind, {"status": box.waiting[0]}):
+        newest, fields = job.newest, box.kind.controller
+        if fields.has_ended(newest) and is_driven_here(fields, newest):
+            while len(box.waiting) > 1 and not fields.has_ended({"status": box.waiting[0]}):
                 box.waiting.popleft()
 
     def _early(self, box: _Outbox) -> float:

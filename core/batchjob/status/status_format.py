@@ -3,7 +3,9 @@
 It is merged: the API server's own defaults and the counters of finished Pods are left alone.
 """
 
+from jobledger.core.batchjob.names import MANAGED_BY
 from jobledger.core.batchjob.status.status import COUNTERS, FIELDS
+from jobledger.core.jobs.control.controller_fields import ControllerFields
 from jobledger.core.jobs.status.status_format import StatusFormat
 from jobledger.core.values.documents import Manifest, items, number, text
 
@@ -24,4 +26,8 @@ def _milestone(status: Manifest) -> str:
 
 BATCHJOB_STATUS = StatusFormat(
     fields=FIELDS, milestone=_milestone, words=_words, is_merged=True, counters=COUNTERS
+)
+
+BATCHJOB_CONTROLLER = ControllerFields(
+    driving=frozenset({"f:conditions", "f:startTime", "f:active"}), named=MANAGED_BY
 )

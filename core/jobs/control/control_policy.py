@@ -7,26 +7,19 @@ records of the writers of its status (`core.jobs.control.status_writers`).
 A job that is not controlled is recorded: its life is written down, and nothing is done about it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
+from jobledger.core.jobs.control.controller_fields import ControllerFields
 from jobledger.core.jobs.control.status_writers import StatusWriter
-from jobledger.core.values.documents import Manifest, items, text
-from jobledger.core.values.instants import Instant, parse_rfc3339, rfc3339
+from jobledger.core.values.instants import Instant, rfc3339
 
 MANAGED_BY_JOBLEDGER = "jobledger.dev/controller"
 """Value of a RayJob's spec.managedBy that names this controller; KubeRay leaves such a job alone.
 
 The RayJob CRD admits it only with the patch in `ops/patches`. A TrainJob's CRD never does.
 """
-
-NAMES_US: Mapping[str, str] = {
-    "RayJob": MANAGED_BY_JOBLEDGER,
-    "Job": "jobledger.dev/job-controller",
-}
-"""Kind of job -> value of spec.managedBy that names this controller, where there is one."""
 
 RECENT = timedelta(minutes=10)
 """So long a write to the status of a job that has ended shows that its controller is at work."""
@@ -81,50 +74,19 @@ WHAT_TO_DO = (
 """What is said with every refusal."""
 
 
-ENDED = frozenset({"Complete", "Failed"})
-"""The final phases of a RayJob; the final conditions of any other kind of job."""
-
-
-def has_ended(kind: str, manifest: Manifest) -> bool:
-    """Return whether the status of a job shows that it has ended."""
-    if kind == "RayJob":
-        return text(manifest, "status", "jobDeploymentStatus") in ENDED
-    return bool(_final_conditions(manifest))
-
-
-def ended_at(kind: str, manifest: Manifest) -> Instant | None:
-    """Return when a job ended, as its status has it; None if it does not say."""
-    if kind == "RayJob":
-        return parse_rfc3339(text(manifest, "status", "endTime"))
-    found = [parse_rfc3339(told) for told in _final_conditions(manifest)]
-    return max((one for one in found if one is not None), default=None)
-
-
-def _final_conditions(manifest: Manifest) -> list[str]:
-    """Return since when each final condition of a job is true."""
-    return [
-        text(item, "lastTransitionTime")
-        for item in items(manifest, "status", "conditions")
-        if text(item, "type") in ENDED and text(item, "status") == "True"
-    ]
-
-
-def is_named(kind: str, managed_by: str) -> bool:
-    """Return whether a job names this controller."""
-    return kind in NAMES_US and managed_by == NAMES_US[kind]
-
-
-def why_recorded(scope: ControlScope, kind: str, namespace: str, managed_by: str) -> str:
+def why_recorded(
+    scope: ControlScope, fields: ControllerFields, namespace: str, managed_by: str
+) -> str:
     """Return why the setting leaves a job to others; empty if it is to be controlled."""
     if scope.control is Control.NOTHING:
         return "this installation only records (--observe-only)"
-    if scope.control is Control.ALL or is_named(kind, managed_by):
+    if scope.control is Control.ALL or fields.names_us(managed_by):
         return ""
     if scope.control is Control.NAMESPACES and namespace in scope.namespaces:
         return ""
     if scope.control is Control.NAMESPACES:
         return f"namespace {namespace} is not among those whose jobs are controlled here"
-    return f"its spec.managedBy is not {MANAGED_BY_JOBLEDGER}"
+    return f"its spec.managedBy is not {fields.named or MANAGED_BY_JOBLEDGER}"
 
 
 def forbids_start(

@@ -9,10 +9,11 @@ status itself holds takes a right on the subresource `status`. So an entry is a 
 it is said to have written must be there, and differ from what this controller wrote.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
+from jobledger.core.jobs.control.controller_fields import ControllerFields
 from jobledger.core.values.documents import Manifest, child, items, text
 from jobledger.core.values.instants import EPOCH, Instant, later, parse_rfc3339
 
@@ -21,17 +22,6 @@ OUR_MANAGER = "jobledger"
 
 BY_HAND = "kubectl"
 """How the managers begin under which people write: no controller."""
-
-DRIVING_FIELDS: Mapping[str, frozenset[str]] = {
-    "RayJob": frozenset({"f:jobDeploymentStatus"}),
-    "TrainJob": frozenset({"f:conditions", "f:jobsStatus"}),
-    "Job": frozenset({"f:conditions", "f:startTime", "f:active"}),
-}
-"""Kind of job -> what only the controller of a job writes into its status.
-
-`trainerStatus` is none of it: the Pods of a TrainJob have it written.
-"""
-
 
 AHEAD_MAX = timedelta(minutes=1)
 """How far the API server's clock may be ahead of this one; a later date names no write."""
@@ -60,7 +50,9 @@ def status_writers(manifest: Manifest) -> tuple[StatusWriter, ...]:
     return tuple(found)
 
 
-def other_controller(kind: str, manifest: Manifest, now: Instant) -> StatusWriter | None:
+def other_controller(
+    fields: ControllerFields, manifest: Manifest, now: Instant
+) -> StatusWriter | None:
     """Return the controller that is said to have driven the job last, if it is not this one.
 
     None if nobody did, if people did by hand, or if this controller has written since. Who changes
@@ -70,7 +62,7 @@ def other_controller(kind: str, manifest: Manifest, now: Instant) -> StatusWrite
     """
     status, latest = child(manifest, "status"), later(now, AHEAD_MAX)
     shown = {f"f:{name}" for name, value in status.items() if value not in ("", None, [])}
-    driving = DRIVING_FIELDS[kind] & shown
+    driving = fields.driving & shown
     drivers = [
         one for one in status_writers(manifest) if one.fields & driving and one.written_at <= latest
     ]
@@ -82,9 +74,9 @@ def other_controller(kind: str, manifest: Manifest, now: Instant) -> StatusWrite
     return None
 
 
-def is_driven_here(kind: str, manifest: Manifest) -> bool:
-    """Return whether this controller was the last to drive the job of that kind."""
-    drivers = [one for one in status_writers(manifest) if one.fields & DRIVING_FIELDS[kind]]
+def is_driven_here(fields: ControllerFields, manifest: Manifest) -> bool:
+    """Return whether this controller was the last to drive the job."""
+    drivers = [one for one in status_writers(manifest) if one.fields & fields.driving]
     last = max((one.written_at for one in drivers), default=EPOCH)
     return any(one.manager == OUR_MANAGER and one.written_at == last for one in drivers)
 

@@ -4,6 +4,7 @@ It is merged, as upstream does: its conditions are one list in one order, whoeve
 and `trainerStatus` is left alone.
 """
 
+from jobledger.core.jobs.control.controller_fields import ControllerFields
 from jobledger.core.jobs.status.status_format import StatusFormat
 from jobledger.core.trainjob.status.status import FIELDS
 from jobledger.core.values.documents import Manifest, items, number, text
@@ -28,3 +29,6 @@ def _milestone(status: Manifest) -> str:
 TRAINJOB_STATUS = StatusFormat(
     fields=FIELDS, milestone=_milestone, words=_conditions, is_merged=True
 )
+
+TRAINJOB_CONTROLLER = ControllerFields(driving=frozenset({"f:conditions", "f:jobsStatus"}))
+"""`trainerStatus` is none of it: the Pods of a TrainJob have it written."""

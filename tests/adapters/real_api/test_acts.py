@@ -9,6 +9,7 @@ from jobledger.adapters.service.observing.mapper import MESSAGE_CHARACTERS_MAX
 from jobledger.adapters.service.status.event_recorder import EventRecorder
 from jobledger.core.errors import RequestForbidden
 from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.kinds import KINDS, NOTHING
 from jobledger.core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS, RAYJOBS, SECRETS, Resource
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import ManifestRejected, RayJobEvent
@@ -134,10 +135,9 @@ def test_every_kubernetes_event_that_can_be_told_is_taken(desk: Desk) -> None:
     kind = "InvalidRayJobSpec"
     rejected = ManifestRejected(at=desk.clock.now(), generation=1, kind=kind, message=long)
     known = tuple(get_args(RayJobEvent))
-    event_recorder.announce(
-        job.identity, [event for event in every_event() if isinstance(event, known)]
-    )
-    event_recorder.announce(job.identity, [rejected])
+    every = [event for event in every_event() if isinstance(event, known)]
+    event_recorder.announce(job.identity, every, KINDS["RayJob"], NOTHING)
+    event_recorder.announce(job.identity, [rejected], KINDS["RayJob"], NOTHING)
     while event_recorder.run_once():
         pass
 
@@ -175,7 +175,7 @@ def test_what_strangers_wrote_is_taken_and_shown_as_it_was_written(desk: Desk, n
         rejected = ManifestRejected(
             at=desk.clock.now(), generation=1, kind="InvalidRayJobSpec", message=message
         )
-        event_recorder.announce(job.identity, [rejected])
+        event_recorder.announce(job.identity, [rejected], KINDS["RayJob"], NOTHING)
         shown = status(known._replace(message=message))["message"]
         phase = ("Running", "Retrying")[number % 2]
         written = desk.publish(job, {"jobDeploymentStatus": phase, "message": shown})

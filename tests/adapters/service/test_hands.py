@@ -18,6 +18,7 @@ from jobledger.core.errors import ClusterUnreachable, ObjectNotFound, RequestFor
 from jobledger.core.jobs.control.control_policy import MANAGED_BY_JOBLEDGER, Control, ControlScope
 from jobledger.core.jobs.control.status_writers import other_controller
 from jobledger.core.jobs.policy import Policy
+from jobledger.core.kinds import KINDS
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster, ObjectList, Resource
 from jobledger.core.rayjob.observations.observations import ManifestSeen
@@ -87,7 +88,7 @@ def test_what_another_cluster_works_on_says_nothing_of_this_ones_controllers(kin
         for at in (EARLY, LATE)
     )
     assert control_policy.at_start(kind, far, NOON) is None
-    control_policy.note(kind, later, other_controller(kind, far, NOON), NOON)
+    control_policy.note(kind, later, other_controller(KINDS[kind].controller, far, NOON), NOON)
     assert control_policy.refusals() == []
 
 
@@ -247,5 +248,7 @@ def test_what_was_written_before_a_job_was_handed_over_is_no_reason_to_refuse() 
         "RayJob", handed_over, FIRST_SIGHT, NOON
     )  # the first since it was only recorded
     assert control_policy.refusals() == []
-    control_policy.note("RayJob", handed_over, other_controller("RayJob", job(THEIRS), NOON), NOON)
+    control_policy.note(
+        "RayJob", handed_over, other_controller(KINDS["RayJob"].controller, job(THEIRS), NOON), NOON
+    )
     assert [item.manager for item in control_policy.refusals()] == ["ray-operator"]

@@ -13,6 +13,7 @@ from jobledger.adapters.service.status import event_recorder as heralding
 from jobledger.adapters.service.status.event_recorder import EventRecorder
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import RequestForbidden
+from jobledger.core.kinds import KINDS, NOTHING
 from jobledger.core.ports.cluster import KUBERNETES_EVENTS, NAMESPACES
 from jobledger.core.rayjob.events.lifecycle import ManifestRejected, RayJobEvent
 from jobledger.core.values.documents import Manifest, text
@@ -33,7 +34,7 @@ class Desk(Bench):
 
     def announce(self, number: int = 0) -> None:
         event = ManifestRejected(at=NOON, generation=1, kind="Invalid", message=f"{number}")
-        self.event_recorder.announce(self.identity, [event])
+        self.event_recorder.announce(self.identity, [event], KINDS["RayJob"], NOTHING)
 
     def count(self, outcome: str) -> float:
         return float(self.metrics.kubernetes_events.labels(outcome)._value.get())  # noqa: SLF001 the count
@@ -42,7 +43,7 @@ class Desk(Bench):
 def test_what_happened_is_sent_once_with_a_name_that_follows_from_it() -> None:
     desk = Desk()
     for _ in range(2):
-        desk.event_recorder.announce(desk.identity, REJECTED)
+        desk.event_recorder.announce(desk.identity, REJECTED, KINDS["RayJob"], NOTHING)
     while desk.event_recorder.run_once():
         pass
     (sent,) = desk.cluster.list(KUBERNETES_EVENTS).items
@@ -60,7 +61,7 @@ def test_namespaces_take_turns_whatever_waits_in_each() -> None:
     for number in range(500):
         desk.announce(number)
     calm = replace(desk.identity, namespace="calm", name="other", uid="other")
-    desk.event_recorder.announce(calm, REJECTED)
+    desk.event_recorder.announce(calm, REJECTED, KINDS["RayJob"], NOTHING)
     for _ in range(2):
         assert desk.event_recorder.run_once()
     sent = desk.cluster.list(KUBERNETES_EVENTS).items
@@ -74,7 +75,7 @@ def test_stopping_sends_what_is_queued_in_every_namespace() -> None:
     desk.announce(1)
     desk.announce(2)
     calm = replace(desk.identity, namespace="calm", name="other", uid="other")
-    desk.event_recorder.announce(calm, REJECTED)
+    desk.event_recorder.announce(calm, REJECTED, KINDS["RayJob"], NOTHING)
     desk.event_recorder.start()
     desk.event_recorder.stop()
     assert desk.count("sent") == 3
@@ -117,7 +118,7 @@ def test_of_a_full_queue_those_are_dropped_of_whoever_has_the_most(
     calm = replace(desk.identity, namespace="calm", name="other", uid="other")
     for number in range(10):
         desk.announce(number)
-    desk.event_recorder.announce(calm, REJECTED)
+    desk.event_recorder.announce(calm, REJECTED, KINDS["RayJob"], NOTHING)
     for number in range(10):
         desk.announce(number)
     while desk.event_recorder.run_once():

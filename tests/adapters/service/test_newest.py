@@ -5,6 +5,7 @@ from jobledger.adapters.service.objects.object_cache import CachedJob, pack_stat
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.observing.mapper import identify
 from jobledger.core.jobs.control.status_writers import is_driven_here
+from jobledger.core.kinds import KINDS
 from jobledger.core.log.chain import canonical
 from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.ports.cluster import RAYJOBS
@@ -34,5 +35,5 @@ def test_a_job_that_is_told_again_shows_its_last_status_and_who_wrote_it() -> No
         packed=pack(before),
         shown=pack_status(seen),
     )
-    assert is_driven_here("RayJob", job.newest)
+    assert is_driven_here(KINDS["RayJob"].controller, job.newest)
     assert job.newest["status"] == {"jobDeploymentStatus": "Complete"}

@@ -6,9 +6,6 @@ from jobledger.core.batchjob.names import MANAGED_BY
 from jobledger.core.jobs.control.control_policy import (
     Control,
     ControlScope,
-    ended_at,
-    has_ended,
-    is_named,
     why_recorded,
 )
 from jobledger.core.jobs.control.status_writers import is_driven_here
@@ -16,6 +13,7 @@ from jobledger.core.kinds import KINDS
 from jobledger.core.values.documents import Manifest
 from tests.support.batchjobs import after
 
+JOB = KINDS["Job"].controller
 DONE: Manifest = {
     "metadata": {
         "managedFields": [
@@ -39,22 +37,21 @@ DONE: Manifest = {
 
 @pytest.mark.parametrize("control", [Control.ALL, Control.NAMESPACES, Control.MANAGED_BY])
 def test_a_job_that_names_this_controller_is_controlled(control: Control) -> None:
-    assert is_named("Job", MANAGED_BY)
-    assert why_recorded(ControlScope(control=control), "Job", "data", MANAGED_BY) == ""
+    assert KINDS["Job"].controller.names_us(MANAGED_BY)
+    assert why_recorded(ControlScope(control=control), JOB, "data", MANAGED_BY) == ""
 
 
 def test_a_recorder_controls_no_job() -> None:
-    assert why_recorded(ControlScope(control=Control.NOTHING), "Job", "data", MANAGED_BY) != ""
+    assert why_recorded(ControlScope(control=Control.NOTHING), JOB, "data", MANAGED_BY) != ""
 
 
 def test_no_other_kind_is_named_by_that() -> None:
-    assert not is_named("RayJob", MANAGED_BY)
-    assert not is_named("TrainJob", MANAGED_BY)
-    assert not is_named("Job", "")
+    assert not KINDS["RayJob"].controller.names_us(MANAGED_BY)
+    assert not KINDS["TrainJob"].controller.names_us(MANAGED_BY)
+    assert not KINDS["Job"].controller.names_us("")
 
 
 def test_what_a_status_holds_says_that_a_job_has_ended_and_who_drove_it() -> None:
-    assert has_ended("Job", DONE)
-    assert ended_at("Job", DONE) == after(60)
-    assert is_driven_here("Job", DONE)
-    assert "Job" in KINDS
+    assert JOB.has_ended(DONE)
+    assert JOB.ended_at(DONE) == after(60)
+    assert is_driven_here(JOB, DONE)

@@ -13,6 +13,7 @@ from jobledger.core.jobs.control.status_writers import (
     other_controller,
     status_writers,
 )
+from jobledger.core.kinds import KINDS
 from jobledger.core.values.instants import EPOCH, Instant, rfc3339
 from tests.support.records import NOON
 
@@ -125,7 +126,7 @@ def test_writers_are_told_with_their_fields(
 def test_another_controller_is_who_has_driven_the_job_since(
     kind: str, manifest: dict[str, Any], then: StatusWriter | None
 ) -> None:
-    assert other_controller(kind, manifest, NOON) == then
+    assert other_controller(KINDS[kind].controller, manifest, NOON) == then
 
 
 @pytest.mark.parametrize(
@@ -152,5 +153,5 @@ def test_another_controller_is_who_has_driven_the_job_since(
 def test_a_job_is_driven_here_if_nobody_has_driven_it_since(
     manifest: dict[str, Any], driven: bool, written: bool
 ) -> None:
-    assert is_driven_here("RayJob", manifest) is driven
+    assert is_driven_here(KINDS["RayJob"].controller, manifest) is driven
     assert is_written_here(manifest) is written

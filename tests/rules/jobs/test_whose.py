@@ -9,10 +9,8 @@ from jobledger.core.jobs.control.control_policy import (
     MANAGED_BY_JOBLEDGER,
     Control,
     ControlScope,
-    ended_at,
     forbids_going_on,
     forbids_start,
-    has_ended,
     why_recorded,
 )
 from jobledger.core.jobs.control.status_writers import (
@@ -21,9 +19,11 @@ from jobledger.core.jobs.control.status_writers import (
     other_controller,
     status_writers,
 )
+from jobledger.core.kinds import KINDS
 from jobledger.core.values.instants import Instant, parse_rfc3339
 from tests.support.records import NOON
 
+RAYJOB, TRAINJOB = (KINDS[name].controller for name in ("RayJob", "TrainJob"))
 ALL = ControlScope()
 TEAM_A = ControlScope(control=Control.NAMESPACES, namespaces=frozenset({"team-a"}))
 NAMED = ControlScope(control=Control.MANAGED_BY)
@@ -52,7 +52,7 @@ NOTHING = ControlScope(control=Control.NOTHING)
 def test_the_setting_says_which_jobs_are_controlled(
     scope: ControlScope, kind: str, namespace: str, managed_by: str, because: str
 ) -> None:
-    found = why_recorded(scope, kind, namespace, managed_by)
+    found = why_recorded(scope, KINDS[kind].controller, namespace, managed_by)
     assert because in found
     assert bool(because) is bool(found)
 
@@ -140,7 +140,7 @@ SPEC_ONLY = {"manager": "argo", "time": LATEST, "fieldsV1": {"f:spec": {}}}
 def test_another_controller_is_known_by_its_last_write_to_what_only_controllers_write(
     kind: str, entries: list[object], manager: str | None
 ) -> None:
-    found = other_controller(kind, job(*entries, **SHOWN), AFTER)
+    found = other_controller(KINDS[kind].controller, job(*entries, **SHOWN), AFTER)
     assert (None if found is None else found.manager) == manager
 
 
@@ -174,8 +174,10 @@ def test_what_no_controller_can_have_written_names_none(
     """An author of the object can put any entry there; only a status takes the right to one."""
     fields = ("jobDeploymentStatus", "conditions", "jobsStatus")
     forged = {**written("ray-operator", LATER, *fields), **entry}
-    assert other_controller(kind, job(forged, **status), AFTER) is None
-    honest = other_controller(kind, job(written("ray-operator", LATER, *fields), **SHOWN), AFTER)
+    assert other_controller(KINDS[kind].controller, job(forged, **status), AFTER) is None
+    honest = other_controller(
+        KINDS[kind].controller, job(written("ray-operator", LATER, *fields), **SHOWN), AFTER
+    )
     assert honest is not None, "the same, written by one"
 
 
@@ -250,20 +252,20 @@ def test_while_running_only_what_was_written_since_the_last_look_counts(
 
 
 def test_an_end_is_read_from_the_status() -> None:
-    assert has_ended("RayJob", job(jobDeploymentStatus="Failed"))
-    assert not has_ended("RayJob", job(jobDeploymentStatus="Retrying"))
-    assert not has_ended("RayJob", job(jobDeploymentStatus="ValidationFailed"))
+    assert RAYJOB.has_ended(job(jobDeploymentStatus="Failed"))
+    assert not RAYJOB.has_ended(job(jobDeploymentStatus="Retrying"))
+    assert not RAYJOB.has_ended(job(jobDeploymentStatus="ValidationFailed"))
     complete = {"type": "Complete", "status": "True"}
-    assert has_ended("TrainJob", job(conditions=[complete]))
-    assert not has_ended("TrainJob", job(conditions=[{**complete, "status": "False"}]))
+    assert TRAINJOB.has_ended(job(conditions=[complete]))
+    assert not TRAINJOB.has_ended(job(conditions=[{**complete, "status": "False"}]))
 
 
 def test_when_a_job_ended_is_read_from_the_status() -> None:
-    assert ended_at("RayJob", job(endTime=LATER)) == instant(LATER)
-    assert ended_at("RayJob", job(jobDeploymentStatus="Complete")) is None
-    assert ended_at("RayJob", job(endTime="yesterday")) is None
+    assert RAYJOB.ended_at(job(endTime=LATER)) == instant(LATER)
+    assert RAYJOB.ended_at(job(jobDeploymentStatus="Complete")) is None
+    assert RAYJOB.ended_at(job(endTime="yesterday")) is None
     complete = {"type": "Complete", "status": "True", "lastTransitionTime": LATER}
     created = {"type": "Created", "status": "True", "lastTransitionTime": LATEST}
-    assert ended_at("TrainJob", job(conditions=[created, complete])) == instant(LATER)
-    assert ended_at("TrainJob", job(conditions=[created])) is None
-    assert ended_at("TrainJob", job(conditions=[{**complete, "lastTransitionTime": 7}])) is None
+    assert TRAINJOB.ended_at(job(conditions=[created, complete])) == instant(LATER)
+    assert TRAINJOB.ended_at(job(conditions=[created])) is None
+    assert TRAINJOB.ended_at(job(conditions=[{**complete, "lastTransitionTime": 7}])) is None

@@ -12,7 +12,7 @@ from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.options import RetryOptions
-from jobledger.core.kinds import KINDS, RAYJOB_KIND
+from jobledger.core.kinds import KINDS
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
@@ -390,8 +390,8 @@ def test_the_key_of_a_dimension_follows_from_all_its_parts() -> None:
 
 def test_the_labels_of_users_are_a_setting() -> None:
     document: Manifest = {"labels": {"owner": "b", "cost-centre": "c"}}
-    assert dimension_of(IDENTITY, RAYJOB_KIND, document, ("cost-centre",)).user_name == "c"
-    assert dimension_of(IDENTITY, RAYJOB_KIND, document, ()).user_name == ""
+    assert dimension_of(IDENTITY, KINDS["RayJob"], document, ("cost-centre",)).user_name == "c"
+    assert dimension_of(IDENTITY, KINDS["RayJob"], document, ()).user_name == ""
 
 
 def test_rows_that_did_not_change_are_not_written_again() -> None:

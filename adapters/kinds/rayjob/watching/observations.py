@@ -49,6 +49,7 @@ from jobledger.core.rayjob.observations.observations import (
 from jobledger.core.rayjob.spec.installation import UPSTREAMS, Installation
 from jobledger.core.rayjob.spec.retry_annotations import read_retry_options
 from jobledger.core.rayjob.spec.spec import read_spec
+from jobledger.core.rayjob.status.status_format import RAYJOB_CONTROLLER
 from jobledger.core.rayjob.validation.validate import validate
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 from jobledger.core.values.ids import StreamId, observation_id
@@ -96,7 +97,7 @@ def see_manifest(
         options=asked.options,
         option_problems=tuple(redactor.text(one, MESSAGE_CHARACTERS_MAX) for one in asked.problems),
         recorded=recorded,
-        written_here=is_driven_here("RayJob", manifest),
+        written_here=is_driven_here(RAYJOB_CONTROLLER, manifest),
         observed_generation=_count(child(manifest, "status"), "observedGeneration"),
         recover=mark_in(text(metadata, "annotations", RECOVER_ANNOTATION)),
     )

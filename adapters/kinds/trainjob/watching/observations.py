@@ -34,6 +34,7 @@ from jobledger.core.trainjob.observations import (
 )
 from jobledger.core.trainjob.phases import COMPLETE, FAILED
 from jobledger.core.trainjob.spec import read_runtime_ref, read_spec
+from jobledger.core.trainjob.status.status_format import TRAINJOB_CONTROLLER
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import EPOCH, Instant, parse_rfc3339
@@ -89,7 +90,7 @@ def see_trainjob(
             for one in read_job_deadline(manifest).problems
         ),
         recorded=recorded,
-        written_here=is_driven_here("TrainJob", manifest),
+        written_here=is_driven_here(TRAINJOB_CONTROLLER, manifest),
         builder=mapper.of(TrainInstallation).builder,
         recover=mark_in(text(metadata, "annotations", RECOVER_ANNOTATION)),
     )
