@@ -6,15 +6,13 @@ from pathlib import Path
 from threading import Event
 
 from jobledger.adapters.admission import tls
-from jobledger.adapters.admission.handlers import Handlers
 from jobledger.adapters.admission.kept_certificate import KeptCertificate
 from jobledger.adapters.admission.looking_after import keep_fresh
 from jobledger.adapters.admission.reviews import webhook_app
 from jobledger.adapters.http.server import HttpServer
-from jobledger.adapters.kinds.trainjob.plugins import trainjob_plugins
+from jobledger.adapters.kinds.admission import handlers
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
-from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
 
@@ -87,12 +85,5 @@ def webhooks(settings: Settings, options: WebhookOptions) -> Webhooks:
             tls.take(secured, kept.read())
 
     refresh()
-    handlers = Handlers(
-        cluster=cluster,
-        plugins=trainjob_plugins(),
-        now=SystemClock().now,
-        runtime_env_problem=lambda text: parse_runtime_env(text)[1],
-        strict=options.strict,
-    )
-    app = webhook_app(handlers.by_path())
+    app = webhook_app(handlers(cluster, SystemClock().now, strict=options.strict))
     return Webhooks(HttpServer(app, options.host, options.port, tls=secured), refresh)

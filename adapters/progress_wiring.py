@@ -12,11 +12,11 @@ from jobledger.adapters.admission import tls
 from jobledger.adapters.admission.kept_certificate import KeptCertificate
 from jobledger.adapters.admission.looking_after import keep_fresh
 from jobledger.adapters.http.server import HttpServer
+from jobledger.adapters.kinds.trainjob.progress.endpoint import Endpoint
+from jobledger.adapters.kinds.trainjob.progress.speakers import Speakers
+from jobledger.adapters.kinds.trainjob.progress.writing import Writer
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
-from jobledger.adapters.progress.endpoint import Endpoint
-from jobledger.adapters.progress.speakers import Speakers
-from jobledger.adapters.progress.writing import Writer
 from jobledger.adapters.serving.pace import Each, Pace
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from hypothesis import strategies as st
 
-from jobledger.adapters.admission.handlers import VALIDATE_TRAINJOB, Handlers
+from jobledger.adapters.kinds.trainjob.admission import VALIDATE_TRAINJOB, TrainJobAdmission
 from jobledger.adapters.kinds.trainjob.plugins import trainjob_plugins
 from jobledger.core.ports.cluster import JOBSETS, Cluster, Resource
 from jobledger.core.trainjob.building.validation import patches_of
@@ -175,13 +175,8 @@ class _There:
 def refusal(update: Update) -> str:
     """Return why our webhook refuses a change; empty if it lets it in."""
     cluster = cast("Cluster", _There(update))
-    handlers = Handlers(
-        cluster=cluster,
-        plugins=trainjob_plugins(""),
-        now=lambda: EPOCH,
-        runtime_env_problem=lambda _: "",
-    )
-    return handlers.by_path()[VALIDATE_TRAINJOB](update.new, update.old).verdict.refusal
+    webhooks = TrainJobAdmission(cluster=cluster, plugins=trainjob_plugins(""), now=lambda: EPOCH)
+    return webhooks.by_path()[VALIDATE_TRAINJOB](update.new, update.old).verdict.refusal
 
 
 def write(answers: Sequence[Mapping[str, Any]]) -> int:

@@ -19,9 +19,9 @@ from jobledger.adapters.cli.options import (
 )
 from jobledger.adapters.cli.output import Output, console, marked, print_json, show
 from jobledger.adapters.cli.progressing import progressing
+from jobledger.adapters.kinds import checks as of_kinds
 from jobledger.adapters.kube.checks import cluster as of_cluster
 from jobledger.adapters.kube.checks import leaks, webhooks
-from jobledger.adapters.kube.checks import progress as of_progress
 from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.checks import guards, housekeeping, invariants
 from jobledger.adapters.postgres.verifying.condition import condition
@@ -53,7 +53,7 @@ CODES = {
     Severity.ERROR: ExitCode.FOUND_WRONG,
 }
 
-OF_API_SERVER = (*of_cluster.CHECKS, *webhooks.CHECKS, *of_progress.CHECKS)
+OF_API_SERVER = (*of_cluster.CHECKS, *webhooks.CHECKS, *of_kinds.CHECKS)
 
 World = TypeVar("World")
 

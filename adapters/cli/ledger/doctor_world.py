@@ -6,10 +6,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from jobledger.adapters.cluster_wiring import cluster_connection
-from jobledger.adapters.kinds.trainjob.installation import status_authority
+from jobledger.adapters.kinds.checks import wants
 from jobledger.adapters.kube.checks.cluster import ClusterView
 from jobledger.adapters.kube.checks.leaks import Objects
-from jobledger.adapters.kube.checks.rights import Wants
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import connect
 from jobledger.adapters.kube.transport import Request, Transport
@@ -81,14 +80,7 @@ def cluster_view(found: Patient) -> ClusterView:
         transport=transport,
         cluster=KubernetesCluster(transport),
         now=SystemClock().now,
-        wants=Wants(
-            kinds=settings.job_kinds,
-            only_records=settings.control == "nothing",
-            reviews_tokens=settings.api_token_review,
-            volcano=settings.batch_scheduler == "volcano",
-            status_url=settings.trainer_status_url,
-            status_authority=status_authority(settings),
-        ),
+        wants=wants(settings),
         refusal=judge.at_start,
         knows_own=found.opened is not None,
         claim_namespace=settings.claim_namespace,

@@ -15,19 +15,13 @@ from jobledger.adapters.cli.output import Output, console, errors, fail, show
 from jobledger.adapters.cluster_wiring import kubernetes_cluster
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.core.errors import ClusterError, ClusterUnreachable, RequestThrottled
+from jobledger.core.kinds import KINDS
 from jobledger.core.ports.cluster import (
-    BATCH_JOBS,
-    CLUSTER_TRAINING_RUNTIMES,
     CONFIGMAPS,
     CRDS,
-    JOBSETS,
     NAMESPACES,
-    RAYCLUSTERS,
-    RAYJOBS,
     SECRETS,
     SERVICES,
-    TRAINING_RUNTIMES,
-    TRAINJOBS,
     Resource,
 )
 from jobledger.core.values.documents import Json, Manifest, child, text
@@ -35,18 +29,8 @@ from jobledger.core.values.documents import Json, Manifest, child, text
 KNOWN = {
     (resource.api_version, resource.kind): resource
     for resource in (
-        RAYJOBS,
-        RAYCLUSTERS,
-        TRAINJOBS,
-        TRAINING_RUNTIMES,
-        CLUSTER_TRAINING_RUNTIMES,
-        JOBSETS,
-        BATCH_JOBS,
-        CONFIGMAPS,
-        SECRETS,
-        SERVICES,
-        NAMESPACES,
-        CRDS,
+        *(one for kind in KINDS.values() for one in (*kind.api.served, *kind.api.admitted)),
+        *(CONFIGMAPS, SECRETS, SERVICES, NAMESPACES, CRDS),
     )
 }
 CLUSTER_WIDE = frozenset({"Namespace", "CustomResourceDefinition", "ClusterTrainingRuntime"})

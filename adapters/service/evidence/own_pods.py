@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.core.jobs.control.ownership import controller_of, is_controlled_by
 from jobledger.core.jobs.evidence.evidence import PodEvidence
-from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS, Cluster, Resource
+from jobledger.core.kinds import KINDS
+from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, Cluster, Resource
 from jobledger.core.values.documents import Manifest, text
 
 _RESOURCES: Mapping[str, Resource] = {
-    "RayCluster": RAYCLUSTERS,
-    "Job": BATCH_JOBS,
-    "JobSet": JOBSETS,
+    made.kind: made for kind in KINDS.values() for made in kind.api.made
 }
 
 

@@ -42,8 +42,10 @@ def kept_as(resource: Resource) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedJob:
-    """A RayJob that is there."""
+    """A job that is there."""
 
+    kind: str
+    """The kind of job."""
     identity: JobIdentity
     version: str
     """resourceVersion, be it of a write of our own that no watch has told yet."""
@@ -67,8 +69,6 @@ class CachedJob:
     """Name of the RayCluster of which its status shows a copy, as it was last seen."""
     observed_generation: int = 0
     """status.observedGeneration, as it was last seen."""
-    kind: str = "RayJob"
-    """The kind of job."""
     runtime: tuple[str, str, str] = ("", "", "")
     """TrainJob: kind, namespace (empty: none) and name of the runtime it names."""
     others: StatusWriter | None = None

@@ -13,14 +13,11 @@ from starlette.types import ASGIApp
 from urllib3.util import parse_url
 
 from jobledger.adapters.admission import reviews
-from jobledger.adapters.admission.handlers import (
-    DEFAULT_TRAINJOB,
-    VALIDATE_RAYJOB,
-    VALIDATE_TRAINJOB,
-    Handlers,
-)
 from jobledger.adapters.admission.reviews import ALL_BYTES_MAX, BYTES_MAX, Answer, webhook_app
 from jobledger.adapters.http.server import HttpServer
+from jobledger.adapters.kinds.admission import handlers
+from jobledger.adapters.kinds.rayjob.admission import VALIDATE_RAYJOB
+from jobledger.adapters.kinds.trainjob.admission import DEFAULT_TRAINJOB, VALIDATE_TRAINJOB
 from jobledger.core.errors import ClusterUnreachable
 from jobledger.core.jobs.admission import ADMITTED
 from jobledger.core.ports.cluster import Resource
@@ -42,13 +39,9 @@ class Silent:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    handlers = Handlers(
-        cluster=Silent(),  # type: ignore[arg-type]  # all that is asked of it
-        plugins=(),
-        now=lambda: NOW,
-        runtime_env_problem=lambda _: "",
-    )
-    server = HttpServer(webhook_app(handlers.by_path()), "127.0.0.1", 0)
+    silent = Silent()
+    by_path = handlers(silent, lambda: NOW, strict=False)  # type: ignore[arg-type]  # all that is asked of it
+    server = HttpServer(webhook_app(by_path), "127.0.0.1", 0)
     server.start()
     yield server.url
     server.stop()

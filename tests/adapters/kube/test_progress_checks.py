@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from jobledger.adapters.admission.certificates import new_certificate
-from jobledger.adapters.kube.checks import progress
+from jobledger.adapters.kinds.trainjob.progress import checks as progress
 from jobledger.adapters.kube.checks.cluster import ClusterView
 from jobledger.adapters.kube.checks.endpoints import SLICES
 from jobledger.adapters.kube.checks.rights import TRAINER_STATUS, Wants, rights

@@ -11,8 +11,8 @@ import pytest
 from jobledger.adapters.admission import tls
 from jobledger.adapters.admission.certificates import new_certificate
 from jobledger.adapters.http.server import HttpServer
-from jobledger.adapters.progress import endpoint
-from jobledger.adapters.progress.endpoint import Endpoint
+from jobledger.adapters.kinds.trainjob.progress import endpoint
+from jobledger.adapters.kinds.trainjob.progress.endpoint import Endpoint
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.trainjob.reports import AUDIENCE
 from tests.adapters.progress.test_too_many import REPORT, Parts

@@ -4,8 +4,8 @@ from concurrent.futures import Future
 
 import pytest
 
-from jobledger.adapters.progress import endpoint
-from jobledger.adapters.progress.writing import Report
+from jobledger.adapters.kinds.trainjob.progress import endpoint
+from jobledger.adapters.kinds.trainjob.progress.writing import Report
 from tests.adapters.progress.test_too_many import Parts, post, served
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from jobledger.adapters.progress.writing import Report, Writer
+from jobledger.adapters.kinds.trainjob.progress.writing import Report, Writer
 from jobledger.core.ports.cluster import TRAINJOBS, Resource
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.instants import rfc3339

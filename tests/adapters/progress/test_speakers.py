@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobledger.adapters.progress.speakers import Speakers, TooManyTokens
+from jobledger.adapters.kinds.trainjob.progress.speakers import Speakers, TooManyTokens
 from jobledger.adapters.serving.judgements import REMEMBERED_SECONDS
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest

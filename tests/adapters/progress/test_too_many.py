@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import urllib3
 
 from jobledger.adapters.http.server import HttpServer
-from jobledger.adapters.progress.endpoint import RETRY_SECONDS, Endpoint
-from jobledger.adapters.progress.speakers import TooManyTokens
-from jobledger.adapters.progress.writing import Report, TooManyReports
+from jobledger.adapters.kinds.trainjob.progress.endpoint import RETRY_SECONDS, Endpoint
+from jobledger.adapters.kinds.trainjob.progress.speakers import TooManyTokens
+from jobledger.adapters.kinds.trainjob.progress.writing import Report, TooManyReports
 from jobledger.adapters.progress_wiring import REPORTS_AT_ONCE, REPORTS_PER_SECOND, each_job
 from jobledger.core.trainjob.reports import AUDIENCE
 

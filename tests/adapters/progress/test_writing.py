@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jobledger.adapters.progress.writing import (
+from jobledger.adapters.kinds.trainjob.progress.writing import (
     EVERY_SECONDS,
     TRIES,
     WAITING_MAX,

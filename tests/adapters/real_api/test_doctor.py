@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobledger.adapters.admission.certificates import new_certificate
-from jobledger.adapters.kube.checks import progress
+from jobledger.adapters.kinds.trainjob.progress import checks as progress
 from jobledger.adapters.kube.checks.cluster import ClusterView, api_clock, definitions, permissions
 from jobledger.adapters.kube.checks.rights import TRAINER_STATUS, Wants, rights
 from jobledger.adapters.kube.checks.webhooks import webhooks

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 import urllib3
 
+from jobledger.adapters.kinds.trainjob.progress.checks import authority
 from jobledger.adapters.kube.checks.cluster import ClusterView
-from jobledger.adapters.kube.checks.progress import authority
 from jobledger.adapters.kube.checks.rights import Wants
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect

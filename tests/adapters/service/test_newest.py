@@ -25,6 +25,7 @@ def test_a_job_that_is_told_again_shows_its_last_status_and_who_wrote_it() -> No
     after = {**before, "metadata": metadata, "status": {"jobDeploymentStatus": "Complete"}}
     seen = ObjectDecoder(RAYJOBS).object("a RayJob", canonical(after))
     job = CachedJob(
+        kind="RayJob",
         identity=identify("kind", seen),
         version="7",
         fingerprint=(),

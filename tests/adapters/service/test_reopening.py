@@ -18,6 +18,7 @@ RECORDED = replace(DONE, recorded=True)
 
 def there(*, phase: str = "Complete", observed: int = 1, recorded: str = "") -> CachedJob:
     return CachedJob(
+        kind="RayJob",
         identity=IDENTITY,
         version="1",
         fingerprint=(),

@@ -15,8 +15,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from jobledger.adapters.progress.speakers import Speakers, TooManyTokens
-from jobledger.adapters.progress.writing import Report, TooManyReports, Writer
+from jobledger.adapters.kinds.trainjob.progress.speakers import Speakers, TooManyTokens
+from jobledger.adapters.kinds.trainjob.progress.writing import Report, TooManyReports, Writer
 from jobledger.adapters.serving.bearer import bearer_token
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError, ObjectNotFound, RequestInvalid

@@ -1,4 +1,4 @@
-"""The admission handlers: their paths, and what each looks up in the cluster."""
+"""The admission webhooks of TrainJobs and their runtimes, and what each looks up in the cluster."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,12 @@ from jobledger.core.ports.cluster import (
     TRAINING_RUNTIMES,
     Cluster,
 )
-from jobledger.core.rayjob.validation import admission as of_rayjob
-from jobledger.core.trainjob import admission as of_trainjob
+from jobledger.core.trainjob import admission
 from jobledger.core.trainjob.building.framework import Plugin
 from jobledger.core.trainjob.spec import read_runtime_ref
 from jobledger.core.values.documents import Manifest, text
 from jobledger.core.values.instants import Instant
 
-VALIDATE_RAYJOB = "/validate-ray-io-v1-rayjob"
 DEFAULT_TRAINJOB = "/mutate-trainer-kubeflow-org-v1alpha1-trainjob"
 VALIDATE_TRAINJOB = "/validate-trainer-kubeflow-org-v1alpha1-trainjob"
 VALIDATE_RUNTIME = "/validate-trainer-kubeflow-org-v1alpha1-trainingruntime"
@@ -26,34 +24,24 @@ VALIDATE_CLUSTER_RUNTIME = "/validate-trainer-kubeflow-org-v1alpha1-clustertrain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handlers:
-    """All handlers, and what they decide by."""
+class TrainJobAdmission:
+    """The handlers, and what they decide by."""
 
     cluster: Cluster
     plugins: Sequence[Plugin]
     now: Callable[[], Instant]
-    runtime_env_problem: Callable[[str], str]
-    """What is wrong with the text of a `spec.runtimeEnvYAML`; empty: nothing."""
-    strict: bool = False
-    """Refuse RayJobs for all that their status would refuse, and not only for their name."""
 
     def by_path(self) -> Mapping[str, Handler]:
         """Return all, by path: upstream's."""
         return {
-            VALIDATE_RAYJOB: self._rayjob,
             DEFAULT_TRAINJOB: self._defaults,
             VALIDATE_TRAINJOB: self._trainjob,
             VALIDATE_RUNTIME: _runtime,
             VALIDATE_CLUSTER_RUNTIME: _runtime,
         }
 
-    def _rayjob(self, new: Manifest, old: Manifest | None) -> Answer:
-        problem = self.runtime_env_problem(text(new, "spec", "runtimeEnvYAML"))
-        verdict = of_rayjob.admission_of(new, old, problem, strict=self.strict)
-        return Answer(verdict=verdict)
-
     def _defaults(self, new: Manifest, old: Manifest | None) -> Answer:
-        times = of_trainjob.times_of_patches(new, old, self.now())
+        times = admission.times_of_patches(new, old, self.now())
         patch = tuple(
             {"op": "add", "path": f"/spec/runtimePatches/{index}/time", "value": time}
             for index, time in times
@@ -61,12 +49,12 @@ class Handlers:
         return Answer(verdict=ADMITTED, patch=patch)
 
     def _trainjob(self, new: Manifest, old: Manifest | None) -> Answer:
-        if old is not None and not of_trainjob.is_built_anew(new, old):
-            return Answer(verdict=of_trainjob.admission_of_annotations(new, old))
-        verdict = of_trainjob.admission_of(self.plugins, new, self._runtime_of(new))
+        if old is not None and not admission.is_built_anew(new, old):
+            return Answer(verdict=admission.admission_of_annotations(new, old))
+        verdict = admission.admission_of(self.plugins, new, self._runtime_of(new))
         if old is not None and not verdict.refusal:
             where = text(new, "metadata", "namespace"), text(new, "metadata", "name")
-            change = of_trainjob.admission_of_change(new, old, self.cluster.get(JOBSETS, *where))
+            change = admission.admission_of_change(new, old, self.cluster.get(JOBSETS, *where))
             verdict = change if change.refusal else verdict
         return Answer(verdict=verdict)
 
@@ -80,4 +68,4 @@ class Handlers:
 
 
 def _runtime(new: Manifest, old: Manifest | None) -> Answer:
-    return Answer(verdict=of_trainjob.admission_of_runtime(new, old))
+    return Answer(verdict=admission.admission_of_runtime(new, old))
