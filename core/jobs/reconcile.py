@@ -4,9 +4,9 @@ Effects and decisions are compared with what the state calls for, so nothing has
 start or to cancel them. The same for every kind of job; what differs is told by its rules.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, Protocol, TypeVar, cast
 
 from jobledger.core.decider import Decided
 from jobledger.core.jobs.events import (
@@ -26,7 +26,32 @@ ROUNDS_MAX = 32
 Reaching it is a bug in the rules, found by the properties.
 """
 
+
+class _Numbered(Protocol):
+    @property
+    def number(self) -> int: ...
+
+
+class _Versioned(Protocol):
+    @property
+    def generation(self) -> int: ...
+    @property
+    def digest(self) -> str: ...
+
+
+class _Job(Protocol):
+    @property
+    def manifest(self) -> _Versioned | None: ...
+    @property
+    def attempt(self) -> _Numbered | None: ...
+    @property
+    def effects(self) -> Sequence[OpenEffect]: ...
+    @property
+    def decisions(self) -> Sequence[PendingDecision]: ...
+
+
 State = TypeVar("State")
+Job = TypeVar("Job", bound=_Job)
 Event = TypeVar("Event")
 
 
@@ -51,6 +76,57 @@ def fixpoint(
         said += events
     message = f"the rules do not come to rest: {[type(event).__name__ for event in said[-6:]]}"
     raise AssertionError(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconcileRules(Generic[Job, Event]):
+    """What follows from the state of one kind of job by itself."""
+
+    evolve: Callable[[Job, Event], Job]
+    is_at_rest: Callable[[Job], bool]
+    """Whether no rule is asked; effects and decisions are still compared with what is wanted."""
+    rules: Sequence[Callable[[Job, Instant], tuple[Event, ...]]]
+    """In order of priority."""
+    wanted_effects: Callable[[Job], Iterable[WantedEffect]]
+    wanted_decisions: Callable[[Job], Iterable[WantedDecision]]
+    is_awaited: Callable[[Job, OpenEffect], bool]
+    """Whether an open effect's outcome is still to be heard, though it is not wanted."""
+    why_dropped: Callable[[OpenEffect], str] = lambda _: "no longer wanted"
+    """Why an open effect is not wanted any more."""
+    why_cancelled: Callable[[Job, PendingDecision], str]
+    """Why a decision is not wanted any more, unless its instant has changed."""
+
+    def reconcile(self, state: Job, cause: ObservationId, at: Instant) -> Decided[Job, Event]:
+        """Return everything that follows from `state` until nothing more does."""
+        return fixpoint(state, self.evolve, lambda now: self._first(now, cause, at))
+
+    def _first(self, state: Job, cause: ObservationId, at: Instant) -> tuple[Event, ...]:
+        if not self.is_at_rest(state):
+            for rule in self.rules:
+                if events := rule(state, at):
+                    return events
+        manifest = state.manifest
+        here = Standpoint(
+            at=at,
+            cause=cause,
+            attempt=state.attempt.number if state.attempt is not None else 0,
+            generation=manifest.generation if manifest is not None else 0,
+            digest=manifest.digest if manifest is not None else "",
+        )
+        effects = effect_changes(
+            here,
+            self.wanted_effects(state),
+            state.effects,
+            is_awaited=lambda effect: self.is_awaited(state, effect),
+            why_dropped=self.why_dropped,
+        )
+        changes = effects or decision_changes(
+            here,
+            self.wanted_decisions(state),
+            state.decisions,
+            lambda decision: self.why_cancelled(state, decision),
+        )
+        return cast("tuple[Event, ...]", changes)  # every kind has these events
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

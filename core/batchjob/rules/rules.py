@@ -33,17 +33,11 @@ from jobledger.core.batchjob.state import (
     is_to_be_suspended,
     name_for,
 )
-from jobledger.core.decider import Decided
+from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
-from jobledger.core.jobs.reconcile import (
-    Standpoint,
-    decision_changes,
-    effect_changes,
-    fixpoint,
-)
+from jobledger.core.jobs.reconcile import ReconcileRules
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.retry import UNCLEAR, UNCLEAR_DEADLINE, Blame, delay, judge
-from jobledger.core.values.ids import ObservationId
 from jobledger.core.values.instants import Instant, later
 
 Rule: TypeAlias = Callable[[BatchJobState, Instant], tuple[BatchJobEvent, ...]]
@@ -55,45 +49,6 @@ BY_REASON = {JOB_DELETED: FailureClass.HEAD_LOST}
 def failure_class(reason: str) -> FailureClass:
     """Return the class that a reason speaks of."""
     return BY_REASON.get(reason, FailureClass.OTHER)
-
-
-def reconcile(
-    state: BatchJobState, cause: ObservationId, at: Instant
-) -> Decided[BatchJobState, BatchJobEvent]:
-    """Return everything that follows from `state` until nothing more does."""
-    return fixpoint(state, evolve, lambda now: _first_rule(now, cause, at))
-
-
-def _first_rule(
-    state: BatchJobState, cause: ObservationId, at: Instant
-) -> tuple[BatchJobEvent, ...]:
-    if not is_dormant(state):
-        for rule in RULES:
-            if events := rule(state, at):
-                return events
-    here = _standpoint(state, cause, at)
-    effects = effect_changes(
-        here,
-        wanted_effects(state),
-        state.effects,
-        is_awaited=lambda effect: _is_awaited(state, effect),
-        why_dropped=lambda _: "no longer wanted",
-    )
-    if effects:
-        return effects
-    wanted = wanted_decisions(state)
-    return decision_changes(here, wanted, state.decisions, lambda _: _why_cancelled(state))
-
-
-def _standpoint(state: BatchJobState, cause: ObservationId, at: Instant) -> Standpoint:
-    manifest = state.manifest
-    return Standpoint(
-        at=at,
-        cause=cause,
-        attempt=state.attempt.number if state.attempt is not None else 0,
-        generation=manifest.generation if manifest is not None else 0,
-        digest=manifest.digest if manifest is not None else "",
-    )
 
 
 def end_of_attempt(state: BatchJobState, at: Instant) -> tuple[BatchAttemptEnded, ...]:
@@ -250,7 +205,19 @@ def _is_awaited(state: BatchJobState, effect: OpenEffect) -> bool:
     return job is not None and job.suspend is _SUSPEND[kind] is is_to_be_suspended(state)
 
 
-def _why_cancelled(state: BatchJobState) -> str:
+def _why_cancelled(state: BatchJobState, decision: PendingDecision) -> str:
+    del decision
     if state.deleted_at is not None or is_leaving(state):
         return "the Job is being deleted"
     return f"the job is {state.phase.value or 'new'}"
+
+
+reconcile = ReconcileRules(
+    evolve=evolve,
+    is_at_rest=is_dormant,
+    rules=RULES,
+    wanted_effects=wanted_effects,
+    wanted_decisions=wanted_decisions,
+    is_awaited=_is_awaited,
+    why_cancelled=_why_cancelled,
+).reconcile

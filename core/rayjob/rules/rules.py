@@ -9,15 +9,9 @@ Effects and decisions come last: they are compared with what the state calls for
 from collections.abc import Callable
 from typing import TypeAlias
 
-from jobledger.core.decider import Decided
 from jobledger.core.jobs.pending.decisions import DecisionKind, PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
-from jobledger.core.jobs.reconcile import (
-    Standpoint,
-    decision_changes,
-    effect_changes,
-    fixpoint,
-)
+from jobledger.core.jobs.reconcile import ReconcileRules
 from jobledger.core.rayjob import names
 from jobledger.core.rayjob.deletion import uncovered_because, why_not_deleted
 from jobledger.core.rayjob.events.lifecycle import (
@@ -55,7 +49,6 @@ from jobledger.core.rayjob.state import (
     standing,
     submission_mode,
 )
-from jobledger.core.values.ids import ObservationId
 from jobledger.core.values.instants import Instant
 
 SUSPENDABLE = frozenset({Phase.INITIALIZING, Phase.RUNNING})
@@ -68,45 +61,6 @@ _CREATIONS = frozenset({EffectKind.CREATE_CLUSTER, EffectKind.CREATE_SUBMITTER})
 _GOING_ON = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
 
 Rule: TypeAlias = Callable[[RayJobState, Instant], tuple[RayJobEvent, ...]]
-
-
-def reconcile(
-    state: RayJobState, cause: ObservationId, at: Instant
-) -> Decided[RayJobState, RayJobEvent]:
-    """Return everything that follows from `state` until nothing more does."""
-    return fixpoint(state, evolve, lambda now: _first_rule(now, cause, at))
-
-
-def _first_rule(state: RayJobState, cause: ObservationId, at: Instant) -> tuple[RayJobEvent, ...]:
-    if not is_dormant(state) and not is_leaving(state):
-        for rule in RULES:
-            if events := rule(state, at):
-                return events
-    here = _standpoint(state, cause, at)
-    effects = effect_changes(
-        here,
-        wanted_effects(state),
-        state.effects,
-        is_awaited=lambda effect: _is_done(state, effect),
-        why_dropped=_why_dropped,
-    )
-    if effects:
-        return effects
-    wanted = wanted_decisions(state)
-    return decision_changes(
-        here, wanted, state.decisions, lambda decision: _why_cancelled(state, decision)
-    )
-
-
-def _standpoint(state: RayJobState, cause: ObservationId, at: Instant) -> Standpoint:
-    manifest = state.manifest
-    return Standpoint(
-        at=at,
-        cause=cause,
-        attempt=state.attempt.number if state.attempt is not None else 0,
-        generation=manifest.generation if manifest is not None else 0,
-        digest=manifest.digest if manifest is not None else "",
-    )
 
 
 def _validity(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
@@ -331,3 +285,19 @@ def _why_cancelled(state: RayJobState, decision: PendingDecision) -> str:
     return (
         f"the job is {state.phase.value or 'new'}, Ray says {state.entrypoint.status or 'nothing'}"
     )
+
+
+def _is_at_rest(state: RayJobState) -> bool:
+    return is_dormant(state) or is_leaving(state)
+
+
+reconcile = ReconcileRules(
+    evolve=evolve,
+    is_at_rest=_is_at_rest,
+    rules=RULES,
+    wanted_effects=wanted_effects,
+    wanted_decisions=wanted_decisions,
+    is_awaited=_is_done,
+    why_dropped=_why_dropped,
+    why_cancelled=_why_cancelled,
+).reconcile

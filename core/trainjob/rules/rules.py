@@ -8,14 +8,9 @@ come last: they are compared with what the state calls for (`core.trainjob.rules
 from collections.abc import Callable
 from typing import TypeAlias
 
-from jobledger.core.decider import Decided
+from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
-from jobledger.core.jobs.reconcile import (
-    Standpoint,
-    decision_changes,
-    effect_changes,
-    fixpoint,
-)
+from jobledger.core.jobs.reconcile import ReconcileRules
 from jobledger.core.trainjob.conditions import found, is_true
 from jobledger.core.trainjob.events import (
     JobsBuildFailed,
@@ -39,49 +34,9 @@ from jobledger.core.trainjob.state import (
     is_final,
     is_leaving,
 )
-from jobledger.core.values.ids import ObservationId
 from jobledger.core.values.instants import Instant
 
 Rule: TypeAlias = Callable[[TrainJobState, Instant], tuple[TrainJobEvent, ...]]
-
-
-def reconcile(
-    state: TrainJobState, cause: ObservationId, at: Instant
-) -> Decided[TrainJobState, TrainJobEvent]:
-    """Return everything that follows from `state` until nothing more does."""
-    return fixpoint(state, evolve, lambda now: _first_rule(now, cause, at))
-
-
-def _first_rule(
-    state: TrainJobState, cause: ObservationId, at: Instant
-) -> tuple[TrainJobEvent, ...]:
-    if not is_dormant(state):
-        for rule in RULES:
-            if events := rule(state, at):
-                return events
-    here = _standpoint(state, cause, at)
-    effects = effect_changes(
-        here,
-        wanted_effects(state),
-        state.effects,
-        is_awaited=lambda effect: _is_done(state, effect),
-        why_dropped=lambda _: "no longer wanted",
-    )
-    if effects:
-        return effects
-    wanted = wanted_decisions(state)
-    return decision_changes(here, wanted, state.decisions, lambda _: _why_cancelled(state))
-
-
-def _standpoint(state: TrainJobState, cause: ObservationId, at: Instant) -> Standpoint:
-    manifest = state.manifest
-    return Standpoint(
-        at=at,
-        cause=cause,
-        attempt=state.attempt.number if state.attempt is not None else 0,
-        generation=manifest.generation if manifest is not None else 0,
-        digest=manifest.digest if manifest is not None else "",
-    )
 
 
 def _conclusion(state: TrainJobState, at: Instant) -> tuple[TrainJobEvent, ...]:
@@ -207,7 +162,8 @@ def _is_done(state: TrainJobState, effect: OpenEffect) -> bool:
     return not is_dormant(state)
 
 
-def _why_cancelled(state: TrainJobState) -> str:
+def _why_cancelled(state: TrainJobState, decision: PendingDecision) -> str:
+    del decision
     if state.deleted_at is not None:
         return "the TrainJob is being deleted"
     if is_final(state):
@@ -217,3 +173,14 @@ def _why_cancelled(state: TrainJobState) -> str:
     if is_true(state.conditions, SUSPENDED):
         return "the job is suspended"
     return f"the job is {state.phase or Phase.NEW.name.lower()}"
+
+
+reconcile = ReconcileRules(
+    evolve=evolve,
+    is_at_rest=is_dormant,
+    rules=RULES,
+    wanted_effects=wanted_effects,
+    wanted_decisions=wanted_decisions,
+    is_awaited=_is_done,
+    why_cancelled=_why_cancelled,
+).reconcile
