@@ -112,15 +112,10 @@ class Survey:
     """Names of its RayClusters, or of its JobSet; without those that are being deleted."""
 
 
-SharedObservation: TypeAlias = (
-    EffectEnded
-    | DecisionDue
-    | WatchInterrupted
-    | NothingNew
-    | StatusWritten
-    | EvidenceSeen
-    | LedgerSetBack
-)
+SharedFact: TypeAlias = WatchInterrupted | NothingNew | StatusWritten | EvidenceSeen | LedgerSetBack
+"""What is judged alike for every kind of job, whoever controls the job."""
+
+SharedObservation: TypeAlias = EffectEnded | DecisionDue | SharedFact
 
 
 OCCASIONS_REMEMBERED_MAX = 8

@@ -1,12 +1,11 @@
 """Rows of the inline projections, which the controller and its users read instead of the log.
 
 Every column follows from events. `core.projections` computes them, the append call writes them in
-the same
-transaction as the events.
+the same transaction as the events.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from jobledger.core.values.ids import DecisionId, EffectId, StreamId
 from jobledger.core.values.instants import Instant
@@ -97,6 +96,44 @@ class AttemptRow:
     """Whether a retry was granted after it."""
     inferred: bool = False
     """Whether its life is inferred from what another controller did."""
+
+
+class _Attempt(Protocol):
+    @property
+    def number(self) -> int: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def started_at(self) -> Instant: ...
+
+
+def begun_row(
+    stream: StreamId,
+    attempt: _Attempt,
+    *,
+    running: bool = False,
+    cluster_name: str = "",
+    job_id: str = "",
+) -> AttemptRow:
+    """Return the row of an attempt that has just begun, or was found; `running`: it runs at once.
+
+    `cluster_name` and `job_id` name its RayCluster and Ray job.
+    """
+    return AttemptRow(
+        stream_id=stream,
+        number=attempt.number,
+        generation=attempt.generation,
+        ray_cluster_name=cluster_name,
+        ray_job_id=job_id,
+        started_at=attempt.started_at,
+        running_at=attempt.started_at if running else None,
+        ended_at=None,
+        outcome="",
+        reason="",
+        message="",
+        job_status="",
+        retried=False,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ FIELD_MANAGER = "trainer"
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 TRAINER, DATASET, MODEL = "trainer", "dataset-initializer", "model-initializer"
-ANCESTORS = (DATASET, MODEL, TRAINER)
 NODE, LAUNCHER = "node", "launcher"
 """Names of containers and replicatedJobs that plugins look for."""
 

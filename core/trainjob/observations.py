@@ -171,7 +171,7 @@ class ProgressSeen:
     """How many different ones were seen since the last that was passed on, this one included."""
 
 
-TrainJobObservation: TypeAlias = (
+TrainJobOwn: TypeAlias = (
     TrainJobSeen
     | TrainJobGone
     | RuntimeSeen
@@ -180,5 +180,7 @@ TrainJobObservation: TypeAlias = (
     | JobSetGone
     | PluginConditionsSeen
     | ProgressSeen
-    | SharedObservation
 )
+"""Observations that only this kind has."""
+
+TrainJobObservation: TypeAlias = TrainJobOwn | SharedObservation

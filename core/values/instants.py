@@ -66,8 +66,3 @@ def later(instant: Instant, pause: timedelta) -> Instant:
         return instant + pause
     except OverflowError:
         return LAST
-
-
-def whole_seconds(instant: Instant) -> Instant:
-    """Return the instant without its fraction of a second, as Kubernetes stores every time."""
-    return instant.replace(microsecond=0)

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from jobledger.core.trainjob.names import ANCESTOR_LABEL, ANCESTORS
+from jobledger.core.trainjob.names import ANCESTOR_LABEL, DATASET, MODEL, TRAINER
 from tests.upstream.changing import Document
 
 Drawn = st.SearchStrategy[Any]
@@ -294,7 +294,7 @@ def merge(document: Document, more: Mapping[str, Any]) -> None:
 replicated = st.fixed_dictionaries(
     {}, optional={"replicas": st.sampled_from([0, 1, 2]), "groupName": st.just("own")}
 )
-steps = st.sampled_from([*ANCESTORS, "other"])
+steps = st.sampled_from([DATASET, MODEL, TRAINER, "other"])
 
 
 @st.composite

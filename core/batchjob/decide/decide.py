@@ -13,19 +13,16 @@ from jobledger.core.batchjob.decide.on_lost_history import recovery
 from jobledger.core.batchjob.decide.on_outcomes import (
     on_decision_due,
     on_effect_ended,
-    on_nothing_new,
-    on_status_written,
-    on_watch_interrupted,
 )
 from jobledger.core.batchjob.decide.recorded import infer
 from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.batchjob.evolve.evolve import evolve
 from jobledger.core.batchjob.rules.rules import reconcile
-from jobledger.core.batchjob.state import BatchJobState
+from jobledger.core.batchjob.state import BatchJobState, is_final
 from jobledger.core.decider import Decided
 from jobledger.core.jobs import observations as shared
 from jobledger.core.jobs.control.deciding import DecisionRules, decide_by
-from jobledger.core.jobs.control.lost_history import set_back
+from jobledger.core.jobs.control.shared_facts import shared_facts
 
 
 def decide(
@@ -35,9 +32,11 @@ def decide(
     return decide_by(_RULES, state, observation)
 
 
-def _facts(  # noqa: C901, PLR0911 one case per observation
+def _facts(
     state: BatchJobState, observation: seen.BatchJobObservation
 ) -> tuple[BatchJobEvent, ...]:
+    if isinstance(observation, shared.SharedFact):
+        return shared_facts(state, observation, is_final=is_final(state))
     match observation:
         case seen.BatchJobSeen():
             return on_job_seen(state, observation)
@@ -51,18 +50,6 @@ def _facts(  # noqa: C901, PLR0911 one case per observation
             return on_effect_ended(state, observation)
         case shared.DecisionDue():
             return on_decision_due(state, observation)
-        case shared.EvidenceSeen():
-            attempt = state.attempt.number if state.attempt is not None else None
-            return shared.evidence_of(observation, state.captured, attempt)
-        case shared.StatusWritten():
-            return on_status_written(state, observation)
-        case shared.NothingNew():
-            return on_nothing_new(state, observation)
-        case shared.WatchInterrupted():
-            return on_watch_interrupted(state, observation)
-        case shared.LedgerSetBack():
-            held = state.identity is None or state.recorded is not None
-            return () if held else set_back(observation)
         case _:
             assert_never(observation)
 

@@ -31,14 +31,7 @@ def on_job_seen(state: BatchJobState, seen: BatchJobSeen) -> News:
         return ()
     if known is None:
         return _first_sight(seen) if seen.spec.is_ours and not seen.in_between else ()
-    is_old = is_old_look(
-        generation=seen.generation,
-        known_generation=known.generation,
-        instead_of=seen.instead_of,
-        deleting_at=seen.deleting_at,
-        known_deleting_at=known.deleting_at,
-    )
-    if is_old:
+    if is_old_look(seen, known):
         return ()
     return *_changes(seen, known), *_control(state, seen)
 

@@ -3,22 +3,16 @@
 from jobledger.core.batchjob.events import BatchJobEvent, BatchJobFailing
 from jobledger.core.batchjob.phases import DEADLINE_EXCEEDED
 from jobledger.core.batchjob.rules.rules import attempt_ended
-from jobledger.core.batchjob.state import BatchJobState, is_final
+from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.jobs.evolve.open_work import effect_of
 from jobledger.core.jobs.observations import (
     DecisionDue,
     EffectEnded,
-    NothingNew,
-    StatusWritten,
-    WatchInterrupted,
 )
 from jobledger.core.jobs.outcomes import (
-    confirmation_of,
     due_decision,
     firing_of,
-    gap_of,
     outcome_of,
-    publication_of,
 )
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.retries.job_deadline import passed_message
@@ -57,20 +51,3 @@ def _deadline(state: BatchJobState, at: Instant) -> News:
     if attempt.is_over:
         return (BatchJobFailing(at=at, reason=DEADLINE_EXCEEDED, message=message),)
     return attempt_ended(attempt, at, False, DEADLINE_EXCEEDED, message)  # noqa: FBT003
-
-
-def on_watch_interrupted(state: BatchJobState, gap: WatchInterrupted) -> News:
-    """Return the gap, for a job to which something could have happened in it."""
-    if state.manifest is None or state.deleted_at is not None or is_final(state):
-        return ()
-    return gap_of(gap, state.gap_until)
-
-
-def on_nothing_new(state: BatchJobState, total: NothingNew) -> News:
-    """Return the sum of what was seen unchanged."""
-    return confirmation_of(total, state.confirmed_at) if state.manifest is not None else ()
-
-
-def on_status_written(state: BatchJobState, written: StatusWritten) -> News:
-    """Return that users can now see this status."""
-    return publication_of(written, state.published) if state.manifest is not None else ()

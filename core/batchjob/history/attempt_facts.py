@@ -38,10 +38,7 @@ def _of_life(event: events.BatchLifeEvent, so_far: FactsSoFar) -> None:
         so_far.update(
             ended_at=event.at, outcome=event.outcome, reason=event.reason, failure=event.failure
         )
-    elif isinstance(event, events.BatchRetryGranted):
-        so_far.judged(event.failure, None)
-        so_far.update(retry_due_at=event.due_at)
-    elif isinstance(event, events.BatchRetryRefused):
+    elif isinstance(event, events.BatchRetryGranted | events.BatchRetryRefused):
         so_far.judged(event.failure, None)
     elif isinstance(event, events.BatchJobCompleted):
         so_far.ended(event.at, "Complete", event.reason)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from jobledger.core.batchjob import events
 from jobledger.core.batchjob.state import BatchAttempt, BatchJobState
-from jobledger.core.jobs.rows import AttemptRow, PlatformColumns
+from jobledger.core.jobs.rows import AttemptRow, PlatformColumns, begun_row
 from jobledger.core.values.ids import StreamId
 
 
@@ -28,21 +28,7 @@ def columns(state: BatchJobState) -> PlatformColumns:
 def begun(stream: StreamId, attempt: BatchAttempt) -> AttemptRow:
     """Return the row of an attempt that has just begun; one that was found may run already."""
     at_work = attempt.job is not None and attempt.job.pods.active > 0
-    return AttemptRow(
-        stream_id=stream,
-        number=attempt.number,
-        generation=attempt.generation,
-        ray_cluster_name="",
-        ray_job_id="",
-        started_at=attempt.started_at,
-        running_at=attempt.started_at if at_work else None,
-        ended_at=None,
-        outcome="",
-        reason="",
-        message="",
-        job_status="",
-        retried=False,
-    )
+    return begun_row(stream, attempt, running=at_work)
 
 
 def project_attempt(row: AttemptRow, event: events.BatchJobEvent) -> AttemptRow:

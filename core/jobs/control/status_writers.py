@@ -81,11 +81,6 @@ def is_driven_here(fields: ControllerFields, manifest: Manifest) -> bool:
     return any(one.manager == OUR_MANAGER and one.written_at == last for one in drivers)
 
 
-def is_written_here(manifest: Manifest) -> bool:
-    """Return whether this controller owns fields of the object's status."""
-    return any(writer.manager == OUR_MANAGER for writer in _writers(manifest))
-
-
 def _writers(manifest: Manifest) -> Iterator[StatusWriter]:
     for entry in items(manifest, "metadata", "managedFields"):
         fields = child(entry, "fieldsV1")

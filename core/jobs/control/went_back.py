@@ -8,6 +8,7 @@ back: whoever knew a later form would know of it.
 """
 
 from collections.abc import Collection
+from typing import Protocol
 
 from jobledger.core.values.instants import Instant
 
@@ -15,18 +16,23 @@ GONE = "gone"
 """`instead_of` of a look that was asked for after the log had the object as gone."""
 
 
-def is_old_look(
-    *,
-    generation: int,
-    known_generation: int,
-    instead_of: int,
-    deleting_at: Instant | None,
-    known_deleting_at: Instant | None,
-) -> bool:
+class _Known(Protocol):
+    @property
+    def generation(self) -> int: ...
+    @property
+    def deleting_at(self) -> Instant | None: ...
+
+
+class _Look(_Known, Protocol):
+    @property
+    def instead_of(self) -> int: ...
+
+
+def is_old_look(seen: _Look, known: _Known) -> bool:
     """Return whether a look at a job's object is older than what is known of it, so no news."""
-    if generation >= known_generation or instead_of == known_generation:
+    if seen.generation >= known.generation or seen.instead_of == known.generation:
         return False
-    return deleting_at is None or known_deleting_at is not None
+    return seen.deleting_at is None or known.deleting_at is not None
 
 
 def is_late_news(uid: str, gone: Collection[str], instead_of: str) -> bool:

@@ -7,7 +7,6 @@ is small and stands in the event itself.
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeAlias
 
 from jobledger.core.values.instants import Instant
 
@@ -114,6 +113,3 @@ class Missing:
 
     what: str
     why: str
-
-
-Piece: TypeAlias = KeptLog | PodEvidence | SeenKubernetesEvent | RayEvidence | Missing

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from jobledger.core.jobs import events as shared
-from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.failures import FailureClass
@@ -41,8 +40,6 @@ class AttemptFacts:
     cluster_until: Instant | None = None
     """When that was known to be gone, or was last known to be there."""
     cluster_is_gone: bool = False
-    retry_due_at: Instant | None = None
-    """Not before this instant was the next one to begin."""
     shared_cluster: bool = False
     """It ran on a RayCluster that is not its own: that costs the job nothing."""
     same_cluster: bool = False
@@ -179,8 +176,6 @@ class FactsSoFar:
                 self.cluster_is_there(event.at)
             elif event.kind is EffectKind.DELETE_CLUSTER and event.gone:
                 self.cluster_is_gone(event.at)
-        elif isinstance(event, shared.DecisionScheduled) and event.kind is DecisionKind.RETRY:
-            self.update(retry_due_at=event.due_at)
 
     def finished(self) -> JobFacts:
         """Return everything; a cluster that was never seen to go was there until the last event."""

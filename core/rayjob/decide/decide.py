@@ -11,7 +11,7 @@ from typing import assert_never
 from jobledger.core.decider import Decided
 from jobledger.core.jobs import observations as shared
 from jobledger.core.jobs.control.deciding import DecisionRules, decide_by
-from jobledger.core.jobs.control.lost_history import set_back
+from jobledger.core.jobs.control.shared_facts import shared_facts
 from jobledger.core.rayjob.decide.on_children import (
     on_cluster_gone,
     on_cluster_seen,
@@ -25,9 +25,6 @@ from jobledger.core.rayjob.decide.on_manifest import on_manifest_gone, on_manife
 from jobledger.core.rayjob.decide.on_outcomes import (
     on_decision_due,
     on_effect_ended,
-    on_nothing_new,
-    on_status_written,
-    on_watch_interrupted,
 )
 from jobledger.core.rayjob.decide.on_pods import on_pods_seen
 from jobledger.core.rayjob.decide.on_ray_job import (
@@ -41,7 +38,7 @@ from jobledger.core.rayjob.evolve.lifecycle import evolve
 from jobledger.core.rayjob.inference import infer
 from jobledger.core.rayjob.observations import observations as seen
 from jobledger.core.rayjob.rules.rules import reconcile
-from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.rayjob.state import RayJobState, is_final
 
 
 def decide(
@@ -54,6 +51,8 @@ def decide(
 def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
     state: RayJobState, observation: seen.RayJobObservation
 ) -> tuple[RayJobEvent, ...]:
+    if isinstance(observation, shared.SharedFact):
+        return shared_facts(state, observation, is_final=is_final(state))
     if state.recorded is not None and not isinstance(observation, seen.ManifestSeen):
         return recorded_facts(state, observation)
     match observation:
@@ -69,13 +68,6 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_effect_ended(state, observation)
         case shared.DecisionDue():
             return on_decision_due(state, observation)
-        case shared.EvidenceSeen():
-            attempt = state.attempt.number if state.attempt is not None else None
-            return shared.evidence_of(observation, state.captured, attempt)
-        case shared.StatusWritten():
-            return on_status_written(state, observation)
-        case shared.NothingNew():
-            return on_nothing_new(state, observation)
         case seen.PollNotFound():
             return on_poll_not_found(state, observation)
         case seen.PollUnanswered():
@@ -94,10 +86,6 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_pods_seen(state, observation)
         case seen.PartGone():
             return on_part_gone(state, observation)
-        case shared.WatchInterrupted():
-            return on_watch_interrupted(state, observation)
-        case shared.LedgerSetBack():
-            return set_back(observation) if state.identity is not None else ()
         case _:
             assert_never(observation)
 

@@ -33,21 +33,11 @@ def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEven
     if known is None:
         is_told = (seen.spec.is_ours or seen.recorded) and not seen.in_between
         return _first_sight(seen) if is_told else ()
-    if _is_old(seen, known):
+    if is_old_look(seen, known):
         return ()
     if seen.problem is not None and seen.problem.kind == INVALID_STATUS and state.attempt:
         seen = replace(seen, problem=None)  # the status is ours; another mode is for later attempts
     return *_changes(seen, known), *control_of(state, seen)
-
-
-def _is_old(seen: ManifestSeen, known: KnownManifest) -> bool:
-    return is_old_look(
-        generation=seen.generation,
-        known_generation=known.generation,
-        instead_of=seen.instead_of,
-        deleting_at=seen.deleting_at,
-        known_deleting_at=known.deleting_at,
-    )
 
 
 def _changes(seen: ManifestSeen, known: KnownManifest) -> tuple[RayJobEvent, ...]:

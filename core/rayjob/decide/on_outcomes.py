@@ -4,22 +4,16 @@ from jobledger.core.jobs.evolve.open_work import effect_of
 from jobledger.core.jobs.observations import (
     DecisionDue,
     EffectEnded,
-    NothingNew,
-    StatusWritten,
-    WatchInterrupted,
 )
 from jobledger.core.jobs.outcomes import (
-    confirmation_of,
     due_decision,
-    gap_of,
     outcome_of,
-    publication_of,
 )
 from jobledger.core.jobs.pending.decisions import LOOK_FIRST
 from jobledger.core.rayjob.decide.on_decisions_due import fire
 from jobledger.core.rayjob.deletion import furthest_due
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
-from jobledger.core.rayjob.state import RayJobState, is_final, wants_poll
+from jobledger.core.rayjob.state import RayJobState, wants_poll
 
 
 def on_effect_ended(state: RayJobState, ended: EffectEnded) -> tuple[RayJobEvent, ...]:
@@ -42,20 +36,3 @@ def on_decision_due(state: RayJobState, due: DecisionDue) -> tuple[RayJobEvent, 
     if decision.kind in LOOK_FIRST and wants_poll(state) and not due.looked:
         return ()
     return fire(state, furthest_due(state, decision, due.at), due.at)
-
-
-def on_watch_interrupted(state: RayJobState, gap: WatchInterrupted) -> tuple[RayJobEvent, ...]:
-    """Return the gap, for a job to which something could have happened in it."""
-    if state.manifest is None or state.deleted_at is not None or is_final(state):
-        return ()
-    return gap_of(gap, state.gap_until)
-
-
-def on_nothing_new(state: RayJobState, total: NothingNew) -> tuple[RayJobEvent, ...]:
-    """Return the sum of what was seen unchanged."""
-    return confirmation_of(total, state.confirmed_at) if state.manifest is not None else ()
-
-
-def on_status_written(state: RayJobState, written: StatusWritten) -> tuple[RayJobEvent, ...]:
-    """Return that users can now see this status."""
-    return publication_of(written, state.published) if state.manifest is not None else ()

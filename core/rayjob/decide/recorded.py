@@ -17,11 +17,6 @@ from jobledger.core.rayjob.decide.on_children import (
 )
 from jobledger.core.rayjob.decide.on_head import on_head_pod_gone, on_head_pod_seen
 from jobledger.core.rayjob.decide.on_manifest import on_manifest_gone
-from jobledger.core.rayjob.decide.on_outcomes import (
-    on_nothing_new,
-    on_status_written,
-    on_watch_interrupted,
-)
 from jobledger.core.rayjob.events.lifecycle import (
     ClusterVanished,
     OrphanClusterFound,
@@ -37,7 +32,7 @@ News = tuple[RayJobEvent, ...]
 
 
 def recorded_facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
-    state: RayJobState, observation: seen.RayJobObservation
+    state: RayJobState, observation: seen.RayJobOwn | shared.EffectEnded | shared.DecisionDue
 ) -> News:
     """Return the facts that an observation brings; not those of the manifest itself."""
     as_any = state._replace(recorded=None)
@@ -58,16 +53,7 @@ def recorded_facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_head_pod_gone(as_any, observation)
         case seen.ManifestGone():
             return on_manifest_gone(state, observation)
-        case shared.EvidenceSeen():
-            attempt = state.attempt.number if state.attempt is not None else None
-            return shared.evidence_of(observation, state.captured, attempt)
-        case shared.StatusWritten():
-            return on_status_written(state, observation)
-        case shared.NothingNew():
-            return on_nothing_new(state, observation)
-        case shared.WatchInterrupted():
-            return on_watch_interrupted(state, observation)
-        case shared.EffectEnded() | shared.DecisionDue() | shared.LedgerSetBack():
+        case shared.EffectEnded() | shared.DecisionDue():
             return ()  # what was under way was dropped when the job was released
         case seen.PollAnswered() | seen.PollNotFound() | seen.PollUnanswered() | seen.PodsSeen():
             return ()  # a question that was on its way when the job was released

@@ -47,10 +47,7 @@ def _life(event: rayjob.LifeEvent, so_far: FactsSoFar) -> None:
     elif isinstance(event, rayjob.AttemptFailed):
         failure = by_reason(event.reason)
         so_far.update(ended_at=event.at, outcome="failed", reason=event.reason, failure=failure)
-    elif isinstance(event, rayjob.RetryGranted):
-        so_far.judged(event.failure, event.exit_code)
-        so_far.update(retry_due_at=event.due_at)
-    elif isinstance(event, rayjob.RetryRefused):
+    elif isinstance(event, rayjob.RetryGranted | rayjob.RetryRefused):
         so_far.judged(event.failure, event.exit_code)
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jobledger.core.jobs.rows import AttemptRow, PlatformColumns
+from jobledger.core.jobs.rows import AttemptRow, PlatformColumns, begun_row
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.evolve.adoption import end_beneath
 from jobledger.core.rayjob.observations.observations import SeenStatus
@@ -35,21 +35,7 @@ def columns(state: RayJobState) -> PlatformColumns:
 
 def begun(stream: StreamId, attempt: Attempt) -> AttemptRow:
     """Return the row of an attempt that has just begun, or was just taken over."""
-    return AttemptRow(
-        stream_id=stream,
-        number=attempt.number,
-        generation=attempt.generation,
-        ray_cluster_name=attempt.cluster_name,
-        ray_job_id=attempt.job_id,
-        started_at=attempt.started_at,
-        running_at=None,
-        ended_at=None,
-        outcome="",
-        reason="",
-        message="",
-        job_status="",
-        retried=False,
-    )
+    return begun_row(stream, attempt, cluster_name=attempt.cluster_name, job_id=attempt.job_id)
 
 
 def project_attempt(row: AttemptRow, event: events.RayJobEvent) -> AttemptRow:  # noqa: C901, PLR0911 one return per event

@@ -265,7 +265,7 @@ class PartGone:
     name: str
 
 
-RayJobObservation: TypeAlias = (
+RayJobOwn: TypeAlias = (
     ManifestSeen
     | ManifestGone
     | ClusterSeen
@@ -279,5 +279,7 @@ RayJobObservation: TypeAlias = (
     | HeadPodSeen
     | HeadPodGone
     | PartGone
-    | SharedObservation
 )
+"""Observations that only this kind has."""
+
+RayJobObservation: TypeAlias = RayJobOwn | SharedObservation

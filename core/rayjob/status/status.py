@@ -109,6 +109,3 @@ FIELDS = frozenset(
     }
 )
 """Every field of the status, shown or not."""
-
-SHOWN_ALONE = frozenset(set(Phase) - {Phase.NEW})
-"""Phases that are never skipped: each goes out in a write of its own."""

@@ -9,7 +9,7 @@ from typing import assert_never
 from jobledger.core.decider import Decided
 from jobledger.core.jobs import observations as shared
 from jobledger.core.jobs.control.deciding import DecisionRules, decide_by
-from jobledger.core.jobs.control.lost_history import set_back
+from jobledger.core.jobs.control.shared_facts import shared_facts
 from jobledger.core.trainjob import observations as seen
 from jobledger.core.trainjob.decide.on_contributions import on_plugin_conditions_seen
 from jobledger.core.trainjob.decide.on_lost_history import recovery
@@ -25,15 +25,12 @@ from jobledger.core.trainjob.decide.on_objects import (
 from jobledger.core.trainjob.decide.on_outcomes import (
     on_decision_due,
     on_effect_ended,
-    on_nothing_new,
-    on_status_written,
-    on_watch_interrupted,
 )
 from jobledger.core.trainjob.decide.recorded import infer, recorded_facts
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.evolve.evolve import evolve
 from jobledger.core.trainjob.rules.rules import reconcile
-from jobledger.core.trainjob.state import TrainJobState
+from jobledger.core.trainjob.state import TrainJobState, is_final
 
 
 def decide(
@@ -46,6 +43,8 @@ def decide(
 def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
     state: TrainJobState, observation: seen.TrainJobObservation
 ) -> tuple[TrainJobEvent, ...]:
+    if isinstance(observation, shared.SharedFact):
+        return shared_facts(state, observation, is_final=is_final(state))
     if state.recorded is not None and not isinstance(observation, seen.TrainJobSeen):
         return recorded_facts(state, observation)
     match observation:
@@ -59,13 +58,6 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_effect_ended(state, observation)
         case shared.DecisionDue():
             return on_decision_due(state, observation)
-        case shared.EvidenceSeen():
-            attempt = state.attempt.number if state.attempt is not None else None
-            return shared.evidence_of(observation, state.captured, attempt)
-        case shared.StatusWritten():
-            return on_status_written(state, observation)
-        case shared.NothingNew():
-            return on_nothing_new(state, observation)
         case seen.JobSetGone():
             return on_jobset_gone(state, observation)
         case seen.DependentGone():
@@ -76,10 +68,6 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             return on_plugin_conditions_seen(state, observation)
         case seen.TrainJobGone():
             return on_trainjob_gone(state, observation)
-        case shared.WatchInterrupted():
-            return on_watch_interrupted(state, observation)
-        case shared.LedgerSetBack():
-            return set_back(observation) if state.identity is not None else ()
         case _:
             assert_never(observation)
 

@@ -54,23 +54,13 @@ def on_trainjob_seen(state: TrainJobState, seen: TrainJobSeen) -> News:
     if known is None:
         is_told = (seen.spec.is_ours or seen.recorded) and not seen.in_between
         return _first_sight(seen) if is_told else ()
-    if _is_old(seen, known):
+    if is_old_look(seen, known):
         return ()
     again: News = ()
     if is_built_by_another(state, seen.builder) and seen.spec.runtime.is_supported:
         again = (BuilderChanged(at=seen.at, builder=seen.builder),)
     withheld = _withheld(state, seen, known)
     return *_changes(seen, known), *withheld, *again, *control_of(state, seen)
-
-
-def _is_old(seen: TrainJobSeen, known: KnownTrainJob) -> bool:
-    return is_old_look(
-        generation=seen.generation,
-        known_generation=known.generation,
-        instead_of=seen.instead_of,
-        deleting_at=seen.deleting_at,
-        known_deleting_at=known.deleting_at,
-    )
 
 
 def _withheld(state: TrainJobState, seen: TrainJobSeen, known: KnownTrainJob) -> News:

@@ -4,17 +4,11 @@ from jobledger.core.jobs.evolve.open_work import effect_of
 from jobledger.core.jobs.observations import (
     DecisionDue,
     EffectEnded,
-    NothingNew,
-    StatusWritten,
-    WatchInterrupted,
 )
 from jobledger.core.jobs.outcomes import (
-    confirmation_of,
     due_decision,
     firing_of,
-    gap_of,
     outcome_of,
-    publication_of,
 )
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome
@@ -29,7 +23,7 @@ from jobledger.core.trainjob.events import (
     TrainJobFailed,
 )
 from jobledger.core.trainjob.phases import DEADLINE_EXCEEDED, DEADLINE_MESSAGE
-from jobledger.core.trainjob.state import TrainJobState, is_final
+from jobledger.core.trainjob.state import TrainJobState
 from jobledger.core.values.instants import Instant
 
 News = tuple[TrainJobEvent, ...]
@@ -118,20 +112,3 @@ def _deadline(state: TrainJobState, at: Instant, message: str) -> News:
         )
         news.append(ended)
     return *news, TrainJobFailed(at=at, ended_at=at, reason=reason, message=message)
-
-
-def on_watch_interrupted(state: TrainJobState, gap: WatchInterrupted) -> News:
-    """Return the gap, for a job to which something could have happened in it."""
-    if state.manifest is None or state.deleted_at is not None or is_final(state):
-        return ()
-    return gap_of(gap, state.gap_until)
-
-
-def on_nothing_new(state: TrainJobState, total: NothingNew) -> News:
-    """Return the sum of what was seen unchanged."""
-    return confirmation_of(total, state.confirmed_at) if state.manifest is not None else ()
-
-
-def on_status_written(state: TrainJobState, written: StatusWritten) -> News:
-    """Return that users can now see this status."""
-    return publication_of(written, state.published) if state.manifest is not None else ()

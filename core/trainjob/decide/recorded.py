@@ -19,11 +19,6 @@ from jobledger.core.trainjob.decide.on_objects import (
     on_progress_seen,
     on_trainjob_gone,
 )
-from jobledger.core.trainjob.decide.on_outcomes import (
-    on_nothing_new,
-    on_status_written,
-    on_watch_interrupted,
-)
 from jobledger.core.trainjob.events import (
     JobSetVanished,
     TrainAttemptEnded,
@@ -43,8 +38,8 @@ from jobledger.core.values.instants import EPOCH, Instant
 News = tuple[TrainJobEvent, ...]
 
 
-def recorded_facts(  # noqa: C901, PLR0911 one case per observation
-    state: TrainJobState, observation: seen.TrainJobObservation
+def recorded_facts(
+    state: TrainJobState, observation: seen.TrainJobOwn | shared.EffectEnded | shared.DecisionDue
 ) -> News:
     """Return the facts that an observation brings; not those of the TrainJob itself."""
     as_any = state._replace(recorded=None)
@@ -57,16 +52,7 @@ def recorded_facts(  # noqa: C901, PLR0911 one case per observation
             return on_trainjob_gone(state, observation)
         case seen.ProgressSeen():
             return on_progress_seen(state, observation)
-        case shared.EvidenceSeen():
-            attempt = state.attempt.number if state.attempt is not None else None
-            return shared.evidence_of(observation, state.captured, attempt)
-        case shared.StatusWritten():
-            return on_status_written(state, observation)
-        case shared.NothingNew():
-            return on_nothing_new(state, observation)
-        case shared.WatchInterrupted():
-            return on_watch_interrupted(state, observation)
-        case shared.EffectEnded() | shared.DecisionDue() | shared.LedgerSetBack():
+        case shared.EffectEnded() | shared.DecisionDue():
             return ()  # what was under way was dropped when the job was released
         case seen.RuntimeSeen() | seen.DependentGone() | seen.TrainJobSeen():
             return ()  # nothing is built here

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jobledger.core.jobs.rows import AttemptRow, PlatformColumns
+from jobledger.core.jobs.rows import AttemptRow, PlatformColumns, begun_row
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.state import TrainAttempt, TrainJobState, is_active
 from jobledger.core.values.ids import StreamId
@@ -31,21 +31,7 @@ def begun(stream: StreamId, attempt: TrainAttempt, state: TrainJobState) -> Atte
     It runs at once if the look that told of it has shown its Jobs at work.
     """
     at_work = state.jobset is not None and state.jobset.observed and is_active(state)
-    return AttemptRow(
-        stream_id=stream,
-        number=attempt.number,
-        generation=attempt.generation,
-        ray_cluster_name="",
-        ray_job_id="",
-        started_at=attempt.started_at,
-        running_at=attempt.started_at if at_work else None,
-        ended_at=None,
-        outcome="",
-        reason="",
-        message="",
-        job_status="",
-        retried=False,
-    )
+    return begun_row(stream, attempt, running=at_work)
 
 
 def project_attempt(row: AttemptRow, event: events.TrainJobEvent) -> AttemptRow:

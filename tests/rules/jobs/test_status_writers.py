@@ -9,7 +9,6 @@ from jobledger.core.jobs.control.status_writers import (
     AHEAD_MAX,
     StatusWriter,
     is_driven_here,
-    is_written_here,
     other_controller,
     status_writers,
 )
@@ -130,15 +129,15 @@ def test_another_controller_is_who_has_driven_the_job_since(
 
 
 @pytest.mark.parametrize(
-    ("manifest", "driven", "written"),
+    ("manifest", "driven"),
     [
-        ({}, False, False),
-        (job(entry(OURS)), True, True),
-        (job(entry(OTHER)), False, False),
-        (job(entry(OURS), entry(OTHER, LATER)), False, True),
-        (job(entry(OURS), entry(OTHER)), True, True),
-        (job(entry(OURS, NOON, "jobStatus")), False, True),
-        (job(entry(OURS, NOON), entry(OTHER, LATER, "jobStatus")), True, True),
+        ({}, False),
+        (job(entry(OURS)), True),
+        (job(entry(OTHER)), False),
+        (job(entry(OURS), entry(OTHER, LATER)), False),
+        (job(entry(OURS), entry(OTHER)), True),
+        (job(entry(OURS, NOON, "jobStatus")), False),
+        (job(entry(OURS, NOON), entry(OTHER, LATER, "jobStatus")), True),
     ],
     ids=[
         "nobody",
@@ -151,7 +150,6 @@ def test_another_controller_is_who_has_driven_the_job_since(
     ],
 )
 def test_a_job_is_driven_here_if_nobody_has_driven_it_since(
-    manifest: dict[str, Any], driven: bool, written: bool
+    manifest: dict[str, Any], driven: bool
 ) -> None:
     assert is_driven_here(KINDS["RayJob"].controller, manifest) is driven
-    assert is_written_here(manifest) is written

@@ -1,5 +1,7 @@
 """When a look at a job's object is old, and when the object went back."""
 
+from typing import NamedTuple
+
 import pytest
 
 from jobledger.core.jobs.control.went_back import is_old_look
@@ -7,6 +9,12 @@ from jobledger.core.values.instants import Instant
 from tests.support.records import NOON
 
 DELETED = NOON
+
+
+class Look(NamedTuple):
+    generation: int
+    deleting_at: Instant | None
+    instead_of: int = 0
 
 
 @pytest.mark.parametrize(
@@ -31,11 +39,6 @@ def test_a_look(
     *,
     is_old: bool,
 ) -> None:
-    found = is_old_look(
-        generation=generation,
-        known_generation=5,
-        instead_of=instead_of,
-        deleting_at=deleting,
-        known_deleting_at=known_deleting,
-    )
-    assert found is is_old
+    seen = Look(generation=generation, instead_of=instead_of, deleting_at=deleting)
+    known = Look(generation=5, deleting_at=known_deleting)
+    assert is_old_look(seen, known) is is_old

@@ -15,7 +15,6 @@ from jobledger.core.jobs.control.control_policy import (
 )
 from jobledger.core.jobs.control.status_writers import (
     StatusWriter,
-    is_written_here,
     other_controller,
     status_writers,
 )
@@ -184,8 +183,6 @@ def test_what_no_controller_can_have_written_names_none(
 def test_writers_are_told_the_last_one_first() -> None:
     both = job(written("jobledger", EARLY, "a"), written("ray-operator", LATER, "b"))
     assert [writer.manager for writer in status_writers(both)] == ["ray-operator", "jobledger"]
-    assert is_written_here(both)
-    assert not is_written_here(job(written("ray-operator", LATER, "b")))
 
 
 def other(minutes_ago: float) -> StatusWriter:

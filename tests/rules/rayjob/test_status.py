@@ -7,9 +7,8 @@ import pytest
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.rayjob.decide.decider import RAYJOB
-from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.state import RayJobState
-from jobledger.core.rayjob.status.status import FIELDS, SHOWN_ALONE, status
+from jobledger.core.rayjob.status.status import FIELDS, status
 from jobledger.core.values.documents import Manifest
 from tests.support.rayjob_builders import (
     ADDRESS,
@@ -215,10 +214,6 @@ def test_a_job_that_is_not_known_has_no_status() -> None:
 def test_no_field_is_shown_that_is_not_named() -> None:
     for row in TRACES:
         assert set(status(play(RAYJOB, row.story).state)) <= FIELDS
-
-
-def test_every_phase_but_the_empty_one_goes_out_in_a_write_of_its_own() -> None:
-    assert set(Phase) - SHOWN_ALONE == {Phase.NEW}
 
 
 GOING = cluster("suspended", 51, deleting=True)
