@@ -1,20 +1,60 @@
 """Redaction reads a text of any content in a time that follows its length.
 
-No duration is asserted: an expression that reads a hundred kilobytes again and again would run
-into the general limit of a test many times over.
+An expression that reads two hundred kilobytes again and again needs minutes or hours of CPU, and
+the worst of those that do not a second: the limit lies between, and is one of CPU so that a busy
+machine changes nothing.
 """
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from jobledger.core.log.redaction.redact import Redactor, secrets_in
+from jobledger.core.log.redaction.secret_search import SecretSearch
 from tests.properties.hostile_texts import HOSTILE
 
 KEY = b"a key of the installation, 32 by"
-CHARACTERS = 100_000
+CHARACTERS = 200_000
+CPU_SECONDS_MAX = 5.0
+
+
+@contextmanager
+def limited_cpu() -> Iterator[None]:
+    """Fail where this thread needs more CPU than `CPU_SECONDS_MAX`."""
+
+    def is_over(*_: object) -> None:
+        pytest.fail(f"more than {CPU_SECONDS_MAX} s of CPU")
+
+    before = signal.signal(signal.SIGVTALRM, is_over)
+    signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS_MAX)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 @pytest.mark.parametrize("repeated", HOSTILE, ids=repr)
 def test_a_text_of_anything_is_read_in_time(repeated: str) -> None:
     text = (repeated * (CHARACTERS // len(repeated) + 1))[:CHARACTERS]
-    redactor = Redactor(KEY, secrets_in({"spec": {"entrypoint": text[: CHARACTERS // 10]}}, None))
-    assert len(redactor.text(text, 1000, keep_end=True)) <= 1000
+    with limited_cpu():
+        known = secrets_in({"spec": {"entrypoint": text[: CHARACTERS // 10]}}, None)
+        assert len(Redactor(KEY, known).text(text, 1000, keep_end=True)) <= 1000
+
+
+PERIOD = "sk-abcdefghijklmno."
+TIMES = 40
+
+
+def test_a_secret_that_repeats_itself_is_not_compared_at_each_of_its_places() -> None:
+    """Each comparison is as long as the secret: minutes for one of 64 KiB in a log of its size."""
+    secret = PERIOD * TIMES
+    search = SecretSearch([secret])
+    text = f"a {PERIOD * 10 * TIMES} {secret}{secret[5:]} {secret} b"
+    spans = {(one.start, one.end) for one in search.occurrences(text, search.present(text))}
+    assert len(spans) <= 2 * len(text) // len(secret) + 2
+    covered = {at for start, end in spans for at in range(start, end)}
+    places = (at for at in range(len(text)) if text.startswith(secret, at))
+    assert covered == {at for place in places for at in range(place, place + len(secret))}

@@ -17,6 +17,9 @@ MARKER_WORD = "redacted:"
 _SHORTEST = 4
 """Characters of a secret below which it is not searched for."""
 
+_COMPARED_EVERYWHERE = 64
+"""Characters of a form up to which every place is looked at, though it overlaps another."""
+
 _BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=")
 _NEIGHBOURS = 3
 """Characters on either side of a base64 form that may hold bits of the secret, or pad it."""
@@ -66,14 +69,12 @@ class SecretSearch:
         return [form for form in self._long if form.text in text]
 
     def occurrences(self, text: str, present: Sequence[Form]) -> Iterator[Occurrence]:
-        """Yield every place where one of the forms `present` stands; they may overlap."""
+        """Yield where the forms `present` stand; what they cover may overlap, none is left out."""
         for form in present:
             is_word = _is_word(form.text)
-            at = text.find(form.text)
-            while at >= 0:
+            for at in _places(text, form.text):
                 if not is_word or _stands_alone(text, at, at + len(form.text)):
                     yield self._occurrence(text, form, at, at + len(form.text))
-                at = text.find(form.text, at + 1)
 
     def at_the_edges(self, text: str) -> Iterator[Occurrence]:
         """Yield the end of a secret that `text` begins with, and the beginning that it ends with.
@@ -98,6 +99,25 @@ class SecretSearch:
                 start -= start > 0 and text[start - 1] in _BASE64
                 end += end < len(text) and text[end] in _BASE64
         return Occurrence(start, end, self._secret_of[form])
+
+
+def _places(text: str, form: str) -> Iterator[int]:
+    """Yield where a form begins; of a long one's places that overlap the first and the last.
+
+    A secret that repeats itself in a text that does so overlaps itself at every few characters, and
+    each comparison is as long as the secret. The last is looked for from the end, in reverse, as
+    Python's search backwards is not linear.
+    """
+    at = text.find(form)
+    while at >= 0:
+        yield at
+        if len(form) > _COMPARED_EVERYWHERE:
+            window = text[at + 1 : at + 2 * len(form) - 1]
+            back = window[::-1].find(form[::-1])
+            if back >= 0:
+                at += 1 + len(window) - back - len(form)
+                yield at
+        at = text.find(form, at + 1)
 
 
 def _is_word(form: str) -> bool:
