@@ -24,8 +24,8 @@ _REST_OF_NAME = re.compile(rf"[\w.-]{{0,{_NAME_MAX}}}")
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.-")
 _NEXT_LINE = r"[^\S\n]{0,4}(?:[|>][+-]?[^\S\n]{0,4})?\\?\n[^\S\n]{0,40}"
 _SIGN = (
-    rf"""(?:(?P<sign>[\\"'`\]]{{0,4}}[^\S\n]{{0,4}}(?:=>|==?|:=?)(?P<next>{_NEXT_LINE})?"""
-    r"""[^\S\n]{0,4})|"""
+    rf"""(?:(?P<sign>[\\"'`\]]{{0,4}}[^\S\n]{{0,4}}(?:=>|==?|:=?|%3d)(?P<next>{_NEXT_LINE})?"""
+    r"""[^\S\n]{0,4}(?:(?<=: )(?:&|!!)[\w.-]{1,40}[^\S\n]{1,4})?)|"""
     r"""(?P<pair>[\\"']{0,4}[,;]?\s{0,40}(?:-[^\S\n])?[\\"']{0,4}(?:value|\{\s{0,40}default)"""
     r"""[\\"']{0,4}[^\S\n]{0,4}[:=][^\S\n]{0,4}|</\w{1,20}>\s{0,40}<value>)|"""
     r"""(?P<element>(?:[^\S\n][^\n<>]{0,80})?>)|"""
@@ -40,8 +40,8 @@ _SCHEME = (
     rf"""[^\S\n]{{1,4}}(?P<scheme>[^\n"'\\{CUT}]+)|"""
 )
 _VALUE = (
-    r"""[rbf]?"(?P<double>[^"\\\n]*(?:\\.[^"\\\n]*)*)"|"""
-    r"""[rbf]?'(?P<single>[^'\\\n]*(?:\\.[^'\\\n]*)*)'|"""
+    r"""(?:[rbf]|(?:some|secret(?:str)?)\()?"(?P<double>[^"\\\n]*(?:\\.[^"\\\n]*)*)"|"""
+    r"""(?:[rbf]|secret(?:str)?\()?'(?P<single>[^'\\\n]*(?:\\.[^'\\\n]*)*)'|"""
     r"""(?P<escape>\\{1,3})(?P<quote>["'])(?P<escaped>[^\n]*?)(?<!\\)(?P=escape)(?P=quote)|"""
     r"(?P<number>[0-9]{1,40})(?=[\s,}\]])|"
     rf"""\\{{0,3}}["']?(?P<bare>[^\s"'`,;&<>{{}}\[\]\\{CUT}][^\s"'`,;&<>{CUT}]*)"""
@@ -50,6 +50,7 @@ _ASSIGNED = re.compile(f"{_SIGN}(?:{_SCHEME}{_VALUE})")
 _GAPPED = re.compile(f"{_GAP}(?:{_VALUE})")
 _VALUES = ("double", "single", "escaped", "number", "bare")
 _OPTION = re.compile(r"""(?:\A|[\s"'`=(,\[\\])--?\Z""")
+_OPENED = re.compile(r"<(?:[\w-]{1,20}:)?\Z")
 _CONFIGURED = re.compile(r"(?:\bset|--from-literal|\badd)[^\S\n]+\Z")
 
 _MASK = re.compile(
@@ -139,10 +140,11 @@ def _value_after(text: str, lowered: str, at: int, stop: int) -> tuple[int, int]
     if lowered[name_end : name_end + 1] not in _MAY_FOLLOW:
         return None
     start = _start_of_name(lowered, at)
-    if lowered[max(0, start - 3) : start].endswith(("://", ":")) or not promises_secret(
-        text[start:name_end]
-    ):
-        return None  # a user in an address, a part of an ARN; or an ordinary name
+    before = lowered[max(0, start - 3) : start]
+    if before.endswith("://") or not promises_secret(text[start:name_end]):
+        return None  # a user in an address; or an ordinary name
+    if before.endswith(":") and _BETWEEN_COLONS.match(lowered, name_end) is not None:
+        return None
     found = _assigned(text, lowered, start, name_end)
     if found is None:
         return None
@@ -154,13 +156,21 @@ def _value_after(text: str, lowered: str, at: int, stop: int) -> tuple[int, int]
     if kind == "scheme":
         is_told = is_reference(lowered[begin : min(end, begin + _REFERENCE_MAX + 1)])
         return None if is_told else (begin, end)
+    if kind == "bare" and name.endswith("authorization"):
+        begin, end = _beyond_scheme(lowered, begin, end)
     is_told = _SENTENCE_BEFORE.search(lowered[max(0, start - 20) : start]) is not None
     if is_told and _STRICTLY.search(name) is None and _goes_on(lowered, begin, end):
         return None
     return None if _says_nothing(_Told(name, text, lowered, found, begin, end)) else (begin, end)
 
 
-_MAY_FOLLOW = frozenset("<=:\"'`\\],;> \t\n")
+_BETWEEN_COLONS = re.compile(r":\S")
+"""A part of an ARN; `.env:DB_PASSWORD=x` and `values.yaml:password: x` tell of a file."""
+_AFTER_SCHEME = re.compile(
+    r"""[^\S\n]{1,4}(?=[^\s0-9]{0,200}[0-9])([\w.~+/=|:-]{16,})(?=[\s"',;]|\Z)"""
+)
+"""Credentials of a scheme of HTTP that is not known by name. Source: RFC 9110, section 11.4."""
+_MAY_FOLLOW = frozenset("<=:%\"'`\\],;> \t\n")
 
 
 def _start_of_name(lowered: str, at: int) -> int:
@@ -183,7 +193,7 @@ def _assigned(text: str, lowered: str, start: int, name_end: int) -> re.Match[st
         is_value = text[found.end("item") : found.end("item") + 1] != "-"
         return found if is_value and _OPTION.search(before) is not None else None
     if found["element"] is not None:
-        return found if before.endswith("<") else None
+        return found if _OPENED.search(before) is not None else None
     return found if found["next"] is None or _stands_alone(text, found) else None
 
 
@@ -215,13 +225,25 @@ def _stands_alone(text: str, found: re.Match[str]) -> bool:
 
 
 def _without_end_of_sentence(text: str, begin: int, end: int) -> int:
-    """Return the end of a value without the bracket or full stop of the sentence around it."""
+    """Return the end of a value without the bracket or full stop of the sentence around it.
+
+    Nor what follows it in a query that is percent-encoded itself: `token%3Dx%26user%3Dy`.
+    """
+    if text[begin - 3 : begin].lower() == "%3d":
+        following = text.find("%26", begin, end)
+        end = following if following > begin else end
     opened = text.count("(", begin, end)
     while end > begin + 1 and text[end - 1] == ")" and text.count(")", begin, end) > opened:
         end -= 1
     if end > begin + 1 and text[end - 1] in ".:" and text[end : end + 1] in ("", " ", "\n"):
         end -= 1
     return end
+
+
+def _beyond_scheme(lowered: str, begin: int, end: int) -> tuple[int, int]:
+    """Return where the credentials after a scheme of HTTP stand, if the value is a scheme."""
+    found = _AFTER_SCHEME.match(lowered, end)
+    return (begin, end) if found is None else found.span(1)
 
 
 def _goes_on(lowered: str, begin: int, end: int) -> bool:

@@ -1,12 +1,13 @@
 """Recognises tokens by the prefixes and shapes that their issuers publish.
 
-Source: the documentation of token formats of Alibaba, Anthropic, AWS, Databricks, DigitalOcean,
-Discord, Docker Hub, Figma, Fireworks, Fly.io, GitHub, GitLab, Google, Grafana, Groq, HashiCorp,
-Heroku, Hugging Face, LangSmith, Linear, Mailgun, Neon, New Relic, Notion, npm, NVIDIA, OpenAI,
-Perplexity, Pinecone, PlanetScale, Postman, Pulumi, PyPI, Replicate, RubyGems, RunPod, SendGrid,
-Sentry, Shopify, Slack, Square, Stripe, Supabase, Tailscale, Tavily, Telegram, Together, Twilio,
-Vercel, Voyage, Weights & Biases and xAI; Cerebras, CircleCI, 1Password, Microsoft Teams;
-age; RFC 7519 (JWT).
+Source: the documentation of token formats of Airtable, Alibaba, Anaconda, Anthropic, Atlassian,
+AWS, Brevo, Databricks, DigitalOcean, Discord, Docker Hub, Doppler, Dynatrace, E2B, Figma,
+Firecrawl, Fireworks, Fly.io, GitHub, GitLab, Google, Grafana, Groq, HashiCorp, Heroku, HubSpot,
+Hugging Face, Jina, LangSmith, Linear, LlamaCloud, Mailgun, Microsoft Entra, Modal, Neon, New Relic,
+Notion, npm, NVIDIA, OpenAI, OpenShift, Perplexity, Pinecone, PlanetScale, Postman, Pulumi, PyPI,
+Replicate, Resend, RubyGems, RunPod, SendGrid, Sentry, Shopify, Slack, Sonar, Square, Stripe,
+Supabase, Tailscale, Tavily, Telegram, Together, Twilio, Vercel, Voyage, Weights & Biases and xAI;
+Cerebras, CircleCI, 1Password, Microsoft Teams; age; RFC 7519 (JWT).
 """
 
 import re
@@ -55,6 +56,18 @@ _STANDING_ALONE = {
     "napi_": r"[a-z0-9]{40,}",
     "ops_eyJ": r"[A-Za-z0-9_-]{40,}",
     "fm2_": r"[A-Za-z0-9+/=]{40,}",
+    "as-": r"[A-Za-z0-9]{22}(?![A-Za-z0-9_-])",
+    "jina_": r"[A-Za-z0-9_-]{40,}",
+    "llx-": r"[A-Za-z0-9_-]{30,}",
+    "fc-": r"[0-9a-f]{32}(?![0-9a-f])",
+    "e2b_": r"[0-9a-f]{40}",
+    "re_": r"[A-Za-z0-9]{8}_[A-Za-z0-9]{24}(?![A-Za-z0-9_])",
+    "dp.": r"(?:st|pt|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}",
+    "sq": r"[apu]_[0-9a-f]{40}",
+    "pat-": r"[a-z]{2}[0-9]-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+    "pat": r"[A-Za-z0-9]{14}\.[0-9a-f]{64}",
+    "ABSK": r"[A-Za-z0-9+/=]{80,}",
+    "ATBB": r"[A-Za-z0-9]{28,}",
 }
 """Beginnings that must not lie within a word -> the rest."""
 
@@ -98,6 +111,12 @@ _ANYWHERE = {
     "vercel_blob_": r"vercel_blob_rw_[A-Za-z0-9_]{20,}",
     "/api/webhooks/": r"(?<=/api/webhooks/)[0-9]{5,25}/[A-Za-z0-9_-]{40,}",
     ":AA": r"(?<![A-Za-z0-9:.])(?:bot)?[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])",
+    "NRAL": r"(?<![0-9A-Za-z])[0-9a-zA-Z]{36}NRAL(?![0-9A-Za-z])",
+    "8Q~": r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,34}",
+    "/t/": r"(?<=/t/)[a-z]{2}-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?=/)",
+    "sha256~": r"sha256~[A-Za-z0-9_-]{43}",
+    "dt0c": r"dt0c0[0-9]\.[A-Z0-9]{24}\.[A-Z0-9]{64}",
+    "xkeysib-": r"xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}",
     "eyJ": BEFORE_RUN + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*",
 }
 """Literals that are needed -> the whole."""

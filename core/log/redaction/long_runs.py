@@ -9,7 +9,7 @@ from functools import lru_cache
 SHORTEST = 14
 """Characters of the shortest token that an issuer made recognisable."""
 
-CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:+="
+CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:+=~"
 """Whatever a recognisable token is made of."""
 
 _OTHERS_TO_BLANKS = bytes(one if one in CHARACTERS else ord(" ") for one in range(256))

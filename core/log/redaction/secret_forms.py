@@ -79,6 +79,7 @@ def _spellings(secret: str) -> Iterator[str]:
     yield from _percent_encoded(secret.encode())
     yield from _as_json(secret)
     yield from (repr(secret)[1:-1], repr(secret + "'")[1:-2], secret.replace("'", "''"))
+    yield repr(secret.encode())[2:-1]
     yield from (secret.replace("'", "'\"'\"'"), secret.replace("'", "'\\''"))
     yield from (_SHELL_SPECIAL.sub(r"\\\1", secret), _IN_DOUBLE_QUOTES.sub(r"\\\1", secret))
     for escaped in (html.escape(secret, quote=False), html.escape(secret)):

@@ -21,7 +21,7 @@ _KEY_OWNERS = (
     "service|license|session|storage|deploy|host|auth|subscription|consumer|client|root|admin"
 )
 _ANYWHERE = re.compile(
-    r"passw(?:or)?d|passphrase|secret|credential|"
+    r"passw(?:or)?d|passphrase|secret(?!ar|ion)|credential|bearer_?token|"
     rf"(?:^|_)(?:{_KEY_OWNERS})_?keys?(?:_|$)|"
     r"apikey|accesskey|privatekey|(?:account|secret|shared)key|"
     r"(?:^|_)conn(?:ection)?_?str(?:ing)?(?:_|$)"
@@ -31,7 +31,8 @@ _ANYWHERE = re.compile(
 _AT_THE_END = re.compile(
     r"(?:[a-z0-9]*token|oauth2?|auth|authorization|[a-z]*dsn|[a-z]*pwd|[a-z]*pass|passcode|passwds?|"
     r"sig|signature|pat|jwt|bearer|cookie|dockerconfigjson|dockercfg|docker_auth_config|creds?)"
-    r"(?:_(?:value|data|string|str|text|b64|base64|json|secret|key|[0-9]+))*$"
+    r"(?:_(?:value|data|string|str|text|b64|base64|json|secret|key|[0-9]+|read|write|ro|rw|prod|"
+    r"production|staging|dev|old|new|primary|secondary))*$"
 )
 """Words that promise one only as the last of a name, because they begin many harmless names."""
 
@@ -41,10 +42,14 @@ _ABOUT_A_SECRET = re.compile(
     r"selector|namespace|store|backend|required|optional|algorithm|rotation|errors?|exception|"
     r"warning|failure|failed|missing|invalid|manager|helper|factory|handler|controller|validator|"
     r"endpoint|ur[il]|host|server|region|issuer|audience|scopes?|user|username|email|owner|size|"
-    r"limit|status|state|age|usage|stdin|hint|prompt|policies|title|labels?)$"
+    r"limit|status|state|age|usage|stdin|hint|prompt|policies|title|labels?|py|go|rs|java|cpp|com|svc|net|org|io)$"
+    r"|(?:^|_)(?:existing|pull)_secrets?$|secrets?manager$"
     r"|[a-z](?:name|file|path|ref|dir|error|exception)$"
 )
-"""Last words of names that tell something about a secret: where it lies, how long it lasts."""
+"""Last words of names that tell something about a secret: where it lies, how long it lasts.
+
+What ends like source code or a host is one; `existingSecret` and `pullSecret` name Secrets.
+"""
 
 _NOT_A_TOKEN = re.compile(
     r"(?:^|_)(?:[be]os|eot|eod|pad|unk|sep|cls|mask|special|image|video|audio|start|end|stop|next|"

@@ -6,13 +6,20 @@ what the document looks like without them (`core.log.redaction.redact`).
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Protocol
 
 from jobledger.core.log.redaction.secret_names import Promise, promise_of, promises_secret
+from jobledger.core.log.redaction.secret_shapes import passwords_in_command
 from jobledger.core.log.storable import DEEPEST, TOO_DEEP
 from jobledger.core.values.documents import Json, Manifest
 
+_NAMES = ("name", "key", "Name", "Key")
+_VALUES = frozenset(("value", "Value"))
+_ARGUMENTS_MAX = 200
+"""Words of a command in which short options are looked for."""
 _ENVIRONMENTS = frozenset(("env", "env_vars", "envVars"))
 _OPTION = re.compile(r"--?[A-Za-z][\w.-]{0,100}")
 _OPTION_WITH_VALUE = re.compile(r"(--?[A-Za-z][\w.-]{0,100})=(.+)", re.DOTALL)
@@ -87,8 +94,7 @@ def _string(value: str, visitor: Visitor, depth: int) -> Json:
 
 def _object(node: Manifest, visitor: Visitor, depth: int) -> Json:
     is_secret_object = node.get("kind") == "Secret"
-    name = node.get("name")
-    is_named_secret = isinstance(name, str) and promises_secret(name)
+    is_named_secret = _is_named_secret(node)
     result: dict[str, Json] = {}
     for key, value in node.items():
         shown: Json
@@ -98,7 +104,9 @@ def _object(node: Manifest, visitor: Visitor, depth: int) -> Json:
             shown = visitor.runtime_env(value)
         elif key in ("data", "stringData") and is_secret_object:
             shown = _all_secret(value, visitor, depth + 1, Promise.SECRET)
-        elif (key == "value" and is_named_secret) or promises_secret(str(key)):
+        elif key == "args" and isinstance(value, list):
+            shown = _list(value, visitor, depth + 1, node.get("command"))
+        elif (key in _VALUES and is_named_secret) or promises_secret(str(key)):
             shown = _promised(value, visitor, depth + 1)
         else:
             shown = visited(value, visitor, depth + 1)
@@ -106,19 +114,57 @@ def _object(node: Manifest, visitor: Visitor, depth: int) -> Json:
     return result
 
 
-def _list(node: Sequence[Json], visitor: Visitor, depth: int) -> Json:
-    """Visit a list; in a command line the item after `--token` is a secret."""
+def _is_named_secret(node: Manifest) -> bool:
+    """Tell whether an object is a pair of a name that promises a secret and its value.
+
+    A toleration, which has a key and a value as well, is none.
+    """
+    names = (node.get(name) for name in _NAMES)
+    return "operator" not in node and any(
+        isinstance(name, str) and promises_secret(name) for name in names
+    )
+
+
+def _list(node: Sequence[Json], visitor: Visitor, depth: int, program: Json = None) -> Json:
+    """Visit a list; in a command line the item after `--token` is a secret.
+
+    Args:
+        node: The list.
+        visitor: Is shown every value and key.
+        depth: Levels above the list.
+        program: The command that the list holds arguments of.
+    """
     result: list[Json] = []
     before: Json = None
-    for item in node:
+    passwords = _passwords(program, node)
+    for index, item in enumerate(node):
         if isinstance(item, str) and isinstance(before, str) and _is_value_of(before, item):
             result.append(_value_of(before, item, visitor))
         elif isinstance(item, str) and (option := _secret_option(item)):
             secret = visitor.secret(item[len(option) + 1 :], _promise_of_option(option))
             result.append(visitor.text(f"{option}={secret}"))
+        elif isinstance(item, str) and index in passwords:
+            start, end = passwords[index]
+            secret = visitor.secret(item[start:end], Promise.SECRET)
+            result.append(visitor.text(f"{item[:start]}{secret}{item[end:]}"))
         else:
             result.append(visited(item, visitor, depth + 1))
         before = item
+    return result
+
+
+def _passwords(program: Json, arguments: Sequence[Json]) -> dict[int, tuple[int, int]]:
+    """Return where the words of a command hold passwords: index of an argument -> start and end."""
+    before = program if isinstance(program, list) else []
+    words = [word for word in (*before, *arguments[:_ARGUMENTS_MAX]) if isinstance(word, str)]
+    if len(words) != len(before) + len(arguments[:_ARGUMENTS_MAX]) or len(words) < 2:  # noqa: PLR2004  # a program and an option
+        return {}
+    starts = list(accumulate((len(word) + 1 for word in words), initial=0))
+    result = {}
+    for span in passwords_in_command(" ".join(words)):
+        at = bisect_right(starts, span.start) - 1
+        if at >= len(before) and span.end < starts[at + 1]:
+            result[at - len(before)] = (span.start - starts[at], span.end - starts[at])
     return result
 
 

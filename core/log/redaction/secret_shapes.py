@@ -6,7 +6,7 @@ every repetition is bounded or cannot overlap itself: a log may hold anything.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from jobledger.core.log.redaction.assigned_values import assigned_values, is_reference
@@ -14,7 +14,14 @@ from jobledger.core.log.redaction.credential_look import looks_drawn
 from jobledger.core.log.redaction.issued_tokens import CUT, issued_in
 from jobledger.core.log.redaction.long_runs import SHORTEST
 
-__all__ = ["CUT", "Span", "may_hold_rest_of_key", "may_hold_secret", "secret_spans"]
+__all__ = [
+    "CUT",
+    "Span",
+    "may_hold_rest_of_key",
+    "may_hold_secret",
+    "passwords_in_command",
+    "secret_spans",
+]
 
 
 class Span(NamedTuple):
@@ -39,7 +46,7 @@ _KEY_CHARACTERS_MAX = 12_000
 """Before the end of a private key; a log may begin within one."""
 
 _USERINFO = re.compile(
-    rf"""://([^\s/:?#"'<>@\\{CUT}]{{0,200}}):(?![0-9]{{1,5}}(?:[/?#\s"']|\Z))"""
+    rf"""://([^\s/:?#"'<>@\\{CUT}]{{0,200}}):(?![0-9]{{1,5}}(?:[/?#\s"']|;[A-Za-z]+=|\Z))"""
     rf"""([^\s"'<>\\{CUT}]{{1,300}})@(?=[\w.\[-])"""
 )
 """A password may hold `@`, `/`, `?` and `#` though it should not; a port is none."""
@@ -88,9 +95,18 @@ _SHORT_OPTIONS = tuple(
         (" login", "", f"-p{_AND_VALUE}"),
         ("redis-cli", "", f"-a{_AND_VALUE}"),
         ("ldap", r"\w{1,8}", f"-w{_AND_VALUE}"),
+        ("smb", r"\w{1,8}", r"""(?:-U[ =]?|--user[ =])["']?[^\s"'%]{1,100}%"""),
+        ("curl", "", r"""(?:-b|--cookie)[ =]["']?[^\s"'=]{1,100}="""),
+        ("rabbitmqctl", "", r"(?:add_user|change_password) \S{1,100} "),
+        ("mc", "", r"(?:alias set|host add) \S{1,100} \S{1,300} \S{1,300} "),
     )
 )
 """Programs that take a password as a short option."""
+_PASSWORD_HASH = re.compile(
+    r"\$(?:[156y]|2[abxy]|7|apr1|argon2i?d?|scrypt|pbkdf2-sha[0-9]{1,3})\$[./\w=,$+-]{20,300}|"
+    r"(?:pbkdf2_sha256|argon2|bcrypt_sha256|scram-sha-256|SCRAM-SHA-256)\$[./\w=,$+:-]{40,300}"
+)
+"""As `/etc/shadow`, `htpasswd`, Django and Postgres keep passwords: they can be guessed from it."""
 _PIPED = re.compile(
     rf"""(?:echo|printf)[^\S\n]{{1,4}}(?:-n[^\S\n]{{1,4}})?["']?([^\s"'|{CUT}]{{1,300}})["']?"""
     r"[^\S\n]{0,4}\|[^\n|]{0,200}--(?:password-stdin|passphrase-fd)"
@@ -134,6 +150,7 @@ def secret_spans(text: str) -> list[Span]:
     if "cookie" in lowered:
         spans += _cookies(lowered)
     spans += _of_programs(text)
+    spans += _told(text, lowered)
     return [span for span in spans if span.start < span.end]
 
 
@@ -154,6 +171,8 @@ def _by_shape(text: str) -> Iterator[Span]:
         yield from _rest_of_key(text)
     if "://" in text and "@" in text:
         yield from _userinfo(text)
+    if "$" in text:
+        yield from (Span(*found.span(), sure=True) for found in _PASSWORD_HASH.finditer(text))
     if "--runtime-env-json" in text:
         for found in _RUNTIME_ENV_OPTION.finditer(text):
             yield Span(*found.span(found.lastindex or 0), sure=False)
@@ -211,15 +230,47 @@ def _of_programs(text: str) -> Iterator[Span]:
     """Yield what programs take in ways of their own."""
     if "-u" in text:
         yield from (Span(*found.span(1), sure=True) for found in _USER_OPTION.finditer(text))
-    for needed, shape in (*_SHORT_OPTIONS, *_LITERALS):
-        if needed in text:
-            yield from (Span(*found.span(1), sure=True) for found in shape.finditer(text))
+    yield from _found(_SHORT_OPTIONS, text)
+    yield from _found(_LITERALS, text)
     for found in _PGPASS.finditer(text):
         before = text[max(0, found.start() - _LONGEST_HOST) : found.start()]
         if _PGPASS_HOST.search(before if found.start() > _LONGEST_HOST else f"\n{before}"):
             yield Span(*found.span(1), sure=True)
 
 
+def passwords_in_command(line: str) -> Iterator[Span]:
+    """Yield what a program takes as a short option: `redis-cli -a x`, `mysql -px`."""
+    return _found(_SHORT_OPTIONS, line)
+
+
+def _found(shapes: Iterable[tuple[str, re.Pattern[str]]], text: str) -> Iterator[Span]:
+    for needed, shape in shapes:
+        if needed in text:
+            yield from (Span(*found.span(1), sure=True) for found in shape.finditer(text))
+
+
+def _told(text: str, lowered: str) -> Iterator[Span]:
+    """Yield what a sentence tells: `Changed password for user 'ray' to 'x'`, `Your token is: x`."""
+    for needed, shape in _SENTENCES:
+        if needed in lowered:
+            for found in shape.finditer(lowered):
+                value = text[found.start(1) : found.end(1)]
+                if looks_drawn(value) or ("pass" in needed and _TYPED.fullmatch(value) is not None):
+                    yield Span(*found.span(1), sure=True)
+
+
+_TYPED = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[^/\\]*")
+_SENTENCES = tuple(
+    (
+        needed,
+        re.compile(
+            rf"""{needed}(?![a-z])(?: [^\n=]{{1,80}}?)?(?:: | is:? | = | to (?=["']))["']?"""
+            rf"""([^\s"'{CUT}]{{6,300}}?)["']?\.?$""",
+            re.MULTILINE,
+        ),
+    )
+    for needed in ("password", "passphrase", "token", "api key", "unseal key")
+)
 _LITERALS = (
     ("IDENTIFIED BY ", re.compile(r"IDENTIFIED BY [\"']([^\"'\n]{1,300})")),
     ("identified by ", re.compile(r"identified by [\"']([^\"'\n]{1,300})")),
@@ -230,4 +281,11 @@ _LITERALS = (
     ("machine", _NETRC),
     (" login", _LOGIN),
     ("API key", _ASKED_FOR),
+    ("following password", re.compile(r"following password[^\n]{0,80}:\s{1,8}([0-9a-f]{32})\b")),
+    (
+        "chpasswd",
+        re.compile(
+            rf"[\"'\s][\w.-]{{1,64}}:([^\s\"'{CUT}]{{1,300}})[\"']?[^\S\n]*\|[^\n|]{{0,40}}chpasswd"
+        ),
+    ),
 )

@@ -90,6 +90,34 @@ PLACES = (
         document=container(command=["curl", "-u", f"ray:{SECRET}", "https://example.com"]),
     ),
     Place(
+        rule="so does smbclient",
+        document=container(args=["smbclient", "//nas/data", "-U", f"ray%{SECRET}"]),
+    ),
+    Place(
+        rule="a short option that takes a password takes it in a list as well",
+        document=container(command=["redis-cli", "-h", "head", "-a", SECRET, "ping"]),
+    ),
+    Place(
+        rule="or in one word with it",
+        document=container(command=["mysql", "-u", "ray", f"-p{SECRET}"]),
+    ),
+    Place(
+        rule="whatever blanks other words of the list have",
+        document=container(command=["sshpass", "-p", SECRET, "ssh", "worker", "nvidia-smi -L"]),
+    ),
+    Place(
+        rule="arguments are those of the command beside them",
+        document=container(command=["redis-cli"], args=["-a", SECRET]),
+    ),
+    Place(
+        rule="a key and value pair is one if the key promises it",
+        document={"config": [{"key": "db_password", "value": SECRET}]},
+    ),
+    Place(
+        rule="so is a pair that begins with capitals",
+        document={"tags": [{"Key": "ApiToken", "Value": SECRET}]},
+    ),
+    Place(
         rule="an entrypoint is a command line",
         document={"spec": {"entrypoint": f"python train.py --api-key '{SECRET}' --epochs 3"}},
     ),
@@ -156,6 +184,15 @@ HARMLESS: tuple[tuple[str, Json], ...] = (
     ("prose about tokens", {"message": "basic understanding: 12 tokens per second, token ids ok"}),
     ("an address with a port", {"address": "http://head:8265/api?next=a@b"}),
     ("a name that begins like a token", {"name": "task-0123456789abcdef0123456789"}),
+    (
+        "a toleration of a taint",
+        {"tolerations": [{"key": "secret", "operator": "Equal", "value": "nodes-1"}]},
+    ),
+    (
+        "arguments of a command without passwords",
+        container(command=["redis-cli"], args=["-n", "1"]),
+    ),
+    ("the name of a Secret that is there", {"auth": {"existingSecret": "db-main"}}),
     ("formatted JSON in a string", {"note": '{"a": 1.0, "b": [ ]}'}),
 )
 
