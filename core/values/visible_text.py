@@ -9,13 +9,14 @@ from collections.abc import Iterator
 
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
-    "\u00ad\u180e\u200b\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u2065\u206a-\u206f\u3164"
+    "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     "\ud800-\udfff]"
 )
 """Controls of C0 (but tab and line feed) and C1, line and paragraph separators, what changes the
 direction of writing, what is not seen at all, and what cannot be written. The joiners U+200C and
-U+200D stay: words of some languages need them. Source: ECMA-48; Unicode, annex 9, general category
-Cf."""
+U+200D stay, which words of some languages need, and the variations U+FE00 to U+FE0F, which pictures
+do. Source: ECMA-48; Unicode, annex 9, general category Cf, property Default_Ignorable_Code_Point."""
 
 
 def visible(text: str) -> str:

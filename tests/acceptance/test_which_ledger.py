@@ -54,6 +54,14 @@ def test_a_slash_completes_the_namespace_too(terminal: Terminal, named: str) -> 
     assert completed(told, f"jobledger history {name[:-2]}") == [name]
 
 
+def test_nothing_is_offered_that_a_shell_would_carry_out(terminal: Terminal, named: str) -> None:
+    """Whoever has the service's login may write rows that no API server would take."""
+    with psycopg.connect(plain_url(named)) as connection:
+        connection.execute("update job set name = 'llama$(id)' where name = 'llama-ft'")
+    told = terminal.with_environment(DATABASE_URL=named)
+    assert completed(told, "jobledger history lla") == ["llama-eval"]
+
+
 def test_completion_makes_no_ledger_and_says_nothing(terminal: Terminal) -> None:
     nowhere = terminal.directory / "nowhere"
     told = terminal.with_environment(JOBLEDGER_DATA_DIR=str(nowhere))

@@ -5,41 +5,22 @@ the worst of those that do not a second: the limit lies between, and is one of C
 machine changes nothing.
 """
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
 from jobledger.core.log.redaction.redact import Redactor, secrets_in
 from jobledger.core.log.redaction.secret_search import SecretSearch
 from tests.properties.hostile_texts import HOSTILE
+from tests.support.cpu import limited_cpu
 
 KEY = b"a key of the installation, 32 by"
 CHARACTERS = 200_000
 CPU_SECONDS_MAX = 5.0
 
 
-@contextmanager
-def limited_cpu() -> Iterator[None]:
-    """Fail where this thread needs more CPU than `CPU_SECONDS_MAX`."""
-
-    def is_over(*_: object) -> None:
-        pytest.fail(f"more than {CPU_SECONDS_MAX} s of CPU")
-
-    before = signal.signal(signal.SIGVTALRM, is_over)
-    signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS_MAX)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
-
-
 @pytest.mark.parametrize("repeated", HOSTILE, ids=repr)
 def test_a_text_of_anything_is_read_in_time(repeated: str) -> None:
     text = (repeated * (CHARACTERS // len(repeated) + 1))[:CHARACTERS]
-    with limited_cpu():
+    with limited_cpu(CPU_SECONDS_MAX):
         known = secrets_in({"spec": {"entrypoint": text[: CHARACTERS // 10]}}, None)
         assert len(Redactor(KEY, known).text(text, 1000, keep_end=True)) <= 1000
 

@@ -36,12 +36,16 @@ def export(
     cluster: ClusterOption = "",
     to: Annotated[
         Path | None,
-        typer.Option(help="File to write; ending in .gz it is compressed. Without it: stdout."),
+        typer.Option(
+            help="File to write; ending in .gz it is compressed. Without it: stdout, unless that is a terminal."
+        ),
     ] = None,
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
     """Write a job with its events, its evidence and the proof of both as one file."""
+    if to is None and sys.stdout.isatty():  # it holds what jobs said, as they said it
+        fail("a bundle is not for a terminal; say --to FILE, or redirect it", ExitCode.USAGE)
     with ledger(settings_from(database_url, data_dir)) as opened:
         bundle = bundle_of(opened, from_ledger(opened, job, namespace, cluster))
     if to is None:

@@ -1,9 +1,11 @@
 """Completes the names of jobs in a shell, from the ledger that the command would read.
 
-Nothing is made by it: where there is no ledger yet, and where Postgres does not answer, no name is
-offered and nothing is said.
+A shell takes what is offered into the command that is being typed, so only what can be the name of
+a job is. Nothing is made by it: where there is no ledger yet, and where Postgres does not answer,
+no name is offered and nothing is said.
 """
 
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +14,9 @@ from typing import Any
 from jobledger.adapters.cli.files.known_ledgers import is_private, is_there
 from jobledger.adapters.settings import Settings
 from jobledger.core.errors import JobledgerError
+
+_NAME = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+")
+"""Namespace and name. Source: RFC 1123, as Kubernetes asks for it."""
 
 NAMES_MAX = 200
 """So many names are offered; a shell asks what more is typed of it."""
@@ -45,6 +50,8 @@ def _names(given: dict[str, Any], incomplete: str) -> Iterator[str]:
         rows = opened.history.jobs(wanted, JOBS_READ_MAX)
     for row in rows:
         name = f"{row.namespace}/{row.name}"
+        if _NAME.fullmatch(name) is None:
+            continue
         if "/" not in incomplete:
             name = row.name
         if name.startswith(incomplete):

@@ -3,11 +3,15 @@
 import io
 import json
 import re
+import sys
 
 import pytest
+import typer
 from rich.text import Text
 
 from jobledger.adapters.cli import output
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.files.export import export
 from jobledger.core.values.visible_text import one_line, visible
 
 HOSTILE = {
@@ -25,12 +29,14 @@ HOSTILE = {
     "a separator of lines": "one\u2028two",
     "nothing that is seen": "tr\u200bain tr\u2060ain tr\u00adain \ufefftrain",
     "a text in tags": "train" + "".join(chr(0xE0000 + ord(one)) for one in "evil"),
+    "a text in variations": "train" + "".join(chr(0xE0100 + ord(one)) for one in "evil"),
+    "letters that fill nothing": "tr\u3164ain tr\u115fain tr\u034fain",
     "a NUL": "a\x00b",
     "half of a character": "a\ud800b",
 }
 OBEYED = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\u2028-\u202e\u2060-\u2069\ufeff"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u115f\u200b\u2028-\u202e\u2060-\u2069\u3164\ufeff"
+    "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 
 
@@ -68,6 +74,17 @@ def test_json_says_the_same_and_is_not_obeyed(
 def test_yaml_is_not_obeyed(said: str, capsys: pytest.CaptureFixture[str]) -> None:
     output.show(output.Output.YAML, [{"name": said}], ["name"])
     assert OBEYED.search(capsys.readouterr().out) is None
+
+
+def test_a_bundle_is_kept_out_of_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It holds what a job said as it said it, or its checksums would be those of another text."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    with pytest.raises(typer.Exit) as ended:
+        export("train", database_url="postgresql://nobody@127.0.0.1:9/none")
+    assert ended.value.exit_code == ExitCode.USAGE
+    assert "not for a terminal" in capsys.readouterr().err
 
 
 def test_what_is_harmless_stays_as_it_is() -> None:

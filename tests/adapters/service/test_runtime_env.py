@@ -14,6 +14,7 @@ from jobledger.adapters.service.objects.runtime_env import (
     parse_runtime_env,
 )
 from tests.adapters.service.parts import SECRET
+from tests.support.cpu import limited_cpu
 
 LAUGHS = "\n".join(
     ["a0: &a0 [lol]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12))]
@@ -259,3 +260,10 @@ def test_the_same_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_holds_too_much_is_refused_with_how_much_may_be(much: str) -> None:
     assert parse_runtime_env(much) == (None, "yaml: more than 20000 values")
+
+
+def test_of_what_holds_far_too_much_nothing_is_built() -> None:
+    """A parser in Python takes seconds to read it, and no RayJob is seen meanwhile."""
+    with limited_cpu(1.0):
+        refused = parse_runtime_env("[" + "x," * 125_000 + "]")
+    assert refused == (None, "yaml: more than 20000 values")
