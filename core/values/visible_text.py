@@ -15,8 +15,8 @@ _OBEYED = re.compile(
 )
 """Controls of C0 (but tab and line feed) and C1, line and paragraph separators, what changes the
 direction of writing, what is not seen at all, and what cannot be written. The joiners U+200C and
-U+200D stay, which words of some languages need, and the variations U+FE00 to U+FE0F, which pictures
-do. Source: ECMA-48; Unicode, annex 9, general category Cf, property Default_Ignorable_Code_Point."""
+U+200D stay, which words of some languages need, and U+FE00 to U+FE0F, which pictures do. Source:
+ECMA-48; Unicode, annex 9, general category Cf, property Default_Ignorable_Code_Point."""
 
 
 def visible(text: str) -> str:

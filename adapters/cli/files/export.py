@@ -37,7 +37,8 @@ def export(
     to: Annotated[
         Path | None,
         typer.Option(
-            help="File to write; ending in .gz it is compressed. Without it: stdout, unless that is a terminal."
+            help="File to write; ending in .gz it is compressed. Without it: stdout, "
+            "unless that is a terminal."
         ),
     ] = None,
     database_url: DatabaseUrl = "",
