@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -168,8 +169,7 @@ def test_every_right_is_missed_and_its_part_is_named(
     assert any(f"part {asked.part}:" in one.remedy or asked.role in one.remedy for one in found)
 
 
-def documents() -> list[dict[str, Any]]:
-    file = ROOT / "ops" / "rbac.yaml"
+def documents(file: Path = ROOT / "ops" / "rbac.yaml") -> list[dict[str, Any]]:
     return list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
 
 
@@ -193,6 +193,24 @@ def test_secrets_are_not_cluster_wide_unless_somebody_binds_them() -> None:
         "jobledger-volcano",
         "jobledger-jobs",
     }
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "ops").glob("*.yaml")), ids=lambda file: file.name)
+def test_no_file_binds_secrets_or_everything_in_the_whole_cluster(file: Path) -> None:
+    """The recorder's, the webhooks' and the progress endpoint's are applied by somebody as well."""
+    found = documents(file)
+    bound = {one["roleRef"]["name"] for one in found if one["kind"] == "ClusterRoleBinding"}
+    rules = [
+        rule
+        for one in found
+        if one["kind"] == "ClusterRole" and one["metadata"]["name"] in bound
+        for rule in one["rules"]
+    ]
+    assert bound
+    assert rules
+    for rule in rules:
+        everything = {*rule["resources"], *rule["verbs"], *rule["apiGroups"]}
+        assert not {"*", "secrets", "escalate", "bind", "impersonate"} & everything
 
 
 @pytest.mark.parametrize("file", ["rbac.yaml", "rbac-recorder.yaml"])
