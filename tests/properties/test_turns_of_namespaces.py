@@ -58,3 +58,33 @@ def test_what_is_taken_and_put_back_at_once_changes_nothing(moves: list[str], co
         disturbed.append_left(name, number)
         disturbed.is_next(name)
     assert [disturbed.pop() for _ in moves] == [kept.pop() for _ in moves]
+
+
+@given(st.lists(NAMES, min_size=1, max_size=60), st.integers(1, 60))
+def test_what_is_dropped_is_the_last_of_whoever_has_the_most(names: list[str], drops: int) -> None:
+    rotation: Rotation[int] = Rotation()
+    waiting: dict[str, list[int]] = {}
+    for number, name in enumerate(names):
+        rotation.append(name, number)
+        waiting.setdefault(name, []).append(number)
+    for _ in range(min(drops, len(names))):
+        rotation.drop_of_longest()
+        longest = max(waiting.values(), key=len)
+        most = len(longest)
+        ties = sorted(name for name, items in waiting.items() if len(items) == most)
+        left = {name: count for name, count in counted(rotation).items() if count}
+        (fewer,) = (name for name in ties if left.get(name, 0) == most - 1)
+        waiting[fewer].pop()
+        assert left == {name: len(items) for name, items in waiting.items() if items}
+    while found := rotation.pop():
+        assert waiting[found[0]].pop(0) == found[1]
+
+
+def counted(rotation: Rotation[int]) -> Counter[str]:
+    """Return how many items of each namespace wait; they wait afterwards as before."""
+    taken = []
+    while found := rotation.pop():
+        taken.append(found)
+    for name, number in taken:
+        rotation.append(name, number)
+    return Counter(name for name, _ in taken)
