@@ -3,6 +3,7 @@
 Source: k8s.io/apimachinery/pkg/api/resource. The sum keeps the form of its first term.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,8 +14,12 @@ from jobledger.core.values.documents import Json
 _QUANTITY = re.compile(
     r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?"
 )
-_EXPONENT_MAX = 18
-"""Beyond it no amount is meant that a machine could have. Source: Quantity's largest is 2^63-1."""
+_EXPONENT_MAX = 64
+"""Beyond it no amount is meant that a machine could have."""
+_EXPONENT_MIN = -128
+"""Below it every amount of at most `_LENGTH_MAX` characters is held as a nano."""
+_BINARY_MAX = Fraction(2**63 - 1)
+_NANOS = 10**9
 
 _LENGTH_MAX = 64
 """Characters; longer texts are no quantity."""
@@ -44,8 +49,7 @@ class Quantity:
         for index, suffix in enumerate(_DECIMAL[: _WHOLE + 1]):
             scaled = self.amount * 1000 ** (_WHOLE - index)
             if scaled.denominator == 1 or suffix == "n":
-                exact = -(-scaled.numerator // scaled.denominator)  # rounded up, as upstream does
-                return _scaled(exact, 1000, _DECIMAL[index:])
+                return _scaled(int(scaled), 1000, _DECIMAL[index:])
         raise AssertionError("the nano form takes everything")
 
 
@@ -66,13 +70,22 @@ def parse_quantity(value: Json) -> Quantity | None:
         return None
     number, suffix = Fraction(found[1]), found[2] or ""
     if suffix in _BINARY and suffix:
-        return Quantity(number * 1024 ** _BINARY.index(suffix), is_binary=True)
+        return _held(number * 1024 ** _BINARY.index(suffix), is_binary=True)
     if suffix[:1] in ("e", "E") and len(suffix) > 1:
-        exponent = int(suffix[1:])
-        if abs(exponent) > _EXPONENT_MAX:
-            return None
-        return Quantity(number * Fraction(10) ** exponent)
-    return Quantity(number * Fraction(1000) ** (_DECIMAL.index(suffix) - _WHOLE))
+        exponent = max(int(suffix[1:]), _EXPONENT_MIN)
+        return None if exponent > _EXPONENT_MAX else _held(number * Fraction(10) ** exponent)
+    return _held(number * Fraction(1000) ** (_DECIMAL.index(suffix) - _WHOLE))
+
+
+def _held(amount: Fraction, *, is_binary: bool = False) -> Quantity:
+    """Return an amount as Kubernetes holds what it has read.
+
+    It has whole nanos, rounded away from nought; binary suffixes go to 2^63-1, and not below 1.
+    """
+    size = Fraction(math.ceil(abs(amount) * _NANOS), _NANOS)
+    if is_binary:
+        size = min(size, _BINARY_MAX)
+    return Quantity(size if amount >= 0 else -size, is_binary and not 0 < size < 1)
 
 
 def whole(quantity: Quantity) -> int:

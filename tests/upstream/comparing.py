@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from jobledger.core.values.quantities import parse_quantity
+from jobledger.core.values.quantities import Quantity, parse_quantity
 
 QUANTITIES = ("limits", "requests", "minResources", "minResource", "overhead")
-"""Fields that hold quantities: `1.50` and `1500m` are one."""
+"""Fields that hold quantities: `1.50` and `1500m` are one, `1Ki` and `1024` too."""
 
 NEEDED = ("minResources", "minResource")
 """Fields in which a resource of which nothing is needed is as good as none."""
@@ -45,7 +45,7 @@ def plain(value: Any, field: str = "") -> Any:  # noqa: ANN401 any JSON
 
 def _quantity(value: Any) -> str:  # noqa: ANN401 any JSON
     read = parse_quantity(value)
-    return str(value) if read is None else str(read)
+    return str(value) if read is None else str(Quantity(read.amount))
 
 
 def differences(theirs: Any, ours: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401 any JSON

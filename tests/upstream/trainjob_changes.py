@@ -60,6 +60,17 @@ JOB_CHANGES: Mapping[str, tuple[Change, ...]] = {
     "cpus-beyond-32-bits": (
         put("spec.trainer.resourcesPerNode", {"limits": {"cpu": "4294967298"}}),
     ),
+    "gpus-beyond-64-bits": (
+        put("spec.trainer.resourcesPerNode", {"limits": {"nvidia.com/gpu": "10E"}}),
+    ),
+    "cpus-beyond-64-bits": (put("spec.trainer.resourcesPerNode", {"requests": {"cpu": "1e30"}}),),
+    "memory-beyond-64-bits": (
+        put("spec.trainer.resourcesPerNode", {"requests": {"cpu": "9Ei", "memory": "8Ei"}}),
+    ),
+    "gpus-below-0": (put("spec.trainer.resourcesPerNode", {"requests": {"nvidia.com/gpu": "-1"}}),),
+    "less-than-a-nano": (
+        put("spec.trainer.resourcesPerNode", {"requests": {"cpu": "0.1n", "memory": "1e-30"}}),
+    ),
     "limits-only": (put("spec.trainer.resourcesPerNode", {"limits": {"cpu": "2"}}),),
     "requests-only": (put("spec.trainer.resourcesPerNode", {"requests": {"cpu": "0.5"}}),),
     "quantity-written-oddly": (

@@ -26,8 +26,10 @@ variables = st.lists(
     st.fixed_dictionaries({"name": st.sampled_from(named), "value": values}),
     max_size=4,
 )
-devices = st.sampled_from(["0", "1", "2", "8", "3G"])
-parts = st.sampled_from(["0", "1", "2", "500m", "1.5", "0.1", "100000000n", "-1", "4294967298"])
+devices = st.sampled_from(["0", "1", "2", "8", "3G", "10E", "-1"])
+parts = st.sampled_from(
+    ["0", "1", "2", "500m", "1.5", "0.1", "100000000n", "0.1n", "-1", "4294967298", "9Ei", "1e30"]
+)
 
 
 def nodes_with(gpu: str) -> st.SearchStrategy[Document]:
@@ -36,7 +38,7 @@ def nodes_with(gpu: str) -> st.SearchStrategy[Document]:
         {},
         optional={
             "cpu": parts,
-            "memory": st.sampled_from(["0", "1Gi", "1.5Gi", "1000M", "1e9"]),
+            "memory": st.sampled_from(["0", "1Gi", "1.5Gi", "1000M", "1e9", "9Ei", "1e-30"]),
             gpu: devices,
             "example.com/npu": devices,
         },

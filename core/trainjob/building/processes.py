@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from jobledger.core.trainjob.building.framework import Info
 from jobledger.core.trainjob.names import NODE, TRAINER
 from jobledger.core.values.documents import Manifest, child, number
-from jobledger.core.values.quantities import amounts, whole
+from jobledger.core.values.quantities import Quantity, amounts, whole
 
 AUTO = "auto"
 """Left to torchrun, which counts the devices."""
+
+_COUNT_MAX = 2**63 - 1
+"""Beyond it Trainer counts none, or below 0."""
 
 
 def resources_of(info: Info) -> Manifest:
@@ -36,9 +39,15 @@ def gpus_of(info: Info) -> int:
     resources = resources_of(info)
     for kind in ("requests", "limits"):
         for name, quantity in amounts(resources.get(kind)).items():
-            if "gpu" in name.lower() and quantity.amount:
-                return whole(quantity)
+            if "gpu" in name.lower() and (count := _counted(quantity)):
+                return count
     return 0
+
+
+def _counted(quantity: Quantity) -> int:
+    """Return an amount as a count: rounded up, none if it is below 0 or beyond 64 bits."""
+    count = whole(quantity)
+    return count if 0 < count <= _COUNT_MAX else 0
 
 
 def per_node(info: Info) -> str:
@@ -52,5 +61,5 @@ def per_node(info: Info) -> str:
     for kind in ("requests", "limits"):
         cpu = amounts(resources.get(kind)).get("cpu")
         if cpu is not None and cpu.amount:
-            return str(max(1, whole(cpu)))
+            return str(max(1, _counted(cpu)))
     return "1"
