@@ -1,4 +1,4 @@
-"""Parses durations as users write them: whole seconds, or Go's notation (`1h30m`)."""
+"""Durations: parsed as users write them (`30`, `1h30m`), and told for people."""
 
 import re
 
@@ -18,3 +18,15 @@ def duration_seconds(written: str) -> int | None:
         return None
     hours, minutes, seconds = (int(part or 0) for part in found.groups())
     return hours * 3600 + minutes * 60 + seconds
+
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+
+def span(seconds: float) -> str:
+    """Return a duration for people, in the unit in which it is easily read."""
+    if seconds < _MINUTE:
+        return f"{seconds:.1f} s"
+    if seconds < _HOUR:
+        return f"{seconds / _MINUTE:.1f} min"
+    return f"{seconds / _HOUR:.1f} h" if seconds < 2 * _DAY else f"{seconds / _DAY:.1f} days"

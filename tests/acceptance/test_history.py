@@ -9,7 +9,7 @@ from jobledger.adapters.cli.exit_codes import ExitCode
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.processes import Terminal
-from tests.support.recorded import append_lives
+from tests.support.recorded import append_lives, append_records, job_called, recorded
 
 pytestmark = pytest.mark.postgres
 
@@ -22,6 +22,8 @@ def filled(terminal: Terminal, ledger_url: str) -> Terminal:
         ledger.take_all_shards()
         failed = {"failed": lambda: (*stories.working(), *stories.failing())}
         append_lives(ledger, failed.items())
+        with job_called("failed", age_days=1, run="-before"):
+            append_records(ledger, recorded(stories.succeeded()))
     return terminal.with_environment(DATABASE_URL=ledger_url)
 
 
@@ -73,11 +75,29 @@ def test_explain_tells_why_and_cites(filled: Terminal, tmp_path: Path) -> None:
     filled.jobledger("export", "failed", "--to", "failed.bundle")
     nowhere = filled.with_environment(DATABASE_URL="")
     of_bundle = nowhere.jobledger("explain", "failed.bundle").out
-    assert of_bundle.replace("failed.bundle", "ml/failed") == told
-    assert told.rstrip().endswith("jobledger history ml/failed --all")
+    *kept, compares = told.splitlines()
+    assert of_bundle.replace("failed.bundle", "ml/failed").splitlines() == kept
+    assert kept[-1].endswith("jobledger history ml/failed --all")
+    assert compares.startswith("a run of it that worked: ")
     lines = nowhere.jobledger("history", "failed.bundle", "--all").out
     assert "JobFailed" in lines
     assert (tmp_path / "failed.bundle").exists()
+
+
+def test_a_run_that_failed_is_compared_with_one_that_worked(filled: Terminal) -> None:
+    """By the command that `explain` prints; a bundle of the other run answers the same."""
+    suggested = filled.jobledger("explain", "failed").out.rstrip().splitlines()[-1]
+    command = suggested.partition(": jobledger ")[2].split()
+    assert command == ["explain", "ml/failed", "--compare", "uid-of-failed-before"]
+    told = filled.jobledger(*command).out
+    assert ", failed (application); there RayJob ml/failed of 2026-11-20" in told
+    compared = json.loads(filled.jobledger(*command, "--output", "json").out)
+    assert compared["there"]["outcome"] == "complete"
+    assert compared["same"] == ["manifest", "cluster"]
+    filled.jobledger("export", "uid-of-failed-before", "--to", "before.bundle")
+    assert filled.jobledger("explain", "failed", "--compare", "before.bundle").out == told
+    same = filled.jobledger("explain", "failed", "--compare", "failed", code=ExitCode.USAGE)
+    assert "both are the same run" in same.err
 
 
 def test_a_bundle_cannot_be_followed(filled: Terminal) -> None:

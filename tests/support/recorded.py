@@ -27,9 +27,9 @@ Story = Callable[[], Iterable[Step]]
 
 
 @contextmanager
-def job_called(name: str, age_days: int = 0) -> Iterator[None]:
-    """Let the builders of observations speak of a job of this name."""
-    uid, created_at = f"uid-of-{name}", NOON - timedelta(days=age_days)
+def job_called(name: str, age_days: int = 0, run: str = "") -> Iterator[None]:
+    """Let the builders of observations speak of a job of this name; `run` is part of its UID."""
+    uid, created_at = f"uid-of-{name}{run}", NOON - timedelta(days=age_days)
     stream = stream_id("kind", uid, created_at)
     identity = replace(
         rayjob_builders.IDENTITY, name=name, uid=uid, stream_id=stream, created_at=created_at

@@ -57,11 +57,29 @@ def dossier(
     Raises:
         BrokenChain: the bundle is not as it was exported.
     """
-    if is_file(job):
-        yield of_bundle(read_file(Path(job)), job)
+    with ledger_for(settings, job) as opened:
+        yield found_in(opened, job, namespace, cluster)
+
+
+@contextmanager
+def ledger_for(settings: Settings, *jobs: str) -> Iterator[Ledger | None]:
+    """Yield the opened ledger; None where all jobs are files, which need none."""
+    if all(is_file(job) for job in jobs):
+        yield None
         return
     with ledger(settings) as opened:
-        yield from_ledger(opened, job, namespace, cluster)
+        yield opened
+
+
+def found_in(opened: Ledger | None, job: str, namespace: str = "", cluster: str = "") -> Dossier:
+    """Return a job: of a file, else as `from_ledger` does.
+
+    Raises:
+        BrokenChain: the bundle is not as it was exported.
+    """
+    if opened is None or is_file(job):
+        return of_bundle(read_file(Path(job)), job)
+    return from_ledger(opened, job, namespace, cluster)
 
 
 def from_ledger(opened: Ledger, job: str, namespace: str = "", cluster: str = "") -> Dossier:

@@ -1,10 +1,13 @@
 """`jobledger explain JOB`: explains in a few sentences why a job ended, citing its events."""
 
 from dataclasses import asdict
+from typing import Annotated
 
+import typer
 from rich.text import Text
 
-from jobledger.adapters.cli.files.dossiers import JobArgument, dossier, is_file
+from jobledger.adapters.cli.files.dossiers import JobArgument, found_in, is_file, ledger_for
+from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.jobs.standing import tell_standing
 from jobledger.adapters.cli.options import (
     ClusterOption,
@@ -15,10 +18,13 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import Output, console, print_json, show
+from jobledger.adapters.cli.story.comparison import compare_runs
+from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.core.forensics.story.explain import Account
 from jobledger.core.forensics.story.explain import explain as account_of
 from jobledger.core.forensics.story.sentence import Sentence
 from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.ports.history import JobFilter
 from jobledger.core.projections.view import View, advance
 
 DIGEST_SHOWN = 12
@@ -28,14 +34,28 @@ def explain(
     job: JobArgument,
     namespace: NamespaceOption = "",
     cluster: ClusterOption = "",
+    other: Annotated[
+        str,
+        typer.Option(
+            "--compare",
+            metavar="OTHER",
+            help="Tell instead what differs from another run: a job as JOB, or a bundle's file.",
+            autocompletion=complete_job,
+        ),
+    ] = "",
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
     """Tell why a job ended as it did, or what it waits for; [7] is version 7 of its history."""
     settings = settings_from(database_url, data_dir)
-    with dossier(settings, job, namespace, cluster) as found:
+    if other:
+        compare_runs(settings, (job, other), (namespace, cluster), output)
+        return
+    with ledger_for(settings, job) as opened:
+        found = found_in(opened, job, namespace, cluster)
         account = account_of(found)
+        worked = _worked(opened, found.identity) if account.failure_class else ""
         events = found.read() if output is Output.TABLE else ()
     if output is Output.JSON:
         print_json(asdict(account))
@@ -43,9 +63,28 @@ def explain(
         show(output, [asdict(account)], ())
     else:
         _tell(account)
-        _suggest(account, found.identity, job if is_file(job) else "")
+        named_so = job if is_file(job) else f"{found.identity.namespace}/{found.identity.name}"
+        _suggest(account, named_so, worked)
         _, rows = advance(View(), (read.event for read in events))
         tell_standing(rows.job, events)
+
+
+RUNS_MAX = 50
+"""So many runs of the same name are looked through for one that worked."""
+
+
+def _worked(opened: Ledger | None, identity: JobIdentity) -> str:
+    """Return the UID of the youngest other run of the same name that is complete; empty: none."""
+    if opened is None:
+        return ""
+    same = JobFilter(
+        cluster=identity.cluster,
+        namespace=identity.namespace,
+        name=identity.name,
+        phase="Complete",
+    )
+    runs = opened.history.jobs(same, RUNS_MAX)
+    return next((row.uid for row in runs if row.uid != identity.uid), "")
 
 
 def _tell(account: Account) -> None:
@@ -59,14 +98,16 @@ def _tell(account: Account) -> None:
         console.print(Text(line, style="yellow"), soft_wrap=True)
 
 
-def _suggest(account: Account, identity: JobIdentity, file: str) -> None:
-    """Print the command that shows the whole of the log that was quoted, or else the history."""
-    named = file or f"{identity.namespace}/{identity.name}"
+def _suggest(account: Account, named_so: str, worked: str) -> None:
+    """Print what to ask next: the whole of the log, else the history; a run that worked."""
     for digest in account.logs[:1]:
-        line = f"the whole log: jobledger evidence {named} {digest[:DIGEST_SHOWN]}"
+        line = f"the whole log: jobledger evidence {named_so} {digest[:DIGEST_SHOWN]}"
         console.print(Text(line, style="cyan"), soft_wrap=True)
     if account.failure_class and not account.logs:
-        line = f"no log was kept; everything that was seen: jobledger history {named} --all"
+        line = f"no log was kept; everything that was seen: jobledger history {named_so} --all"
+        console.print(Text(line, style="cyan"), soft_wrap=True)
+    if worked:
+        line = f"a run of it that worked: jobledger explain {named_so} --compare {worked}"
         console.print(Text(line, style="cyan"), soft_wrap=True)
 
 

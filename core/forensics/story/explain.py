@@ -42,6 +42,7 @@ from jobledger.core.kinds import (
     shows_ready_pods,
     standing,
 )
+from jobledger.core.values.durations import span
 from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import Instant, rfc3339
 from jobledger.core.values.visible_text import one_line
@@ -292,9 +293,9 @@ class _Account:
                 began = read
             elif began is not None and isinstance(event, ROLES.attempt_ended):
                 how = attempt_end_words(event)
-                span = _span((read.occurred_at - began.occurred_at).total_seconds())
+                took = span((read.occurred_at - began.occurred_at).total_seconds())
                 yield Sentence(
-                    text=f"Attempt {event.attempt} {how} after {span}{_why(event)}.",
+                    text=f"Attempt {event.attempt} {how} after {took}{_why(event)}.",
                     versions=(began.version, read.version),
                 )
             elif began is not None and isinstance(event, ROLES.attempt_suspended):
@@ -379,17 +380,6 @@ def _digests(found: Iterable[Sign]) -> tuple[str, ...]:
 def _at(read: ReadEvent) -> str:
     at: Instant = read.occurred_at
     return rfc3339(at)
-
-
-_MINUTE, _HOUR = 60, 3600
-
-
-def _span(seconds: float) -> str:
-    if seconds < _MINUTE:
-        return f"{seconds:.1f} s"
-    if seconds < _HOUR:
-        return f"{seconds / _MINUTE:.1f} min"
-    return f"{seconds / _HOUR:.1f} h"
 
 
 def _cut(text: str) -> str:
