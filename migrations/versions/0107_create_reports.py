@@ -122,7 +122,7 @@ def upgrade() -> None:
     for index in INDEXES:
         op.execute(f"CREATE INDEX {index}")
     op.execute("INSERT INTO report_checkpoint (position) VALUES (0)")
-    for statement in creation(current_schema(), READERS):
+    for statement in creation(current_schema(), READERS, revision):
         op.execute(statement)
     for name in FUNCTIONS:
         op.execute(create_function(op.get_bind(), name))

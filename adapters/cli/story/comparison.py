@@ -63,5 +63,7 @@ def _tell(comparison: Comparison) -> None:
 def _line(one: Difference) -> Text:
     here, there = (", ".join(map(str, some)) for some in (one.versions, one.other_versions))
     return Text.assemble(
-        (f"{one.facet:<9} ", "cyan"), f"{one.text} ", (f"[{here}] [there {there}]", "dim")
+        (f"{one.facet:<9} ", "cyan"),
+        f"{one.text.removeprefix('image: ')} ",
+        (f"[{here}] [there {there}]", "dim"),
     )

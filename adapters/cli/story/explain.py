@@ -20,9 +20,12 @@ from jobledger.adapters.cli.options import (
 from jobledger.adapters.cli.output import Output, console, print_json, show
 from jobledger.adapters.cli.story.comparison import compare_runs
 from jobledger.adapters.ledger_wiring import Ledger
+from jobledger.adapters.postgres.reports.asking.similar import similar_to
+from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.forensics.story.explain import Account
 from jobledger.core.forensics.story.explain import explain as account_of
 from jobledger.core.forensics.story.sentence import Sentence
+from jobledger.core.forensics.story.similar import Similar
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.ports.history import JobFilter
 from jobledger.core.projections.view import View, advance
@@ -56,13 +59,16 @@ def explain(
         found = found_in(opened, job, namespace, cluster)
         account = account_of(found)
         worked = _worked(opened, found.identity) if account.failure_class else ""
+        alike = _alike(opened, found, account.failure_class)
         events = found.read() if output is Output.TABLE else ()
     if output is Output.JSON:
-        print_json(asdict(account))
+        print_json({**asdict(account), "similar": alike and asdict(alike)})
     elif output is Output.YAML:
-        show(output, [asdict(account)], ())
+        show(output, [{**asdict(account), "similar": alike and asdict(alike)}], ())
     else:
         _tell(account)
+        for sentence in alike.sentences if alike is not None else ():
+            console.print(Text(sentence), soft_wrap=True)
         named_so = job if is_file(job) else f"{found.identity.namespace}/{found.identity.name}"
         _suggest(account, named_so, worked)
         _, rows = advance(View(), (read.event for read in events))
@@ -85,6 +91,13 @@ def _worked(opened: Ledger | None, identity: JobIdentity) -> str:
     )
     runs = opened.history.jobs(same, RUNS_MAX)
     return next((row.uid for row in runs if row.uid != identity.uid), "")
+
+
+def _alike(opened: Ledger | None, found: Dossier, told_as: str) -> Similar | None:
+    """Return what else failed so in the month before; None where nothing is known of it."""
+    if opened is None or not told_as:
+        return None
+    return similar_to(opened.engine, found.events[0].record.stream_id, told_as)
 
 
 def _tell(account: Account) -> None:

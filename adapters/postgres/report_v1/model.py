@@ -1,7 +1,7 @@
 """Describes a reporting view: columns with type, unit, meaning and source."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 TEXT, INTEGER, BIGINT, BOOLEAN = "text", "integer", "bigint", "boolean"
 INSTANT, SECONDS, UUID = "timestamp with time zone", "double precision", "uuid"
@@ -20,6 +20,8 @@ class Field:
     unit: str = ""
     null: str = ""
     """When it is null; empty: never."""
+    since: str = ""
+    """The revision that brought it; empty: it came with its view."""
 
     @property
     def comment(self) -> str:
@@ -49,6 +51,11 @@ def field(
     return Field(
         name=name, kind=kind, meaning=meaning, source=source or f"f.{name}", unit=unit, null=null
     )
+
+
+def later(revision: str, added: Field) -> Field:
+    """Return a column that a revision added; a view can only be given more at its end."""
+    return replace(added, since=revision)
 
 
 def seconds(name: str, meaning: str, source: str, *, null: str = "") -> Field:

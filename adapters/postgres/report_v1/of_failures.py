@@ -12,6 +12,7 @@ from jobledger.adapters.postgres.report_v1.model import (
     between,
     facts,
     field,
+    later,
     seconds,
 )
 
@@ -59,6 +60,16 @@ FAILURES = ReportView(
             "As in attempts",
             "a.cluster_seconds",
             null="without an attempt",
+        ),
+        later(
+            "0108",
+            field(
+                "node",
+                TEXT,
+                "Node of the Pod in the greatest trouble, by the evidence of the failure; without "
+                "one in trouble the node of all its Pods",
+                null="where no evidence says it, or several nodes may be meant",
+            ),
         ),
     ),
 )

@@ -1,6 +1,7 @@
 """The list of reporting views, and the SQL that creates and drops them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from jobledger.adapters.postgres.report_v1.model import ReportView
 from jobledger.adapters.postgres.report_v1.of_controller import (
@@ -29,19 +30,29 @@ def schema_of_views(schema: str) -> str:
     return VERSION if schema == "public" else f"{schema}_{VERSION}"
 
 
-def creation(schema: str, readers: str) -> Iterator[str]:
-    """Yield the statements that make the schema, the views, their comments and grants."""
+def creation(schema: str, readers: str, upto: str) -> Iterator[str]:
+    """Yield the statements that make the schema, the views, their comments and grants.
+
+    The views have the columns that they had in the revision `upto`.
+    """
     ours = quoted(schema_of_views(schema))
     yield f"CREATE SCHEMA {ours}"
     yield f"COMMENT ON SCHEMA {ours} IS {literal(MEANING)}"
     yield f"GRANT USAGE ON SCHEMA {ours} TO {readers}"
     for view in VIEWS:
-        name = f"{ours}.{view.name}"
-        yield f"CREATE VIEW {name} AS {select(view, quoted(schema))}"
-        yield f"COMMENT ON VIEW {name} IS {literal(view.meaning)}"
-        for field in view.fields:
-            yield f"COMMENT ON COLUMN {name}.{field.name} IS {literal(field.comment)}"
-        yield f"GRANT SELECT ON {name} TO {readers}"
+        yield from view_creation(view, schema, readers, upto)
+
+
+def view_creation(view: ReportView, schema: str, readers: str, upto: str) -> Iterator[str]:
+    """Yield the statements that make a view, or give it the columns that it lacks."""
+    name = f"{quoted(schema_of_views(schema))}.{view.name}"
+    fields = [field for field in view.fields if field.since <= upto]
+    shown = replace(view, fields=fields)
+    yield f"CREATE OR REPLACE VIEW {name} AS {select(shown, quoted(schema))}"
+    yield f"COMMENT ON VIEW {name} IS {literal(view.meaning)}"
+    for field in fields:
+        yield f"COMMENT ON COLUMN {name}.{field.name} IS {literal(field.comment)}"
+    yield f"GRANT SELECT ON {name} TO {readers}"
 
 
 def removal(schema: str) -> Iterator[str]:

@@ -239,6 +239,7 @@ def _add_failures(metadata: MetaData) -> None:
         _column("ran", Boolean),
         _column("retried", Boolean),
         _column("final", Boolean),
+        _column("node", Text, nullable=True),
         PrimaryKeyConstraint("stream_id", "number", name="report_failure_pkey"),
         Index("report_failure_failed", "failed_at"),
         comment="Behind the view failures",

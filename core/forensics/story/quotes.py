@@ -142,7 +142,7 @@ def log_ends(events: Sequence[ReadEvent], signs: Iterable[Sign], attempt: int) -
         if not isinstance(read.event, shared.EvidenceCaptured) or read.event.attempt != attempt:
             continue
         for log in read.event.logs:
-            kept = [line for line in lines.get(log.digest_of_content, ()) if line.strip()]
+            kept = [one for one in lines.get(log.digest_of_content, ()) if _says_something(one)]
             if kept:
                 weight, line = telling(kept)
                 ends[log.digest_of_content] = LogEnd(
@@ -154,6 +154,11 @@ def log_ends(events: Sequence[ReadEvent], signs: Iterable[Sign], attempt: int) -
                     last=cut(" ".join(kept[-1].split()), QUOTE_MAX),
                 )
     return list(ends.values())
+
+
+def _says_something(line: str) -> bool:
+    """Return whether a line is no blank and no rule between parts of a log."""
+    return any(character.isalnum() for character in line)
 
 
 def most_telling(ends: Sequence[LogEnd], signs: Sequence[Sign]) -> LogEnd | None:
@@ -169,7 +174,7 @@ def how_it_ends(end: LogEnd | None, shown: str = "") -> Iterator[Sentence]:
     lines = [text for text in dict.fromkeys((end.telling, end.last)) if text not in shown]
     if lines:
         yield Sentence(
-            text=f"The log of {end.whose} ends: {' … '.join(lines).rstrip('.')}.",
+            text=f"The log of {end.whose} ends: {' … '.join(lines).rstrip('.: ')}.",
             versions=(end.version,),
             evidence=(end.digest,),
         )

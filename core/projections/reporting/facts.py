@@ -89,6 +89,7 @@ class FailureFact(NamedTuple):
     ran: bool
     retried: bool
     final: bool
+    node: str | None = None
 
 
 class DecisionFact(NamedTuple):

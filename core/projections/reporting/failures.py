@@ -4,6 +4,10 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs.events import EvidenceCaptured
+from jobledger.core.jobs.evidence.evidence import PodEvidence
+from jobledger.core.jobs.evidence.pods import trouble
+from jobledger.core.jobs.evidence.scene import waiting_occasion
 from jobledger.core.jobs.failures.diagnosis import Judged
 from jobledger.core.jobs.history.report_news import AttemptFailed, FailureJudged, JobFailed
 from jobledger.core.jobs.retries.failures import FailureClass
@@ -108,6 +112,40 @@ def found_failed(
         final=phase == "Failed",
     )
     return (fact,)
+
+
+NOWHERE: tuple[int, str] = (0, "")
+
+
+def node_after(before: tuple[int, str], event: JobEvent) -> tuple[int, str]:
+    """Return the attempt of which evidence told last on which node it failed, and that node."""
+    if not isinstance(event, EvidenceCaptured):
+        return before
+    if event.occasion == waiting_occasion(event.attempt):
+        return before  # where Pods waited
+    node = worst_node(event.pods)
+    return (event.attempt, node) if node else before
+
+
+def worst_node(pods: Sequence[PodEvidence]) -> str:
+    """Return the node of the Pod in the greatest trouble, else the one that all are on; or none."""
+    worst = max(pods, key=trouble, default=None)
+    if worst is not None and trouble(worst):
+        return worst.node
+    nodes = {pod.node for pod in pods}
+    return nodes.pop() if len(nodes) == 1 else ""
+
+
+def at_node(failures: tuple[FailureFact, ...], where: tuple[int, str]) -> tuple[FailureFact, ...]:
+    """Return the failures with the node of the last one, if it is known where its attempt failed.
+
+    What a later look at the attempt tells does not count: Pods are put in place again elsewhere.
+    """
+    last = failures[-1] if failures else None
+    attempt, node = where
+    if last is None or last.node is not None or last.attempt != attempt or not node:
+        return failures
+    return *failures[:-1], last._replace(node=node)
 
 
 def _ended(

@@ -92,6 +92,8 @@ class Folded(NamedTuple):
     """Observation that brought the last event."""
     signs: tuple[object, ...] = ()
     """Signs of why the current attempt may fail."""
+    where: tuple[int, str] = of_failures.NOWHERE
+    """Attempt and node of the evidence that told last where something failed."""
     judged: Judged | None = None
     """What the retry rule took the failure of the current attempt for."""
     stays: tuple[PhaseFact, ...] = ()
@@ -142,6 +144,8 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
     else:
         ran = {one.number for one in attempts if may_have_run(one, found)}
         failures = of_failures.with_event(before.failures, event, attempts, ran)
+    where = of_failures.node_after(before.where, event)
+    failures = of_failures.at_node(failures, where)
     signs = _signs(before, record, event, rules)
     judged = _judged(before, event, failures)
     if failures is not before.failures or len(signs) != len(before.signs):
@@ -157,6 +161,7 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
         last_event_at=max(before.last_event_at, event.at),
         causation=record.causation_id,
         signs=signs,
+        where=where,
         judged=judged,
         stays=stays,
         found=found,

@@ -112,7 +112,7 @@ OTHERWISE = (
     (LargeBinary, "sha256({0} || 'x')"),
     (JSONB, """'{{"another": 1}}'"""),
     (TIMESTAMP, "coalesce({0}, now()) + interval '1 s'"),
-    (Text, "{0} || 'x'"),
+    (Text, "coalesce({0}, '') || 'x'"),
 )
 """Another value for a column, by its type."""
 

@@ -31,6 +31,10 @@ CLASS = Dimension(
     "v.failure_class", "Retry group of the cause: application, preemption, head-lost and the like"
 )
 CAUSE = Dimension("v.cause", "What it failed of, by the rules of `jobledger explain`")
+NODE = Dimension(
+    "coalesce(v.node, '')",
+    "Node on which it failed; empty: no evidence says it, or several may be meant",
+)
 REASON = Dimension("v.reason", "Reason, as in the job's status")
 
 BUCKETS: Mapping[str, str] = {

@@ -5,6 +5,7 @@ from jobledger.adapters.postgres.reports.asking.dimensions import (
     CLASS,
     FAMILY,
     JOB,
+    NODE,
     REASON,
     STANDARD,
 )
@@ -31,6 +32,7 @@ FAILURES = Report(
         "reason": REASON,
         "job": JOB,
         "family": FAMILY,
+        "node": NODE,
     },
     default_by=("class", "reason"),
     dated="v.failed_at",
