@@ -39,7 +39,7 @@ def dossier_of(case: Failure) -> Dossier:
         ValueError: a sentence of its evidence is of another form.
     """
     story = STORIES[case.kind][case.story](case)
-    records = _RECORDED[case.kind](story)
+    records = RECORDERS[case.kind](story)
     return Dossier(
         events=stored(records), evidence=reader_of(evidence.contents(case)), origin=case.title
     )
@@ -59,11 +59,12 @@ def _recorded_training(story: Iterable[Any]) -> list[EventRecord]:
     return records
 
 
-_RECORDED: Mapping[str, Callable[[Iterable[Any]], list[EventRecord]]] = {
+RECORDERS: Mapping[str, Callable[[Iterable[Any]], list[EventRecord]]] = {
     "RayJob": recorded,
     "TrainJob": _recorded_training,
     "Job": lambda story: recorded_job(tuple(story)),
 }
+"""Kind of job -> what records a story of it."""
 
 
 def _seen(case: Failure, at: float, attempt: int = 1) -> EvidenceSeen:
