@@ -9,6 +9,7 @@ from jobledger.adapters.cli.exit_codes import ExitCode
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.processes import Terminal
+from tests.support.rayjob_builders import manifest
 from tests.support.recorded import append_lives, append_records, job_called, recorded
 
 pytestmark = pytest.mark.postgres
@@ -20,7 +21,10 @@ def filled(terminal: Terminal, ledger_url: str) -> Terminal:
     with app_engine(ledger_url) as engine:
         ledger = postgres_ledger(engine)
         ledger.take_all_shards()
-        failed = {"failed": lambda: (*stories.working(), *stories.failing())}
+        failed = {
+            "failed": lambda: (*stories.working(), *stories.failing()),
+            "mistaken": lambda: (manifest(problem="no entrypoint"),),
+        }
         append_lives(ledger, failed.items())
         with job_called("failed", age_days=1, run="-before"):
             append_records(ledger, recorded(stories.succeeded()))
@@ -59,10 +63,33 @@ def test_a_finished_job_is_followed_to_its_end(filled: Terminal) -> None:
 def test_attempts_have_a_line_each_and_events_their_data(filled: Terminal) -> None:
     (attempt,) = json.loads(filled.jobledger("history", "failed", "--table", "-o", "json").out)
     assert (attempt["number"], attempt["outcome"]) == (1, "failed")
-    assert "AppFailed" in filled.jobledger("history", "failed", "--table").out
+    assert attempt["cause"] == "application"
+    heading, line = filled.jobledger("history", "failed", "--table").out.splitlines()
+    assert heading.split("  ")[0] == "ATTEMPT"
+    assert {"application", "AppFailed", "11.0 s", "31.0 s"} <= {
+        cell.strip() for cell in line.split("  ")
+    }
     story = json.loads(filled.jobledger("history", "failed", "-o", "json").out)
     (end,) = [line for line in story if line["event"] == "JobFailed"]
     assert end["data"]["reason"] == "AppFailed"
+    assert end["recorded_at"] == "2026-11-21T12:00:42.020000Z"
+    assert end["actor"] == "jobledger-0"
+
+
+def test_the_end_of_a_story_says_how_to_ask_why(filled: Terminal) -> None:
+    """On standard error: what is piped on stays the story."""
+    asks = "why it failed: jobledger explain ml/failed\n"
+    assert filled.jobledger("history", "failed").err == asks
+    assert filled.jobledger("history", "failed", "--follow").err == asks
+    assert "why" not in filled.jobledger("history", "uid-of-failed-before").err
+
+
+def test_a_job_without_an_attempt_has_no_table(filled: Terminal) -> None:
+    told = filled.jobledger("history", "mistaken", "--table")
+    assert told.out == ""
+    assert "no attempt has begun" in told.err
+    empty = filled.jobledger("history", "mistaken", "--table", "--output", "json").out
+    assert json.loads(empty) == []
 
 
 def test_explain_tells_why_and_cites(filled: Terminal, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.files.known_ledgers import is_private, is_there
 from jobledger.adapters.cli.finding import matches
 from jobledger.adapters.cli.holdings import Held, held_of
+from jobledger.adapters.cli.jobs.asking_why import suggest_explain
 from jobledger.adapters.cli.jobs.which_ledger import tell_ledger, warn_of_others
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
@@ -119,19 +120,7 @@ def get(
             name = f"{one.row.kind} {one.row.namespace}/{one.row.name}"
             console.print(marked("held", "yellow", f" {name}: {one.signs}"), soft_wrap=True)
             console.print(f"     -> {one.remedy}", style="dim", soft_wrap=True)
-        _suggest(rows)
-
-
-FAILED = frozenset({"Failed", "ValidationFailed", "JobsBuildFailed", "JobsCreationFailed"})
-"""Phases of jobs of which one asks why."""
-
-
-def _suggest(rows: Sequence[JobRow]) -> None:
-    """Say how to ask why a job failed, by the first of those that are listed."""
-    failed = next((row for row in rows if row.phase in FAILED), None)
-    if failed is not None:
-        line = f"why one of them failed: jobledger explain {failed.namespace}/{failed.name}"
-        errors.print(Text(line, style="cyan"), soft_wrap=True)
+        suggest_explain(rows)
 
 
 def _shown(

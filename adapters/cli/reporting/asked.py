@@ -11,9 +11,11 @@ from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import fail
 from jobledger.adapters.cli.periods import duration, instant
 from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
-from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS
+from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS, OF_FAILURES
 from jobledger.adapters.postgres.reports.asking.report import Question, Report
 from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.jobs.failures.rules import CAUSES
+from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.values.instants import Instant
 
 PERIOD = timedelta(days=7)
@@ -50,7 +52,7 @@ def question(report: Report, words: Words) -> Question:
         until=until,
         by=by,
         zone=zone,
-        filters={name: value for name, value in words.filters.items() if value},
+        filters=filters(report, words.filters),
         thresholds=thresholds(report, words.thresholds),
         limit=limited(words.limit, by),
     )
@@ -111,6 +113,20 @@ def dimensions(report: Report, by: Sequence[str]) -> tuple[str, ...]:
         at = names.index("job")
         return (*names[:at], "cluster", *names[at:])
     return names
+
+
+def filters(report: Report, given: Mapping[str, str]) -> dict[str, str]:
+    """Return what the facts are narrowed by; end with a message if the report cannot be, by one."""
+    wanted = {name: value for name, value in given.items() if value}
+    for name in OF_FAILURES.keys() & wanted.keys():
+        if name not in report.dimensions:
+            owners = ", ".join(one.name for one in REPORTS.values() if name in one.dimensions)
+            fail(f"--{name} is for {owners}, not for {report.name}", ExitCode.USAGE)
+    known = (*FailureClass, *CAUSES)
+    if (cause := wanted.get("cause", "")) and cause not in known:
+        hint = "docs/reference/failure-classes.md says what each is"
+        _unknown("cause", cause, dict.fromkeys(map(str, known)), hint)
+    return wanted
 
 
 def thresholds(

@@ -45,7 +45,13 @@ Queue = Annotated[str, typer.Option(help="Only this queue.")]
 User = Annotated[str, typer.Option(help="Only this user.")]
 Image = Annotated[str, typer.Option(help="Only this image.")]
 Framework = Annotated[str, typer.Option(help="Only this framework.")]
-Kind = Annotated[str, typer.Option(help="Only this kind: RayJob or TrainJob.")]
+Kind = Annotated[str, typer.Option(help="Only this kind: RayJob, TrainJob or Job.")]
+Cause = Annotated[
+    str,
+    typer.Option(
+        help="failures, retries, waste: only this cause or retry group, as explain names it."
+    ),
+]
 Within = Annotated[
     str, typer.Option(help="slo: how long a start may take: 90s, 10m.", show_default="5m")
 ]

@@ -31,6 +31,7 @@ def report(
     image: options.Image = "",
     framework: options.Framework = "",
     kind: options.Kind = "",
+    cause: options.Cause = "",
     within: options.Within = "",
     target: options.Target = None,
     longer_than: options.LongerThan = "",
@@ -55,7 +56,7 @@ def report(
         describe(wanted, output)
         return
     filters = {"cluster": cluster, "namespace": namespace, "queue": queue, "user": user}
-    filters |= {"image": image, "framework": framework, "kind": kind}
+    filters |= {"image": image, "framework": framework, "kind": kind, "cause": cause}
     limits = {"within": asked.lasting(within), "longer_than": asked.lasting(longer_than)}
     question = asked.question(
         wanted,

@@ -9,6 +9,7 @@ import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import JobArgument, dossier, from_ledger, is_file
+from jobledger.adapters.cli.jobs.asking_why import suggest_explain
 from jobledger.adapters.cli.jobs.standing import tell_standing
 from jobledger.adapters.cli.options import (
     ClusterOption,
@@ -20,6 +21,7 @@ from jobledger.adapters.cli.options import (
 )
 from jobledger.adapters.cli.output import Output, fail, print_json, show
 from jobledger.adapters.cli.periods import instant
+from jobledger.adapters.cli.story.attempt_table import show_attempts
 from jobledger.adapters.cli.story.moments import tell_moment
 from jobledger.adapters.cli.story.story_lines import (
     Printed,
@@ -30,27 +32,17 @@ from jobledger.adapters.cli.story.story_lines import (
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.bundles.dossier import Dossier
+from jobledger.core.forensics.story.explain import causes
 from jobledger.core.forensics.story.moment import Moment, at_instant, at_version
 from jobledger.core.forensics.story.timeline import Line, timeline
 from jobledger.core.jobs.rows import JobRow
+from jobledger.core.log.envelope import EventRecord
 from jobledger.core.projections.view import View, advance
 
 QUIET = frozenset(
     {"EffectRequested", "StatusPublished", "ObservationsConfirmed", "SubmitterObserved"}
 )
 """Events that are left out of the table unless all are asked for."""
-
-ATTEMPT_COLUMNS = (
-    "number",
-    "job_status",
-    "outcome",
-    "reason",
-    "ray_cluster_name",
-    "started_at",
-    "running_at",
-    "ended_at",
-)
-"""Columns of `--table`: those of `kubectl get rayjob`, where they can be told of an attempt."""
 
 FOLLOW_SECONDS = 1.0
 """Pause between two looks for new events."""
@@ -94,16 +86,22 @@ def history(
         events = found.read()
         _, rows = advance(View(), (read.event for read in events))
         if attempts:
-            show(output, [asdict(row) for row in rows.attempts], ATTEMPT_COLUMNS)
+            show_attempts(output, rows.attempts, causes(found))
             return
-        lines = list(timeline(((read.version, read.event) for read in events), line_limit()))
+        limit = line_limit() if output is Output.TABLE else None
+        lines = list(timeline(((read.version, read.event) for read in events), limit))
     if output is not Output.TABLE:
-        payloads = (item.record.data for item in found.events)
-        told = zip(lines, payloads, strict=True)
-        show(output, [{**asdict(line), "data": data} for line, data in told], ())
+        told = zip(lines, (item.record for item in found.events), strict=True)
+        show(output, [{**asdict(line), **_envelope(record)} for line, record in told], ())
         return
     print_story(rows.job, _shown(lines, everything=everything))
     tell_standing(rows.job, events)
+    suggest_explain([rows.job], job if is_file(job) else "")
+
+
+def _envelope(record: EventRecord) -> dict[str, object]:
+    """Return what a program may ask of an event beside its line: who wrote what down, and when."""
+    return {"recorded_at": record.recorded_at, "actor": record.actor, "data": record.data}
 
 
 def story(opened: Ledger, row: JobRow) -> list[Line]:
@@ -154,6 +152,7 @@ def _follow(opened: Ledger, found: Dossier, *, everything: bool) -> None:
                 print_lines(_shown(lines, everything=everything), printed)
                 view, _ = advance(view, (event for _, event in read))
             if view.job is None or not view.job.open:
+                suggest_explain([view.job])
                 return
             time.sleep(FOLLOW_SECONDS)
             events = tuple(opened.store.read_stream(stream, view.version))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.forensics.comparing.documents import Place, differing
-from jobledger.core.forensics.comparing.run import Run, run_of
+from jobledger.core.forensics.comparing.run import Run, anonymous, run_of
 from jobledger.core.values.documents import Json
 from jobledger.core.values.durations import span
 from jobledger.core.values.instants import Instant, rfc3339
@@ -26,6 +26,9 @@ same thing never take equally long."""
 
 AROUND = 30
 """Characters of a long value that are shown before the first that differs."""
+
+HIDDEN = "redacted:"
+"""What a value begins with that is not kept."""
 
 VALUE_MAX = 90
 """Characters of a value in a sentence; `Difference.here` and `.there` have all of it."""
@@ -85,10 +88,13 @@ def compare(here: Dossier, there: Dossier) -> Comparison:
     why_not = dict(_not_known(ours, theirs))
     compared = [facet for facet in FACETS if facet not in why_not]
     found = {facet: tuple(_RULES[facet](ours, theirs)) for facet in compared}
-    said = {(_shown(one.here), _shown(one.there)) for one in found.get("manifest", ())}
     if "objects" in found:  # what the manifest says otherwise is built otherwise
+        names = ours.identity.name, theirs.identity.name
+        said = {_pair(one, names) for one in found.get("manifest", ())}
         found["objects"] = tuple(
-            one for one in found["objects"] if (_shown(one.here), _shown(one.there)) not in said
+            one
+            for one in found["objects"]
+            if _pair(one, names) not in said and not _follows_from_names(one, names)
         )
     told = _told(ours, theirs)
     return Comparison(
@@ -99,6 +105,21 @@ def compare(here: Dossier, there: Dossier) -> Comparison:
         same=tuple(facet for facet in compared if not found[facet] and _has(facet, ours)),
         not_known=tuple(f"{facet}: {why}" for facet, why in why_not.items()),
     )
+
+
+def _pair(one: Difference, names: tuple[str, str]) -> tuple[str, str]:
+    """Return the two values, as they would be of jobs without names."""
+    return _shown(anonymous(one.here, names[0])), _shown(anonymous(one.there, names[1]))
+
+
+def _follows_from_names(one: Difference, names: tuple[str, str]) -> bool:
+    """Return whether two values may differ only because they hold the jobs' names, and are hidden.
+
+    What a plugin puts into the environment is: addresses of other nodes.
+    """
+    both = (one.here, one.there)
+    hidden = all(isinstance(value, str) and value.startswith(HIDDEN) for value in both)
+    return names[0] != names[1] and hidden
 
 
 def _has(facet: str, run: Run) -> bool:
@@ -126,7 +147,8 @@ def _told(ours: Run, theirs: Run) -> str:
 
 def _named(run: Run) -> str:
     of = run.identity
-    why = f" ({run.failure_class})" if run.failure_class else ""
+    failed = run.failure_class if run.outcome != "complete" else ""
+    why = f" ({failed})" if failed else ""
     made = f"of {rfc3339(of.created_at)}"
     return f"{run.kind} {of.namespace}/{of.name} {made}, {run.outcome}{why}"
 
@@ -140,7 +162,7 @@ def _not_known(ours: Run, theirs: Run) -> Iterator[tuple[str, str]]:
         yield "objects", f"none were built {'there' if ours.built else 'here'}"
     lacking = [place for run, place in ((ours, "here"), (theirs, "there")) if not run.nodes]
     if lacking:
-        yield "nodes", f"no evidence of Pods was kept {' and '.join(lacking)}"
+        yield "nodes", f"no evidence names one {' and '.join(lacking)}"
     unnamed = [place for run, place in ((ours, "here"), (theirs, "there")) if not run.image]
     if unnamed:
         yield "image", f"none is named {' and '.join(unnamed)}"

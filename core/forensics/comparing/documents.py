@@ -22,7 +22,10 @@ class Place:
 
 
 def differing(here: Json, there: Json, path: str = "") -> Iterator[Place]:
-    """Yield the innermost places that differ; of what only one has, the outermost."""
+    """Yield the innermost places that differ; of an object that only one has, the outermost.
+
+    A list that only one has is empty in the other: its items are told one by one.
+    """
     if here == there:
         return
     if isinstance(here, Mapping) and isinstance(there, Mapping):
@@ -30,8 +33,8 @@ def differing(here: Json, there: Json, path: str = "") -> Iterator[Place]:
             inner = f"{path}.{key}" if path else key
             yield from differing(here.get(key), there.get(key), inner)
         return
-    if _is_list(here) and _is_list(there):
-        ours, theirs = _by_name(here, there)
+    if (_is_list(here) or here is None) and (_is_list(there) or there is None):
+        ours, theirs = _by_name(here or (), there or ())
         for name in dict.fromkeys((*ours, *theirs)):
             yield from differing(ours.get(name), theirs.get(name), f"{path}[{name}]")
         return

@@ -121,11 +121,15 @@ def _applied(events: Sequence[ReadEvent]) -> tuple[Manifest, int]:
 
 def _anonymous(sent: Manifest, name: str) -> Iterator[tuple[str, Json]]:
     """Yield what is asked of each object that was applied, by its kind, without the job's name."""
-    own = re.compile(rf"(?<![a-z0-9-]){re.escape(name)}(?![a-z0-9])")
     for key, applied in sent.items():
         kind = key.partition("/")[0]
         content = child({"of": applied}, "of")
-        yield kind, _renamed(without(content, "metadata", "apiVersion", "kind", "status"), own)
+        yield kind, anonymous(without(content, "metadata", "apiVersion", "kind", "status"), name)
+
+
+def anonymous(value: Json, name: str) -> Json:
+    """Return a value in which `OWN_NAME` stands for the name of its job; not in images."""
+    return _renamed(value, re.compile(rf"(?<![a-z0-9-]){re.escape(name)}(?![a-z0-9])"))
 
 
 def _renamed(value: Json, own: re.Pattern[str]) -> Json:

@@ -4,7 +4,7 @@ Nothing is said that no event says. Which cause a failure has is told by rules t
 (`core.jobs.failures.rules`); where none fits, that is said as well.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
@@ -74,6 +74,12 @@ def explain(dossier: Dossier) -> Account:
     return replace(told, sentences=shown, logs=account.logs() if tells_of_logs else ())
 
 
+def causes(dossier: Dossier) -> Mapping[int, str]:
+    """Return the class of each attempt that failed. Raises as `Dossier.read` does."""
+    events = dossier.read()
+    return _Account(dossier, events, tuple(signs(events, dossier.evidence))).causes()
+
+
 _ENDS = (*ROLES.completed, *ROLES.failed)
 
 
@@ -114,6 +120,10 @@ class _Account:
             return self._not_valid(rejected)
         gone = self._last(ROLES.deleted)
         return self._deleted(gone) if gone is not None else self._going_on()
+
+    def causes(self) -> Mapping[int, str]:
+        """Return the class of each attempt that failed."""
+        return {attempt: self._diagnosis(attempt).rule.name for attempt in self._failed_at}
 
     def logs(self) -> tuple[str, ...]:
         """Return the digests of the logs of the last attempt, or the last that failed."""
@@ -169,8 +179,7 @@ class _Account:
 
     def _failed_before(self) -> int:
         """Return the last attempt that failed, 0 if none did."""
-        last = self._last(ROLES.attempt_failed)
-        return getattr(last.event, "attempt", 0) if last is not None else 0
+        return max(self._failed_at, default=0)
 
     def _not_valid(self, rejected: ReadEvent) -> Account:
         assert isinstance(rejected.event, ROLES.manifest_rejected)

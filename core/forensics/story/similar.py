@@ -32,7 +32,6 @@ class FailureSeen:
     stream_id: StreamId
     namespace: str
     name: str
-    attempt: int
     failed_at: Instant
     cause: str
     node: str
@@ -53,7 +52,7 @@ class Similar:
     cause: str
     days: int
     failures: int
-    """Others, attempts of the same job included; the youngest `ROWS_MAX` at most."""
+    """Of other jobs: those of the same are told with it. The youngest `ROWS_MAX` at most."""
     jobs: int
     """Jobs that they are of."""
     node: str
@@ -86,7 +85,7 @@ def similar(
     others = [
         one
         for one in seen
-        if (one.stream_id, one.attempt) != (own.stream_id, own.attempt)
+        if one.stream_id != own.stream_id
         and may_be_told
         and (own.cause in _SPECIFIC or one.family == own.family)
     ]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from docs.reference.from_code.attributes import cell
 from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
-from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS, FILTERS
+from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS, FILTERS, OF_FAILURES
 from jobledger.adapters.postgres.reports.asking.report import Report
 
 HEAD = """# Reports
@@ -57,6 +57,8 @@ def _report(report: Report) -> Iterator[str]:
     if own:
         yield "\nIt can also be cut by\n"
         yield from (f"* `{name}`: {report.dimensions[name].meaning}" for name in own)
+    for name in OF_FAILURES.keys() & report.dimensions.keys():
+        yield f"\n`--{name}` narrows it to one, or to a retry group."
     if report.default_by:
         yield f"\nWithout `--by`: {', '.join(f'`{name}`' for name in report.default_by)}."
     for item in report.thresholds:

@@ -4,6 +4,7 @@ import pytest
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.reporting import asked
 from jobledger.adapters.cli.reporting.asked import dimensions
 from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
 
@@ -21,6 +22,18 @@ from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
 )
 def test_jobs_of_one_name_in_two_clusters_are_two(typed: list[str], by: tuple[str, ...]) -> None:
     assert dimensions(REPORTS["busiest"], typed) == by
+
+
+def test_only_what_tells_of_failures_is_narrowed_by_a_cause(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked.filters(REPORTS["waste"], {"cause": "gpu-fault", "queue": ""})
+    with pytest.raises(typer.Exit):
+        asked.filters(REPORTS["busiest"], {"cause": "gpu-fault"})
+    assert "--cause is for failures, retries, waste, not for busiest" in capsys.readouterr().err
+    with pytest.raises(typer.Exit):
+        asked.filters(REPORTS["failures"], {"cause": "gpu-falt"})
+    assert "no cause 'gpu-falt'; did you mean gpu-fault?" in capsys.readouterr().err
 
 
 def test_what_cannot_be_grouped_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,8 @@ def main() -> int:
         made = temporary_directory(PREFIX)
         try:
             prepare(made)
-            PAGE.write_text(page(typed({"JOBLEDGER_DATA_DIR": str(made)})))
+            places = {"JOBLEDGER_DATA_DIR": str(made), "XDG_STATE_HOME": str(made / "state")}
+            PAGE.write_text(page(typed(places)))
         finally:
             shutil.rmtree(made)
         return 0

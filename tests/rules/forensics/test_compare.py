@@ -167,6 +167,37 @@ ROWS = (
         told=(f"{CONTAINER}.resources.limits.memory: 8Gi here, 16Gi there",),
     ),
     Row(
+        rule="what was built as the manifest says is told of the manifest alone",
+        here=retold(
+            TRAIN_FAILED,
+            document={"spec": {"memory": "8Gi for a"}},
+            sent=jobset("a", "torch:2", "8Gi for a"),
+            name="a",
+        ),
+        there=retold(
+            TRAIN_DONE,
+            document={"spec": {"memory": "16Gi for b"}},
+            sent=jobset("b", "torch:2", "16Gi for b"),
+            name="b",
+        ),
+        facet="",
+        told=("spec.memory: 8Gi for a here, 16Gi for b there",),
+    ),
+    Row(
+        rule="hidden values that a plugin makes of the jobs' names are no difference",
+        here=retold(TRAIN_FAILED, sent=jobset("a", "torch:2", "redacted:1"), name="a"),
+        there=retold(TRAIN_DONE, sent=jobset("b", "torch:2", "redacted:2"), name="b"),
+        facet="",
+        told=(),
+    ),
+    Row(
+        rule="but of two runs of one name they are",
+        here=retold(TRAIN_FAILED, sent=jobset("a", "torch:2", "redacted:1"), name="a"),
+        there=retold(TRAIN_DONE, sent=jobset("a", "torch:2", "redacted:2"), name="a"),
+        facet="objects",
+        told=(f"{CONTAINER}.resources.limits.memory: redacted:1 here, redacted:2 there",),
+    ),
+    Row(
         rule="the image of a runtime is told once, and as the image",
         here=retold(TRAIN_FAILED, sent=jobset("a", "torch:2", "8Gi"), name="a"),
         there=retold(TRAIN_DONE, sent=jobset("b", "torch:1", "8Gi"), name="b"),
@@ -250,7 +281,7 @@ def test_manifests_of_two_kinds_are_not_compared_and_that_is_said() -> None:
 def test_what_was_not_kept_is_not_said_to_be_alike() -> None:
     comparison = compare(retold(RAY_FAILED, nodes=("gpu-1",)), retold(RAY_DONE))
     assert "nodes" not in comparison.same
-    assert "nodes: no evidence of Pods was kept there" in comparison.not_known
+    assert "nodes: no evidence names one there" in comparison.not_known
 
 
 @pytest.mark.parametrize(
@@ -265,6 +296,7 @@ def test_what_was_not_kept_is_not_said_to_be_alike() -> None:
             {"env": [{"name": "B", "value": "2"}, {"name": "A", "value": "1"}]},
             ["env[B].value"],
         ),
+        ({"env": [{"name": "A"}, {"name": "B"}]}, {}, ["env[A]", "env[B]"]),
         ({"l": [{"x": 1}, {"x": 2}]}, {"l": [{"x": 1}, {"x": 3}]}, ["l[1].x"]),
         ({"l": [{"name": "A"}, {"name": "A", "x": 1}]}, {"l": [{"name": "A"}]}, ["l[1]"]),
     ],

@@ -21,6 +21,7 @@ from jobledger.adapters.postgres.report_v1.views import VERSION, quoted, schema_
 from jobledger.adapters.postgres.reports.asking.buckets import in_time_only, starts, without_gaps
 from jobledger.adapters.postgres.reports.asking.dimensions import (
     BUCKETS,
+    OF_FAILURES,
     STANDARD,
     expression,
     key_column,
@@ -95,7 +96,7 @@ def statement(report: Report, question: Question) -> str:
     expressions = {name: expression(name, report.dimensions, report.dated) for name in by}
     keys = "".join(f"{sql} AS key_{name}, " for name, sql in expressions.items())
     grouped = ", ".join(f"key_{name}" for name in by)
-    conditions = [f" AND {STANDARD[name].sql} = :is_{name}" for name in question.filters]
+    conditions = [f" AND {_narrowed(name)}" for name in question.filters]
     parts = {
         "{keys}": keys,
         "{filters}": "".join(conditions),
@@ -111,6 +112,11 @@ def statement(report: Report, question: Question) -> str:
     listed = f"WHERE is_total OR {is_listed} " if is_listed else ""
     order = ", ".join([*_order_by_time(by), report.order, *(f'"{name}"' for name in by)])
     return f"SELECT * FROM ({sql}) answer {listed}ORDER BY is_total DESC, {order} LIMIT :rows"  # noqa: S608  # our own words; what was typed goes as parameters
+
+
+def _narrowed(name: str) -> str:
+    """Return the condition of a filter."""
+    return OF_FAILURES.get(name) or f"{STANDARD[name].sql} = :is_{name}"
 
 
 def parameters(report: Report, question: Question) -> dict[str, object]:

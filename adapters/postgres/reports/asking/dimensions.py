@@ -12,7 +12,7 @@ STANDARD: Mapping[str, Dimension] = {
     "image": Dimension("v.image", "Image of the head or of the trainer"),
     "framework": Dimension("v.framework", "ray, or the framework of the TrainJob's runtime"),
     "runtime": Dimension("v.runtime", "Submission mode of a RayJob, runtime of a TrainJob"),
-    "kind": Dimension("v.kind", "RayJob or TrainJob"),
+    "kind": Dimension("v.kind", "RayJob, TrainJob or Job"),
 }
 """What every fact has; `v` is the view that a report reads."""
 
@@ -43,6 +43,11 @@ BUCKETS: Mapping[str, str] = {
     "week": "First instant of the week (it begins on Monday), in that time zone",
 }
 """Pieces of time that rows can be grouped by."""
+
+OF_FAILURES: Mapping[str, str] = {
+    "cause": f":is_cause IN ({CAUSE.sql}, {CLASS.sql})",
+}
+"""What a report that can be grouped by it can be narrowed by besides: a cause, or a retry group."""
 
 FILTERS = ("cluster", "namespace", "queue", "user", "image", "framework", "kind")
 """What every report can be narrowed by."""

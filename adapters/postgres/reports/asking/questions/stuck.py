@@ -14,7 +14,7 @@ STUCK = Report(
     "reckoned to --until; jobs that have ended or moved on since are not found.",
     columns=(
         Column("cluster", Unit.TEXT, "Kubernetes cluster that it is in", rank=3),
-        Column("kind", Unit.TEXT, "RayJob or TrainJob", rank=4),
+        Column("kind", Unit.TEXT, "RayJob, TrainJob or Job", rank=4),
         Column("phase", Unit.TEXT, "The state it is in", rank=1),
         Column("since_at", Unit.INSTANT, "Since when", "since", rank=2),
         Column("stuck_seconds", Unit.SECONDS, "For how long, at --until", "for", rank=0),
