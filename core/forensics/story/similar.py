@@ -6,6 +6,7 @@ It is told of facts that were computed for reports, and of no events, so nothing
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from jobledger.core.jobs.failures.rules import RULES
 from jobledger.core.values.ids import StreamId
@@ -45,6 +46,17 @@ class FailureSeen:
         return self.namespace, _RUN_MARKS.sub("", self.name)
 
 
+class Worked(NamedTuple):
+    """Jobs of its namespace that succeeded in the month, before the first failure with its image.
+
+    Of the same kind.
+    """
+
+    with_others: int = 0
+    with_it: int = 0
+    """With the same image: what came later did not begin with it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Similar:
     """What else failed of the same cause in the month before a failure."""
@@ -59,16 +71,14 @@ class Similar:
     failures_on_node: int
     image: str
     first_with_image_at: Instant | None
-    """When the first of them came about in this namespace, if it was with this image and none of
-    them was with another."""
+    """When the first of them came about in this namespace, if all were with this image and nothing
+    had worked with it, but with others."""
     worked_before: int
     """Jobs of this namespace that succeeded with other images in the month, until then."""
     sentences: tuple[str, ...]
 
 
-def similar(
-    own: FailureSeen, seen: Sequence[FailureSeen], worked_before: int, told_as: str
-) -> Similar:
+def similar(own: FailureSeen, seen: Sequence[FailureSeen], worked: Worked, told_as: str) -> Similar:
     """Return what is alike.
 
     Facts are computed without the kept logs, so they may know another cause than `explain` tells.
@@ -77,8 +87,7 @@ def similar(
     Args:
         own: the failure that is asked about.
         seen: failures of its cause in the month until then, itself included.
-        worked_before: jobs of its namespace that succeeded with other images in the month until
-            the first of these with its image.
+        worked: what succeeded before the first of these with its image.
         told_as: the cause that `explain` tells.
     """
     may_be_told = own.cause == told_as or own.cause not in _SPECIFIC
@@ -92,6 +101,7 @@ def similar(
     here = [one for one in others if own.node and one.node == own.node]
     beside = [one for one in others if one.namespace == own.namespace and one.image]
     is_of_image = own.image != "" and all(one.image == own.image for one in beside)
+    began_with_image = is_of_image and worked.with_others > 0 and not worked.with_it
     began = min((one.failed_at for one in beside), default=own.failed_at)
     found = Similar(
         cause=own.cause,
@@ -101,8 +111,8 @@ def similar(
         node=own.node,
         failures_on_node=len(here),
         image=own.image,
-        first_with_image_at=began if is_of_image and worked_before else None,
-        worked_before=worked_before if is_of_image else 0,
+        first_with_image_at=began if began_with_image else None,
+        worked_before=worked.with_others if began_with_image else 0,
         sentences=(),
     )
     return _told(found, others, here, told_as)

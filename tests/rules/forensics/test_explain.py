@@ -17,6 +17,7 @@ from tests.rules.forensics.corpus.pods import PODS
 from tests.rules.forensics.corpus.programs import PROGRAMS
 from tests.rules.forensics.corpus.trainjobs import TRAINJOBS, TrainCase
 from tests.support import rayjob_stories as stories
+from tests.support.batch_lives import BATCH_LIVES
 from tests.support.rayjob_builders import faltered, interrupted, manifest, poll, submitter
 from tests.support.recorded import dossier_of
 from tests.support.rows import Step
@@ -107,6 +108,12 @@ def test_a_success_after_failures_tells_what_failed_before() -> None:
     assert account.failure_class == "application"
     assert told[0].endswith("on attempt 2.")
     assert any("was to be retried: failed attempt 1 is within backoffLimit 1" in t for t in told)
+
+
+def test_so_it_is_told_of_a_job_of_any_kind() -> None:
+    retried = BatchCase(name="retried", expected="application", story=BATCH_LIVES["retried"])
+    account = checked(retried.dossier())
+    assert (account.outcome, account.failure_class) == ("complete", "application")
 
 
 def test_a_plain_success_has_no_failure_class() -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from jobledger.core.forensics.story.similar import FailureSeen, similar
+from jobledger.core.forensics.story.similar import FailureSeen, Worked, similar
 from jobledger.core.jobs.failures.rules import RULES
 from tests.support.records import NOON, a_stream
 
@@ -18,6 +18,9 @@ OWN = FailureSeen(
     node="gpu-12",
     image="train:4.2",
 )
+
+
+NOTHING_WORKED = Worked()
 
 
 def other(name: str, days: int = 1, **said: object) -> FailureSeen:
@@ -34,7 +37,7 @@ class Row:
     rule: str
     own: FailureSeen = OWN
     others: tuple[FailureSeen, ...] = ()
-    worked: int = 0
+    worked: Worked = NOTHING_WORKED
     told_as: str = ""
     """The cause that `explain` tells; empty: the same."""
     told: tuple[str, ...] = field(default=())
@@ -70,7 +73,7 @@ ROWS = (
     Row(
         rule="it began with an image if no other failed so and jobs had worked with others",
         others=(other("a", node="gpu-1"), other("b", 3, node="gpu-2")),
-        worked=40,
+        worked=Worked(40),
         told=(
             f"In the 30 days before, gpu-fault came twice, in 2 jobs; {LAST}",
             (
@@ -82,7 +85,13 @@ ROWS = (
     Row(
         rule="it did not begin with an image if another failed so too",
         others=(other("a", node="gpu-1", image="train:4.1"),),
-        worked=40,
+        worked=Worked(40),
+        told=(ONCE,),
+    ),
+    Row(
+        rule="nor if jobs had worked with that image before it began",
+        others=(other("a", node="gpu-1"),),
+        worked=Worked(40, with_it=1),
         told=(ONCE,),
     ),
     Row(
@@ -93,7 +102,7 @@ ROWS = (
     Row(
         rule="an image of another namespace says nothing of this one",
         others=(other("a", node="gpu-1", namespace="etl", image="etl:1"), other("b", 2, node="")),
-        worked=1,
+        worked=Worked(1),
         told=(
             (
                 "In the 30 days before, gpu-fault came twice, in 2 jobs; last in etl/a at "
@@ -155,7 +164,10 @@ def test_what_is_alike(row: Row) -> None:
 )
 def test_times_are_counted_as_people_do(count: int, said: str) -> None:
     others = [other(f"job-{place}", 1) for place in range(count - 1)]
-    assert f"It is the {said} time on node" in similar(OWN, others, 0, OWN.cause).sentences[1]
+    assert (
+        f"It is the {said} time on node"
+        in similar(OWN, others, NOTHING_WORKED, OWN.cause).sentences[1]
+    )
 
 
 def test_the_cause_of_these_rows_is_specific() -> None:

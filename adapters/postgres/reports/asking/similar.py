@@ -12,6 +12,7 @@ from jobledger.core.forensics.story.similar import (
     ROWS_MAX,
     FailureSeen,
     Similar,
+    Worked,
     similar,
 )
 from jobledger.core.values.ids import StreamId
@@ -30,14 +31,17 @@ WITH own AS (
    ORDER BY is_own DESC, v.failed_at DESC
    LIMIT :rows
 )
-SELECT alike.*,
-       (SELECT count(*) FROM own o JOIN report_v1.jobs j
-            ON j.ended_at > o.failed_at - make_interval(days => :days)
-           AND j.ended_at < (SELECT min(a.failed_at) FROM alike a
-                              WHERE a.image = o.image AND a.namespace = o.namespace)
-         WHERE j.cluster = o.cluster AND j.namespace = o.namespace AND j.kind = o.kind
-           AND j.outcome = 'succeeded' AND j.image <> o.image) AS worked_before
-  FROM alike
+SELECT alike.*, worked.*
+  FROM alike CROSS JOIN (
+    SELECT count(*) FILTER (WHERE j.image <> o.image) AS with_others,
+           count(*) FILTER (WHERE j.image = o.image) AS with_it
+      FROM own o JOIN report_v1.jobs j
+        ON j.ended_at > o.failed_at - make_interval(days => :days)
+       AND j.ended_at < (SELECT min(a.failed_at) FROM alike a
+                          WHERE a.image = o.image AND a.namespace = o.namespace)
+     WHERE j.cluster = o.cluster AND j.namespace = o.namespace AND j.kind = o.kind
+       AND j.outcome = 'succeeded'
+  ) worked
  ORDER BY is_own DESC, failed_at DESC
 """
 """The last failure of a job first, then those of the same cause that came before it."""
@@ -59,7 +63,8 @@ def similar_to(engine: Engine, stream: StreamId, told_as: str) -> Similar | None
     if not found or not found[0]["is_own"]:
         return None
     own, *_ = rows = [_seen(row) for row in found]
-    return similar(own, rows, found[0]["worked_before"], told_as)
+    worked = Worked(found[0]["with_others"], found[0]["with_it"])
+    return similar(own, rows, worked, told_as)
 
 
 def _seen(row: Mapping[str, Any]) -> FailureSeen:
