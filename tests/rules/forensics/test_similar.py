@@ -164,10 +164,8 @@ def test_what_is_alike(row: Row) -> None:
 )
 def test_times_are_counted_as_people_do(count: int, said: str) -> None:
     others = [other(f"job-{place}", 1) for place in range(count - 1)]
-    assert (
-        f"It is the {said} time on node"
-        in similar(OWN, others, NOTHING_WORKED, OWN.cause).sentences[1]
-    )
+    found = similar(OWN, others, NOTHING_WORKED, OWN.cause)
+    assert f"It is the {said} time on node" in found.sentences[1]
 
 
 def test_the_cause_of_these_rows_is_specific() -> None:
