@@ -6,7 +6,7 @@ keyed digest, so that it shows as changed or not in runs of one ledger.
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.forensics.comparing.documents import Place, differing
@@ -101,7 +101,9 @@ def compare(here: Dossier, there: Dossier) -> Comparison:
         here=_side(ours),
         there=_side(theirs),
         text=told,
-        differences=tuple(one for facet in compared for one in found[facet]),
+        differences=tuple(
+            replace(one, text=one_line(one.text)) for facet in compared for one in found[facet]
+        ),
         same=tuple(facet for facet in compared if not found[facet] and _has(facet, ours)),
         not_known=tuple(f"{facet}: {why}" for facet, why in why_not.items()),
     )
@@ -371,5 +373,5 @@ def _shown(value: Json) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, str):
-        return one_line(value) if value else '""'
+        return value or '""'
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from jobledger.core.jobs.failures.rules import RULES
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant, rfc3339
+from jobledger.core.values.visible_text import one_line
 
 DAYS = 30
 """So far back it is looked."""
@@ -143,7 +144,7 @@ def _told(
             f"In this namespace it began with image {found.image} at "
             f"{rfc3339(found.first_with_image_at)}; {worked} had worked with others until then."
         )
-    return replace(found, sentences=tuple(said))
+    return replace(found, sentences=tuple(one_line(one) for one in said))
 
 
 _TEENS = (11, 12, 13)

@@ -153,6 +153,13 @@ ROWS = (
         told=("spec.parallelism: 2 here, nothing there",),
     ),
     Row(
+        rule="a value of several lines makes no line of its own",
+        here=retold(RAY_FAILED, document=head("ray", entrypoint="a\nalike: manifest")),
+        there=retold(RAY_DONE, document=head("ray", entrypoint="b")),
+        facet="manifest",
+        told=("spec.entrypoint: a alike: manifest here, b there",),
+    ),
+    Row(
         rule="labels that Kubernetes gives each object are no difference",
         here=retold(BATCH_FAILED, document={"labels": {"batch.kubernetes.io/controller-uid": "1"}}),
         there=retold(BATCH_DONE, document={"labels": {"batch.kubernetes.io/controller-uid": "2"}}),
