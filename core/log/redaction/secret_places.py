@@ -154,7 +154,10 @@ def _list(node: Sequence[Json], visitor: Visitor, depth: int, program: Json = No
 
 
 def _passwords(program: Json, arguments: Sequence[Json]) -> dict[int, tuple[int, int]]:
-    """Return where the words of a command hold passwords: index of an argument -> start and end."""
+    """Return where the words of a command hold passwords: index of an argument -> start and end.
+
+    Those of the program itself have indices below 0: they are of another list.
+    """
     before = program if isinstance(program, list) else []
     words = [word for word in (*before, *arguments[:_ARGUMENTS_MAX]) if isinstance(word, str)]
     if len(words) != len(before) + len(arguments[:_ARGUMENTS_MAX]) or len(words) < 2:  # noqa: PLR2004  # a program and an option
@@ -163,8 +166,7 @@ def _passwords(program: Json, arguments: Sequence[Json]) -> dict[int, tuple[int,
     result = {}
     for span in passwords_in_command(" ".join(words)):
         at = bisect_right(starts, span.start) - 1
-        if at >= len(before) and span.end < starts[at + 1]:
-            result[at - len(before)] = (span.start - starts[at], span.end - starts[at])
+        result[at - len(before)] = (span.start - starts[at], span.end - starts[at])
     return result
 
 

@@ -16,17 +16,25 @@ ABOVE = {
 
 
 class Api:
-    """A Pod with its Job, JobSet and TrainJob; `wrong` names the kind whose UID is another."""
+    """A Pod with its Job, JobSet and TrainJob.
 
-    def __init__(self, wrong: str = "") -> None:
-        self.wrong, self.reviews = wrong, 0
+    `wrong` names the kind whose UID is another, `owned` that whose controller is of another kind;
+    `judged` is what Kubernetes says otherwise of the token.
+    """
+
+    def __init__(
+        self, wrong: str = "", owned: str = "", judged: Manifest | None = None, name: str = "fit"
+    ) -> None:
+        self.wrong, self.owned, self.judged, self.name = wrong, owned, judged or {}, name
+        self.reviews = 0
 
     def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
         kind = resource.kind
         owners: list[Manifest] = []
         if kind in ABOVE:
             above, version = ABOVE[kind]
-            owner = {"apiVersion": version, "kind": above, "name": "fit", "uid": f"uid-{above}"}
+            version = "example.com/v1" if kind == self.owned else version
+            owner = {"apiVersion": version, "kind": above, "name": self.name, "uid": f"uid-{above}"}
             owners = [{**owner, "controller": True}]
         uid = "another" if kind == self.wrong else f"uid-{kind}"
         metadata: Manifest = {
@@ -45,7 +53,35 @@ class Api:
             "authentication.kubernetes.io/pod-uid": ["uid-Pod"],
         }
         user: Manifest = {"username": "system:serviceaccount:ml:default", "extra": extra}
-        return {"status": {"authenticated": True, "audiences": [AUDIENCE], "user": user}}
+        said = {"authenticated": True, "audiences": [AUDIENCE], "user": user}
+        return {"status": {**said, **self.judged}}
+
+
+def of(username: str, **extra: str) -> Manifest:
+    """Return what Kubernetes says of somebody's token."""
+    keys = {f"authentication.kubernetes.io/pod-{key}": [said] for key, said in extra.items()}
+    return {"user": {"username": username, "extra": keys}}
+
+
+ELSEWHERE = {
+    "for no audience": Api(judged={"audiences": []}),
+    "for that of another TrainJob": Api(judged={"audiences": [AUDIENCE.replace("fit", "other")]}),
+    "that is not valid": Api(judged={"authenticated": False}),
+    "of an account elsewhere": Api(
+        judged=of("system:serviceaccount:other:default", name="fit", uid="uid-Pod")
+    ),
+    "of a user": Api(judged=of("ml", name="fit", uid="uid-Pod")),
+    "of no Pod": Api(judged=of("system:serviceaccount:ml:default")),
+    "of a Pod whose controller is no Job": Api(owned="Pod"),
+    "of a Pod whose Job's controller is no JobSet": Api(owned="Job"),
+    "of a Pod whose JobSet's controller is no TrainJob": Api(owned="JobSet"),
+    "of a Pod of another TrainJob": Api(name="other"),
+}
+
+
+@pytest.mark.parametrize("api", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_a_token_of_somebody_else_speaks_for_nobody(api: Api) -> None:
+    assert Speakers(api, lambda: 0.0, lambda _: True).job_of("token", "ml", "fit", "") == ""
 
 
 @pytest.mark.parametrize(
