@@ -53,7 +53,7 @@ class Api:
             "authentication.kubernetes.io/pod-uid": ["uid-Pod"],
         }
         user: Manifest = {"username": "system:serviceaccount:ml:default", "extra": extra}
-        said = {"authenticated": True, "audiences": [AUDIENCE], "user": user}
+        said: Manifest = {"authenticated": True, "audiences": [AUDIENCE], "user": user}
         return {"status": {**said, **self.judged}}
 
 
