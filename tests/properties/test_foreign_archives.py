@@ -81,6 +81,16 @@ def test_what_does_not_end_is_refused(
         read(file)
 
 
+@pytest.mark.parametrize("read", [read_all, all_seals])
+def test_a_line_without_end_is_refused(
+    tmp_path: Path, read: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive_files, "LINE_CHARACTERS_MAX", 100_000)
+    file = archive_of(tmp_path, '{"sealed":' + "[" * 1_000_000)
+    with pytest.raises(BrokenChain, match="a line is too long"):
+        read(file)
+
+
 @pytest.mark.parametrize(
     "line",
     [
