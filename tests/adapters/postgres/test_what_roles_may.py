@@ -75,6 +75,22 @@ def test_nobody_but_the_owner_may_write_a_table(logins: dict[str, str], role: st
             assert refused(logins[role], statement.format(table)), (table, statement)
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_no_table_is_anybodys_to_write(logins: dict[str, str], ledger_url: str, role: str) -> None:
+    """Nor a column of one: rows come and go by the functions of the ledger alone."""
+    with tampering(ledger_url) as admin:
+        rows = admin.execute(
+            "SELECT c.relname, w.what FROM pg_class c, pg_roles r, unnest(ARRAY['INSERT', "
+            "'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER']) AS w (what) "
+            "WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v') "
+            "AND r.rolname = %s AND (has_table_privilege(r.oid, c.oid, w.what) OR "
+            "(w.what IN ('INSERT', 'UPDATE', 'REFERENCES') "
+            "AND has_any_column_privilege(r.oid, c.oid, w.what)))",
+            (make_url(logins[role]).username,),
+        ).fetchall()
+    assert rows == []
+
+
 @pytest.mark.parametrize("role", ["jobledger_report", ""])
 def test_who_is_not_the_service_calls_no_function_that_writes(
     logins: dict[str, str], ledger_url: str, role: str
