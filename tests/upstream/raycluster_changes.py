@@ -112,6 +112,19 @@ OF_THE_CLUSTER: Mapping[str, tuple[Change, ...]] = {
         *container(resources=RESOURCES),
         put(f"{GROUP}.template.spec.containers.0.resources", RESOURCES),
     ),
+    **{
+        f"sized-{name}": (
+            *container(resources={"limits": {"cpu": amount}, "requests": {"memory": amount}}),
+            put(f"{GROUP}.template.spec.containers.0.resources", {"requests": {"cpu": amount}}),
+        )
+        for name, amount in {
+            "below-a-nano": "0.1n",
+            "tiny": "1e-30",
+            "half-a-kibi": "0.5Ki",
+            "greatest": "9Ei",
+            "beyond-64-bits": "1e19",
+        }.items()
+    },
     "sized-limits": container(resources={"limits": {"cpu": "0.1", "memory": "128974848"}}),
     "sized-oddly": container(resources={"requests": {"cpu": 1, "memory": "1e3", "x/y": "100n"}}),
     "sized-init": (

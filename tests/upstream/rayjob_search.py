@@ -21,7 +21,9 @@ from tests.upstream.searching import Searched, smallest
 CHANGES_MAX = 4
 
 words = st.sampled_from(["", "1", "a b", "$(A)", "ü", "true", "<&>", '"', "\\", "`x`", "\u2028"])
-amounts = st.sampled_from(["0", "1", "500m", "1.5", "0.1", "1Gi", "1000M", "1e3", "100n"])
+amounts = st.sampled_from(
+    ["0", "1", "500m", "1.5", "0.1", "1Gi", "1000M", "1e3", "100n", "0.1n", "0.5Ki", "9Ei", "1e30"]
+)
 resources = st.dictionaries(
     st.sampled_from(["limits", "requests"]),
     st.dictionaries(st.sampled_from(["cpu", "memory", "nvidia.com/gpu"]), amounts, max_size=3),
