@@ -18,8 +18,10 @@ SUITES = {
     "test_kuberay.py": "KubeRay's operator",
     "test_retrying.py": "KubeRay's operator",
     "test_trainer.py": "Trainer's manager",
+    "test_flux.py": "Trainer's manager",
     "queueing/test_queued_rayjobs.py": "Kueue",
     "queueing/test_queued_trainjobs.py": "Kueue",
+    "queueing/test_pods_ready.py": "Kueue",
 }
 ROW = re.compile(r"^\| .* \| `(\w+)`", re.MULTILINE)
 

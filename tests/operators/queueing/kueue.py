@@ -26,6 +26,8 @@ from tests.support.webhooks import ADMISSION, put, webhooks
 KINDS = ("clusterqueues", "localqueues", "resourceflavors", "workloads", "workloadpriorityclasses")
 CONVERTED = ("localqueues", "clusterqueues", "cohorts", "workloads", "multikueueclusters")
 """Kinds whose patch upstream's kustomization applies."""
+NO_HURRY = "30m"
+"""Within this what was admitted has to be ready: longer than any story."""
 SERVED_SECONDS = 120.0
 """Limit until the definitions are served."""
 
@@ -72,11 +74,17 @@ def install(api: Api, server: Path, directory: Path) -> KueueSite:
 
 
 @contextmanager
-def kueue(site: KueueSite, log: Path) -> Iterator[Running]:
-    """Run Kueue's manager, and have the API server ask its webhooks, until the body ends."""
+def kueue(site: KueueSite, log: Path, ready_within: str = NO_HURRY) -> Iterator[Running]:
+    """Run Kueue's manager, and have the API server ask its webhooks, until the body ends.
+
+    Args:
+        site: where.
+        log: the file that it writes.
+        ready_within: what is admitted and not ready in this time is evicted (`30s`).
+    """
     (health,) = reserved_ports(1)
     config = site.directory / "config.yaml"
-    config.write_text(yaml.safe_dump(_config(health, site)), encoding="utf-8")
+    config.write_text(yaml.safe_dump(_config(health, site, ready_within)), encoding="utf-8")
     words = [str(KUEUE.built(os.environ)), "--config", str(config), "--zap-log-level=3"]
     environment = {"KUBECONFIG": str(site.server / "admin.kubeconfig")}
     file = _components() / "webhook" / "manifests.yaml"
@@ -96,11 +104,12 @@ def _components() -> Path:
     return KUEUE.files() / "config" / "components"
 
 
-def _config(health: int, site: KueueSite) -> Document:
+def _config(health: int, site: KueueSite, ready_within: str) -> Document:
     """Return upstream's default configuration, for one process on this machine.
 
     `waitForPodsReady` is switched on, so that Kueue says what it takes for ready.
     """
+    again = {"backoffBaseSeconds": 1}
     default = _components() / "manager" / "controller_manager_config.yaml"
     (config,) = parsed(default.read_text(encoding="utf-8"))
     webhook = {"host": "127.0.0.1", "port": site.port, "certDir": str(site.directory)}
@@ -110,7 +119,7 @@ def _config(health: int, site: KueueSite) -> Document:
         "metrics": {"bindAddress": "0"},
         "webhook": webhook,
         "leaderElection": {"leaderElect": False},
-        "waitForPodsReady": {"timeout": "30m"},
+        "waitForPodsReady": {"timeout": ready_within, "requeuingStrategy": again},
         "featureGates": {"VisibilityOnDemand": False},
     }
 

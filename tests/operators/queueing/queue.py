@@ -85,10 +85,13 @@ class Queue:
         labels = {**document["metadata"]["labels"], PRIORITY_LABEL: self.urgent}
         return with_metadata(document, labels=labels)
 
-    def make_runtime(self) -> None:
-        """Create the runtime of the TrainJobs."""
+    def make_runtime(self, **container: object) -> None:
+        """Create the runtime of the TrainJobs; `container` is merged into that of its nodes."""
+        runtime = torch_runtime("torch")
+        (group,) = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+        group["template"]["spec"]["template"]["spec"]["containers"][0] |= container
         path = self.stage.admin.path("trainer.kubeflow.org/v1alpha1/trainingruntimes")
-        reply = self.stage.admin.request("POST", path, torch_runtime("torch"))
+        reply = self.stage.admin.request("POST", path, runtime)
         assert reply.code == 201, reply.message  # Created
 
     def submit(self, document: Document) -> Document:
@@ -164,6 +167,15 @@ class Queue:
                 last[told.uid, one["type"]] = one["status"]
                 if one["type"] in TOLD and one["status"] == "True" and before != "True":
                     shown.append((one["type"], one["reason"]))
+        return shown
+
+    def readiness(self, job: str) -> list[str]:
+        """Return the reasons that PodsReady of a job's Workloads came to have, from the first."""
+        shown: list[str] = []
+        for told in self._told(job):
+            for one in told.document.get("status", {}).get("conditions") or []:
+                if one["type"] == "PodsReady" and [one["reason"]] != shown[-1:]:
+                    shown.append(one["reason"])
         return shown
 
     def _told(self, job: str) -> list[Told]:
