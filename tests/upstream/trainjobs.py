@@ -156,6 +156,11 @@ def _sorted(value: Any) -> Any:  # noqa: ANN401 any JSON
 
 def _differs_in_ports(case: Case, answer: Answer) -> bool:
     """Return whether a case differs in ports alone, where a container has some without a name."""
+    return _loses_ports(case) and _same_but_for(case, answer, _without_ports)
+
+
+def _loses_ports(case: Case) -> bool:
+    """Return whether a container has several ports, and not all with a name."""
     jobs = items(case.runtime, "spec", "template", "spec", "replicatedJobs")
     containers = [
         one
@@ -167,13 +172,13 @@ def _differs_in_ports(case: Case, answer: Answer) -> bool:
         len(items(one, "ports")) > 1 and not all(text(port, "name") for port in items(one, "ports"))
         for one in containers
     ]
-    return any(unnamed) and _same_but_for(case, answer, _without_ports)
+    return any(unnamed)
 
 
 def _same_but_for(case: Case, answer: Answer, without: Callable[[Any], Any]) -> bool:
     """Return whether a case does not differ once a function has taken away what a line lists.
 
-    What the lines on scripts and order take away goes as well.
+    What the lines on scripts, ports and order take away goes as well.
     """
     one, other = theirs(case, answer), ours(case)
     if bool(one.refused) != bool(other.refused):
@@ -181,6 +186,8 @@ def _same_but_for(case: Case, answer: Answer, without: Callable[[Any], Any]) -> 
     read: list[Any] = [one.objects, other.objects]
     if _policy(case, "flux"):
         read = [with_what_scripts_say(objects) for objects in read]
+    if _loses_ports(case):
+        read = [_without_ports(objects) for objects in read]
     read = [without(objects) for objects in read]
     if _policy(case, "xgboost") or case.status_server:
         read = [_sorted(objects) for objects in read]
