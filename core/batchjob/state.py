@@ -7,6 +7,7 @@ from jobledger.core.batchjob.names import attempt_job_name, attempt_of
 from jobledger.core.batchjob.observations import NO_PODS, JobEnd, PodCounts, SeenBatchStatus
 from jobledger.core.batchjob.phases import FINAL, Phase
 from jobledger.core.batchjob.spec import BatchJobSpec
+from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import (
@@ -194,18 +195,6 @@ def without_job(state: BatchJobState) -> BatchJobState:
 def is_final(state: BatchJobState) -> bool:
     """Return whether the job has ended for good."""
     return state.phase in FINAL
-
-
-def is_dormant(state: BatchJobState) -> bool:
-    """Return whether nothing may be done about the job: it is gone, unknown, or not ours."""
-    if state.recorded is not None or state.deleted_at is not None:
-        return True
-    return state.manifest is None or not state.manifest.spec.is_ours
-
-
-def is_leaving(state: BatchJobState) -> bool:
-    """Return whether the object is being deleted; what it owns goes with it."""
-    return state.manifest is not None and state.manifest.deleting_at is not None
 
 
 def is_to_be_suspended(state: BatchJobState) -> bool:

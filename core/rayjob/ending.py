@@ -1,7 +1,11 @@
 """The deadline of a RayJob, and the work that is left after its end."""
 
+from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.jobs.retries.job_deadline import due_at
-from jobledger.core.rayjob.state import RayJobState, is_final, is_leaving
+from jobledger.core.rayjob.state import (
+    RayJobState,
+    is_final,
+)
 from jobledger.core.values.instants import Instant
 
 

@@ -4,10 +4,13 @@ Source: KubeRay looks for the Service of the job's head at each pass in Running,
 scheduler make a PodGroup at each pass in Initializing; in other phases for neither.
 """
 
+from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.rayjob.manifests.gang_scheduling import pod_group_name
 from jobledger.core.rayjob.names import head_service_name
 from jobledger.core.rayjob.phases import Phase
-from jobledger.core.rayjob.state import RayJobState, is_leaving
+from jobledger.core.rayjob.state import (
+    RayJobState,
+)
 
 SERVICE, POD_GROUP = "Service", "PodGroup"
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import OpenEffect, RefusedEffect, RepeatedEffect
 from jobledger.core.jobs.policy import Policy
@@ -288,18 +289,6 @@ def standing(state: RayJobState) -> Phase:
 def is_final(state: RayJobState) -> bool:
     """Return whether the job has ended for good."""
     return state.phase in FINAL
-
-
-def is_dormant(state: RayJobState) -> bool:
-    """Return whether nothing may be done about the job: it is gone, unknown, or somebody else's."""
-    if state.recorded is not None:
-        return True
-    return state.deleted_at is not None or state.manifest is None or not state.manifest.spec.is_ours
-
-
-def is_leaving(state: RayJobState) -> bool:
-    """Return whether the object is being deleted."""
-    return state.manifest is not None and state.manifest.deleting_at is not None
 
 
 def selects_cluster(state: RayJobState) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import (
@@ -176,18 +177,6 @@ def without_gone(state: TrainJobState, uid: str) -> TrainJobState:
 def is_final(state: TrainJobState) -> bool:
     """Return whether the job has ended for good."""
     return state.phase in FINAL
-
-
-def is_dormant(state: TrainJobState) -> bool:
-    """Return whether nothing may be done about the job: it is gone, unknown, or somebody else's."""
-    if state.recorded is not None:
-        return True
-    return state.deleted_at is not None or state.manifest is None or not state.manifest.spec.is_ours
-
-
-def is_leaving(state: TrainJobState) -> bool:
-    """Return whether the object is being deleted."""
-    return state.manifest is not None and state.manifest.deleting_at is not None
 
 
 def is_applying(state: TrainJobState) -> bool:

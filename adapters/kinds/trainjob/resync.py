@@ -20,6 +20,7 @@ from jobledger.adapters.service.resync.earlier_forms import (
 )
 from jobledger.adapters.service.resync.lookout import FreshLook, KindResync, Lookout
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.control.went_back import GONE
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import JobObservation, JobState
@@ -27,9 +28,7 @@ from jobledger.core.ports.cluster import CONFIGMAPS, JOBSETS, SECRETS, Resource
 from jobledger.core.trainjob.state import (
     KnownJobSet,
     TrainJobState,
-    is_dormant,
     is_final,
-    is_leaving,
 )
 from jobledger.core.values.documents import Manifest, text
 from jobledger.core.values.ids import StreamId, observation_id

@@ -7,10 +7,10 @@ from jobledger.core.batchjob.state import (
     BatchJobState,
     is_creating,
     is_final,
-    is_leaving,
     number_of,
     stray_of,
 )
+from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.jobs.control.went_back import is_late_news, is_older_version
 from jobledger.core.jobs.events import LedgerBehindFound
 from jobledger.core.jobs.identity import is_another

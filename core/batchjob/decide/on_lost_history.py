@@ -13,9 +13,9 @@ from jobledger.core.batchjob.observations import BatchJobObservation, BatchJobSe
 from jobledger.core.batchjob.state import (
     BatchJobState,
     is_final,
-    is_leaving,
     name_for,
 )
+from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.jobs.control.lost_history import mark_of
 from jobledger.core.jobs.events import LedgerBehindFound, RecoveredFromCluster
 from jobledger.core.jobs.observations import Survey

@@ -6,10 +6,9 @@ from jobledger.core.batchjob.phases import FINAL, Phase
 from jobledger.core.batchjob.state import (
     BatchAttempt,
     BatchJobState,
-    is_dormant,
-    is_leaving,
     is_to_be_suspended,
 )
+from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import DecisionKind, WantedDecision
 from jobledger.core.jobs.pending.effects import EffectKind, WantedEffect
 from jobledger.core.jobs.pending.pacing import waiting_keys, wanted_tries

@@ -27,12 +27,11 @@ from jobledger.core.batchjob.state import (
     BatchJobState,
     is_at_work,
     is_creating,
-    is_dormant,
     is_final,
-    is_leaving,
     is_to_be_suspended,
     name_for,
 )
+from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.reconcile import ReconcileRules

@@ -6,6 +6,7 @@ attempt (a create request that arrived after its attempt had ended) is an orphan
 one that has the place of another, and a submitter of an earlier attempt.
 """
 
+from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.control.went_back import is_late_news
 from jobledger.core.rayjob.decide.on_lost_history import behind_by_cluster, behind_by_submitter
 from jobledger.core.rayjob.events.lifecycle import (
@@ -31,9 +32,7 @@ from jobledger.core.rayjob.observations.observations import (
 from jobledger.core.rayjob.parts import needed_parts
 from jobledger.core.rayjob.state import (
     RayJobState,
-    is_dormant,
     is_final,
-    is_leaving,
     selects_cluster,
 )
 

@@ -4,6 +4,7 @@ KubeRay puts another Pod in place of one that went, and what ran on the head has
 one. A Pod of another UID therefore also tells that the one before is gone.
 """
 
+from jobledger.core.jobs.control.dormancy import is_dormant
 from jobledger.core.rayjob.events.lifecycle import (
     HeadPodObserved,
     HeadPodVanished,
@@ -15,7 +16,6 @@ from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.state import (
     KnownHead,
     RayJobState,
-    is_dormant,
     is_sidecar,
     keeps_cluster,
     standing,

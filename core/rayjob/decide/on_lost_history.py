@@ -8,6 +8,7 @@ behind the log is none: it is still to be written.
 
 from collections.abc import Iterator
 
+from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.jobs.control.lost_history import UNKNOWN_JOB, mark_of
 from jobledger.core.jobs.events import LedgerBehindFound, RecoveredFromCluster
 from jobledger.core.jobs.observations import Survey
@@ -28,7 +29,12 @@ from jobledger.core.rayjob.observations.observations import (
     SubmitterSeen,
 )
 from jobledger.core.rayjob.phases import FINAL, Phase
-from jobledger.core.rayjob.state import Attempt, RayJobState, is_final, is_leaving, standing
+from jobledger.core.rayjob.state import (
+    Attempt,
+    RayJobState,
+    is_final,
+    standing,
+)
 from jobledger.core.values.instants import Instant, rfc3339
 
 _PROGRESS = {

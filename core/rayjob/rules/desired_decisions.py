@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import DecisionKind, WantedDecision
 from jobledger.core.jobs.pending.pacing import wanted_tries
 from jobledger.core.jobs.retries.job_deadline import cause as deadline_cause
@@ -15,8 +16,6 @@ from jobledger.core.rayjob.state import (
     Failing,
     KnownManifest,
     RayJobState,
-    is_dormant,
-    is_leaving,
     standing,
     submitter_of,
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.effects import EffectKind, WantedEffect
 from jobledger.core.jobs.pending.pacing import waiting_keys
 from jobledger.core.rayjob.deletion import due_policy, is_achieved
@@ -17,9 +18,7 @@ from jobledger.core.rayjob.state import (
     RayJobState,
     awaits_cluster,
     has_submitter,
-    is_dormant,
     is_final,
-    is_leaving,
     keeps_cluster,
     selects_cluster,
     submission_mode,

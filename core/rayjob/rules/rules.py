@@ -9,6 +9,7 @@ Effects and decisions come last: they are compared with what the state calls for
 from collections.abc import Callable
 from typing import TypeAlias
 
+from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import DecisionKind, PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.reconcile import ReconcileRules
@@ -43,8 +44,6 @@ from jobledger.core.rayjob.spec.spec import SubmissionMode
 from jobledger.core.rayjob.state import (
     RayJobState,
     has_submitter,
-    is_dormant,
-    is_leaving,
     keeps_cluster,
     standing,
     submission_mode,

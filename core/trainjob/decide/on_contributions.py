@@ -1,5 +1,6 @@
 """Events that follow from what plugins make of a TrainJob's objects as conditions of it."""
 
+from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.control.went_back import is_older_version
 from jobledger.core.trainjob.contributions.taking import (
     SOURCES_MAX,
@@ -11,7 +12,10 @@ from jobledger.core.trainjob.contributions.taking import (
 )
 from jobledger.core.trainjob.events import PluginConditionsObserved, TrainJobEvent
 from jobledger.core.trainjob.observations import PluginConditionsSeen
-from jobledger.core.trainjob.state import TrainJobState, is_dormant, is_final, is_leaving
+from jobledger.core.trainjob.state import (
+    TrainJobState,
+    is_final,
+)
 from jobledger.core.values.instants import Instant
 
 News = tuple[TrainJobEvent, ...]

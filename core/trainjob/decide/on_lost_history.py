@@ -7,6 +7,7 @@ is no sign: it has one name, tells its own restarts, and applying it again chang
 
 from collections.abc import Iterator
 
+from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.jobs.control.lost_history import UNKNOWN_JOB, mark_of
 from jobledger.core.jobs.events import LedgerBehindFound, RecoveredFromCluster
 from jobledger.core.jobs.observations import Survey
@@ -14,7 +15,10 @@ from jobledger.core.trainjob.conditions import Condition, found, is_true
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.observations import TrainJobObservation, TrainJobSeen
 from jobledger.core.trainjob.phases import CREATED, OURS, SUSPENDED
-from jobledger.core.trainjob.state import TrainJobState, is_final, is_leaving
+from jobledger.core.trainjob.state import (
+    TrainJobState,
+    is_final,
+)
 from jobledger.core.values.instants import rfc3339
 
 

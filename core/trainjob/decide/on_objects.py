@@ -1,5 +1,6 @@
 """Events that follow from an observation of the TrainJob, its runtime, JobSet or other objects."""
 
+from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.control.went_back import is_late_news, is_old_look, is_older_version
 from jobledger.core.jobs.events import ControlReleased
 from jobledger.core.jobs.outcomes import rejected
@@ -38,9 +39,7 @@ from jobledger.core.trainjob.state import (
     TrainJobState,
     is_applying,
     is_built_by_another,
-    is_dormant,
     is_final,
-    is_leaving,
 )
 
 News = tuple[TrainJobEvent, ...]

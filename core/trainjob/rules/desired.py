@@ -7,6 +7,7 @@ builder. A running JobSet is never touched, so an apply may well find nothing to
 from collections.abc import Iterator
 from datetime import timedelta
 
+from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import DecisionKind, WantedDecision
 from jobledger.core.jobs.pending.effects import EffectKind, RefusedEffect, WantedEffect
 from jobledger.core.jobs.pending.pacing import AT_ONCE_MAX, waiting_keys, wanted_tries
@@ -16,9 +17,7 @@ from jobledger.core.trainjob.state import (
     KnownTrainJob,
     TrainJobState,
     deadline_start,
-    is_dormant,
     is_final,
-    is_leaving,
 )
 from jobledger.core.values.instants import later
 

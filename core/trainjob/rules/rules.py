@@ -8,6 +8,7 @@ come last: they are compared with what the state calls for (`core.trainjob.rules
 from collections.abc import Callable
 from typing import TypeAlias
 
+from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.reconcile import ReconcileRules
@@ -30,9 +31,7 @@ from jobledger.core.trainjob.state import (
     KnownJobSet,
     TrainAttempt,
     TrainJobState,
-    is_dormant,
     is_final,
-    is_leaving,
 )
 from jobledger.core.values.instants import Instant
 
