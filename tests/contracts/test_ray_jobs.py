@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from jobledger.adapters.memory.clock import SimulatedClock
-from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
 from jobledger.adapters.ray.job_api import RayJobApi
 from jobledger.core.errors import RayJobNotFound
 from jobledger.core.ports.ray_jobs import RayJobs
 from jobledger.core.values.instants import EPOCH
 from tests.contracts.ray_jobs import RayHead, RayJobsContract, submitted
 from tests.simulation.heads import SimulatedHeads
+from tests.support.memory.clock import SimulatedClock
+from tests.support.memory.ray_jobs import MemoryRayJobs
 from tests.support.ray_head import FakeRayHead
 from tests.support.sandbox_head import sandbox_head
 

@@ -11,8 +11,6 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobledger.adapters.memory.clock import SimulatedClock
-from jobledger.adapters.memory.leases import MemoryLeases
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event
 from jobledger.core.log.chain import GENESIS, canonical, first_fault
@@ -35,6 +33,8 @@ from tests.properties.moves import WAITING, calm
 from tests.properties.test_redaction import FRAGMENTS, PLANTS
 from tests.properties.test_stories import choices, endings, live, specs
 from tests.properties.world import SELECTED, World
+from tests.support.memory.clock import SimulatedClock
+from tests.support.memory.leases import MemoryLeases
 from tests.support.records import NOON, a_stream
 from tests.support.rows import check_laws, through_the_log
 

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from jobledger.adapters.memory.clock import SimulatedClock
-from jobledger.adapters.memory.leases import MemoryLeases
-from jobledger.adapters.memory.replicas import MemoryReplicas
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.sharing import Share
 from jobledger.core.sharing import quotas
 from jobledger.core.values.ids import SHARDS
 from tests.properties.effort import effort, lighter
+from tests.support.memory.clock import SimulatedClock
+from tests.support.memory.leases import MemoryLeases
+from tests.support.memory.replicas import MemoryReplicas
 from tests.support.records import NOON
 
 NAMES = "abcde"

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from jobledger.adapters.claim_wiring import claim_of_run
-from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.adapters.settings import Settings
 from jobledger.core.claims.leases import claim_of, manifest_of
 from jobledger.core.claims.rule import Claim, Standing, kinship, overlap, stand
+from tests.support.memory.clock import SimulatedClock
 
 BOTH = ("RayJob", "TrainJob")
 CLAIMING, ACTING, WAITING = Standing.CLAIMING, Standing.ACTING, Standing.WAITING

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.core.values.instants import Instant
+from tests.support.memory.clock import SimulatedClock
 
 SKEW_SECONDS_MAX = 2.0
 """How far the clock of a process may be from the world's."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from jobledger.adapters.memory.ray_jobs import TERMINAL, MemoryRayJobs
 from jobledger.core.errors import RayApiError, RayApiUnreachable
 from jobledger.core.ports.ray_jobs import RayJobInfo, RayJobs, Submission
 from jobledger.core.values.instants import Instant
+from tests.support.memory.ray_jobs import TERMINAL, MemoryRayJobs
 
 
 class SimulatedHeads(RayJobs):

@@ -7,8 +7,8 @@ ledger that has just refused a writer gives the lease back to it, as a failover 
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from jobledger.adapters.memory.leases import MemoryLeases
 from jobledger.core.ports.leases import Lease
+from tests.support.memory.leases import MemoryLeases
 
 
 @dataclass

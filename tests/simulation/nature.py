@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
-from jobledger.adapters.memory.ray_jobs import TERMINAL
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Resource
 from jobledger.core.rayjob.observations.children import dashboard_address, owner_uid
 from jobledger.core.values.documents import Json, Manifest, child, items, text
 from jobledger.core.values.instants import Instant, rfc3339
 from tests.simulation.heads import SimulatedHeads
 from tests.simulation.kubernetes import Change, SimulatedApi
+from tests.support.memory.ray_jobs import TERMINAL
 
 Move = tuple[str, Callable[[], object]]
 """What happens, in words, and the doing of it."""

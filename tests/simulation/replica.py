@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from prometheus_client import CollectorRegistry
 
 from jobledger.adapters.kinds.registry import adapters
-from jobledger.adapters.memory.alarms import MemoryAlarms
 from jobledger.adapters.service.assembly import (
     ServiceHooks,
     ServiceOptions,
@@ -31,6 +30,7 @@ from jobledger.core.ports.replicas import Replicas
 from jobledger.core.values.ids import StreamId
 from tests.simulation.clocks import SkewedClock
 from tests.simulation.reflectors import Reflectors
+from tests.support.memory.alarms import MemoryAlarms
 from tests.support.polls import polls_of
 from tests.support.stepped_stop import SteppedStop
 

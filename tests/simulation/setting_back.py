@@ -8,11 +8,11 @@ but for what users were shown and what was made in the cluster: that has happene
 from dataclasses import dataclass, field
 from random import Random
 
-from jobledger.adapters.memory.event_store import MemoryEventStore
-from jobledger.adapters.memory.leases import MemoryLeases
 from jobledger.adapters.rebuilding import fold_rows
 from jobledger.core.ports.leases import Lease
 from jobledger.core.values.ids import StreamId
+from tests.support.memory.event_store import MemoryEventStore
+from tests.support.memory.leases import MemoryLeases
 
 EVERY = 120
 """Steps between two losses, about: so the world has gone on meanwhile, and not come to rest."""

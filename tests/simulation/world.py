@@ -9,12 +9,6 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from jobledger.adapters.memory.clock import SimulatedClock
-from jobledger.adapters.memory.event_store import MemoryEventStore
-from jobledger.adapters.memory.history import MemoryHistory
-from jobledger.adapters.memory.leases import MemoryLeases
-from jobledger.adapters.memory.pending import MemoryPendingDecisions
-from jobledger.adapters.memory.replicas import MemoryReplicas
 from jobledger.adapters.service.observing.mapper import ObservationMapper, identify
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.ports.cluster import CORE_EVENTS, KUBERNETES_EVENTS, RAYJOBS, TRAINJOBS
@@ -47,6 +41,12 @@ from tests.simulation.setting_back import Losses, is_forged
 from tests.simulation.train_users import TrainUsers
 from tests.simulation.users import SECRET, Users
 from tests.simulation.witness import Violation, WatchedStore, Witness, require
+from tests.support.memory.clock import SimulatedClock
+from tests.support.memory.event_store import MemoryEventStore
+from tests.support.memory.history import MemoryHistory
+from tests.support.memory.leases import MemoryLeases
+from tests.support.memory.pending import MemoryPendingDecisions
+from tests.support.memory.replicas import MemoryReplicas
 from tests.support.records import NOON
 
 CLUSTER = "kind"

@@ -3,13 +3,13 @@
 import base64
 from dataclasses import dataclass, field
 
-from jobledger.adapters.memory.ray_jobs import TERMINAL, MemoryRayJobs
 from jobledger.core.errors import RayApiError
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, SECRETS
 from jobledger.core.ports.ray_jobs import Submission
 from jobledger.core.rayjob.observations.children import dashboard_address
 from jobledger.core.values.documents import Manifest, items, text
 from jobledger.core.values.instants import rfc3339
+from tests.support.memory.ray_jobs import TERMINAL, MemoryRayJobs
 from tests.support.records import NOON
 from tests.support.references import missing_references
 from tests.support.stepped_cluster import SteppedCluster

@@ -9,11 +9,6 @@ import psycopg
 import pytest
 from sqlalchemy import Engine
 
-from jobledger.adapters.memory.event_store import MemoryEventStore
-from jobledger.adapters.memory.history import MemoryHistory
-from jobledger.adapters.memory.leases import MemoryLeases
-from jobledger.adapters.memory.pending import MemoryPendingDecisions
-from jobledger.adapters.memory.replicas import MemoryReplicas
 from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
 from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.adapters.postgres.log.history import PostgresHistory
@@ -31,6 +26,11 @@ from jobledger.core.ports.replicas import Replicas
 from jobledger.core.values.ids import SHARDS
 from jobledger.core.values.instants import Instant
 from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
+from tests.support.memory.event_store import MemoryEventStore
+from tests.support.memory.history import MemoryHistory
+from tests.support.memory.leases import MemoryLeases
+from tests.support.memory.pending import MemoryPendingDecisions
+from tests.support.memory.replicas import MemoryReplicas
 from tests.support.postgres import fresh_database, plain_url
 from tests.support.records import NOON, WRITER
 

@@ -10,10 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import unquote
 
-from jobledger.adapters.memory.ray_jobs import TERMINAL, MemoryRayJobs
 from jobledger.core.errors import RayJobNotFound, RayJobRefused
 from jobledger.core.ports.ray_jobs import RayJobInfo, Submission
 from jobledger.core.values.instants import EPOCH, Instant
+from tests.support.memory.ray_jobs import TERMINAL, MemoryRayJobs
 
 FIELDS: dict[str, type | tuple[type, ...]] = {
     "entrypoint": str,

@@ -12,13 +12,6 @@ from dataclasses import dataclass, field, replace
 from prometheus_client import CollectorRegistry
 
 from jobledger.adapters.kinds.registry import adapters
-from jobledger.adapters.memory.clock import SimulatedClock
-from jobledger.adapters.memory.event_store import MemoryEventStore
-from jobledger.adapters.memory.history import MemoryHistory
-from jobledger.adapters.memory.leases import MemoryLeases
-from jobledger.adapters.memory.pending import MemoryPendingDecisions
-from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
-from jobledger.adapters.memory.replicas import MemoryReplicas
 from jobledger.adapters.scheduler.job_store import DecisionJobStore
 from jobledger.adapters.service.assembly import (
     ServiceHooks,
@@ -48,6 +41,13 @@ from jobledger.core.values.ids import DecisionId, StreamId
 from jobledger.core.values.instants import Instant
 from tests.support.crash_points import Crash, Fuse, fused
 from tests.support.data_plane import DataPlane
+from tests.support.memory.clock import SimulatedClock
+from tests.support.memory.event_store import MemoryEventStore
+from tests.support.memory.history import MemoryHistory
+from tests.support.memory.leases import MemoryLeases
+from tests.support.memory.pending import MemoryPendingDecisions
+from tests.support.memory.ray_jobs import MemoryRayJobs
+from tests.support.memory.replicas import MemoryReplicas
 from tests.support.polls import polls_of
 from tests.support.records import NOON
 from tests.support.stepped_cluster import SteppedCluster

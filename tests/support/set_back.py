@@ -3,8 +3,8 @@
 import copy
 from collections.abc import Callable
 
-from jobledger.adapters.memory.event_store import MemoryEventStore
-from jobledger.adapters.memory.leases import MemoryLeases
+from tests.support.memory.event_store import MemoryEventStore
+from tests.support.memory.leases import MemoryLeases
 
 
 def kept(store: MemoryEventStore, leases: MemoryLeases) -> Callable[[], None]:

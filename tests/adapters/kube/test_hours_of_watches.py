@@ -20,7 +20,6 @@ from jobledger.adapters.kube.transport import Request, Transport
 from jobledger.adapters.kube.watching.listing import PAGES_MAX, Selection
 from jobledger.adapters.kube.watching.reflector import Reflector
 from jobledger.adapters.kube.watching.timing import WatchPace, WatchTiming
-from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.core.errors import (
     ClusterUnreachable,
     RequestForbidden,
@@ -32,6 +31,7 @@ from jobledger.core.ports.cluster import RAYJOBS
 from tests.adapters.kube.samples import bookmark, rayjob
 from tests.contracts.cluster_listener import RecordingListener
 from tests.properties.effort import lighter
+from tests.support.memory.clock import SimulatedClock
 
 HOURS = 2
 ANSWER_SECONDS = 0.004

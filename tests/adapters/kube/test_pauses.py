@@ -8,7 +8,6 @@ import pytest
 from jobledger.adapters.kube.watching.backoff import Backoff
 from jobledger.adapters.kube.watching.timing import WatchPace
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
-from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.core.ports.cluster import RAYJOBS
 from tests.adapters.kube.conftest import Watched
 from tests.adapters.kube.samples import rayjob, transport_to
@@ -23,6 +22,7 @@ from tests.support.canned_server import (
     refusal,
     watch_line,
 )
+from tests.support.memory.clock import SimulatedClock
 from tests.support.waiting import wait_until
 
 SLOW = WatchPace(first_pause_seconds=100.0, longest_pause_seconds=150.0)

@@ -18,11 +18,11 @@ from jobledger.adapters.kube.watching.reflector import (
     Reflector,
 )
 from jobledger.adapters.kube.watching.timing import WatchPace, WatchTiming
-from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.core.errors import ClusterUnreachable
 from jobledger.core.ports.cluster import RAYJOBS
 from tests.adapters.kube.samples import rayjob
 from tests.contracts.cluster_listener import RecordingListener
+from tests.support.memory.clock import SimulatedClock
 from tests.support.records import NOON
 
 

@@ -10,7 +10,6 @@ from jobledger.adapters.kinds.rayjob.acting.effects import act
 from jobledger.adapters.kinds.registry import actings, watchings
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
-from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
 from jobledger.adapters.service.effects.context import Done, World
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
@@ -27,6 +26,7 @@ from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import effect_id_of, observation_id
 from tests.support.api import Api, rayjob
 from tests.support.apiserver import ApiServer
+from tests.support.memory.ray_jobs import MemoryRayJobs
 from tests.support.service_world import DOOR, own_door
 
 Document = dict[str, Any]

@@ -12,12 +12,6 @@ from typing import Any
 
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
-from jobledger.adapters.memory.clock import SimulatedClock
-from jobledger.adapters.memory.event_store import MemoryEventStore
-from jobledger.adapters.memory.history import MemoryHistory
-from jobledger.adapters.memory.leases import MemoryLeases
-from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
-from jobledger.adapters.memory.replicas import MemoryReplicas
 from jobledger.adapters.service.observing.mapper import identify
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.story.explain import explain
@@ -29,6 +23,12 @@ from tests.adapters.service.stories import is_let_go
 from tests.support.api import Api, Reply, eventually
 from tests.support.apiserver import ApiServer
 from tests.support.data_plane import DataPlane
+from tests.support.memory.clock import SimulatedClock
+from tests.support.memory.event_store import MemoryEventStore
+from tests.support.memory.history import MemoryHistory
+from tests.support.memory.leases import MemoryLeases
+from tests.support.memory.ray_jobs import MemoryRayJobs
+from tests.support.memory.replicas import MemoryReplicas
 from tests.support.service_world import DOOR
 from tests.support.train_world import TrainWorld
 

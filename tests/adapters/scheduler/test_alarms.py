@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.adapters.scheduler.alarms import SILENT_SECONDS_MAX, SchedulerAlarms
 from jobledger.adapters.scheduler.handed_out import HANDED_OUT_SECONDS_MAX
 from jobledger.adapters.scheduler.job_store import IN_FLIGHT_MAX
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.jobs.rows import DecisionRow
 from tests.adapters.scheduler.due import ALL, Table, a_decision
+from tests.support.memory.clock import SimulatedClock
 from tests.support.records import NOON
 from tests.support.waiting import wait_until
 

@@ -13,13 +13,13 @@ from apscheduler.schedulers import base
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
-from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.adapters.scheduler import alarms as alarms_module
 from jobledger.adapters.scheduler import job_store
 from jobledger.adapters.scheduler.alarms import SchedulerAlarms
 from jobledger.adapters.scheduler.duties import DutyStore
 from jobledger.core.ports.pending import Look
 from tests.adapters.scheduler.due import ALL, Table
+from tests.support.memory.clock import SimulatedClock
 from tests.support.records import NOON
 from tests.support.waiting import LIMIT_SECONDS, wait_until
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.adapters.scheduler.handed_out import HANDED_OUT_SECONDS_MAX
 from jobledger.adapters.scheduler.job_store import (
     ERROR_PAUSE,
@@ -16,6 +15,7 @@ from jobledger.adapters.scheduler.job_store import (
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.jobs.rows import DecisionRow
 from tests.adapters.scheduler.due import ALL, Broken, Table, a_decision
+from tests.support.memory.clock import SimulatedClock
 from tests.support.records import NOON
 
 ONE_SECOND = timedelta(seconds=1)

@@ -10,10 +10,6 @@ from prometheus_client import CollectorRegistry
 from jobledger.adapters.kinds.rayjob.acting.attempt_names import AttemptNames
 from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
 from jobledger.adapters.kinds.registry import actings, watchings
-from jobledger.adapters.memory.clock import SimulatedClock
-from jobledger.adapters.memory.event_store import MemoryEventStore
-from jobledger.adapters.memory.leases import MemoryLeases
-from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
 from jobledger.adapters.service.effects.carrying_out import EffectContext, EffectTask
 from jobledger.adapters.service.effects.context import World
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
@@ -34,6 +30,10 @@ from jobledger.core.rayjob.state import Attempt, RayJobState
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId, effect_id_of, observation_id
 from tests.rules.rayjob.jobs import Change, rayjob
+from tests.support.memory.clock import SimulatedClock
+from tests.support.memory.event_store import MemoryEventStore
+from tests.support.memory.leases import MemoryLeases
+from tests.support.memory.ray_jobs import MemoryRayJobs
 from tests.support.records import NOON
 from tests.support.service_world import DOOR, own_door
 from tests.support.stepped_cluster import SteppedCluster

@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import pytest
 
-from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.adapters.service.ledgers.claiming import Claiming, Ledgers
 from jobledger.core.claims.rule import Claim, Standing
 from jobledger.core.errors import ClusterUnreachable, LedgerUnavailable, RequestForbidden
 from jobledger.core.ports.cluster import KUBERNETES_EVENTS, LEASES, NAMESPACES
 from jobledger.core.values.documents import Manifest, text
+from tests.support.memory.clock import SimulatedClock
 from tests.support.memory_cluster import MemoryCluster
 from tests.support.records import NOON
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from jobledger.adapters.kinds.rayjob.heads.following import LASTED_SECONDS, Follower
-from jobledger.adapters.memory.clock import SimulatedClock
+from tests.support.memory.clock import SimulatedClock
 from tests.support.records import NOON
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.adapters.service.status import event_recorder as heralding
 from jobledger.adapters.service.status.event_recorder import EventRecorder
 from jobledger.adapters.telemetry.metrics import Metrics
@@ -18,6 +17,7 @@ from jobledger.core.ports.cluster import KUBERNETES_EVENTS, NAMESPACES
 from jobledger.core.rayjob.events.lifecycle import ManifestRejected, RayJobEvent
 from jobledger.core.values.documents import Manifest, text
 from tests.adapters.service.parts import Bench, run_all
+from tests.support.memory.clock import SimulatedClock
 from tests.support.records import NOON
 from tests.support.stepped_cluster import SteppedCluster
 

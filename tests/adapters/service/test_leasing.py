@@ -3,12 +3,12 @@
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 
-from jobledger.adapters.memory.clock import SimulatedClock
-from jobledger.adapters.memory.leases import MemoryLeases
 from jobledger.adapters.service.shards.leasing import MARGIN_SECONDS, LeaseKeeper
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.ports.leases import Lease
 from jobledger.core.values.ids import SHARDS, shard_of
+from tests.support.memory.clock import SimulatedClock
+from tests.support.memory.leases import MemoryLeases
 from tests.support.records import NOON, a_stream
 
 JOB = a_stream()

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from jobledger.adapters.kinds.rayjob.heads.polls import TOLD_AGAIN_AFTER, PollParts, Polls
-from jobledger.adapters.memory.ray_jobs import MemoryRayJobs
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.errors import RayApiUnreachable, RayJobNotFound
 from jobledger.core.jobs.policy import Policy
@@ -23,6 +22,7 @@ from jobledger.core.rayjob.spec.spec import RayJobSpec
 from jobledger.core.rayjob.state import Attempt, KnownManifest, RayJobState
 from tests.adapters.service.parts import JOB_ID, SECRET, Bench, run_all
 from tests.rules.rayjob.jobs import HEAD_ENV
+from tests.support.memory.ray_jobs import MemoryRayJobs
 from tests.support.records import NOON
 
 ADDRESS = "head:8265"

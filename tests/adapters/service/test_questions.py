@@ -5,7 +5,6 @@ from uuid import UUID
 
 import pytest
 
-from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.adapters.service.work.questions import (
     PAUSE_FIRST_SECONDS,
     PAUSE_MAX_SECONDS,
@@ -20,6 +19,7 @@ from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP
 from tests.adapters.service.test_replicas import TwoReplicas
+from tests.support.memory.clock import SimulatedClock
 from tests.support.records import NOON
 from tests.support.service_world import ServiceWorld
 from tests.support.train_world import TrainWorld

@@ -2,9 +2,6 @@
 
 from collections.abc import Sequence
 
-from jobledger.adapters.memory.clock import SimulatedClock
-from jobledger.adapters.memory.leases import MemoryLeases
-from jobledger.adapters.memory.replicas import MemoryReplicas
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.shard_release import IN_FLIGHT_SECONDS_MAX, ShardRelease
 from jobledger.adapters.service.shards.sharing import Share
@@ -12,6 +9,9 @@ from jobledger.adapters.service.work.workers import Workers
 from jobledger.core.values.ids import SHARDS, StreamId, shard_of
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, assert_whole, is_over
+from tests.support.memory.clock import SimulatedClock
+from tests.support.memory.leases import MemoryLeases
+from tests.support.memory.replicas import MemoryReplicas
 from tests.support.records import NOON, a_stream
 from tests.support.service_world import LEASE_SECONDS, Service, ServiceWorld
 

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from jobledger.adapters.memory.clock import SimulatedClock
-from jobledger.adapters.memory.leases import MemoryLeases
-from jobledger.adapters.memory.replicas import MemoryReplicas
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.sharing import LOOKS_PER_LEASE, QUICK_LOOKS_PER_LEASE, Share
 from jobledger.adapters.service.shards.touch import Touch
 from jobledger.core.errors import ClusterUnreachable, RequestForbidden
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.values.ids import SHARDS
+from tests.support.memory.clock import SimulatedClock
+from tests.support.memory.leases import MemoryLeases
+from tests.support.memory.replicas import MemoryReplicas
 from tests.support.memory_cluster import MemoryCluster
 from tests.support.records import NOON
 

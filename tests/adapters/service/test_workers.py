@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from jobledger.adapters.memory.clock import SimulatedClock
 from jobledger.adapters.service.work.workers import IN_A_ROW_MAX, Lane, Task, Workers
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.ports.clock import Clock
 from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import run_all
+from tests.support.memory.clock import SimulatedClock
 from tests.support.records import NOON, a_stream
 from tests.support.waiting import wait_until
 

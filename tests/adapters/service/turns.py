@@ -6,9 +6,6 @@ from datetime import timedelta
 
 from prometheus_client import CollectorRegistry
 
-from jobledger.adapters.memory.clock import SimulatedClock
-from jobledger.adapters.memory.event_store import MemoryEventStore
-from jobledger.adapters.memory.leases import MemoryLeases
 from jobledger.adapters.service.loop.turn import Turn, TurnParts
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
@@ -20,6 +17,9 @@ from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.event_store import AppendResult, StreamAppend
 from jobledger.core.rayjob.observations.observations import ManifestSeen
 from jobledger.core.values.ids import StreamId, observation_id
+from tests.support.memory.clock import SimulatedClock
+from tests.support.memory.event_store import MemoryEventStore
+from tests.support.memory.leases import MemoryLeases
 from tests.support.rayjob_builders import IDENTITY, manifest
 from tests.support.records import NOON, a_stream
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
-from jobledger.adapters.memory.event_store import MemoryEventStore
 from jobledger.core.jobs.rows import DecisionRow
 from jobledger.core.ports.pending import Look
 from jobledger.core.values.ids import DecisionId
 from jobledger.core.values.instants import Instant
+from tests.support.memory.event_store import MemoryEventStore
 
 
 class MemoryPendingDecisions:

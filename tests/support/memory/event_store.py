@@ -8,13 +8,13 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 
-from jobledger.adapters.memory.leases import MemoryLeases
 from jobledger.core.errors import BrokenChain
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
 from jobledger.core.log.chain import GENESIS, canonical, first_fault
 from jobledger.core.log.envelope import EventRecord, StoredEvent
 from jobledger.core.ports.event_store import AppendOutcome, AppendResult, StreamAppend
 from jobledger.core.values.ids import DecisionId, EffectId, StreamId, shard_of
+from tests.support.memory.leases import MemoryLeases
 
 
 class MemoryRows:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from jobledger.adapters.memory.leases import MemoryLeases
 from jobledger.core.ports.replicas import Replica
 from jobledger.core.values.instants import Instant
+from tests.support.memory.leases import MemoryLeases
 
 
 class MemoryReplicas:

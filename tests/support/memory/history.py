@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from jobledger.adapters.memory.event_store import MemoryEventStore
 from jobledger.core.catalogue import FATES_OF_A_CLUSTER, KEPT
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.history import FinishedJob, JobFilter
 from jobledger.core.values.ids import StreamId, first_stream_at
+from tests.support.memory.event_store import MemoryEventStore
 
 
 class MemoryHistory:

@@ -1,1 +1,0 @@
-"""In-memory implementations of the ports, for tests, the simulator and the sandbox."""
