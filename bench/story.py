@@ -191,8 +191,8 @@ class Story:
     def _outcomes(self) -> Iterator[Played]:
         for effect in self.state.effects:
             number = self.state.attempt.number if self.state.attempt is not None else 0
-            uid = f"uid-{effect.wanted.name}"
-            if effect.wanted.name == self.name:
+            uid = f"uid-{effect.desired.name}"
+            if effect.desired.name == self.name:
                 uid = f"{uid}-{number}"
             yield self._see(
                 EffectEnded, effect_id=effect.effect_id, outcome=Outcome.SUCCEEDED, uid=uid

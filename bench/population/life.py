@@ -88,8 +88,8 @@ class Life:
                 said = trouble or "503: the server is currently unable to handle the request"
                 self._end(effect.effect_id, Outcome.FALTERED, trouble=said)
                 self.wait(2)
-            gone = effect.wanted.kind is EffectKind.DELETE_JOBSET
-            found = uid or f"uid-{effect.wanted.name}"
+            gone = effect.desired.kind is EffectKind.DELETE_JOBSET
+            found = uid or f"uid-{effect.desired.name}"
             self._end(effect.effect_id, Outcome.SUCCEEDED, uid=found, gone=gone, **more)
 
     def due(self, kind: str, *, looked: bool = False) -> None:

@@ -58,7 +58,7 @@ class UnknownJob:
 
 
 @dataclass(frozen=True, slots=True)
-class StrayJob:
+class LateJob:
     """A Job of an earlier attempt that is there again: its creation arrived late."""
 
     name: str
@@ -114,7 +114,7 @@ class BatchJobState(NamedTuple):
     attempt: BatchAttempt | None = None
     unknown_job: UnknownJob | None = None
     """The Job of an attempt that the log knows nothing of."""
-    strays: tuple[StrayJob, ...] = ()
+    late_jobs: tuple[LateJob, ...] = ()
     """Jobs of earlier attempts that are to go."""
     gone: tuple[str, ...] = ()
     """UIDs of attempts' Jobs that are known to be gone: late news of them is no news."""
@@ -169,15 +169,15 @@ def without(gone: tuple[str, ...], uid: str) -> tuple[str, ...]:
     return tuple(one for one in gone if one != uid)
 
 
-def stray_of(state: BatchJobState, uid: str) -> StrayJob | None:
+def late_job_of(state: BatchJobState, uid: str) -> LateJob | None:
     """Return the Job of an earlier attempt with this UID; None if none such is known."""
-    return next((stray for stray in state.strays if stray.uid == uid), None)
+    return next((late for late in state.late_jobs if late.uid == uid), None)
 
 
-def without_stray(state: BatchJobState, uid: str) -> BatchJobState:
+def without_late_job(state: BatchJobState, uid: str) -> BatchJobState:
     """Return the state after the Job of an earlier attempt went."""
-    left = tuple(stray for stray in state.strays if stray.uid != uid)
-    return state._replace(strays=left, gone=remembered(state.gone, uid))
+    left = tuple(late for late in state.late_jobs if late.uid != uid)
+    return state._replace(late_jobs=left, gone=remembered(state.gone, uid))
 
 
 def without_job(state: BatchJobState) -> BatchJobState:
@@ -204,7 +204,7 @@ def is_to_be_suspended(state: BatchJobState) -> bool:
 
 def is_creating(state: BatchJobState) -> bool:
     """Return whether a Job was asked for and it is not known what became of that."""
-    return any(item.wanted.kind is EffectKind.CREATE_ATTEMPT_JOB for item in state.effects)
+    return any(item.desired.kind is EffectKind.CREATE_ATTEMPT_JOB for item in state.effects)
 
 
 def is_at_work(state: BatchJobState) -> bool:
@@ -218,7 +218,7 @@ def is_open(state: BatchJobState) -> bool:
     if state.deleted_at is not None or state.manifest is None:
         return False
     waiting = any(item.waiting for item in state.refused)
-    unfinished = bool(state.effects or state.decisions or state.strays or waiting)
+    unfinished = bool(state.effects or state.decisions or state.late_jobs or waiting)
     return not is_final(state) or unfinished or is_at_work(state) or is_leaving(state)
 
 

@@ -30,7 +30,7 @@ EffectOutcome: TypeAlias = EffectSucceeded | EffectFaltered | EffectFailed | Eff
 
 def outcome_of(effect: OpenEffect, ended: EffectEnded) -> tuple[EffectOutcome, ...]:
     """Return the event of an open effect's outcome; nothing of a trouble that is known already."""
-    kind, name = effect.wanted.kind, effect.wanted.name
+    kind, name = effect.desired.kind, effect.desired.name
     match ended.outcome:
         case Outcome.SUCCEEDED:
             succeeded = EffectSucceeded(

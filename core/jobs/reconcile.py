@@ -15,8 +15,8 @@ from jobledger.core.jobs.events import (
     EffectRequested,
     EffectSuperseded,
 )
-from jobledger.core.jobs.pending.decisions import PendingDecision, WantedDecision
-from jobledger.core.jobs.pending.effects import OpenEffect, WantedEffect
+from jobledger.core.jobs.pending.decisions import DesiredDecision, PendingDecision
+from jobledger.core.jobs.pending.effects import DesiredEffect, OpenEffect
 from jobledger.core.values.ids import ObservationId, decision_id_of, effect_id_of
 from jobledger.core.values.instants import Instant
 
@@ -87,8 +87,8 @@ class ReconcileRules(Generic[Job, Event]):
     """Whether no rule is asked; effects and decisions are still compared with what is wanted."""
     rules: Sequence[Callable[[Job, Instant], tuple[Event, ...]]]
     """In order of priority."""
-    wanted_effects: Callable[[Job], Iterable[WantedEffect]]
-    wanted_decisions: Callable[[Job], Iterable[WantedDecision]]
+    desired_effects: Callable[[Job], Iterable[DesiredEffect]]
+    desired_decisions: Callable[[Job], Iterable[DesiredDecision]]
     is_awaited: Callable[[Job, OpenEffect], bool]
     """Whether an open effect's outcome is still to be heard, though it is not wanted."""
     why_dropped: Callable[[OpenEffect], str] = lambda _: "no longer wanted"
@@ -115,14 +115,14 @@ class ReconcileRules(Generic[Job, Event]):
         )
         effects = effect_changes(
             here,
-            self.wanted_effects(state),
+            self.desired_effects(state),
             state.effects,
             is_awaited=lambda effect: self.is_awaited(state, effect),
             why_dropped=self.why_dropped,
         )
         changes = effects or decision_changes(
             here,
-            self.wanted_decisions(state),
+            self.desired_decisions(state),
             state.decisions,
             lambda decision: self.why_cancelled(state, decision),
         )
@@ -144,7 +144,7 @@ class Standpoint:
 
 def effect_changes(
     here: Standpoint,
-    wanted: Iterable[WantedEffect],
+    wanted: Iterable[DesiredEffect],
     under_way: Iterable[OpenEffect],
     *,
     is_awaited: Callable[[OpenEffect], bool],
@@ -161,16 +161,16 @@ def effect_changes(
         EffectSuperseded(
             at=here.at,
             effect_id=effect.effect_id,
-            kind=effect.wanted.kind,
-            name=effect.wanted.name,
+            kind=effect.desired.kind,
+            name=effect.desired.name,
             cause=why_dropped(effect),
         )
         for effect in known
-        if effect.wanted.key not in called_for and not is_awaited(effect)
+        if effect.desired.key not in called_for and not is_awaited(effect)
     )
     if dropped:
         return dropped
-    asked = {effect.wanted.key for effect in known}
+    asked = {effect.desired.key for effect in known}
     return tuple(
         EffectRequested(
             at=here.at,
@@ -190,7 +190,7 @@ def effect_changes(
 
 def decision_changes(
     here: Standpoint,
-    wanted: Iterable[WantedDecision],
+    wanted: Iterable[DesiredDecision],
     pending: Iterable[PendingDecision],
     why_cancelled: Callable[[PendingDecision], str],
 ) -> tuple[DecisionCancelled | DecisionScheduled, ...]:

@@ -11,7 +11,7 @@ handleShutdownAfterJobFinishes.
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
-from jobledger.core.jobs.pending.decisions import DecisionKind, PendingDecision, WantedDecision
+from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision, PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.rayjob.ending import gives_up
 from jobledger.core.rayjob.spec.spec import DeletionPolicy, DeletionRule, RayJobSpec
@@ -47,7 +47,7 @@ def policy_of(subject: str) -> DeletionPolicy:
     return DeletionPolicy(subject.partition(" ")[0])
 
 
-def wanted_deletions(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedDecision]:
+def desired_deletions(state: RayJobState, manifest: KnownManifest) -> Iterator[DesiredDecision]:
     """Yield every deletion that should be pending: of the RayCluster, of its workers, of all."""
     spec, ended_at = manifest.spec, state.ended_at
     if not is_final(state) or ended_at is None or selects_cluster(state):
@@ -58,7 +58,7 @@ def wanted_deletions(state: RayJobState, manifest: KnownManifest) -> Iterator[Wa
     for rule in covering_rules(state):
         if _is_over(state, rule.policy):
             continue
-        yield WantedDecision(
+        yield DesiredDecision(
             kind=DecisionKind.DELETION_RULE,
             due_at=ended_at + timedelta(seconds=rule.ttl_seconds),
             cause=f"{rule.source}: {rule.policy} {rule.ttl_seconds} s after {_when(rule)}",
@@ -74,14 +74,14 @@ def _when(rule: DeletionRule) -> str:
 
 def _shutdown(
     state: RayJobState, manifest: KnownManifest, ended_at: Instant
-) -> Iterator[WantedDecision]:
+) -> Iterator[DesiredDecision]:
     spec = manifest.spec
     nothing_left = state.cluster is None and not manifest.policy.delete_job_after_finish
     if not spec.shutdown_after_job_finishes or nothing_left or state.shutdown_due:
         return
     due_at = ended_at + timedelta(seconds=spec.ttl_seconds_after_finished)
     cause = f"ttlSecondsAfterFinished {spec.ttl_seconds_after_finished}"
-    yield WantedDecision(kind=DecisionKind.TTL_SHUTDOWN, due_at=due_at, cause=cause)
+    yield DesiredDecision(kind=DecisionKind.TTL_SHUTDOWN, due_at=due_at, cause=cause)
 
 
 def _is_over(state: RayJobState, policy: DeletionPolicy) -> bool:
@@ -129,7 +129,7 @@ def with_what_is_due(state: RayJobState, at: Instant) -> RayJobState:
     manifest, ended_at = state.manifest, state.ended_at
     if manifest is None or ended_at is None or not (state.shutdown_due or state.deletions_due):
         return state
-    under_way = any(effect.wanted.kind in _AT_THE_END for effect in state.effects)
+    under_way = any(effect.desired.kind in _AT_THE_END for effect in state.effects)
     if under_way or is_achieved(state, DeletionPolicy.CLUSTER):
         return state
     spec, passed = manifest.spec, at - ended_at

@@ -355,7 +355,7 @@ def recovers_lost_heads(state: RayJobState) -> bool:
     return state.manifest is not None and state.manifest.spec.recovers_lost_heads
 
 
-def hands_in_again(state: RayJobState) -> bool:
+def resubmits(state: RayJobState) -> bool:
     """Return whether a Ray job that the head does not know is handed in by us once more."""
     return _is_http(state) and recovers_lost_heads(state)
 

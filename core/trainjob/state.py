@@ -181,7 +181,7 @@ def is_final(state: TrainJobState) -> bool:
 
 def is_applying(state: TrainJobState) -> bool:
     """Return whether an apply was asked for and has not ended, as far as is known."""
-    return any(effect.wanted.kind is EffectKind.APPLY_OBJECTS for effect in state.effects)
+    return any(effect.desired.kind is EffectKind.APPLY_OBJECTS for effect in state.effects)
 
 
 def is_built_by_another(state: TrainJobState, builder: str) -> bool:

@@ -103,7 +103,7 @@ def check_request(before: BatchJobState, event: EffectRequested) -> None:
     assert before.recorded is None
     assert before.deleted_at is None
     assert attempt is not None
-    if any((event.name, event.uid) == (stray.name, stray.uid) for stray in before.strays):
+    if any((event.name, event.uid) == (late.name, late.uid) for late in before.late_jobs):
         assert event.kind is EffectKind.DELETE_ATTEMPT_JOB
         return
     assert event.name == attempt.job_name
@@ -111,8 +111,8 @@ def check_request(before: BatchJobState, event: EffectRequested) -> None:
         ends = is_final(before) or before.failing is not None
         assert not ends, "a Job is made after the end"
         assert attempt.job is None, "a second Job is made for an attempt"
-        assert not before.strays, "a Job is made beside one of an earlier attempt"
-        assert not [one for one in before.effects if one.wanted.kind is event.kind]
+        assert not before.late_jobs, "a Job is made beside one of an earlier attempt"
+        assert not [one for one in before.effects if one.desired.kind is event.kind]
         assert before.manifest is not None
         assert before.manifest.deleting_at is None
         assert not before.manifest.spec.suspend

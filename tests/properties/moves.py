@@ -5,7 +5,7 @@ from functools import partial
 
 from jobledger.core.jobs.pending.effects import BUILT_FROM_SPEC, Outcome
 from jobledger.core.rayjob.phases import ENDED, JobStatus, Phase
-from jobledger.core.rayjob.rules.pod_looks import wanted_look
+from jobledger.core.rayjob.rules.pod_looks import desired_look
 from jobledger.core.rayjob.state import wants_poll
 from tests.properties.world import SELECTED, Child, Move, World
 from tests.support.rayjob_builders import INTERACTIVE, pod
@@ -42,7 +42,7 @@ def _owed(world: World) -> Iterator[Move]:
             yield partial(world.deliver, source)
     for effect in world.sent:
         outdated = (
-            effect.wanted.kind in BUILT_FROM_SPEC and effect.digest != f"digest-{world.generation}"
+            effect.desired.kind in BUILT_FROM_SPEC and effect.digest != f"digest-{world.generation}"
         )
         outcome = Outcome.SUPERSEDED if outdated else Outcome.SUCCEEDED
         yield partial(world.arrive, effect, outcome)
@@ -50,7 +50,7 @@ def _owed(world: World) -> Iterator[Move]:
 
 def _looks(world: World) -> Iterator[Move]:
     """Yield what a look at the Pods may show, where one is waited for."""
-    if wanted_look(world.state) is not None:
+    if desired_look(world.state) is not None:
         yield world.pods_are_seen
         yield partial(world.pods_are_seen, EVICTED)
         yield partial(world.pods_are_seen, PULLING)
@@ -139,7 +139,7 @@ def calm(world: World) -> None:
             continue
         if wants_poll(world.state):
             world.head_answers()
-        if wanted_look(world.state) is not None:
+        if desired_look(world.state) is not None:
             world.pods_are_seen()
         if len(world.history) > known:
             continue

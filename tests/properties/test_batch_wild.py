@@ -295,8 +295,8 @@ def _next_calm_step(state: BatchJobState) -> BatchJobObservation | None:
     if state.effects:
         effect = state.effects[0]
         number = attempt.number if attempt is not None else 1
-        uid = effect.wanted.uid or f"calm-{number}"
-        gone = effect.wanted.kind is EffectKind.DELETE_ATTEMPT_JOB
+        uid = effect.desired.uid or f"calm-{number}"
+        gone = effect.desired.kind is EffectKind.DELETE_ATTEMPT_JOB
         return EffectEnded(
             id=UNNAMED,
             at=after(1000),

@@ -71,8 +71,8 @@ class Calm:
     def _carry_out(self, effect: OpenEffect) -> None:
         known, manifest = self.state.jobset, self.state.manifest
         assert manifest is not None, "nothing is asked for of a job without a specification"
-        if effect.wanted.kind is EffectKind.DELETE_JOBSET:
-            uid = effect.wanted.uid
+        if effect.desired.kind is EffectKind.DELETE_JOBSET:
+            uid = effect.desired.uid
             self._end(effect, ApplyOutcome(jobset_uid=uid), gone=True)
             self._tell(jobset_gone(uid=uid))
             return

@@ -24,7 +24,7 @@ from jobledger.core.rayjob.observations.observations import (
 )
 from jobledger.core.rayjob.observations.pods import PodFact
 from jobledger.core.rayjob.phases import ENDED, JobStatus
-from jobledger.core.rayjob.rules.pod_looks import wanted_look
+from jobledger.core.rayjob.rules.pod_looks import desired_look
 from jobledger.core.rayjob.state import RayJobState, wants_poll
 from tests.support.rayjob_builders import (
     JOB,
@@ -162,7 +162,7 @@ class World:
         self.put("effects", named(ended))
 
     def _act(self, effect: OpenEffect) -> tuple[str, bool]:
-        kind, name = effect.wanted.kind, effect.wanted.name
+        kind, name = effect.desired.kind, effect.desired.name
         if kind in (EffectKind.ADD_FINALIZER, EffectKind.REMOVE_FINALIZER):
             self._set_finalizer(kind is EffectKind.ADD_FINALIZER)
         elif kind is EffectKind.CREATE_CLUSTER:
@@ -197,9 +197,9 @@ class World:
     def _delete(
         self, there: dict[str, Child], effect: OpenEffect, tell: Callable[[Child], None]
     ) -> tuple[str, bool]:
-        child = there.get(effect.wanted.name)
-        if child is None or effect.wanted.uid not in ("", child.uid) or not child.owned:
-            return effect.wanted.uid, True
+        child = there.get(effect.desired.name)
+        if child is None or effect.desired.uid not in ("", child.uid) or not child.owned:
+            return effect.desired.uid, True
         if not child.deleting:
             child.deleting = True
             tell(child)
@@ -253,7 +253,7 @@ class World:
 
     def pods_are_seen(self, *found: PodFact, trouble: str = "") -> None:
         """Let the Pods be looked at, as the core waits for it."""
-        purpose, attempt = wanted_look(self.state), self.state.attempt
+        purpose, attempt = desired_look(self.state), self.state.attempt
         assert purpose is not None, "somebody waits for a look"
         assert attempt is not None, "only an attempt has Pods"
         self.take(pods(self.now, *found, purpose=purpose, attempt=attempt.number, trouble=trouble))

@@ -44,7 +44,7 @@ def _unrest_of(state: BatchJobState, job: Manifest | None) -> str:
     if state.recorded is not None and state.recorded.behind:
         return "" if state.recorded.why else "it is held without a reason"
     if state.effects or state.decisions:
-        what = [item.wanted.kind.value for item in state.effects]
+        what = [item.desired.kind.value for item in state.effects]
         what += [item.kind.value for item in state.decisions]
         return f"left to do: {what}"
     if state.phase not in RESTING:

@@ -73,7 +73,7 @@ def _unrest_of(state: RayJobState, job: Manifest | None, *, lost: bool) -> str:
     if text(job, "metadata", "deletionTimestamp"):
         return "it is being deleted"
     if state.effects or state.decisions:
-        what = [item.wanted.kind.value for item in state.effects]
+        what = [item.desired.kind.value for item in state.effects]
         what += [item.kind.value for item in state.decisions]
         return f"left to do: {what}"
     if state.phase not in RESTING:

@@ -172,7 +172,7 @@ def failed_end(at: float = 60, reason: str = "BackoffLimitExceeded") -> JobEnd:
 
 
 def _open(state: BatchJobState, kind: EffectKind) -> OpenEffect:
-    found = [effect for effect in state.effects if effect.wanted.kind is kind]
+    found = [effect for effect in state.effects if effect.desired.kind is kind]
     assert len(found) == 1, f"{len(found)} effects {kind} are open: {state.effects}"
     return found[0]
 

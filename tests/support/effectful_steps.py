@@ -119,7 +119,7 @@ def knowing_effects() -> Iterator[None]:
     true_call = EffectTask.__call__
 
     def call(effect_task: EffectTask) -> float | None:
-        _doing.kind = effect_task.effect.wanted.kind
+        _doing.kind = effect_task.effect.desired.kind
         try:
             return true_call(effect_task)
         finally:

@@ -304,7 +304,7 @@ def written(phase: str, at: float, version: str = "7") -> StatusWritten:
 
 
 def _open_effect(state: RayJobState, kind: EffectKind, name: str) -> OpenEffect:
-    found = [e for e in state.effects if e.wanted.kind is kind and name in ("", e.wanted.name)]
+    found = [e for e in state.effects if e.desired.kind is kind and name in ("", e.desired.name)]
     assert len(found) == 1, f"{len(found)} effects {kind} {name} are open: {state.effects}"
     return found[0]
 

@@ -172,7 +172,7 @@ def check_outlook(decider: RayJobDecider, row: Outlook) -> None:
         shown = status(state)
         assert {name: shown.get(name) for name in row.status} == dict(row.status)
     if row.under_way is not None:
-        under_way = [f"{effect.wanted.kind} {effect.wanted.name}" for effect in state.effects]
+        under_way = [f"{effect.desired.kind} {effect.desired.name}" for effect in state.effects]
         assert under_way == list(row.under_way)
     if row.pending is not None:
         pending = {item.kind.value: item.due_at for item in state.decisions}
@@ -199,7 +199,7 @@ def _with_effect(event: Event, before: JobState, cause: ObservationId) -> Event:
     if isinstance(event, shared.EffectRequested):
         return replace(event, effect_id=effect_id_of(cause, event.kind.value, event.name))
     kind, name = getattr(event, "kind", None), getattr(event, "name", None)
-    found = [item.effect_id for item in before.effects if item.wanted.key == (kind, name)]
+    found = [item.effect_id for item in before.effects if item.desired.key == (kind, name)]
     assert len(found) == 1, f"the story leaves {len(found)} effects {kind} {name} open"
     return replace(event, effect_id=found[0])  # type: ignore[arg-type] # it has this field
 

@@ -187,7 +187,7 @@ def failed_end(at: float = 60, reason: str = "FailedJobs") -> JobSetEnd:
 
 
 def _open(state: TrainJobState, kind: EffectKind) -> OpenEffect:
-    found = [effect for effect in state.effects if effect.wanted.kind is kind]
+    found = [effect for effect in state.effects if effect.desired.kind is kind]
     assert len(found) == 1, f"{len(found)} effects {kind} are open: {state.effects}"
     return found[0]
 

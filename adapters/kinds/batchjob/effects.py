@@ -36,7 +36,7 @@ def _act(world: World, job: CachedJob, effect: OpenEffect, state: JobState) -> D
         ClusterError: as the port does.
     """
     assert isinstance(state, BatchJobState), "a stream is one job, of one kind"
-    attempt, kind = state.attempt, effect.wanted.kind
+    attempt, kind = state.attempt, effect.desired.kind
     is_over = attempt is None or attempt.is_over or attempt.number != effect.attempt
     if kind is EffectKind.CREATE_ATTEMPT_JOB and is_over:
         raise SupersededEffect("its attempt is over")
@@ -55,7 +55,7 @@ def _create(world: World, job: CachedJob, effect: OpenEffect) -> Done:
     try:
         made = world.cluster.create(BATCH_JOBS, manifest)
     except ObjectExists:
-        found = world.cluster.get(BATCH_JOBS, job.identity.namespace, effect.wanted.name)
+        found = world.cluster.get(BATCH_JOBS, job.identity.namespace, effect.desired.name)
         if found is None:
             raise  # it has just gone: later
         refuse_if_taken(BATCH_JOBS, found, job)
@@ -69,13 +69,13 @@ def _create(world: World, job: CachedJob, effect: OpenEffect) -> Done:
 
 def _delete(world: World, job: CachedJob, effect: OpenEffect) -> Done:
     """Delete a Job after its Pods: the next attempt begins when nothing of this one runs."""
-    return delete_own(world, job, BATCH_JOBS, effect.wanted, propagation="Foreground")
+    return delete_own(world, job, BATCH_JOBS, effect.desired, propagation="Foreground")
 
 
 def _suspend_or_resume(world: World, job: CachedJob, effect: OpenEffect) -> Done:
     """Suspend or resume the Job of an attempt, at the version just seen."""
-    namespace, name = job.identity.namespace, effect.wanted.name
-    suspend = effect.wanted.kind is EffectKind.SUSPEND_ATTEMPT_JOB
+    namespace, name = job.identity.namespace, effect.desired.name
+    suspend = effect.desired.kind is EffectKind.SUSPEND_ATTEMPT_JOB
     found = world.cluster.get(BATCH_JOBS, namespace, name)
     if found is None or not is_controlled_by(found, job.identity.uid):
         raise SupersededEffect("the attempt's Job is gone")

@@ -39,14 +39,14 @@ def _known(state: JobState) -> Iterator[tuple[str, AttemptJob]]:
     assert isinstance(state, BatchJobState), "a stream is one job, of one kind"
     if state.attempt is not None and state.attempt.job is not None:
         yield state.attempt.job_name, state.attempt.job
-    yield from _strays(state)
+    yield from _late_jobs(state)
     if state.unknown_job is not None:
         yield name_for(state, state.unknown_job.attempt), state.unknown_job.job
 
 
-def _strays(state: BatchJobState) -> Iterator[tuple[str, AttemptJob]]:
+def _late_jobs(state: BatchJobState) -> Iterator[tuple[str, AttemptJob]]:
     """Yield name and UID of the Jobs of earlier attempts that are to go, after the end too."""
-    return ((stray.name, AttemptJob(uid=stray.uid)) for stray in state.strays)
+    return ((late.name, AttemptJob(uid=late.uid)) for late in state.late_jobs)
 
 
 def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Absence]:
@@ -56,7 +56,7 @@ def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Abs
     if identity is None:
         return
     has_ended = is_final(state) and not is_at_work(state)
-    for name, known in _strays(state) if has_ended else _known(state):
+    for name, known in _late_jobs(state) if has_ended else _known(state):
         if known.uid and not around.live.has_child(ATTEMPT, known.uid):
             tell = partial(tell_attempt_gone, around, stream, name, known.uid)
             yield Absence(lookout, BATCH_JOBS, identity.namespace, name, known.uid, tell)

@@ -135,7 +135,7 @@ class EffectTask:
         return min(UNSHOWN_FIRST_SECONDS * (1 << min(self.times_unshown, 16)), UNSHOWN_MAX_SECONDS)
 
     def _try(self, job: CachedJob, state: JobState) -> float | None:
-        context, kind = self.context, self.effect.wanted.kind
+        context, kind = self.context, self.effect.desired.kind
         self.tries += 1
         try:
             with context.metrics.effect_seconds.labels(kind.value).time():
@@ -170,7 +170,7 @@ class EffectTask:
 
     def _judge(self, error: Exception, redactor: Redactor) -> float | None:
         trouble = redactor.text(str(error), TROUBLE_CHARACTERS_MAX)
-        kind = self.effect.wanted.kind
+        kind = self.effect.desired.kind
         gave_up = kind is EffectKind.STOP_ENTRYPOINT and self.tries >= STOP_TRIES_MAX
         if isinstance(error, _PERMANENT) or gave_up:
             self._tell(Outcome.FAILED, trouble)
@@ -196,7 +196,7 @@ class EffectTask:
             job=self.context.slots.name(self.stream),
             stream=str(self.stream),
             effect_id=str(self.effect.effect_id),
-            kind=self.effect.wanted.kind.value,
+            kind=self.effect.desired.kind.value,
             outcome=outcome.value,
             trouble=trouble,
         )
@@ -205,7 +205,7 @@ class EffectTask:
 
     def _put(self, outcome: Outcome, mark: str, trouble: str, done: Done) -> None:
         effect = self.effect
-        self.context.metrics.effects.labels(effect.wanted.kind.value, outcome.value).inc()
+        self.context.metrics.effects.labels(effect.desired.kind.value, outcome.value).inc()
         ended = EffectEnded(
             id=observation_id(self.stream, "effect ended", str(effect.effect_id), mark),
             at=self.context.clock.now(),

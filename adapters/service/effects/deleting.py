@@ -4,7 +4,7 @@ from jobledger.adapters.service.effects.context import Done, World
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.errors import ObjectChanged
 from jobledger.core.jobs.control.ownership import is_controlled_by
-from jobledger.core.jobs.pending.effects import WantedEffect
+from jobledger.core.jobs.pending.effects import DesiredEffect
 from jobledger.core.ports.cluster import Propagation, Resource
 from jobledger.core.values.documents import text
 
@@ -13,7 +13,7 @@ def delete_own(
     world: World,
     job: CachedJob,
     resource: Resource,
-    wanted: WantedEffect,
+    wanted: DesiredEffect,
     propagation: Propagation = "Background",
 ) -> Done:
     """Delete the very object: never another of its name, nor one that the job does not own.

@@ -25,7 +25,7 @@ def failure_capture(
     if context.evidence is None or failed is None or state.identity is None:
         return None
     rules = kind_of(state).evidence
-    going = {rules.before.get(effect.wanted.kind) for effect in state.effects}
+    going = {rules.before.get(effect.desired.kind) for effect in state.effects}
     objects = (rules.whole(state.identity, state), *rules.beside(state))
     left = [one for one in objects if one.kind not in going]
     job = context.world.live.job(state.identity.uid)

@@ -119,7 +119,7 @@ class Capturer:
 
         Never raises: what could not be had must not keep the effect from being carried out.
         """
-        kind, wanted = kind_of(state), effect.wanted
+        kind, wanted = kind_of(state), effect.desired
         about = kind.evidence.going(job.identity, state, wanted, is_over=kind.is_final(state))
         if about is None:
             return

@@ -7,8 +7,8 @@ from jobledger.core.batchjob.state import (
     BatchJobState,
     is_creating,
     is_final,
+    late_job_of,
     number_of,
-    stray_of,
 )
 from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.jobs.control.went_back import is_late_news, is_older_version
@@ -32,7 +32,7 @@ def on_attempt_job_seen(state: BatchJobState, seen: AttemptJobSeen) -> News:
         return ()
     number, current = number_of(state, seen.name), state.attempt
     known_number = current.number if current is not None else 0
-    if number == 0 or (number < known_number and _is_known_stray(state, seen)):
+    if number == 0 or (number < known_number and _is_known_late_job(state, seen)):
         return ()
     observed = AttemptJobObserved(
         at=seen.at,
@@ -73,9 +73,9 @@ def _of_unknown_attempt(
     return behind, observed
 
 
-def _is_known_stray(state: BatchJobState, seen: AttemptJobSeen) -> bool:
+def _is_known_late_job(state: BatchJobState, seen: AttemptJobSeen) -> bool:
     """Return whether a Job of an earlier attempt is none of ours to delete, or known as such."""
-    return state.recorded is not None or seen.deleting or stray_of(state, seen.uid) is not None
+    return state.recorded is not None or seen.deleting or late_job_of(state, seen.uid) is not None
 
 
 def _is_no_news(known: AttemptJob, seen: AttemptJobSeen) -> bool:
@@ -98,7 +98,7 @@ def on_attempt_job_gone(state: BatchJobState, gone: AttemptJobGone) -> News:
     number = number_of(state, gone.name)
     if number == 0:
         return ()
-    if stray_of(state, gone.uid) is not None:
+    if late_job_of(state, gone.uid) is not None:
         return (
             AttemptJobVanished(
                 at=gone.at, attempt=number, name=gone.name, uid=gone.uid, asked=True
@@ -116,7 +116,7 @@ def on_attempt_job_gone(state: BatchJobState, gone: AttemptJobGone) -> News:
         return ()
     asked = is_leaving(state) or (known is not None and known.delete_asked)
     asked = asked or any(
-        effect.wanted.kind is EffectKind.DELETE_ATTEMPT_JOB for effect in state.effects
+        effect.desired.kind is EffectKind.DELETE_ATTEMPT_JOB for effect in state.effects
     )
     uid = gone.uid or (known.uid if known is not None else "")
     return (AttemptJobVanished(at=gone.at, attempt=number, name=gone.name, uid=uid, asked=asked),)

@@ -6,10 +6,10 @@ from jobledger.core.batchjob.state import (
     AttemptJob,
     BatchAttempt,
     BatchJobState,
+    late_job_of,
     remembered,
-    stray_of,
     without_job,
-    without_stray,
+    without_late_job,
 )
 from jobledger.core.jobs.events import (
     DecisionFired,
@@ -40,22 +40,22 @@ def effect_succeeded(state: BatchJobState, event: EffectSucceeded) -> BatchJobSt
         repeated=done_once_more(state.repeated, key, event.at, outdated=outdated),
     )
     attempt = state.attempt
-    if stray_of(state, event.uid) is not None:
-        return _stray_acted_on(state, event)
+    if late_job_of(state, event.uid) is not None:
+        return _late_job_acted_on(state, event)
     if attempt is None or attempt.job_name != event.name:
         return state
     return _acted_on(state, attempt, event)
 
 
-def _stray_acted_on(state: BatchJobState, event: EffectSucceeded) -> BatchJobState:
+def _late_job_acted_on(state: BatchJobState, event: EffectSucceeded) -> BatchJobState:
     """Return the state after the deletion of an earlier attempt's Job."""
     if event.gone:
-        return without_stray(state, event.uid)
+        return without_late_job(state, event.uid)
     asked = tuple(
-        replace(stray, delete_asked=True) if stray.uid == event.uid else stray
-        for stray in state.strays
+        replace(late, delete_asked=True) if late.uid == event.uid else late
+        for late in state.late_jobs
     )
-    return state._replace(strays=asked)
+    return state._replace(late_jobs=asked)
 
 
 def _acted_on(state: BatchJobState, attempt: BatchAttempt, event: EffectSucceeded) -> BatchJobState:

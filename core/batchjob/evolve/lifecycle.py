@@ -11,12 +11,12 @@ from jobledger.core.batchjob.state import (
     BatchAttempt,
     BatchJobState,
     KnownBatchJob,
-    StrayJob,
+    LateJob,
     UnknownJob,
     remembered,
     without,
     without_job,
-    without_stray,
+    without_late_job,
 )
 from jobledger.core.jobs.evolve.open_work import tried_at_once
 from jobledger.core.jobs.identity import is_another
@@ -33,7 +33,7 @@ def evolve_fact(state: BatchJobState, event: events.BatchFactEvent) -> BatchJobS
         case events.AttemptJobObserved():
             return _observed(state, event)
         case events.AttemptJobVanished():
-            state = without_stray(state, event.uid)
+            state = without_late_job(state, event.uid)
             return without_job(state) if is_of_now else state
         case _:
             assert_never(event)
@@ -42,8 +42,8 @@ def evolve_fact(state: BatchJobState, event: events.BatchFactEvent) -> BatchJobS
 def _observed(state: BatchJobState, event: events.AttemptJobObserved) -> BatchJobState:
     attempt, state = state.attempt, state._replace(gone=without(state.gone, event.uid))
     if attempt is not None and event.attempt < attempt.number:
-        stray = StrayJob(event.name, event.uid)
-        return state._replace(strays=(*state.strays, stray))
+        late = LateJob(event.name, event.uid)
+        return state._replace(late_jobs=(*state.late_jobs, late))
     job = AttemptJob(
         uid=event.uid,
         suspend=event.suspend,

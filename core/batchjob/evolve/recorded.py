@@ -16,13 +16,13 @@ def control_released(state: BatchJobState, event: ControlReleased) -> BatchJobSt
         why=event.why,
         shown=before.shown if before is not None else None,
     )
-    return state._replace(recorded=recorded, refused=(), repeated=(), strays=())
+    return state._replace(recorded=recorded, refused=(), repeated=(), late_jobs=())
 
 
 def ledger_behind_found(state: BatchJobState, event: LedgerBehindFound) -> BatchJobState:
     """Return the state of a job that is held: nothing is done until what is missing is known."""
     held = BatchRecorded(since=event.at, why=why_held(event.signs), behind=True)
-    return state._replace(recorded=held, refused=(), strays=())
+    return state._replace(recorded=held, refused=(), late_jobs=())
 
 
 def status_observed(state: BatchJobState, status: SeenBatchStatus) -> BatchJobState:

@@ -9,19 +9,19 @@ from jobledger.core.batchjob.state import (
     is_to_be_suspended,
 )
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
-from jobledger.core.jobs.pending.decisions import DecisionKind, WantedDecision
-from jobledger.core.jobs.pending.effects import EffectKind, WantedEffect
+from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision
+from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind
 from jobledger.core.jobs.pending.pacing import waiting_keys, wanted_tries
 from jobledger.core.jobs.retries.job_deadline import cause, due_at
 
 
-def wanted_effects(state: BatchJobState) -> tuple[WantedEffect, ...]:
+def desired_effects(state: BatchJobState) -> tuple[DesiredEffect, ...]:
     """Return every effect that should be under way now; none that has to wait."""
     waiting = waiting_keys(state.refused, state.repeated)
     return tuple(effect for effect in called_for(state) if effect.key not in waiting)
 
 
-def called_for(state: BatchJobState) -> tuple[WantedEffect, ...]:
+def called_for(state: BatchJobState) -> tuple[DesiredEffect, ...]:
     """Return every effect that the state calls for, whether it has to wait or not.
 
     At most one at a time about the present attempt, and one for each Job of an earlier one that is
@@ -30,19 +30,19 @@ def called_for(state: BatchJobState) -> tuple[WantedEffect, ...]:
     attempt = state.attempt
     if is_dormant(state) or is_leaving(state) or attempt is None:
         return ()
-    strays = tuple(
-        WantedEffect(kind=EffectKind.DELETE_ATTEMPT_JOB, name=stray.name, uid=stray.uid)
-        for stray in state.strays
-        if not stray.delete_asked
+    late_jobs = tuple(
+        DesiredEffect(kind=EffectKind.DELETE_ATTEMPT_JOB, name=late.name, uid=late.uid)
+        for late in state.late_jobs
+        if not late.delete_asked
     )
-    kind = _wanted_of(state, attempt)
+    kind = _desired_of(state, attempt)
     if kind is None:
-        return strays
+        return late_jobs
     uid = attempt.job.uid if attempt.job is not None else ""
-    return (*strays, WantedEffect(kind=kind, name=attempt.job_name, uid=uid))
+    return (*late_jobs, DesiredEffect(kind=kind, name=attempt.job_name, uid=uid))
 
 
-def _wanted_of(state: BatchJobState, attempt: BatchAttempt) -> EffectKind | None:
+def _desired_of(state: BatchJobState, attempt: BatchAttempt) -> EffectKind | None:
     """Return what is to be done about the Job of the present attempt; None: nothing.
 
     The Job of a failed attempt that is followed by another goes, and so does one that is still at
@@ -51,7 +51,7 @@ def _wanted_of(state: BatchJobState, attempt: BatchAttempt) -> EffectKind | None
     """
     job, goes_on = attempt.job, state.failing is None and state.phase not in FINAL
     if job is None:
-        missing = goes_on and not (attempt.is_over or attempt.is_lost or state.strays)
+        missing = goes_on and not (attempt.is_over or attempt.is_lost or state.late_jobs)
         return EffectKind.CREATE_ATTEMPT_JOB if missing and not is_to_be_suspended(state) else None
     if goes_on and not attempt.is_over:
         return _suspension(state, attempt)
@@ -70,7 +70,7 @@ def _suspension(state: BatchJobState, attempt: BatchAttempt) -> EffectKind | Non
     return EffectKind.SUSPEND_ATTEMPT_JOB if suspend else EffectKind.RESUME_ATTEMPT_JOB
 
 
-def wanted_decisions(state: BatchJobState) -> tuple[WantedDecision, ...]:
+def desired_decisions(state: BatchJobState) -> tuple[DesiredDecision, ...]:
     """Return every decision that should be pending now."""
     manifest = state.manifest
     if is_dormant(state) or is_leaving(state) or manifest is None:
@@ -81,20 +81,20 @@ def wanted_decisions(state: BatchJobState) -> tuple[WantedDecision, ...]:
     return (*tries, *_deadline(state), *_retry(state))
 
 
-def _deadline(state: BatchJobState) -> Iterator[WantedDecision]:
+def _deadline(state: BatchJobState) -> Iterator[DesiredDecision]:
     """Yield the deadline over all attempts, which bounds the pauses between them as well."""
     seconds = state.manifest.spec.options.job_deadline_seconds if state.manifest is not None else 0
     if not seconds or state.deadline_from is None:
         return
     if state.phase in (Phase.RUNNING, Phase.RETRYING):
         due = due_at(state.deadline_from, seconds)
-        yield WantedDecision(kind=DecisionKind.JOB_DEADLINE, due_at=due, cause=cause(seconds))
+        yield DesiredDecision(kind=DecisionKind.JOB_DEADLINE, due_at=due, cause=cause(seconds))
 
 
-def _retry(state: BatchJobState) -> Iterator[WantedDecision]:
+def _retry(state: BatchJobState) -> Iterator[DesiredDecision]:
     attempt = state.attempt
     if state.phase is not Phase.RETRYING or attempt is None or attempt.retry_at is None:
         return
     if not attempt.retry_due:
         why = f"attempt {attempt.number} failed ({attempt.reason})"
-        yield WantedDecision(kind=DecisionKind.RETRY, due_at=attempt.retry_at, cause=why)
+        yield DesiredDecision(kind=DecisionKind.RETRY, due_at=attempt.retry_at, cause=why)

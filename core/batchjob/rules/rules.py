@@ -21,7 +21,7 @@ from jobledger.core.batchjob.events import (
 )
 from jobledger.core.batchjob.evolve.evolve import evolve
 from jobledger.core.batchjob.phases import JOB_DELETED, JOB_DELETED_MESSAGE
-from jobledger.core.batchjob.rules.desired import wanted_decisions, wanted_effects
+from jobledger.core.batchjob.rules.desired import desired_decisions, desired_effects
 from jobledger.core.batchjob.state import (
     BatchAttempt,
     BatchJobState,
@@ -195,7 +195,7 @@ def _is_awaited(state: BatchJobState, effect: OpenEffect) -> bool:
     """
     if is_dormant(state) or is_leaving(state):
         return False
-    kind = effect.wanted.kind
+    kind = effect.desired.kind
     if kind is EffectKind.CREATE_ATTEMPT_JOB:
         return state.failing is None and not is_final(state)
     if kind not in _SUSPEND:
@@ -215,8 +215,8 @@ reconcile = ReconcileRules(
     evolve=evolve,
     is_at_rest=is_dormant,
     rules=RULES,
-    wanted_effects=wanted_effects,
-    wanted_decisions=wanted_decisions,
+    desired_effects=desired_effects,
+    desired_decisions=desired_decisions,
     is_awaited=_is_awaited,
     why_cancelled=_why_cancelled,
 ).reconcile

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.jobs.pending.effects import EffectKind, WantedEffect
+from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind
 from jobledger.core.values.instants import Instant
 
 State = TypeVar("State")
@@ -52,7 +52,7 @@ class EvidenceRules(Generic[State]):
     """Whether what is watched of an attempt says why its Pods wait; else they are looked at."""
 
     def going(
-        self, identity: JobIdentity, state: State, wanted: WantedEffect, *, is_over: bool
+        self, identity: JobIdentity, state: State, wanted: DesiredEffect, *, is_over: bool
     ) -> SceneObject | None:
         """Return the object that an effect removes, of which evidence is captured; None: none.
 

@@ -12,10 +12,10 @@ from jobledger.core.jobs.events import (
 from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import (
     BUILT_FROM_SPEC,
+    DesiredEffect,
     OpenEffect,
     RefusedEffect,
     RepeatedEffect,
-    WantedEffect,
 )
 from jobledger.core.jobs.pending.pacing import AT_ONCE_MAX, subject_of
 from jobledger.core.values.ids import DecisionId, EffectId
@@ -44,7 +44,9 @@ def opened(event: EffectRequested) -> OpenEffect:
     return OpenEffect(
         effect_id=event.effect_id,
         attempt=event.attempt,
-        wanted=WantedEffect(kind=event.kind, name=event.name, uid=event.uid, address=event.address),
+        desired=DesiredEffect(
+            kind=event.kind, name=event.name, uid=event.uid, address=event.address
+        ),
         digest=event.digest,
         generation=event.generation,
     )
@@ -86,7 +88,7 @@ def without_effect(effects: tuple[OpenEffect, ...], ended: EffectId) -> tuple[Op
 
 def is_outdated(effect: OpenEffect | None, digest: str) -> bool:
     """Return whether an effect was built from another specification than the one of a digest."""
-    return effect is not None and effect.wanted.kind in BUILT_FROM_SPEC and effect.digest != digest
+    return effect is not None and effect.desired.kind in BUILT_FROM_SPEC and effect.digest != digest
 
 
 Waiting = TypeVar("Waiting", RefusedEffect, RepeatedEffect)

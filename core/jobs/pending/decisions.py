@@ -69,7 +69,7 @@ class PendingDecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WantedDecision:
+class DesiredDecision:
     """A decision that the state calls for, pending or not."""
 
     kind: DecisionKind

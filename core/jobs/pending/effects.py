@@ -88,7 +88,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WantedEffect:
+class DesiredEffect:
     """An effect that the state calls for, whether it is under way or not."""
 
     kind: EffectKind
@@ -111,7 +111,7 @@ class OpenEffect:
 
     effect_id: EffectId
     attempt: int
-    wanted: WantedEffect
+    desired: DesiredEffect
     digest: str
     """Keyed digest of the specification it was decided on."""
     generation: int = 0

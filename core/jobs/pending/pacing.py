@@ -9,7 +9,7 @@ wanted and not by the effect's id, and from the events alone, so a restart begin
 from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
 
-from jobledger.core.jobs.pending.decisions import DecisionKind, WantedDecision
+from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision
 from jobledger.core.jobs.pending.effects import EffectKey, RefusedEffect, RepeatedEffect
 from jobledger.core.jobs.retries.backoff import EFFECT_RETRY_MAX, doubled
 from jobledger.core.values.instants import Instant
@@ -65,14 +65,14 @@ def wanted_tries(
     repeated: Iterable[RepeatedEffect],
     called_for: Collection[EffectKey],
     first_seconds: int,
-) -> Iterator[WantedDecision]:
+) -> Iterator[DesiredDecision]:
     """Yield when what waits is tried again; what was done only if it is `called_for`."""
     first = max(timedelta(seconds=first_seconds), PAUSE_MIN)
     held = set()
     for item in refused:
         if item.waiting:
             held.add(item.key)
-            yield WantedDecision(
+            yield DesiredDecision(
                 kind=DecisionKind.EFFECT_RETRY,
                 due_at=item.refused_at + doubled(first, item.times - 1, EFFECT_RETRY_MAX),
                 cause=f"{item.kind} was refused: {item.trouble}",
@@ -81,7 +81,7 @@ def wanted_tries(
     for done in repeated:
         if done.waiting and done.key in called_for and done.key not in held:
             rounds = max(done.times - AT_ONCE_MAX, 1)
-            yield WantedDecision(
+            yield DesiredDecision(
                 kind=DecisionKind.EFFECT_RETRY,
                 due_at=done.ended_at + doubled(first, rounds - 1, EFFECT_RETRY_MAX),
                 cause=f"{done.kind} did not last: it is called for again after {done.times} of it",

@@ -117,7 +117,7 @@ def on_cluster_gone(state: RayJobState, gone: ClusterGone) -> tuple[RayJobEvent,
     if known is None or known.name != gone.name or known.uid not in ("", gone.uid):
         return ()
     asked = known.delete_asked or any(
-        effect.wanted.kind == "delete_cluster" and effect.wanted.name == gone.name
+        effect.desired.kind == "delete_cluster" and effect.desired.name == gone.name
         for effect in state.effects
     )
     return (ClusterVanished(at=gone.at, name=gone.name, uid=gone.uid, asked=asked),)
@@ -182,7 +182,7 @@ def on_submitter_gone(state: RayJobState, gone: SubmitterGone) -> tuple[RayJobEv
     if known.uid not in ("", gone.uid):
         return ()
     asked = known.delete_asked or any(
-        effect.wanted.kind == "delete_submitter" for effect in state.effects
+        effect.desired.kind == "delete_submitter" for effect in state.effects
     )
     return (SubmitterVanished(at=gone.at, name=gone.name, uid=gone.uid, asked=asked),)
 

@@ -3,7 +3,7 @@
 from jobledger.core.rayjob.events.lifecycle import PodsObserved, RayJobEvent
 from jobledger.core.rayjob.observations.observations import PodsSeen
 from jobledger.core.rayjob.observations.pods import PodLook
-from jobledger.core.rayjob.rules.pod_looks import wanted_look
+from jobledger.core.rayjob.rules.pod_looks import desired_look
 from jobledger.core.rayjob.state import RayJobState
 
 
@@ -13,7 +13,7 @@ def on_pods_seen(state: RayJobState, seen: PodsSeen) -> tuple[RayJobEvent, ...]:
     Evidence is told once. While Pods are left, that is told the first time, and for each new kind
     of trouble; in the end, that none is.
     """
-    attempt, purpose = state.attempt, wanted_look(state)
+    attempt, purpose = state.attempt, desired_look(state)
     if attempt is None or purpose is None or seen.purpose is not purpose:
         return ()
     if seen.attempt != attempt.number:

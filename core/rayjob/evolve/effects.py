@@ -113,7 +113,7 @@ def _unsent(state: RayJobState, effect: OpenEffect, event: EffectSuperseded) -> 
     """Return the state in which what was not sent waits for the specification that is there."""
     if state.manifest is None or effect.digest != state.manifest.digest:
         return state  # that has come meanwhile
-    key = effect.wanted.key
+    key = effect.desired.key
     return state._replace(repeated=done_once_more(state.repeated, key, event.at, unsent=True))
 
 
@@ -160,7 +160,7 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
             grouped = replace(attempt, pod_group=True) if attempt is not None else None
             return state._replace(attempt=grouped, pod_group_held=True, pod_group_reduced=False)
         case EffectKind.CLEAR_POD_GROUP:
-            if effect is not None and effect.wanted.uid:  # of a RayCluster that stays
+            if effect is not None and effect.desired.uid:  # of a RayCluster that stays
                 return state._replace(pod_group_reduced=True)
             return state._replace(pod_group_held=False)
         case EffectKind.SUSPEND_WORKERS:

@@ -16,11 +16,11 @@ from jobledger.core.rayjob.state import (
     KnownSubmitter,
     RayJobState,
     awaits_submitter,
-    hands_in_again,
     is_sidecar,
     keeps_cluster,
     recovers_lost_heads,
     remember_gone,
+    resubmits,
     standing,
     was_handed_in,
     without_gone,
@@ -110,7 +110,7 @@ def _entrypoint_missed(state: RayJobState, event: events.EntrypointMissed) -> Ra
     recovery in HTTPMode has it handed in once more.
     """
     attempt = state.attempt
-    if attempt is not None and hands_in_again(state):
+    if attempt is not None and resubmits(state):
         attempt = replace(attempt, submitted=False, look_wanted=False)
         return state._replace(attempt=attempt)
     by_hand = attempt is not None and not attempt.submitted and not awaits_submitter(state)

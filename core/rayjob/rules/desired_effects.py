@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
-from jobledger.core.jobs.pending.effects import EffectKind, WantedEffect
+from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind
 from jobledger.core.jobs.pending.pacing import waiting_keys
 from jobledger.core.rayjob.deletion import due_policy, is_achieved
 from jobledger.core.rayjob.ending import gives_up
@@ -28,13 +28,13 @@ CLEANING = frozenset({Phase.RETRYING, Phase.SUSPENDING})
 """Phases in which everything that the attempt made goes away."""
 
 
-def wanted_effects(state: RayJobState) -> tuple[WantedEffect, ...]:
+def desired_effects(state: RayJobState) -> tuple[DesiredEffect, ...]:
     """Return every effect that should be under way now; none that has to wait."""
     waiting = waiting_keys(state.refused, state.repeated)
     return tuple(effect for effect in called_for(state) if effect.key not in waiting)
 
 
-def called_for(state: RayJobState) -> tuple[WantedEffect, ...]:
+def called_for(state: RayJobState) -> tuple[DesiredEffect, ...]:
     """Return every effect that the state calls for, whether it has to wait or not."""
     manifest = state.manifest
     if is_dormant(state) or manifest is None:
@@ -42,7 +42,7 @@ def called_for(state: RayJobState) -> tuple[WantedEffect, ...]:
     return tuple(_farewell(state, manifest) if is_leaving(state) else _life(state, manifest))
 
 
-def _farewell(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEffect]:
+def _farewell(state: RayJobState, manifest: KnownManifest) -> Iterator[DesiredEffect]:
     """Yield what is done for an object that is being deleted: stop the Ray job, let the object go.
 
     Source: KubeRay's handling of `ray.io/rayjob-finalizer`; the stop is tried once.
@@ -54,18 +54,18 @@ def _farewell(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEff
     over = state.entrypoint.has_ended or gone
     running = attempt is not None and not (over or attempt.stop_tried or attempt.cleared)
     if attempt is not None and running and attempt.address and attempt.job_id:
-        yield WantedEffect(
+        yield DesiredEffect(
             kind=EffectKind.STOP_ENTRYPOINT, name=attempt.job_id, address=attempt.address
         )
         return
-    yield WantedEffect(kind=EffectKind.REMOVE_FINALIZER, name="rayjob")
+    yield DesiredEffect(kind=EffectKind.REMOVE_FINALIZER, name="rayjob")
 
 
-def _life(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEffect]:
+def _life(state: RayJobState, manifest: KnownManifest) -> Iterator[DesiredEffect]:
     failing = state.attempt is not None and state.attempt.failing is not None
     begun = state.phase is not Phase.VALIDATION_FAILED and not is_final(state)
     if begun and not manifest.finalizer:
-        yield WantedEffect(kind=EffectKind.ADD_FINALIZER, name="rayjob")
+        yield DesiredEffect(kind=EffectKind.ADD_FINALIZER, name="rayjob")
     if failing:
         pass  # nothing more is begun: the verdict comes in a moment
     elif state.phase is Phase.INITIALIZING:
@@ -81,10 +81,10 @@ def _life(state: RayJobState, manifest: KnownManifest) -> Iterator[WantedEffect]
     yield from _ungrouping(state)
     for orphan in state.orphans:
         if not (orphan.delete_asked or orphan.name == manifest.spec.cluster_selector):
-            yield WantedEffect(kind=EffectKind.DELETE_CLUSTER, name=orphan.name, uid=orphan.uid)
+            yield DesiredEffect(kind=EffectKind.DELETE_CLUSTER, name=orphan.name, uid=orphan.uid)
     late = state.orphan_submitter
     if late is not None and not late.delete_asked:
-        yield WantedEffect(kind=EffectKind.DELETE_SUBMITTER, name=late.name, uid=late.uid)
+        yield DesiredEffect(kind=EffectKind.DELETE_SUBMITTER, name=late.name, uid=late.uid)
 
 
 def is_grouped(state: RayJobState) -> bool:
@@ -94,7 +94,7 @@ def is_grouped(state: RayJobState) -> bool:
     return volcano and not selects_cluster(state)
 
 
-def _ungrouping(state: RayJobState) -> Iterator[WantedEffect]:
+def _ungrouping(state: RayJobState) -> Iterator[DesiredEffect]:
     """Yield that the PodGroup asks for no more than what is left, and for nobody once that is gone.
 
     Between two attempts too: a pause must not keep the queue's resources from others.
@@ -107,14 +107,14 @@ def _ungrouping(state: RayJobState) -> Iterator[WantedEffect]:
     over = between or state.phase is Phase.SUSPENDED or is_final(state)
     gone = cluster is None or (is_final(state) and cluster.deleting)
     if over and gone:
-        yield WantedEffect(kind=EffectKind.CLEAR_POD_GROUP, name=name)
+        yield DesiredEffect(kind=EffectKind.CLEAR_POD_GROUP, name=name)
     elif is_final(state) and cluster is not None and not state.pod_group_reduced:
         policy = due_policy(state)  # what is about to become less is counted afterwards
         if is_achieved(state, policy):
-            yield WantedEffect(kind=EffectKind.CLEAR_POD_GROUP, name=name, uid=cluster.uid)
+            yield DesiredEffect(kind=EffectKind.CLEAR_POD_GROUP, name=name, uid=cluster.uid)
 
 
-def _building(state: RayJobState) -> Iterator[WantedEffect]:
+def _building(state: RayJobState) -> Iterator[DesiredEffect]:
     """Yield what is made for an attempt.
 
     What nobody knows to exist is asked for: a creation that meets it finds it. None is asked for
@@ -125,7 +125,7 @@ def _building(state: RayJobState) -> Iterator[WantedEffect]:
         return
     is_there = cluster is not None and cluster.uid != ""
     if is_grouped(state) and not attempt.pod_group:  # also one that somebody deleted
-        yield WantedEffect(kind=EffectKind.APPLY_POD_GROUP, name=pod_group_name(identity.name))
+        yield DesiredEffect(kind=EffectKind.APPLY_POD_GROUP, name=pod_group_name(identity.name))
         if not is_there:
             return
     if cluster is None or not is_there:
@@ -134,46 +134,46 @@ def _building(state: RayJobState) -> Iterator[WantedEffect]:
     ready = cluster.state == "ready" and cluster.address != ""
     made = state.submitter is not None and state.submitter.uid != ""
     is_free = state.orphan_submitter is None or any(
-        effect.wanted.kind is EffectKind.CREATE_SUBMITTER for effect in state.effects
+        effect.desired.kind is EffectKind.CREATE_SUBMITTER for effect in state.effects
     )
     if ready and has_submitter(state) and not made and is_free:
-        yield WantedEffect(
+        yield DesiredEffect(
             kind=EffectKind.CREATE_SUBMITTER,
             name=submitter_name(identity.name),
             address=cluster.address,
         )
 
 
-def _getting_cluster(state: RayJobState, attempt: Attempt) -> Iterator[WantedEffect]:
+def _getting_cluster(state: RayJobState, attempt: Attempt) -> Iterator[DesiredEffect]:
     selects = selects_cluster(state)
     kind = EffectKind.FIND_CLUSTER if selects else EffectKind.CREATE_CLUSTER
-    is_asked_for = any(effect.wanted.kind is kind for effect in state.effects)
+    is_asked_for = any(effect.desired.kind is kind for effect in state.effects)
     if selects or is_asked_for or not state.orphans:
-        yield WantedEffect(kind=kind, name=attempt.cluster_name)
+        yield DesiredEffect(kind=kind, name=attempt.cluster_name)
 
 
-def _building_again(state: RayJobState) -> Iterator[WantedEffect]:
+def _building_again(state: RayJobState) -> Iterator[DesiredEffect]:
     """Yield a RayCluster in place of one that went before anything was handed in."""
     attempt, cluster = state.attempt, state.cluster
     if attempt is not None and attempt.cluster_again and (cluster is None or not cluster.uid):
         yield from _getting_cluster(state, attempt)
 
 
-def _afterwards(state: RayJobState) -> Iterator[WantedEffect]:
+def _afterwards(state: RayJobState) -> Iterator[DesiredEffect]:
     """Yield what goes after the end of the job, by what is due."""
     identity, cluster, policy = state.identity, state.cluster, due_policy(state)
     if gives_up(state):
         yield from _cleaning(state)
     if policy is DeletionPolicy.SELF and identity is not None and not state.job_delete_asked:
-        yield WantedEffect(kind=EffectKind.DELETE_JOB, name=identity.name, uid=identity.uid)
+        yield DesiredEffect(kind=EffectKind.DELETE_JOB, name=identity.name, uid=identity.uid)
     if policy is DeletionPolicy.CLUSTER and not gives_up(state):
         yield from _cluster_deletion(state)
     going = is_achieved(state, DeletionPolicy.WORKERS) or gives_up(state)
     if policy is DeletionPolicy.WORKERS and cluster is not None and not going:
-        yield WantedEffect(kind=EffectKind.SUSPEND_WORKERS, name=cluster.name, uid=cluster.uid)
+        yield DesiredEffect(kind=EffectKind.SUSPEND_WORKERS, name=cluster.name, uid=cluster.uid)
 
 
-def _leading_there(state: RayJobState) -> Iterator[WantedEffect]:
+def _leading_there(state: RayJobState) -> Iterator[DesiredEffect]:
     """Yield what lets the Service of the job's head lead to the attempt's RayCluster."""
     attempt, identity = state.attempt, state.identity
     if attempt is None or identity is None or selects_cluster(state):
@@ -183,32 +183,34 @@ def _leading_there(state: RayJobState) -> Iterator[WantedEffect]:
     leads_to = state.service_leads_to
     if leads_to != attempt.cluster_name:
         kind = EffectKind.UPDATE_SERVICE if leads_to else EffectKind.CREATE_SERVICE
-        yield WantedEffect(kind=kind, name=head_service_name(identity.name))
+        yield DesiredEffect(kind=kind, name=head_service_name(identity.name))
 
 
-def _submitting(state: RayJobState) -> Iterator[WantedEffect]:
+def _submitting(state: RayJobState) -> Iterator[DesiredEffect]:
     attempt = state.attempt
     if attempt is None or submission_mode(state) is not SubmissionMode.HTTP:
         return
     if awaits_cluster(state):
         return
     if not attempt.submitted and not attempt.submit_refused and attempt.job_id:
-        yield WantedEffect(
+        yield DesiredEffect(
             kind=EffectKind.SUBMIT_ENTRYPOINT, name=attempt.job_id, address=attempt.address
         )
 
 
-def _cleaning(state: RayJobState) -> Iterator[WantedEffect]:
+def _cleaning(state: RayJobState) -> Iterator[DesiredEffect]:
     if not keeps_cluster(state):
         yield from _cluster_deletion(state)
     submitter = state.submitter
     if submitter is not None and not submitter.delete_asked and not submitter.deleting:
-        yield WantedEffect(kind=EffectKind.DELETE_SUBMITTER, name=submitter.name, uid=submitter.uid)
+        yield DesiredEffect(
+            kind=EffectKind.DELETE_SUBMITTER, name=submitter.name, uid=submitter.uid
+        )
 
 
-def _cluster_deletion(state: RayJobState) -> Iterator[WantedEffect]:
+def _cluster_deletion(state: RayJobState) -> Iterator[DesiredEffect]:
     cluster = state.cluster
     if cluster is None or not owns_cluster(state):
         return
     if not cluster.delete_asked and not cluster.deleting:
-        yield WantedEffect(kind=EffectKind.DELETE_CLUSTER, name=cluster.name, uid=cluster.uid)
+        yield DesiredEffect(kind=EffectKind.DELETE_CLUSTER, name=cluster.name, uid=cluster.uid)

@@ -13,7 +13,7 @@ from jobledger.core.rayjob.state import (
 )
 
 
-def wanted_look(state: RayJobState) -> PodLook | None:
+def desired_look(state: RayJobState) -> PodLook | None:
     """Return the look that the state calls for now."""
     attempt = state.attempt
     if is_dormant(state) or is_leaving(state) or attempt is None:

@@ -35,8 +35,8 @@ from jobledger.core.rayjob.events.lifecycle import (
 from jobledger.core.rayjob.evolve.lifecycle import evolve
 from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.rules.attempt_end import conclude, judge_failing
-from jobledger.core.rayjob.rules.desired_decisions import wanted_decisions
-from jobledger.core.rayjob.rules.desired_effects import wanted_effects
+from jobledger.core.rayjob.rules.desired_decisions import desired_decisions
+from jobledger.core.rayjob.rules.desired_effects import desired_effects
 from jobledger.core.rayjob.rules.own_cluster import owns_cluster
 from jobledger.core.rayjob.rules.pod_looks import waits_for_pods
 from jobledger.core.rayjob.rules.same_cluster import why_unfit
@@ -130,7 +130,7 @@ def _clean_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     attempt = state.attempt
     if state.phase not in (Phase.RETRYING, Phase.SUSPENDING) or attempt is None:
         return ()
-    creating = any(effect.wanted.kind in _CREATIONS for effect in state.effects)
+    creating = any(effect.desired.kind in _CREATIONS for effect in state.effects)
     kept = state.cluster.name if state.cluster is not None and keeps_cluster(state) else ""
     own_cluster = owns_cluster(state) and not kept
     if (
@@ -164,7 +164,7 @@ def _abandoning(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
 
 def _is_ungrouping(state: RayJobState) -> bool:
     """Return whether the PodGroup is being cleared: late, it would undo what the next one needs."""
-    return any(effect.wanted.kind is EffectKind.CLEAR_POD_GROUP for effect in state.effects)
+    return any(effect.desired.kind is EffectKind.CLEAR_POD_GROUP for effect in state.effects)
 
 
 def _beginning(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
@@ -237,9 +237,9 @@ RULES: tuple[Rule, ...] = (
 def _why_dropped(effect: OpenEffect) -> str:
     """Return why an open effect is not wanted any more."""
     deletions = (EffectKind.DELETE_CLUSTER, EffectKind.DELETE_SUBMITTER, EffectKind.DELETE_JOB)
-    if effect.wanted.kind is EffectKind.FIND_CLUSTER:
+    if effect.desired.kind is EffectKind.FIND_CLUSTER:
         return "the watch tells of it"
-    return "it is gone already" if effect.wanted.kind in deletions else "no longer wanted"
+    return "it is gone already" if effect.desired.kind in deletions else "no longer wanted"
 
 
 def _is_done(state: RayJobState, effect: OpenEffect) -> bool:
@@ -248,7 +248,7 @@ def _is_done(state: RayJobState, effect: OpenEffect) -> bool:
     A creation that nobody needs any more does not wait for it: tried again, it would make anew
     what has been deleted meanwhile.
     """
-    kind, name, manifest = effect.wanted.kind, effect.wanted.name, state.manifest
+    kind, name, manifest = effect.desired.kind, effect.desired.name, state.manifest
     if is_dormant(state) or manifest is None:
         return False
     if kind in _CREATIONS and not _is_for_now(state, effect):
@@ -294,8 +294,8 @@ reconcile = ReconcileRules(
     evolve=evolve,
     is_at_rest=_is_at_rest,
     rules=RULES,
-    wanted_effects=wanted_effects,
-    wanted_decisions=wanted_decisions,
+    desired_effects=desired_effects,
+    desired_decisions=desired_decisions,
     is_awaited=_is_done,
     why_dropped=_why_dropped,
     why_cancelled=_why_cancelled,

@@ -210,7 +210,7 @@ def on_jobset_gone(state: TrainJobState, gone: JobSetGone) -> News:
     if is_dormant(state) or known is None or gone.uid in state.gone or known.uid != gone.uid:
         return ()
     asked = known.delete_asked or any(
-        effect.wanted.kind == "delete_jobset" for effect in state.effects
+        effect.desired.kind == "delete_jobset" for effect in state.effects
     )
     goes_with_it = is_leaving(state) and not asked
     vanished = JobSetVanished(

@@ -35,7 +35,7 @@ def on_effect_ended(state: TrainJobState, ended: EffectEnded) -> News:
     if effect is None:
         return ()
     told = outcome_of(effect, ended)
-    if effect.wanted.kind is not EffectKind.APPLY_OBJECTS:
+    if effect.desired.kind is not EffectKind.APPLY_OBJECTS:
         return told
     if ended.outcome is Outcome.SUCCEEDED:
         return *told, _applied(effect, ended)

@@ -103,5 +103,5 @@ def _built_from(
     known = before.built_from if before is not None and same else 0
     if before is not None and same and event.generation <= before.generation:
         return known
-    applies = [item for item in state.effects if item.wanted.kind is EffectKind.APPLY_OBJECTS]
+    applies = [item for item in state.effects if item.desired.kind is EffectKind.APPLY_OBJECTS]
     return applies[0].generation if applies else known

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
-from jobledger.core.jobs.pending.decisions import DecisionKind, WantedDecision
-from jobledger.core.jobs.pending.effects import EffectKind, RefusedEffect, WantedEffect
+from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision
+from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, RefusedEffect
 from jobledger.core.jobs.pending.pacing import AT_ONCE_MAX, waiting_keys, wanted_tries
 from jobledger.core.jobs.retries.job_deadline import cause, due_at
 from jobledger.core.trainjob.phases import Phase
@@ -22,23 +22,23 @@ from jobledger.core.trainjob.state import (
 from jobledger.core.values.instants import later
 
 
-def wanted_effects(state: TrainJobState) -> tuple[WantedEffect, ...]:
+def desired_effects(state: TrainJobState) -> tuple[DesiredEffect, ...]:
     """Return every effect that should be under way now; none that has to wait."""
     waiting = waiting_keys(state.refused, state.repeated)
     return tuple(effect for effect in called_for(state) if effect.key not in waiting)
 
 
-def called_for(state: TrainJobState) -> tuple[WantedEffect, ...]:
+def called_for(state: TrainJobState) -> tuple[DesiredEffect, ...]:
     """Return every effect that the state calls for, whether it has to wait or not."""
     manifest, identity = state.manifest, state.identity
     if is_dormant(state) or manifest is None or identity is None:
         return ()
-    wanted: list[WantedEffect] = []
+    wanted: list[DesiredEffect] = []
     if state.doomed:
         uid = state.jobset.uid if state.jobset is not None else ""
-        wanted.append(WantedEffect(kind=EffectKind.DELETE_JOBSET, name=identity.name, uid=uid))
+        wanted.append(DesiredEffect(kind=EffectKind.DELETE_JOBSET, name=identity.name, uid=uid))
     elif not is_final(state) and wants_apply(state, manifest):
-        wanted.append(WantedEffect(kind=EffectKind.APPLY_OBJECTS, name=identity.name))
+        wanted.append(DesiredEffect(kind=EffectKind.APPLY_OBJECTS, name=identity.name))
     return tuple(wanted)
 
 
@@ -67,7 +67,7 @@ def wants_apply(state: TrainJobState, manifest: KnownTrainJob) -> bool:
     return jobset.suspend != manifest.spec.suspend or (manifest.spec.suspend and drifted)
 
 
-def wanted_decisions(state: TrainJobState) -> tuple[WantedDecision, ...]:
+def desired_decisions(state: TrainJobState) -> tuple[DesiredDecision, ...]:
     """Return every decision that should be pending now."""
     manifest = state.manifest
     if is_dormant(state) or manifest is None:
@@ -76,30 +76,30 @@ def wanted_decisions(state: TrainJobState) -> tuple[WantedDecision, ...]:
     return (*_tries(state, manifest), *deadlines)
 
 
-def _job_deadline(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[WantedDecision]:
+def _job_deadline(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[DesiredDecision]:
     """Yield the deadline over all attempts, from the first of them."""
     spec, start = manifest.spec, state.deadline_from
     if is_final(state) or spec.suspend or spec.job_deadline_seconds < 1 or start is None:
         return
-    yield WantedDecision(
+    yield DesiredDecision(
         kind=DecisionKind.JOB_DEADLINE,
         due_at=due_at(start, spec.job_deadline_seconds),
         cause=cause(spec.job_deadline_seconds),
     )
 
 
-def _deadline(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[WantedDecision]:
+def _deadline(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[DesiredDecision]:
     spec, start = manifest.spec, deadline_start(state)
     if is_final(state) or spec.suspend or spec.active_deadline_seconds < 1 or start is None:
         return
-    yield WantedDecision(
+    yield DesiredDecision(
         kind=DecisionKind.ACTIVE_DEADLINE,
         due_at=later(start, timedelta(seconds=spec.active_deadline_seconds)),
         cause=f"activeDeadlineSeconds {spec.active_deadline_seconds}",
     )
 
 
-def _tries(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[WantedDecision]:
+def _tries(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[DesiredDecision]:
     keys = {effect.key for effect in called_for(state)} if state.repeated else set()
     apply = (EffectKind.APPLY_OBJECTS, state.identity.name if state.identity is not None else "")
     refused = state.refused

@@ -26,7 +26,7 @@ from jobledger.core.trainjob.events import (
 from jobledger.core.trainjob.evolve.evolve import evolve
 from jobledger.core.trainjob.phases import RUNTIME_NOT_SUPPORTED, SUSPENDED, Phase
 from jobledger.core.trainjob.policy import ConditionStyle
-from jobledger.core.trainjob.rules.desired import wanted_decisions, wanted_effects
+from jobledger.core.trainjob.rules.desired import desired_decisions, desired_effects
 from jobledger.core.trainjob.state import (
     KnownJobSet,
     TrainAttempt,
@@ -156,7 +156,7 @@ def _is_done(state: TrainJobState, effect: OpenEffect) -> bool:
     An apply that goes on while the job ends, or whose work the watch has told already, is not
     dropped: what it did belongs into the log.
     """
-    if effect.wanted.kind is EffectKind.APPLY_OBJECTS:
+    if effect.desired.kind is EffectKind.APPLY_OBJECTS:
         return not (is_dormant(state) or is_leaving(state) or is_final(state))
     return not is_dormant(state)
 
@@ -178,8 +178,8 @@ reconcile = ReconcileRules(
     evolve=evolve,
     is_at_rest=is_dormant,
     rules=RULES,
-    wanted_effects=wanted_effects,
-    wanted_decisions=wanted_decisions,
+    desired_effects=desired_effects,
+    desired_decisions=desired_decisions,
     is_awaited=_is_done,
     why_cancelled=_why_cancelled,
 ).reconcile

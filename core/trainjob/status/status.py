@@ -52,7 +52,7 @@ def _is_first_apply_under_way(state: TrainJobState) -> bool:
     As upstream, which writes once after it has applied; a job that is born suspended costs one
     write less.
     """
-    applying = any(effect.wanted.kind is EffectKind.APPLY_OBJECTS for effect in state.effects)
+    applying = any(effect.desired.kind is EffectKind.APPLY_OBJECTS for effect in state.effects)
     return applying and state.built is None and not state.shown_jobs
 
 

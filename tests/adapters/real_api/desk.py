@@ -19,7 +19,7 @@ from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.adapters.telemetry.metrics import Metrics
-from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, WantedEffect
+from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, OpenEffect
 from jobledger.core.log.redaction.redact import digest
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.values.documents import Manifest, child, text
@@ -93,7 +93,7 @@ class Desk:
         effect = OpenEffect(
             effect_id=effect_id_of(cause, kind.value, name),
             attempt=1,
-            wanted=WantedEffect(kind=kind, name=name, **wanted),
+            desired=DesiredEffect(kind=kind, name=name, **wanted),
             digest=digest(DOOR.redaction_key, child(job.manifest, "spec")),
         )
         world = World(self.cluster, MemoryRayJobs(self.clock.now), self.live, own_door(), actings())

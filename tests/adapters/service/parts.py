@@ -19,7 +19,7 @@ from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.slots import Slot, Slots
 from jobledger.adapters.telemetry.metrics import Metrics
-from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, WantedEffect
+from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, OpenEffect
 from jobledger.core.kinds import JobObservation
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.recording import Tail
@@ -122,7 +122,7 @@ class Bench:
         return OpenEffect(
             effect_id=effect_id_of(cause, kind.value, name),
             attempt=1,
-            wanted=WantedEffect(kind=kind, name=name or "train-x2x2x", **wanted),
+            desired=DesiredEffect(kind=kind, name=name or "train-x2x2x", **wanted),
             digest=digest(DOOR.redaction_key, child(job.manifest, "spec")),
         )
 

@@ -34,7 +34,7 @@ def leads_to(service: Manifest | None) -> str:
 def attempt_of(bench: Bench, job: CachedJob, kind: EffectKind, number: int) -> OpenEffect:
     effect = bench.effect(job, kind, SERVICE)
     return OpenEffect(
-        effect_id=effect.effect_id, attempt=number, wanted=effect.wanted, digest=effect.digest
+        effect_id=effect.effect_id, attempt=number, desired=effect.desired, digest=effect.digest
     )
 
 
@@ -301,7 +301,7 @@ def test_a_pod_group_asks_for_what_is_left_of_the_raycluster() -> None:
     bench.cluster.edit(RAYCLUSTERS, "ml", left_name, spec={"workerGroupSpecs": [workers]})
     do(bench, job, reduced, names)
     assert members(bench) == 1
-    bench.cluster.delete(RAYCLUSTERS, "ml", left_name, uid=reduced.wanted.uid)
+    bench.cluster.delete(RAYCLUSTERS, "ml", left_name, uid=reduced.desired.uid)
     do(bench, job, reduced, names)
     assert members(bench) == 0
 

@@ -8,7 +8,7 @@ from jobledger.adapters.kinds.batchjob.effects import BATCHJOB_ACTING
 from jobledger.adapters.kinds.registry import actings
 from jobledger.adapters.service.effects.context import SupersededEffect, World
 from jobledger.core.batchjob.names import attempt_job_name
-from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, WantedEffect
+from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, OpenEffect
 from jobledger.core.log.redaction.redact import digest
 from jobledger.core.ports.cluster import BATCH_JOBS
 from jobledger.core.values.documents import Manifest, child, text
@@ -42,7 +42,7 @@ class Scene:
         effect = OpenEffect(
             effect_id=effect_id_of(observation_id(self.stream, "a test"), kind.value, self.name),
             attempt=1,
-            wanted=WantedEffect(kind=kind, name=self.name),
+            desired=DesiredEffect(kind=kind, name=self.name),
             digest=digest(DOOR.redaction_key, spec),
         )
         around = World(self.world.cluster, self.world.ray, self.live, own_door(), actings())

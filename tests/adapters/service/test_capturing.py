@@ -127,7 +127,7 @@ def test_nothing_is_captured_twice(scene: Scene) -> None:
     scene.capturer.before(stream, scene.job, state, effect)
     assert len(scene.bench.said()) == 1
     other = Capturer(replace(scene.capturer._parts))  # noqa: SLF001 the next replica
-    occasion = f"{effect.wanted.kind}/{effect.effect_id}"
+    occasion = f"{effect.desired.kind}/{effect.effect_id}"
     other.before(stream, scene.job, scene.state(captured=(occasion,)), effect)
     assert scene.bench.said() == []
 

@@ -42,7 +42,7 @@ class Recorder(Workers):
 
     def submit(self, stream: StreamId, task: Task, lane: Lane = Lane.OTHERS) -> None:
         effect = getattr(task, "effect", None)
-        self.asked.append(effect.wanted.kind.value if effect is not None else "status")
+        self.asked.append(effect.desired.kind.value if effect is not None else "status")
         super().submit(stream, task, lane)
 
 

@@ -25,7 +25,7 @@ from jobledger.core.jobs.outcomes import (
     outcome_of,
     publication_of,
 )
-from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome, WantedEffect
+from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, OpenEffect, Outcome
 from jobledger.core.values.ids import effect_id_of, observation_id
 from tests.support.rayjob_builders import after
 from tests.support.records import a_stream
@@ -35,7 +35,7 @@ EFFECT_ID = effect_id_of(SEEN, "create_cluster", "train-x2x2x")
 EFFECT = OpenEffect(
     effect_id=EFFECT_ID,
     attempt=1,
-    wanted=WantedEffect(kind=EffectKind.CREATE_CLUSTER, name="train-x2x2x"),
+    desired=DesiredEffect(kind=EffectKind.CREATE_CLUSTER, name="train-x2x2x"),
     digest="d",
     trouble="known",
 )

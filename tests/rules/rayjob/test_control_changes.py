@@ -103,7 +103,7 @@ def test_a_loss_that_a_recorded_job_has_survived_does_not_end_it_under_control(
     state = played.state
     assert (state.phase, state.failed, state.decisions) == (Phase.RUNNING, 0, ())
     assert state.submitter is None or state.submitter.outcome == ""
-    wanted = {effect.wanted.kind for effect in state.effects}
+    wanted = {effect.desired.kind for effect in state.effects}
     assert wanted == {EffectKind.ADD_FINALIZER, EffectKind.CREATE_SERVICE}
 
 

@@ -321,7 +321,7 @@ def test_a_job_that_deletes_itself_is_open_until_it_is_gone() -> None:
         played.take(step)
         assert is_open(played.state)
     played.take(manifest(44, finalizer=True, deleting=True, **with_rules(rule(SELF))))  # type: ignore[arg-type] # a spec
-    assert [effect.wanted.kind for effect in played.state.effects] == [EffectKind.REMOVE_FINALIZER]
+    assert [effect.desired.kind for effect in played.state.effects] == [EffectKind.REMOVE_FINALIZER]
     played.take(done(EffectKind.REMOVE_FINALIZER, 45))
     played.take(manifest_gone(46))
     assert not is_open(played.state)

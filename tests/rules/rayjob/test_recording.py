@@ -370,7 +370,7 @@ def test_control_that_is_taken_goes_on_where_the_other_stood() -> None:
     assert (state.phase, state.attempt.number) == (Phase.RUNNING, 1)
     assert state.attempt.cluster_name == cluster_of(1)
     assert [item.kind.value for item in state.decisions] == ["active_deadline"]
-    assert {item.wanted.kind.value for item in state.effects} == {
+    assert {item.desired.kind.value for item in state.effects} == {
         "add_finalizer",
         "create_service",
     }, "nothing is started again"
@@ -382,7 +382,7 @@ def test_a_retry_that_the_other_had_begun_is_carried_on() -> None:
     story = (*WORKING, shown("Retrying", 40, failed=1, **FAILED), mine)
     state = play(RAYJOB, story).state
     assert [item.kind.value for item in state.decisions] == ["retry"]
-    assert {item.wanted.kind.value for item in state.effects} == {
+    assert {item.desired.kind.value for item in state.effects} == {
         *("add_finalizer", "delete_cluster", "delete_submitter")
     }
 

@@ -22,7 +22,7 @@ from jobledger.core.rayjob.events.lifecycle import (
 from jobledger.core.rayjob.observations.pods import PodLook
 from jobledger.core.rayjob.phases import JobStatus, Phase
 from jobledger.core.rayjob.rules.failure_class import by_evidence
-from jobledger.core.rayjob.rules.pod_looks import wanted_look
+from jobledger.core.rayjob.rules.pod_looks import desired_look
 from jobledger.core.values.instants import Instant
 from tests.support.rayjob_builders import (
     HTTP,
@@ -483,11 +483,11 @@ def test_uncounted_retries_run_out() -> None:
 
 
 def test_a_look_is_wanted_only_while_a_verdict_waits_for_it() -> None:
-    assert wanted_look(play(RAYJOB, asking()).state) is None
-    assert wanted_look(play(RAYJOB, (*asking(), BOOM)).state) is PodLook.EVIDENCE
-    assert wanted_look(play(RAYJOB, (*asking(), BOOM, UNSEEN)).state) is PodLook.EVIDENCE
-    assert wanted_look(play(RAYJOB, (*asking(), BOOM, LOOK)).state) is None
-    assert wanted_look(play(RAYJOB, (*asking(), BOOM, due(EVIDENCE))).state) is None
+    assert desired_look(play(RAYJOB, asking()).state) is None
+    assert desired_look(play(RAYJOB, (*asking(), BOOM)).state) is PodLook.EVIDENCE
+    assert desired_look(play(RAYJOB, (*asking(), BOOM, UNSEEN)).state) is PodLook.EVIDENCE
+    assert desired_look(play(RAYJOB, (*asking(), BOOM, LOOK)).state) is None
+    assert desired_look(play(RAYJOB, (*asking(), BOOM, due(EVIDENCE))).state) is None
 
 
 def test_a_submitter_on_a_lost_node_is_a_preemption() -> None:

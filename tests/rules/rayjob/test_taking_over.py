@@ -53,7 +53,7 @@ def said(*story: Step) -> Played:
 
 
 def wanted(state: RayJobState) -> set[EffectKind]:
-    return {effect.wanted.kind for effect in state.effects}
+    return {effect.desired.kind for effect in state.effects}
 
 
 RUNNING = shown("Running", 1, job_status="RUNNING")

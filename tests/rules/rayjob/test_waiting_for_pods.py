@@ -9,7 +9,7 @@ from jobledger.core.jobs.retries.options import RetryOptions
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import AttemptCleared, JobSuspended, PodsObserved
 from jobledger.core.rayjob.observations.pods import PodFact, PodLook
-from jobledger.core.rayjob.rules.pod_looks import wanted_look
+from jobledger.core.rayjob.rules.pod_looks import desired_look
 from jobledger.core.rayjob.state import RayJobState
 from tests.support.rayjob_builders import (
     cluster_gone,
@@ -147,7 +147,7 @@ def state_after(story: Story) -> RayJobState:
 
 
 def test_a_look_is_wanted_only_when_nothing_can_be_made_any_more() -> None:
-    assert wanted_look(state_after(failed())) is None
-    assert wanted_look(state_after((*failed(), cluster_gone(44)))) is None
-    assert wanted_look(state_after(GONE)) is CLEARING
-    assert wanted_look(state_after((*GONE, pods(101, purpose=CLEARING)))) is None
+    assert desired_look(state_after(failed())) is None
+    assert desired_look(state_after((*failed(), cluster_gone(44)))) is None
+    assert desired_look(state_after(GONE)) is CLEARING
+    assert desired_look(state_after((*GONE, pods(101, purpose=CLEARING)))) is None

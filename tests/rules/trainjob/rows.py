@@ -49,7 +49,7 @@ def check(row: Row) -> Played:
     if row.phase is not None:
         assert state.phase == row.phase
     if row.under_way is not None:
-        assert [effect.wanted.kind.value for effect in state.effects] == list(row.under_way)
+        assert [effect.desired.kind.value for effect in state.effects] == list(row.under_way)
     if row.pending is not None:
         found = {item.kind.value: (item.due_at - NOON).total_seconds() for item in state.decisions}
         assert found == dict(row.pending)

@@ -38,7 +38,7 @@ def gone(name: str, at: float) -> DependentGone:
 def test_an_object_that_goes_while_everything_is_applied_is_made_again(name: str) -> None:
     played = play([*seen(), gone(name, 0.5), applied(1)])
     assert played.said == [*DONE, "TrainAttemptStarted", "EffectRequested"]
-    assert [one.wanted.kind for one in played.state.effects] == [EffectKind.APPLY_OBJECTS]
+    assert [one.desired.kind for one in played.state.effects] == [EffectKind.APPLY_OBJECTS]
     over = play([*seen(), gone(name, 0.5), applied(1), applied(2)])
     assert over.said == DONE
     assert (over.state.effects, over.state.rebuild) == ((), False)

@@ -49,7 +49,7 @@ def test_a_jobset_that_is_made_late_after_the_deadline_is_deleted_as_well() -> N
     over = play([*ended, jobset_gone(102)])
     assert over.state.effects == ()
     (effect,) = play([*ended, jobset_gone(102), jobset(110, uid="jobset-2")]).state.effects
-    assert (effect.wanted.kind, effect.wanted.uid) == (EffectKind.DELETE_JOBSET, "jobset-2")
+    assert (effect.desired.kind, effect.desired.uid) == (EffectKind.DELETE_JOBSET, "jobset-2")
     told_again = play([*ended, jobset(103, counts(active=1), suspend=True)])
     assert told_again.state.effects == (), "its deletion is on its way"
 

@@ -344,7 +344,7 @@ def test_an_end_that_another_controller_left_is_not_begun_anew_under_control(
     state = play((*(before if is_recorded else controlled), mine)).state
     assert (state.phase, state.recorded) == (phase, None)
     assert not [
-        effect for effect in state.effects if effect.wanted.kind is EffectKind.APPLY_OBJECTS
+        effect for effect in state.effects if effect.desired.kind is EffectKind.APPLY_OBJECTS
     ]
 
 

@@ -60,11 +60,11 @@ def act(world: World, job: CachedJob, effect: OpenEffect, names: AttemptNames) -
         SomebodyElses: the name is taken.
         ClusterError, RayApiError: as the ports do.
     """
-    if effect.wanted.kind in BUILT_FROM_SPEC:
+    if effect.desired.kind in BUILT_FROM_SPEC:
         now = digest(world.mapper.redaction_key, child(job.manifest, "spec"))
         if now != effect.digest:
             raise SupersededEffect("the specification has changed since")
-    return _ACTS[effect.wanted.kind](world, job, effect, names)
+    return _ACTS[effect.desired.kind](world, job, effect, names)
 
 
 def _add_finalizer(world: World, job: CachedJob, effect: OpenEffect, names: AttemptNames) -> Done:
@@ -139,7 +139,7 @@ def _create_cluster(world: World, job: CachedJob, effect: OpenEffect, names: Att
     runtime_env, _ = parse_runtime_env(text(live, "spec", "runtimeEnvYAML"))
     manifest = build_cluster(
         live,
-        effect.wanted.name,
+        effect.desired.name,
         effect.attempt,
         job_id=names.job_id,
         runtime_env=runtime_env,
@@ -157,7 +157,7 @@ def _create_submitter(
         job.manifest,
         cluster=_shared(world, job, name) if names.selected else None,
         cluster_name=name,
-        address=effect.wanted.address,
+        address=effect.desired.address,
         job_id=names.job_id,
         runtime_env=runtime_env,
         attempt=effect.attempt,
@@ -195,14 +195,14 @@ def _create(world: World, job: CachedJob, resource: Resource, manifest: Manifest
 
 def _delete_cluster(world: World, job: CachedJob, effect: OpenEffect, names: AttemptNames) -> Done:
     del names
-    return delete_own(world, job, RAYCLUSTERS, effect.wanted)
+    return delete_own(world, job, RAYCLUSTERS, effect.desired)
 
 
 def _delete_submitter(
     world: World, job: CachedJob, effect: OpenEffect, names: AttemptNames
 ) -> Done:
     del names
-    return delete_own(world, job, BATCH_JOBS, effect.wanted)
+    return delete_own(world, job, BATCH_JOBS, effect.desired)
 
 
 def _submit_entrypoint(
@@ -210,8 +210,8 @@ def _submit_entrypoint(
 ) -> Done:
     del names
     runtime_env, _ = parse_runtime_env(text(job.manifest, "spec", "runtimeEnvYAML"))
-    submission = build_submission(job.manifest, effect.wanted.name, runtime_env)
-    world.ray.submit(effect.wanted.address, submission, _token(world, job, effect))
+    submission = build_submission(job.manifest, effect.desired.name, runtime_env)
+    world.ray.submit(effect.desired.address, submission, _token(world, job, effect))
     sent: Json = job.redactor.document(
         {
             "entrypoint": submission.entrypoint,
@@ -226,19 +226,19 @@ def _stop_entrypoint(world: World, job: CachedJob, effect: OpenEffect, names: At
     del names
     token = _token(world, job, effect)
     try:
-        stopped = world.ray.stop(effect.wanted.address, effect.wanted.name, token)
+        stopped = world.ray.stop(effect.desired.address, effect.desired.name, token)
     except RayJobNotFound:
         return Done(already=True)
     return Done(already=not stopped)
 
 
 def _token(world: World, job: CachedJob, effect: OpenEffect) -> str:
-    return read_token(world.cluster, world.live, job, effect.wanted.address)
+    return read_token(world.cluster, world.live, job, effect.desired.address)
 
 
 def _find_cluster(world: World, job: CachedJob, effect: OpenEffect, names: AttemptNames) -> Done:
     del names
-    namespace, name = job.identity.namespace, effect.wanted.name
+    namespace, name = job.identity.namespace, effect.desired.name
     found = world.cluster.get(RAYCLUSTERS, namespace, name)
     if found is None:
         message = f"clusterSelector mode is enabled, but RayCluster {namespace}/{name} is not found"
@@ -248,9 +248,9 @@ def _find_cluster(world: World, job: CachedJob, effect: OpenEffect, names: Attem
 
 def _put_pod_group(world: World, job: CachedJob, effect: OpenEffect, names: AttemptNames) -> Done:
     """Let the PodGroup say who is to be placed together; in the end, what is left, or nobody."""
-    identity, name = job.identity, effect.wanted.name
-    is_over = effect.wanted.kind is EffectKind.CLEAR_POD_GROUP
-    left = _left_of(world, job, names.cluster) if is_over and effect.wanted.uid else None
+    identity, name = job.identity, effect.desired.name
+    is_over = effect.desired.kind is EffectKind.CLEAR_POD_GROUP
+    left = _left_of(world, job, names.cluster) if is_over and effect.desired.uid else None
     wanted = build_pod_group(job.manifest, is_over=is_over, left=left)
     found = world.cluster.get(VOLCANO_POD_GROUPS, identity.namespace, name)
     if found is None:
@@ -281,10 +281,10 @@ def _left_of(world: World, job: CachedJob, name: str) -> Manifest | None:
 
 def _suspend_workers(world: World, job: CachedJob, effect: OpenEffect, names: AttemptNames) -> Done:
     del names
-    namespace, name = job.identity.namespace, effect.wanted.name
+    namespace, name = job.identity.namespace, effect.desired.name
     found = world.cluster.get(RAYCLUSTERS, namespace, name)
     if found is None or not is_controlled_by(found, job.identity.uid):
-        return Done(uid=effect.wanted.uid, gone=True, already=True)
+        return Done(uid=effect.desired.uid, gone=True, already=True)
     uid = text(found, "metadata", "uid")
     groups = [child(group) for group in items(found, "spec", "workerGroupSpecs")]
     if all(group.get("suspend") is True for group in groups):
@@ -338,14 +338,14 @@ UNSHOWN = (
 
 def _unshown(job: CachedJob, effect: OpenEffect) -> str:
     """Return what a RayCluster waits for: a queue takes the job for stopped, by its status."""
-    if effect.wanted.kind is not EffectKind.CREATE_CLUSTER or job.phase not in _STOPPED:
+    if effect.desired.kind is not EffectKind.CREATE_CLUSTER or job.phase not in _STOPPED:
         return ""
     return UNSHOWN if looks_stopped(job.phase, job.manifest) else ""
 
 
 def _act(world: World, job: CachedJob, effect: OpenEffect, state: JobState) -> Done:
     assert isinstance(state, RayJobState), "a stream is one job, of one kind"
-    if effect.wanted.kind in _MADE_AGAIN and state.gone:
+    if effect.desired.kind in _MADE_AGAIN and state.gone:
         wait_if_gone(world, job, RAYJOBS)
     return act(world, job, effect, names_of(state.attempt))
 

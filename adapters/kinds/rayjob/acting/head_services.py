@@ -27,7 +27,7 @@ def put_service(world: World, job: CachedJob, effect: OpenEffect, names: Attempt
     RayCluster: whoever holds the job now may have led it on meanwhile. Who tries again is asked
     for the lease first, and then leads on just what was seen.
     """
-    identity, name = job.identity, effect.wanted.name
+    identity, name = job.identity, effect.desired.name
     target = names.cluster_of(job, effect.attempt)
     wanted = build_head_service(job.manifest, target, world.mapper.of(Installation))
     sent: Manifest = {"leads to": target}
@@ -80,7 +80,7 @@ def _remember(world: World, job: CachedJob, service: Manifest) -> None:
 
 
 def _is_update(effect: OpenEffect) -> bool:
-    return effect.wanted.kind is EffectKind.UPDATE_SERVICE
+    return effect.desired.kind is EffectKind.UPDATE_SERVICE
 
 
 def _leading(service: Manifest) -> Json:

@@ -18,7 +18,7 @@ from jobledger.core.ports.cluster import PODS
 from jobledger.core.rayjob.names import LABEL_CLUSTER, submitter_name
 from jobledger.core.rayjob.observations.observations import PodsSeen
 from jobledger.core.rayjob.observations.pods import PodFact, PodLook, pod_facts
-from jobledger.core.rayjob.rules.pod_looks import wanted_look
+from jobledger.core.rayjob.rules.pod_looks import desired_look
 from jobledger.core.rayjob.state import RayJobState, own_children
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import StreamId, observation_id
@@ -58,7 +58,7 @@ class PodLooks:
     def offer(self, stream: StreamId, state: RayJobState) -> Task | None:
         """Return a task that looks as long as the state calls for it; None, if one is under way."""
         with self.lock:
-            if wanted_look(state) is None or stream in self.looks:
+            if desired_look(state) is None or stream in self.looks:
                 return None
             look = self.looks[stream] = _Look(self, stream)
             return look
@@ -74,7 +74,7 @@ class PodLooks:
             if self.looks.get(look.stream) is not look:
                 return None
             state = self.context.slots.state(look.stream)
-            purpose = wanted_look(state) if isinstance(state, RayJobState) else None
+            purpose = desired_look(state) if isinstance(state, RayJobState) else None
             if not isinstance(state, RayJobState) or purpose is None:
                 del self.looks[look.stream]
                 return None

@@ -67,8 +67,8 @@ def act_trainjob(world: World, job: CachedJob, effect: OpenEffect, state: TrainJ
         ApplyFailed: the objects cannot be built, or not all be applied.
         ClusterError: the JobSet cannot be deleted, or went with its job.
     """
-    if effect.wanted.kind is EffectKind.DELETE_JOBSET:
-        return delete_own(world, job, JOBSETS, effect.wanted)
+    if effect.desired.kind is EffectKind.DELETE_JOBSET:
+        return delete_own(world, job, JOBSETS, effect.desired)
     manifest = job.manifest
     if digest(world.mapper.redaction_key, child(manifest, "spec")) != effect.digest:
         raise SupersededEffect("the specification has changed since")

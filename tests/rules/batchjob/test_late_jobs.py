@@ -119,5 +119,5 @@ def test_it_changes_nothing_of_what_is_shown() -> None:
 
 def test_a_job_that_is_only_recorded_knows_of_none() -> None:
     taken = play([*SECOND, LATE, manifest(90, recorded="another controls it", backoff_limit=3)])
-    assert taken.state.strays == ()
+    assert taken.state.late_jobs == ()
     assert BATCHJOB.news(taken.state, job(91, uid="later")) == ()
