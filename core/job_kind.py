@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from jobledger.core.decider import Decided
 from jobledger.core.jobs.control.controller_fields import ControllerFields
-from jobledger.core.jobs.control.sightings import SightingRules
+from jobledger.core.jobs.control.observation_rules import ObservationRules
 from jobledger.core.jobs.evidence.scene import EvidenceRules
 from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, FactsSoFar
 from jobledger.core.jobs.history.event_roles import EventRoles
@@ -148,7 +148,7 @@ class JobKind(Generic[State, Observation, Event, OwnEvent]):
     """What users must not miss: statuses of one milestone may be merged into one write."""
     status_format: StatusFormat
     controller: ControllerFields
-    sightings: SightingRules[State, Observation]
+    observing: ObservationRules[State, Observation]
     evidence: EvidenceRules[State]
     managed_by: frozenset[str]
     """Values of spec.managedBy that leave a job to this controller."""

@@ -15,7 +15,7 @@ from jobledger.core.batchjob.observations import BatchJobObservation
 from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.decider import Decided
 from jobledger.core.job_kind import JobKind
-from jobledger.core.jobs.control.sightings import Sighting
+from jobledger.core.jobs.control.observation_rules import JobSeen
 from jobledger.core.jobs.events import SharedEvent
 from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, FactsSoFar
 from jobledger.core.jobs.history.event_roles import merged
@@ -60,7 +60,7 @@ NOTHING: JobState = RAYJOB_KIND.initial
 _OF_STATE = {type(kind.initial): kind for kind in KINDS.values()}
 _OF_EVENT = {cls: kind for kind in KINDS.values() for cls in kind.event_types.values()}
 _OF_OBSERVATION = {cls: kind for kind in KINDS.values() for cls in kind.observations.values()}
-_OF_SIGHTING = {next(iter(kind.observations.values())): kind for kind in KINDS.values()}
+_OF_JOB_SEEN = {next(iter(kind.observations.values())): kind for kind in KINDS.values()}
 _DISCOVERED = {kind.discovered: kind for kind in KINDS.values()}
 _PARTS = {cls: part for kind in KINDS.values() for cls, part in kind.log.parts.items()}
 
@@ -70,21 +70,21 @@ def kind_of(state: JobState) -> AnyKind:
     return _OF_STATE[type(state)]
 
 
-def is_sighting(cls: type[JobObservation]) -> bool:
+def is_job_seen(cls: type[JobObservation]) -> bool:
     """Return whether observations of a class are of a job's own object."""
-    return cls in _OF_SIGHTING
+    return cls in _OF_JOB_SEEN
 
 
-def sighting(seen: JobObservation) -> tuple[AnyKind, Sighting] | None:
+def job_seen(seen: JobObservation) -> tuple[AnyKind, JobSeen] | None:
     """Return an observation of a job's own object, with the kind of job; None of any other."""
-    kind = _OF_SIGHTING.get(type(seen))
-    return None if kind is None else (kind, cast("Sighting", seen))
+    kind = _OF_JOB_SEEN.get(type(seen))
+    return None if kind is None else (kind, cast("JobSeen", seen))
 
 
 def altered(seen: JobObservation, **changes: object) -> JobObservation:
-    """Return the sighting of a job with some of its fields changed."""
-    assert type(seen) in _OF_SIGHTING, "it is the sighting of a job"
-    as_if = cast("ManifestSeen", seen)  # every sighting of a job has the fields of `Sighting`
+    """Return the look at a job with some of its fields changed."""
+    assert type(seen) in _OF_JOB_SEEN, "it is the look at a job"
+    as_if = cast("ManifestSeen", seen)  # every look at a job has the fields of `JobSeen`
     return cast("JobObservation", replace(as_if, **changes))  # type: ignore[arg-type]
 
 
@@ -95,22 +95,22 @@ def subject(seen: JobObservation) -> tuple[object, ...] | None:
     if isinstance(seen, StatusWritten | NothingNew):
         return (type(seen),)
     kind = _OF_OBSERVATION.get(type(seen))
-    return None if kind is None else kind.sightings.subject(seen)
+    return None if kind is None else kind.observing.subject(seen)
 
 
 def marks_of(seen: JobObservation) -> frozenset[str]:
     """Return names and UIDs of the object of a job that is looked at; empty: none is."""
     kind = _OF_OBSERVATION.get(type(seen))
-    return frozenset() if kind is None else kind.sightings.marks(seen)
+    return frozenset() if kind is None else kind.observing.marks(seen)
 
 
 def known_marks(state: JobState) -> frozenset[str]:
     """Return names and UIDs of the objects that a job's state knows, or waits for."""
-    return kind_of(state).sightings.known_marks(state)
+    return kind_of(state).observing.known_marks(state)
 
 
 def reopens(seen: JobObservation) -> bool:
-    """Return whether what is no sighting of a job itself can mean something after its end.
+    """Return whether what is no look at a job itself can mean something after its end.
 
     That its last status was written mostly comes after it: without a note of that in the log the
     next run would not know the status as one of ours.
@@ -118,7 +118,7 @@ def reopens(seen: JobObservation) -> bool:
     if isinstance(seen, EffectEnded | DecisionDue | EvidenceSeen | StatusWritten):
         return True
     kind = _OF_OBSERVATION.get(type(seen))
-    return kind is not None and kind.sightings.reopens(seen)
+    return kind is not None and kind.observing.reopens(seen)
 
 
 def kind_of_type(stored: str) -> AnyKind | None:
@@ -130,7 +130,7 @@ def decide(state: JobState, observation: JobObservation) -> Decided[JobState, Jo
     """Return what happens because of `observation`; the first look at a job tells its kind."""
     if state.identity is None:
         kind = _OF_OBSERVATION.get(type(observation))
-        if kind is not None and is_sighting(type(observation)):
+        if kind is not None and is_job_seen(type(observation)):
             return kind.decide(kind.initial, observation)
         if kind is not None:
             return Decided(state)  # it means nothing to a job that was not seen yet
@@ -233,7 +233,7 @@ def shows_ready_pods(event: JobEvent) -> bool:
 
 
 TURNING_POINTS = (
-    *(cls for kind in KINDS.values() for cls in kind.sightings.turning_points),
+    *(cls for kind in KINDS.values() for cls in kind.observing.turning_points),
     DecisionDue,
 )
 """Observations that may end an attempt or a job, and so the sums of what was seen until then."""

@@ -12,7 +12,7 @@ from jobledger.core.decider import Decided
 from jobledger.core.errors import UnknownEventType
 from jobledger.core.jobs.history.shared_types import OBSERVATION_TYPES as SHARED_OBSERVATIONS
 from jobledger.core.jobs.observations import EffectEnded
-from jobledger.core.kinds import KINDS, JobObservation, JobState, is_sighting, kind_of
+from jobledger.core.kinds import KINDS, JobObservation, JobState, is_job_seen, kind_of
 from jobledger.core.log import observed
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
@@ -84,7 +84,7 @@ def _said(
                 said[name] = getattr(event, name)
     if cls is EffectEnded:
         said["details"] = kind_of(state).log.details_told(events)
-    if is_sighting(cls):
+    if is_job_seen(cls):
         for name, value in _known(state).items():
             said.setdefault(name, value)
     return said

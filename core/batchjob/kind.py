@@ -17,8 +17,8 @@ from jobledger.core.batchjob.history.words import (
 )
 from jobledger.core.batchjob.phases import Phase
 from jobledger.core.batchjob.rules.evidence_scene import BATCHJOB_EVIDENCE
+from jobledger.core.batchjob.rules.observation_rules import BATCHJOB_OBSERVING
 from jobledger.core.batchjob.rules.rules import failure_class
-from jobledger.core.batchjob.rules.sightings import BATCHJOB_SIGHTINGS
 from jobledger.core.batchjob.spec import MANAGED_BY_US
 from jobledger.core.batchjob.state import is_final, is_open
 from jobledger.core.batchjob.status.kubernetes_events import kubernetes_events
@@ -104,7 +104,7 @@ BATCHJOB_KIND = JobKind(
     milestone=milestone,
     status_format=BATCHJOB_STATUS,
     controller=BATCHJOB_CONTROLLER,
-    sightings=BATCHJOB_SIGHTINGS,
+    observing=BATCHJOB_OBSERVING,
     evidence=BATCHJOB_EVIDENCE,
     managed_by=MANAGED_BY_US,
     kubernetes_events=kubernetes_events,

@@ -144,7 +144,7 @@ class Standpoint:
 
 def effect_changes(
     here: Standpoint,
-    wanted: Iterable[DesiredEffect],
+    desired: Iterable[DesiredEffect],
     under_way: Iterable[OpenEffect],
     *,
     is_awaited: Callable[[OpenEffect], bool],
@@ -155,7 +155,7 @@ def effect_changes(
     One that is not wanted any more stays open as long as `is_awaited` says that its outcome is
     still to be heard.
     """
-    called_for = {effect.key: effect for effect in wanted}
+    called_for = {effect.key: effect for effect in desired}
     known = tuple(under_way)
     dropped = tuple(
         EffectSuperseded(
@@ -190,12 +190,12 @@ def effect_changes(
 
 def decision_changes(
     here: Standpoint,
-    wanted: Iterable[DesiredDecision],
+    desired: Iterable[DesiredDecision],
     pending: Iterable[PendingDecision],
     why_cancelled: Callable[[PendingDecision], str],
 ) -> tuple[DecisionCancelled | DecisionScheduled, ...]:
     """Return which decisions are cancelled, and which are scheduled."""
-    called_for = {(item.kind, item.subject, item.due_at): item for item in wanted}
+    called_for = {(item.kind, item.subject, item.due_at): item for item in desired}
     moved = {(kind, subject) for kind, subject, _ in called_for}
     known = {(item.kind, item.subject, item.due_at): item for item in pending}
     cancelled = tuple(

@@ -22,7 +22,7 @@ from jobledger.core.rayjob.observations import observations as seen
 from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.rules.evidence_scene import RAYJOB_EVIDENCE
 from jobledger.core.rayjob.rules.failure_class import by_reason
-from jobledger.core.rayjob.rules.sightings import RAYJOB_SIGHTINGS
+from jobledger.core.rayjob.rules.observation_rules import RAYJOB_OBSERVING
 from jobledger.core.rayjob.spec.spec import OURS
 from jobledger.core.rayjob.state import RayJobState, is_final
 from jobledger.core.rayjob.status.kubernetes_events import kubernetes_events
@@ -135,7 +135,7 @@ RAYJOB_KIND = JobKind(
     milestone=_milestone,
     status_format=RAYJOB_STATUS,
     controller=RAYJOB_CONTROLLER,
-    sightings=RAYJOB_SIGHTINGS,
+    observing=RAYJOB_OBSERVING,
     evidence=RAYJOB_EVIDENCE,
     managed_by=OURS,
     kubernetes_events=kubernetes_events,

@@ -1,4 +1,4 @@
-"""What was made for a RayJob besides what it runs on, and when somebody who deletes it is noticed.
+"""The objects made for a RayJob besides its RayCluster and submitter; notices their deletion.
 
 Source: KubeRay looks for the Service of the job's head at each pass in Running, and lets its batch
 scheduler make a PodGroup at each pass in Initializing; in other phases for neither.

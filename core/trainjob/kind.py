@@ -36,7 +36,7 @@ from jobledger.core.trainjob.history.words import (
 )
 from jobledger.core.trainjob.phases import Phase
 from jobledger.core.trainjob.rules.evidence_scene import TRAINJOB_EVIDENCE
-from jobledger.core.trainjob.rules.sightings import TRAINJOB_SIGHTINGS
+from jobledger.core.trainjob.rules.observation_rules import TRAINJOB_OBSERVING
 from jobledger.core.trainjob.spec import MANAGED_BY_US
 from jobledger.core.trainjob.state import is_final, is_open
 from jobledger.core.trainjob.status.kubernetes_events import kubernetes_events
@@ -142,7 +142,7 @@ TRAINJOB_KIND = JobKind(
     milestone=milestone,
     status_format=TRAINJOB_STATUS,
     controller=TRAINJOB_CONTROLLER,
-    sightings=TRAINJOB_SIGHTINGS,
+    observing=TRAINJOB_OBSERVING,
     evidence=TRAINJOB_EVIDENCE,
     managed_by=MANAGED_BY_US,
     kubernetes_events=kubernetes_events,

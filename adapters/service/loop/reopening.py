@@ -3,16 +3,16 @@
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.work.slots import Finished
 from jobledger.core.jobs.control.controller_fields import ENDED
-from jobledger.core.kinds import JobObservation, reopens, sighting
+from jobledger.core.kinds import JobObservation, job_seen, reopens
 
 
 def may_reopen(finished: Finished, observation: JobObservation) -> bool:
     """Return whether a finished job has to be read, to see what an observation means to it."""
-    found = sighting(observation)
+    found = job_seen(observation)
     if found is None:
         return reopens(observation)
     kind, seen = found
-    if seen.in_between and kind.sightings.shows_end(observation):
+    if seen.in_between and kind.observing.shows_end(observation):
         return False
     leaving = seen.deleting_at is not None
     changed = seen.generation > finished.generation or leaving != finished.leaving

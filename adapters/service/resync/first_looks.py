@@ -20,7 +20,7 @@ from jobledger.adapters.service.work.slots import Slots
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.kinds import JobObservation, kind_of, sighting
+from jobledger.core.kinds import JobObservation, job_seen, kind_of
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
 from jobledger.core.values.documents import Manifest, text
@@ -113,8 +113,8 @@ class FirstLooks:
 
         The job is asked for then, and told as it is. Called by the turn's thread.
         """
-        found = sighting(seen)
-        if found is None or not found[0].sightings.may_be_old(seen):
+        found = job_seen(seen)
+        if found is None or not found[0].observing.may_be_old(seen):
             return False
         kind, its = found
         if self._is_listed_since(stream, kind.name):

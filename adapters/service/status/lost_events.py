@@ -16,7 +16,7 @@ from jobledger.adapters.service.work.slots import Slots
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.events import LedgerBehindFound
-from jobledger.core.kinds import KINDS, JobObservation, JobState, decide, sighting
+from jobledger.core.kinds import KINDS, JobObservation, JobState, decide, job_seen
 from jobledger.core.ports.clock import Clock
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
@@ -89,7 +89,7 @@ def _is_ended_and_leaves(state: JobState, seen: JobObservation) -> bool:
 
     It is not held for that, as it goes; nor is anything written over its end.
     """
-    found = sighting(seen)
+    found = job_seen(seen)
     if found is None or found[1].deleting_at is None:
         return False
-    return found[0].sightings.shows_end(seen) and not found[0].is_final(state)
+    return found[0].observing.shows_end(seen) and not found[0].is_final(state)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from jobledger.adapters.service.work.rotation import Rotation
 from jobledger.core.jobs.observations import StatusWritten
-from jobledger.core.kinds import JobObservation, sighting
+from jobledger.core.kinds import JobObservation, job_seen
 from jobledger.core.values.ids import StreamId
 
 Arrival = tuple[StreamId, JobObservation]
@@ -85,7 +85,7 @@ class Inbox:
         """Count an arrival of a job; return the namespace under which all of that job's wait."""
         if known := self._waiting.get(stream):
             namespace, count = known
-        elif (found := sighting(observation)) is not None:
+        elif (found := job_seen(observation)) is not None:
             namespace, count = found[1].identity.namespace, 0
         else:
             namespace, count = self._namespace_of(stream), 0

@@ -1,4 +1,4 @@
-"""What follows of a Job that is only recorded, or held: nothing is decided and nothing is done.
+"""Infers the life of a Job that is only recorded, or held: nothing is decided or done.
 
 That an attempt has begun or ended is told by its Job; that the job is over is what its status
 shows. What follows so is marked as inferred.

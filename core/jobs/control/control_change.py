@@ -1,4 +1,4 @@
-"""A job changes hands: between this controller and one whose actions are only recorded."""
+"""Control of a job passes from this controller to another, which is recorded, or back."""
 
 from jobledger.core.jobs.events import ControlReleased, ControlTaken
 from jobledger.core.values.instants import Instant

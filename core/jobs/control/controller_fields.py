@@ -1,4 +1,4 @@
-"""What of a job's object shows who controls it and whether it has ended, as its kind has it."""
+"""The fields of a job's object that show its controller, and whether the job has ended."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

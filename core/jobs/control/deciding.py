@@ -1,4 +1,4 @@
-"""Decides on an observation of a job, whatever its kind, by whose hands the job is in.
+"""Decides on an observation of a job of any kind: by its rules if the job is controlled here.
 
 A job that is controlled here follows its rules until they have nothing to add. Of one that is only
 recorded no rule is asked: what the controller in charge has decided is inferred instead.

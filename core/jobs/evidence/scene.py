@@ -1,4 +1,4 @@
-"""Of what evidence is captured: the objects of an attempt, as its kind of job has them."""
+"""The objects of an attempt of which evidence is captured, for each kind of job."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,16 +52,16 @@ class EvidenceRules(Generic[State]):
     """Whether what is watched of an attempt says why its Pods wait; else they are looked at."""
 
     def going(
-        self, identity: JobIdentity, state: State, wanted: DesiredEffect, *, is_over: bool
+        self, identity: JobIdentity, state: State, desired: DesiredEffect, *, is_over: bool
     ) -> SceneObject | None:
         """Return the object that an effect removes, of which evidence is captured; None: none.
 
         A job that its user deletes before its end takes its attempt along once it is let go.
         """
-        kind = self.before.get(wanted.kind)
+        kind = self.before.get(desired.kind)
         if kind is not None:
-            return SceneObject(kind=kind, name=wanted.name, uid=wanted.uid)
-        if wanted.kind is not EffectKind.REMOVE_FINALIZER or is_over:
+            return SceneObject(kind=kind, name=desired.name, uid=desired.uid)
+        if desired.kind is not EffectKind.REMOVE_FINALIZER or is_over:
             return None
         whole = self.whole(identity, state)
         return whole if whole.name else None

@@ -1,4 +1,4 @@
-"""Leaves out of a message what it merely supposes: advice and guesses name causes that were none.
+"""Removes advice and guesses from a message: they name causes that did not occur.
 
 Ray lists what may have killed an actor; the scheduler adds to each refusal that preemption would
 not help; torchrun writes that it sends SIGTERM to those that are left. A rule that looked at such

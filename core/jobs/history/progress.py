@@ -1,6 +1,6 @@
-"""How far a job has said that it is, for kinds whose Pods report that.
+"""The progress that the Pods of a job have reported, for kinds of job that have such reports.
 
-The log takes a report a minute at most, so what is told here may be a minute behind the Pods.
+The log takes at most one report a minute, so what is shown may be a minute old.
 """
 
 from collections.abc import Callable

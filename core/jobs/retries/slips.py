@@ -1,4 +1,4 @@
-"""Which annotations under our prefix are slips of the pen? One rule for every kind of job."""
+"""Finds misspelt annotations under our prefix, by one rule for every kind of job."""
 
 import difflib
 from collections.abc import Collection, Iterable

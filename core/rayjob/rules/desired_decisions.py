@@ -37,16 +37,16 @@ def desired_decisions(state: RayJobState) -> tuple[DesiredDecision, ...]:
         return ()
     if is_leaving(state):
         return tuple(_tries(state, manifest))
-    wanted = list(_tries(state, manifest))
+    desired = list(_tries(state, manifest))
     if state.attempt is not None and state.attempt.failing is not None:
-        wanted += _evidence(manifest, state.attempt.failing)
+        desired += _evidence(manifest, state.attempt.failing)
     elif state.attempt is not None:
-        wanted += _deadlines(state, manifest, state.attempt)
-        wanted += _job_deadline(state, manifest)
-        wanted += _time_outs(state, manifest)
-        wanted += _retry(state, state.attempt)
-    wanted += desired_deletions(state, manifest)
-    return tuple(wanted)
+        desired += _deadlines(state, manifest, state.attempt)
+        desired += _job_deadline(state, manifest)
+        desired += _time_outs(state, manifest)
+        desired += _retry(state, state.attempt)
+    desired += desired_deletions(state, manifest)
+    return tuple(desired)
 
 
 def _deadlines(

@@ -1,4 +1,4 @@
-"""What is wrong with what plugins declare of their conditions: known before any job is seen."""
+"""Validates what plugins declare of their conditions, at the start and before any job is seen."""
 
 from collections.abc import Iterable, Iterator
 

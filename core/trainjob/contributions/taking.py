@@ -1,4 +1,4 @@
-"""What of a plugin's conditions a job takes, and what becomes of them when their object goes.
+"""Which conditions of a plugin a job takes, and what happens to them when their object is deleted.
 
 A type belongs to the plugin that contributed it first; one that was found on the object, to the
 first that contributes to it. There is room for four types besides the controller's own. What is not

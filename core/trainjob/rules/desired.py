@@ -33,13 +33,13 @@ def called_for(state: TrainJobState) -> tuple[DesiredEffect, ...]:
     manifest, identity = state.manifest, state.identity
     if is_dormant(state) or manifest is None or identity is None:
         return ()
-    wanted: list[DesiredEffect] = []
+    desired: list[DesiredEffect] = []
     if state.doomed:
         uid = state.jobset.uid if state.jobset is not None else ""
-        wanted.append(DesiredEffect(kind=EffectKind.DELETE_JOBSET, name=identity.name, uid=uid))
+        desired.append(DesiredEffect(kind=EffectKind.DELETE_JOBSET, name=identity.name, uid=uid))
     elif not is_final(state) and wants_apply(state, manifest):
-        wanted.append(DesiredEffect(kind=EffectKind.APPLY_OBJECTS, name=identity.name))
-    return tuple(wanted)
+        desired.append(DesiredEffect(kind=EffectKind.APPLY_OBJECTS, name=identity.name))
+    return tuple(desired)
 
 
 def wants_apply(state: TrainJobState, manifest: KnownTrainJob) -> bool:

@@ -1,4 +1,4 @@
-"""What is asked of the observations of a kind of job before anything is decided on them."""
+"""The questions about an observation that are answered before anything is decided on it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ State = TypeVar("State")
 Observation = TypeVar("Observation")
 
 
-class Sighting(Protocol):
+class JobSeen(Protocol):
     """The first observation of a kind: the job's own object as it is."""
 
     @property
@@ -57,7 +57,7 @@ class Sighting(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SightingRules(Generic[State, Observation]):
+class ObservationRules(Generic[State, Observation]):
     """What observations of a kind mean before they are decided on."""
 
     subject: Callable[[Observation], tuple[object, ...] | None]
@@ -70,11 +70,11 @@ class SightingRules(Generic[State, Observation]):
     known_marks: Callable[[State], frozenset[str]]
     """Names and UIDs of the objects that a job's state knows, or waits for."""
     reopens: Callable[[Observation], bool]
-    """Whether one, besides the job's own sighting, can mean something to a job that is over."""
+    """Whether one, besides the look at the job itself, can mean something to a job that is over."""
     shows_end: Callable[[Observation], bool]
-    """Whether the job's own sighting has the status of a job that has ended."""
+    """Whether the look at the job itself has the status of a job that has ended."""
     turning_points: tuple[type, ...]
     """Observations that may end an attempt or a job: with them ends the sum of what was seen."""
     may_be_old: Callable[[Observation], bool]
-    """Whether the job's own sighting shows nothing, or what was written here: a lagging watch may
-    show it so although the job has gone on since."""
+    """Whether the look at the job itself shows nothing, or what was written here: a watch that
+    lags may show it so although the job has gone on since."""

@@ -1,6 +1,6 @@
 """What observations of a TrainJob mean before anything is decided on them."""
 
-from jobledger.core.jobs.control.sightings import SightingRules
+from jobledger.core.jobs.control.observation_rules import ObservationRules
 from jobledger.core.trainjob.observations import (
     DependentGone,
     JobSetGone,
@@ -61,7 +61,7 @@ def _may_be_old(seen: TrainJobObservation) -> bool:
     return seen.written_here or not seen.status.conditions
 
 
-TRAINJOB_SIGHTINGS: SightingRules[TrainJobState, TrainJobObservation] = SightingRules(
+TRAINJOB_OBSERVING: ObservationRules[TrainJobState, TrainJobObservation] = ObservationRules(
     turning_points=(TrainJobGone,),
     marks=_marks,
     known_marks=_known_marks,

@@ -1,6 +1,6 @@
 """What observations of a RayJob mean before anything is decided on them."""
 
-from jobledger.core.jobs.control.sightings import SightingRules
+from jobledger.core.jobs.control.observation_rules import ObservationRules
 from jobledger.core.rayjob.names import submitter_name
 from jobledger.core.rayjob.observations.observations import (
     ClusterGone,
@@ -62,7 +62,7 @@ def _may_be_old(seen: RayJobObservation) -> bool:
     return seen.written_here or not seen.status.phase
 
 
-RAYJOB_SIGHTINGS: SightingRules[RayJobState, RayJobObservation] = SightingRules(
+RAYJOB_OBSERVING: ObservationRules[RayJobState, RayJobObservation] = ObservationRules(
     turning_points=(PollAnswered, SubmitterSeen, ManifestGone),
     marks=_marks,
     known_marks=_known_marks,

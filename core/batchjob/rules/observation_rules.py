@@ -9,7 +9,7 @@ from jobledger.core.batchjob.observations import (
     BatchJobSeen,
 )
 from jobledger.core.batchjob.state import BatchJobState
-from jobledger.core.jobs.control.sightings import SightingRules
+from jobledger.core.jobs.control.observation_rules import ObservationRules
 
 
 def _subject(seen: BatchJobObservation) -> tuple[object, ...] | None:
@@ -48,7 +48,7 @@ def _may_be_old(seen: BatchJobObservation) -> bool:
     return seen.written_here or seen.status == NO_STATUS
 
 
-BATCHJOB_SIGHTINGS: SightingRules[BatchJobState, BatchJobObservation] = SightingRules(
+BATCHJOB_OBSERVING: ObservationRules[BatchJobState, BatchJobObservation] = ObservationRules(
     marks=_marks,
     known_marks=_known_marks,
     subject=_subject,
