@@ -8,6 +8,7 @@ from jobledger.core.batchjob.observations import NO_PODS, JobEnd, PodCounts, See
 from jobledger.core.batchjob.phases import FINAL, Phase
 from jobledger.core.batchjob.spec import BatchJobSpec
 from jobledger.core.jobs.control.dormancy import is_leaving
+from jobledger.core.jobs.gone import with_gone
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import (
@@ -156,19 +157,6 @@ class BatchJobState(NamedTuple):
     """The job is only recorded; None: it is controlled here."""
 
 
-GONE_REMEMBERED_MAX = 8
-
-
-def remembered(gone: tuple[str, ...], uid: str) -> tuple[str, ...]:
-    """Return the UIDs that are known to be gone, with one more."""
-    return gone if not uid or uid in gone else (*gone, uid)[-GONE_REMEMBERED_MAX:]
-
-
-def without(gone: tuple[str, ...], uid: str) -> tuple[str, ...]:
-    """Return the UIDs that are known to be gone, without one that is there again."""
-    return tuple(one for one in gone if one != uid)
-
-
 def late_job_of(state: BatchJobState, uid: str) -> LateJob | None:
     """Return the Job of an earlier attempt with this UID; None if none such is known."""
     return next((late for late in state.late_jobs if late.uid == uid), None)
@@ -177,7 +165,7 @@ def late_job_of(state: BatchJobState, uid: str) -> LateJob | None:
 def without_late_job(state: BatchJobState, uid: str) -> BatchJobState:
     """Return the state after the Job of an earlier attempt went."""
     left = tuple(late for late in state.late_jobs if late.uid != uid)
-    return state._replace(late_jobs=left, gone=remembered(state.gone, uid))
+    return state._replace(late_jobs=left, gone=with_gone(state.gone, uid))
 
 
 def without_job(state: BatchJobState) -> BatchJobState:

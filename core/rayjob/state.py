@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
+from jobledger.core.jobs.gone import with_gone
 from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import OpenEffect, RefusedEffect, RepeatedEffect
 from jobledger.core.jobs.policy import Policy
@@ -253,10 +254,6 @@ class RayJobState(NamedTuple):
     """The job is only recorded; None: it is controlled here."""
 
 
-GONE_REMEMBERED_MAX = 8
-"""How many UIDs of vanished children are remembered; late news comes within moments."""
-
-
 def own_children(state: RayJobState) -> frozenset[str]:
     """Return the UIDs of the RayClusters and submitters that are the job's own, gone or not."""
     shared = selects_cluster(state)
@@ -271,14 +268,7 @@ def own_children(state: RayJobState) -> frozenset[str]:
 
 def remember_gone(state: RayJobState, uid: str) -> RayJobState:
     """Return the state with one more UID that is known to be gone."""
-    if not uid or uid in state.gone:
-        return state
-    return state._replace(gone=(*state.gone, uid)[-GONE_REMEMBERED_MAX:])
-
-
-def without_gone(state: RayJobState, uid: str) -> RayJobState:
-    """Return the state in which a child is there, though it was known to be gone."""
-    return state._replace(gone=tuple(one for one in state.gone if one != uid))
+    return state._replace(gone=with_gone(state.gone, uid))
 
 
 def standing(state: RayJobState) -> Phase:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
+from jobledger.core.jobs.gone import with_gone
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import (
@@ -159,19 +160,9 @@ class TrainJobState(NamedTuple):
     """What plugins make of its objects."""
 
 
-GONE_REMEMBERED_MAX = 8
-
-
 def remember_gone(state: TrainJobState, uid: str) -> TrainJobState:
     """Return the state with one more UID that is known to be gone."""
-    if not uid or uid in state.gone:
-        return state
-    return state._replace(gone=(*state.gone, uid)[-GONE_REMEMBERED_MAX:])
-
-
-def without_gone(state: TrainJobState, uid: str) -> TrainJobState:
-    """Return the state in which an object is there, though it was known to be gone."""
-    return state._replace(gone=tuple(one for one in state.gone if one != uid))
+    return state._replace(gone=with_gone(state.gone, uid))
 
 
 def is_final(state: TrainJobState) -> bool:

@@ -7,7 +7,6 @@ from jobledger.core.batchjob.state import (
     BatchAttempt,
     BatchJobState,
     late_job_of,
-    remembered,
     without_job,
     without_late_job,
 )
@@ -21,6 +20,7 @@ from jobledger.core.jobs.evolve.open_work import (
     is_outdated,
     without_effect,
 )
+from jobledger.core.jobs.gone import with_gone
 from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -71,7 +71,7 @@ def _acted_on(state: BatchJobState, attempt: BatchAttempt, event: EffectSucceede
         return state
     if event.kind is EffectKind.DELETE_ATTEMPT_JOB:
         if event.gone:
-            return without_job(state)._replace(gone=remembered(state.gone, job.uid))
+            return without_job(state)._replace(gone=with_gone(state.gone, job.uid))
         return state._replace(attempt=replace(attempt, job=replace(job, delete_asked=True)))
     suspend = _SUSPEND.get(event.kind, job.suspend)
     return state._replace(attempt=replace(attempt, job=replace(job, suspend=suspend)))

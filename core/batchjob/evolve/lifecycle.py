@@ -13,12 +13,11 @@ from jobledger.core.batchjob.state import (
     KnownBatchJob,
     LateJob,
     UnknownJob,
-    remembered,
-    without,
     without_job,
     without_late_job,
 )
 from jobledger.core.jobs.evolve.open_work import tried_at_once
+from jobledger.core.jobs.gone import with_gone, without_gone
 from jobledger.core.jobs.identity import is_another
 
 
@@ -40,7 +39,7 @@ def evolve_fact(state: BatchJobState, event: events.BatchFactEvent) -> BatchJobS
 
 
 def _observed(state: BatchJobState, event: events.AttemptJobObserved) -> BatchJobState:
-    attempt, state = state.attempt, state._replace(gone=without(state.gone, event.uid))
+    attempt, state = state.attempt, state._replace(gone=without_gone(state.gone, event.uid))
     if attempt is not None and event.attempt < attempt.number:
         late = LateJob(event.name, event.uid)
         return state._replace(late_jobs=(*state.late_jobs, late))
@@ -58,7 +57,7 @@ def _observed(state: BatchJobState, event: events.AttemptJobObserved) -> BatchJo
         return state._replace(unknown_job=UnknownJob(event.attempt, job))
     before = attempt.job
     if before is not None and is_another(before.uid, event.uid):
-        state = without_job(state)._replace(gone=remembered(state.gone, before.uid))
+        state = without_job(state)._replace(gone=with_gone(state.gone, before.uid))
     elif before is not None:
         job = replace(job, delete_asked=before.delete_asked)
     failed = max(state.pods_failed_min, state.pods_failed + job.pods.failed)

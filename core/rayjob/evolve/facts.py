@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import assert_never
 
+from jobledger.core.jobs.gone import without_gone
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.evolve.pods import pods_observed
@@ -23,7 +24,6 @@ from jobledger.core.rayjob.state import (
     resubmits,
     standing,
     was_handed_in,
-    without_gone,
 )
 from jobledger.core.values.documents import Manifest
 
@@ -45,7 +45,7 @@ def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # 
             return _cluster_vanished(state, event)
         case events.OrphanClusterFound():
             orphan = KnownCluster(name=event.name, uid=event.uid)
-            state = without_gone(state, event.uid)
+            state = state._replace(gone=without_gone(state.gone, event.uid))
             return state._replace(orphans=(*state.orphans, orphan))
         case events.OrphanClusterVanished():
             return _without_orphan(state, event.uid)
@@ -173,7 +173,8 @@ def _looked(state: RayJobState) -> RayJobState:
 
 
 def _cluster_observed(state: RayJobState, event: events.ClusterObserved) -> RayJobState:
-    state, known = without_gone(state, event.uid), state.cluster
+    state = state._replace(gone=without_gone(state.gone, event.uid))
+    known = state.cluster
     missing = [item for item in state.refused if item.kind is EffectKind.FIND_CLUSTER]
     told = {item.trouble for item in missing} | {NO_DASHBOARD_PORT}
     message = "" if state.message in told else state.message
@@ -222,7 +223,8 @@ def _cluster_vanished(state: RayJobState, event: events.ClusterVanished) -> RayJ
 
 
 def _submitter_observed(state: RayJobState, event: events.SubmitterObserved) -> RayJobState:
-    state, known = without_gone(state, event.uid), state.submitter
+    state = state._replace(gone=without_gone(state.gone, event.uid))
+    known = state.submitter
     fresh = KnownSubmitter(name=event.name, uid=event.uid, deleting=event.deleting)
     if event.orphan:
         return state._replace(orphan_submitter=fresh)

@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from jobledger.core.jobs.evolve.open_work import tried_soon
+from jobledger.core.jobs.gone import without_gone
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.conditions import merged, with_condition
@@ -13,7 +14,6 @@ from jobledger.core.trainjob.state import (
     is_applying,
     is_final,
     remember_gone,
-    without_gone,
 )
 
 
@@ -63,7 +63,8 @@ def _contributed(state: TrainJobState, event: events.PluginConditionsObserved) -
 
 
 def _jobset(state: TrainJobState, event: events.JobSetObserved) -> TrainJobState:
-    state, before = without_gone(state, event.uid), state.jobset
+    state = state._replace(gone=without_gone(state.gone, event.uid))
+    before = state.jobset
     asked = before is not None and before.uid == event.uid and before.delete_asked
     if before is not None and before.uid != event.uid and before.observed:
         # One that was only applied may be the younger: then this is late news of its forerunner.
