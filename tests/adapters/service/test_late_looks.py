@@ -104,6 +104,6 @@ def test_what_went_long_ago_is_not_remembered() -> None:
     live.put_job(job)
     assert live.jobs() == []
     for number in range(GONE_MAX):
-        live.drop_child("JobSet", f"uid-{number}")
+        live.drop_job(f"uid-{number}")
     live.put_job(job)
     assert [text(item.manifest, "metadata", "name") for item in live.jobs()] == ["train"]
