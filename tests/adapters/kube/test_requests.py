@@ -9,6 +9,7 @@ import pytest
 from jobledger.adapters.kube.client import ABOUT_BYTES_MAX, KubernetesCluster
 from jobledger.adapters.kube.errors import UnreadableAnswer
 from jobledger.core.errors import (
+    ClusterError,
     ClusterUnreachable,
     ObjectChanged,
     ObjectNotFound,
@@ -52,6 +53,18 @@ def test_an_object_that_is_not_there_is_none(
     server.add(MISSING, Answer(404, b"404 page not found\n"))
     assert cluster.get(RAYJOBS, "team", "a") is None
     assert cluster.get(RAYJOBS, "team", "a") is None, "the kind is not served"
+
+
+@pytest.mark.parametrize("code", [301, 302, 307, 308])
+def test_an_answer_that_sends_elsewhere_is_not_followed(
+    server: CannedServer, cluster: KubernetesCluster, code: int
+) -> None:
+    """The token would go along."""
+    server.add(Answer(code, headers={"Location": f"{server.url}/elsewhere"}), Answer(body=JOB))
+    with pytest.raises(ClusterError):
+        cluster.get(RAYJOBS, "team", "a")
+    (asked,) = server.received
+    assert asked.target == "/apis/ray.io/v1/namespaces/team/rayjobs/a"
 
 
 def test_a_404_from_elsewhere_says_nothing_of_the_object(

@@ -11,6 +11,7 @@ from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import History
 from jobledger.core.ports.projections import Projections
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.job_lives import JOB_LIVES
 from tests.adapters.service.lives import LIVES, MODES_OF_SUBMISSION, Story, outcome_in, outcome_of
 from tests.adapters.service.stories import (
@@ -71,6 +72,12 @@ def test_a_retry_comes_to_its_end_whatever_call_is_not_answered(
         assert outcome_in(world, stream) == outcome, where
 
 
+def logged(world: ServiceWorld, stream: StreamId) -> str:
+    """Return the log of a job, for who has to find out why it came to another end."""
+    records = (item.record for item in world.store.read_stream(stream))
+    return "\n".join(f"{record.type} {record.payload!r}" for record in records)
+
+
 @pytest.mark.parametrize("mode", DEADLY)
 @pytest.mark.parametrize("submission", MODES_OF_SUBMISSION)
 @pytest.mark.parametrize("life", LIVES)
@@ -83,7 +90,7 @@ def test_a_death_at_any_step_of_any_life_changes_nothing_of_its_end(
     for number in itertools.count(1):
         world, stream = story(submission, Fuse(number, mode, steps_only=True))
         where = f"call {number}, {mode} {world.fuse.blown}"
-        assert outcome_of(world, stream) == outcome, where
+        assert outcome_of(world, stream) == outcome, f"{where}: {logged(world, stream)}"
         if not world.fuse.blown:  # it was over before
             break
         assert world.deaths == 1, where
