@@ -11,11 +11,7 @@ NAMES_AHEAD = 256
 
 def number_ahead(state: RayJobState, name: str) -> int:
     """Return for which attempt after the last known one a RayCluster is called so; 0: for none."""
-    identity = state.identity
-    last = state.attempt.number if state.attempt is not None else 0
-    if identity is None or (state.attempt is not None and name == state.attempt.cluster_name):
-        return 0
-    if any(name == cluster_name(identity.name, identity.uid, n) for n in range(1, last + 1)):
+    if state.attempt is not None and name == state.attempt.cluster_name:
         return 0
     return _ahead(state, name, cluster_name)
 
@@ -29,12 +25,17 @@ def submission_ahead(state: RayJobState, job_id: str) -> int:
 
 
 def _ahead(state: RayJobState, name: str, naming: Callable[[str, str, int], str]) -> int:
+    """Return the number of the first attempt that has this name, if the log does not know it.
+
+    Five characters are few: of 60,000 jobs one has an attempt that a later one would be called as.
+    """
     identity = state.identity
     if identity is None:
         return 0
     last = state.attempt.number if state.attempt is not None else 0
-    ahead = range(last + 1, last + 1 + NAMES_AHEAD)
-    return next((n for n in ahead if name == naming(identity.name, identity.uid, n)), 0)
+    numbers = range(1, last + 1 + NAMES_AHEAD)
+    first = next((n for n in numbers if name == naming(identity.name, identity.uid, n)), 0)
+    return first if first > last else 0
 
 
 def is_earlier(state: RayJobState, name: str) -> bool:
