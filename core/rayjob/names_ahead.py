@@ -27,7 +27,7 @@ def submission_ahead(state: RayJobState, job_id: str) -> int:
 def _ahead(state: RayJobState, name: str, naming: Callable[[str, str, int], str]) -> int:
     """Return the number of the first attempt that has this name, if the log does not know it.
 
-    Five characters are few: of 60,000 jobs one has an attempt that a later one would be called as.
+    Five characters are few: of 56,000 jobs one has an attempt that a later one would be called as.
     """
     identity = state.identity
     if identity is None:

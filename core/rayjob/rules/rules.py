@@ -56,7 +56,8 @@ SUSPENDABLE = frozenset({Phase.INITIALIZING, Phase.RUNNING})
 POSTPONING = frozenset({Phase.WAITING, Phase.RETRYING})
 """Phases in which a wish to be suspended is heard, and honoured later."""
 
-_CREATIONS = frozenset({EffectKind.CREATE_CLUSTER, EffectKind.CREATE_SUBMITTER})
+CREATIONS = frozenset({EffectKind.CREATE_CLUSTER, EffectKind.CREATE_SUBMITTER})
+"""What makes what an attempt runs on."""
 _GOING_ON = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
 
 Rule: TypeAlias = Callable[[RayJobState, Instant], tuple[RayJobEvent, ...]]
@@ -130,7 +131,7 @@ def _clean_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     attempt = state.attempt
     if state.phase not in (Phase.RETRYING, Phase.SUSPENDING) or attempt is None:
         return ()
-    creating = any(effect.desired.kind in _CREATIONS for effect in state.effects)
+    creating = any(effect.desired.kind in CREATIONS for effect in state.effects)
     kept = state.cluster.name if state.cluster is not None and keeps_cluster(state) else ""
     own_cluster = owns_cluster(state) and not kept
     if (
@@ -251,7 +252,7 @@ def _is_done(state: RayJobState, effect: OpenEffect) -> bool:
     kind, name, manifest = effect.desired.kind, effect.desired.name, state.manifest
     if is_dormant(state) or manifest is None:
         return False
-    if kind in _CREATIONS and not _is_for_now(state, effect):
+    if kind in CREATIONS and not _is_for_now(state, effect):
         return False
     cluster = state.cluster if state.cluster and state.cluster.name == name else None
     submitter = state.submitter

@@ -46,6 +46,7 @@ from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submi
 from jobledger.core.rayjob.names import FINALIZER
 from jobledger.core.rayjob.observations.children import attempt_of
 from jobledger.core.rayjob.phases import Phase
+from jobledger.core.rayjob.rules.rules import CREATIONS
 from jobledger.core.rayjob.spec.installation import Installation
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.rayjob.status.what_queues_see import looks_stopped
@@ -328,8 +329,6 @@ _ACTS: Mapping[EffectKind, _Act] = {
 _STOPPED = ("", Phase.SUSPENDED.value)
 """Other phases need no look at the object."""
 
-_MADE_AGAIN = (EffectKind.CREATE_CLUSTER, EffectKind.CREATE_SUBMITTER)
-
 UNSHOWN = (
     "the status does not show yet that the job runs, and a queue would take it for stopped: "
     "its RayCluster is made once it does"
@@ -345,7 +344,7 @@ def _unshown(job: CachedJob, effect: OpenEffect) -> str:
 
 def _act(world: World, job: CachedJob, effect: OpenEffect, state: JobState) -> Done:
     assert isinstance(state, RayJobState), "a stream is one job, of one kind"
-    if effect.desired.kind in _MADE_AGAIN and state.gone:
+    if effect.desired.kind in CREATIONS and state.gone:
         wait_if_gone(world, job, RAYJOBS)
     return act(world, job, effect, names_of(state.attempt))
 
