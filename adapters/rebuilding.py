@@ -1,8 +1,9 @@
 """Recomputes the projections job by job and compares them with the stored tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Protocol
+
+from msgspec.structs import asdict
 
 from jobledger.core.catalogue import read_event
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges

@@ -1,6 +1,6 @@
 """The rules of Jobledger: values in, values out.
 
-This package imports the standard library and nothing else. It has no clock, no dice, no
+This package imports the standard library, msgspec for its values, and nothing else. It has no clock, no dice, no
 environment, no log
 and does no I/O: instants and identifiers come in with the observation, randomness is derived by
 hashing.

@@ -7,8 +7,9 @@ the same observation again brings nothing; the state is the fold of the log.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 State = TypeVar("State")
 Event = TypeVar("Event")
@@ -17,8 +18,7 @@ State_co = TypeVar("State_co", covariant=True)
 Event_co = TypeVar("Event_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Decided(Generic[State_co, Event_co]):
+class Decided(Struct, Generic[State_co, Event_co], frozen=True):
     """What an observation brought: the events in order, each with the state after it.
 
     The rules fold each event to go on, so whoever appends the events need not fold them again.
@@ -53,8 +53,7 @@ def folded(
     return Decided(before, told, tuple(states))
 
 
-@dataclass(frozen=True, slots=True)
-class Decider(Generic[State, Event, Observation]):
+class Decider(Struct, Generic[State, Event, Observation], frozen=True):
     """How one kind of job thinks. Pure: no clock, no dice, no I/O."""
 
     initial: State

@@ -6,8 +6,9 @@ a state of one kind never meets an observation or an event of another, because a
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias, cast
+
+from msgspec.structs import replace
 
 from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.batchjob.kind import BATCHJOB_KIND
@@ -85,7 +86,7 @@ def altered(seen: JobObservation, **changes: object) -> JobObservation:
     """Return the look at a job with some of its fields changed."""
     assert type(seen) in _OF_JOB_SEEN, "it is the look at a job"
     as_if = cast("ManifestSeen", seen)  # every look at a job has the fields of `JobSeen`
-    return cast("JobObservation", replace(as_if, **changes))  # type: ignore[arg-type]
+    return cast("JobObservation", replace(as_if, **changes))
 
 
 def subject(seen: JobObservation) -> tuple[object, ...] | None:

@@ -5,7 +5,8 @@ before the turn is said already, where a look at the job's own object only repea
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+
+from msgspec.structs import fields
 
 from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
 from jobledger.core.decider import Decided

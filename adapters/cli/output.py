@@ -11,6 +11,7 @@ from uuid import UUID
 
 import typer
 import yaml
+from msgspec import Struct, structs
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
@@ -115,6 +116,8 @@ def plain(value: object) -> object:
         return value.hex()
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Struct):
+        return plain(structs.asdict(value))
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [plain(item) for item in value]
     return value

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Any
 from uuid import UUID
+
+from msgspec.structs import asdict, astuple
 
 from bench.population.life import MARK, Life
 from jobledger.adapters.postgres.reports.projecting.rows import as_columns
@@ -153,7 +155,7 @@ def template_of(life: Life) -> Template:
         uid=life.identity.uid,
         events=events,
         rows=tuple(rows),
-        dimension=tuple(facts.dimension),
+        dimension=astuple(facts.dimension),
         dimension_id=dimension,
         tokens=tuple(tokens.numbers),
     )

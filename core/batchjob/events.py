@@ -4,8 +4,9 @@ These names are the storage format: `core.batchjob.kind` gives each its stored t
 instant the event was true; it is stored in the envelope as `occurred_at`.
 """
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from jobledger.core.batchjob.observations import NO_PODS, JobEnd, PodCounts, SeenBatchStatus
 from jobledger.core.batchjob.spec import BatchJobSpec
@@ -17,24 +18,21 @@ from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchJobDiscovered:
+class BatchJobDiscovered(Struct, frozen=True, kw_only=True):
     """A Job that is given to this controller was seen for the first time."""
 
     at: Instant
     identity: JobIdentity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchJobAdopted:
+class BatchJobAdopted(Struct, frozen=True, kw_only=True):
     """It already had a status: its life goes on from there."""
 
     at: Instant
     status: SeenBatchStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchJobReceived:
+class BatchJobReceived(Struct, frozen=True, kw_only=True):
     """The specification, or what else decides about the job, is now this."""
 
     at: Instant
@@ -54,8 +52,7 @@ class BatchJobReceived:
     """Annotations of ours that are left out, and why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchAttemptStarted:
+class BatchAttemptStarted(Struct, frozen=True, kw_only=True):
     """An attempt began: its Job is to be made."""
 
     at: Instant
@@ -67,8 +64,7 @@ class BatchAttemptStarted:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchAttemptEnded:
+class BatchAttemptEnded(Struct, frozen=True, kw_only=True):
     """An attempt ended."""
 
     at: Instant
@@ -83,8 +79,7 @@ class BatchAttemptEnded:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchRetryGranted:
+class BatchRetryGranted(Struct, frozen=True, kw_only=True):
     """Another attempt follows once the last one's Job is gone; with what it was judged by."""
 
     at: Instant
@@ -98,8 +93,7 @@ class BatchRetryGranted:
     """The class it was judged by."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchRetryRefused:
+class BatchRetryRefused(Struct, frozen=True, kw_only=True):
     """No other attempt follows; with the numbers it was judged by."""
 
     at: Instant
@@ -112,8 +106,7 @@ class BatchRetryRefused:
     """The class it was judged by."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchJobFailing:
+class BatchJobFailing(Struct, frozen=True, kw_only=True):
     """The job is to fail: it is Failed once nothing of it is at work."""
 
     at: Instant
@@ -121,22 +114,19 @@ class BatchJobFailing:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchJobSuspended:
+class BatchJobSuspended(Struct, frozen=True, kw_only=True):
     """The job is to be suspended, and says so."""
 
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchJobResumed:
+class BatchJobResumed(Struct, frozen=True, kw_only=True):
     """The job is no longer to be suspended. A deadline over all attempts counts from here."""
 
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchJobCompleted:
+class BatchJobCompleted(Struct, frozen=True, kw_only=True):
     """The Job of an attempt is complete, and so is the user's. Final."""
 
     at: Instant
@@ -148,8 +138,7 @@ class BatchJobCompleted:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchJobFailed:
+class BatchJobFailed(Struct, frozen=True, kw_only=True):
     """No other attempt follows, and nothing is at work. Final."""
 
     at: Instant
@@ -159,30 +148,26 @@ class BatchJobFailed:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchJobDeletionStarted:
+class BatchJobDeletionStarted(Struct, frozen=True, kw_only=True):
     """Somebody asked for the Job to be deleted."""
 
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchJobDeleted:
+class BatchJobDeleted(Struct, frozen=True, kw_only=True):
     """The Job is gone. Nothing more will happen."""
 
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OthersBatchStatusObserved:
+class OthersBatchStatusObserved(Struct, frozen=True, kw_only=True):
     """The `.status` that was written elsewhere, or that the log had lost, is this."""
 
     at: Instant
     status: SeenBatchStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptJobObserved:
+class AttemptJobObserved(Struct, frozen=True, kw_only=True):
     """The Job of an attempt is there, in this state."""
 
     at: Instant
@@ -200,8 +185,7 @@ class AttemptJobObserved:
     """Its resourceVersion."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptJobVanished:
+class AttemptJobVanished(Struct, frozen=True, kw_only=True):
     """The Job of an attempt is no longer there."""
 
     at: Instant

@@ -69,7 +69,7 @@ ROLES = EventRoles(
     deleted=(events.BatchJobDeleted,),
 )
 
-PARTS = {
+PARTS: Mapping[type, str] = {
     events.BatchJobReceived: "Job",
     events.AttemptJobObserved: "attempt's Job",
     events.AttemptJobVanished: "attempt's Job",

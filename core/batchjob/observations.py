@@ -1,7 +1,8 @@
 """The types of observations of a Job: the user's Job, and the Jobs of its attempts."""
 
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
+
+from msgspec import Struct, field
 
 from jobledger.core.batchjob.spec import BatchJobSpec
 from jobledger.core.jobs.identity import JobIdentity
@@ -13,8 +14,7 @@ from jobledger.core.values.ids import ObservationId
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodCounts:
+class PodCounts(Struct, frozen=True, kw_only=True):
     """How many Pods of a Job are in which state."""
 
     active: int = 0
@@ -27,8 +27,7 @@ class PodCounts:
 NO_PODS = PodCounts()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobEnd:
+class JobEnd(Struct, frozen=True, kw_only=True):
     """The terminal condition of a Job: Complete or Failed."""
 
     completed: bool
@@ -37,8 +36,7 @@ class JobEnd:
     ended_at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenBatchStatus:
+class SeenBatchStatus(Struct, frozen=True, kw_only=True):
     """The `.status` of the user's Job, as far as it tells more than its attempts do."""
 
     started_at: Instant | None = None
@@ -53,8 +51,7 @@ class SeenBatchStatus:
 NO_STATUS = SeenBatchStatus()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchJobSeen:
+class BatchJobSeen(Struct, frozen=True, kw_only=True):
     """The user's Job as it is."""
 
     id: ObservationId
@@ -67,7 +64,7 @@ class BatchJobSeen:
     policy: Policy
     deleting_at: Instant | None
     status: SeenBatchStatus
-    document: Manifest = field(default_factory=dict, metadata=TOLD_ONCE)
+    document: Annotated[Manifest, TOLD_ONCE] = field(default_factory=dict)
     """The redacted specification, labels and annotations."""
     option_problems: tuple[str, ...] = ()
     """Annotations of ours that are left out, and why."""
@@ -86,16 +83,14 @@ class BatchJobSeen:
     """The generation that the log had when the object was asked for; 0: nobody asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchJobGone:
+class BatchJobGone(Struct, frozen=True, kw_only=True):
     """The user's Job is no longer there."""
 
     id: ObservationId
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptJobSeen:
+class AttemptJobSeen(Struct, frozen=True, kw_only=True):
     """A Job whose controller is the user's Job, as it is; for which attempt says its name."""
 
     id: ObservationId
@@ -113,8 +108,7 @@ class AttemptJobSeen:
     """The version that the log had when it was asked for, or `GONE`; empty: nobody asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptJobGone:
+class AttemptJobGone(Struct, frozen=True, kw_only=True):
     """The Job of an attempt is no longer there."""
 
     id: ObservationId

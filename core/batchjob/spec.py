@@ -4,7 +4,8 @@ Everything else is read from the live object when the Job of an attempt is built
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from jobledger.core.batchjob.names import MANAGED_BY
 from jobledger.core.jobs.retries.job_deadline import (
@@ -36,8 +37,7 @@ MANAGED_BY_US = frozenset({MANAGED_BY})
 """Values of spec.managedBy that leave the Job to this controller."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchJobSpec:
+class BatchJobSpec(Struct, frozen=True, kw_only=True):
     """What decides about the life of the job."""
 
     suspend: bool = False
@@ -53,8 +53,7 @@ class BatchJobSpec:
         return self.managed_by in MANAGED_BY_US
 
 
-@dataclass(frozen=True, slots=True)
-class ReadSpec:
+class ReadSpec(Struct, frozen=True):
     """What was read, and what could not be."""
 
     spec: BatchJobSpec

@@ -1,7 +1,7 @@
 """The state of one Job: the fold of its stream, and the questions that rules ask of it."""
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from msgspec import Struct
+from msgspec.structs import replace
 
 from jobledger.core.batchjob.names import attempt_job_name, attempt_of
 from jobledger.core.batchjob.observations import NO_PODS, JobEnd, PodCounts, SeenBatchStatus
@@ -21,8 +21,7 @@ from jobledger.core.jobs.policy import Policy
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownBatchJob:
+class KnownBatchJob(Struct, frozen=True, kw_only=True):
     """The manifest as it was last received."""
 
     generation: int
@@ -34,8 +33,7 @@ class KnownBatchJob:
     """Annotations of ours that are left out, and why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptJob:
+class AttemptJob(Struct, frozen=True, kw_only=True):
     """The Job of the present attempt."""
 
     uid: str
@@ -50,16 +48,14 @@ class AttemptJob:
     """resourceVersion of the look that brought the last news; empty: unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownJob:
+class UnknownJob(Struct, frozen=True):
     """The Job of an attempt that the log knows nothing of."""
 
     attempt: int
     job: AttemptJob
 
 
-@dataclass(frozen=True, slots=True)
-class LateJob:
+class LateJob(Struct, frozen=True):
     """A Job of an earlier attempt that is there again: its creation arrived late."""
 
     name: str
@@ -67,8 +63,7 @@ class LateJob:
     delete_asked: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchAttempt:
+class BatchAttempt(Struct, frozen=True, kw_only=True):
     """The current or last attempt."""
 
     number: int
@@ -93,8 +88,7 @@ class BatchAttempt:
         return self.outcome != ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchRecorded:
+class BatchRecorded(Struct, frozen=True, kw_only=True):
     """The job is only recorded; another controller decides about it, or it is held."""
 
     since: Instant
@@ -105,8 +99,8 @@ class BatchRecorded:
     """It is held: the log was found to know less than the cluster, and nobody else drives it."""
 
 
-class BatchJobState(NamedTuple):
-    """One Job. A NamedTuple because every event replaces a field or two of it."""
+class BatchJobState(Struct, frozen=True):
+    """One Job. Every event replaces a field or two of it."""
 
     identity: JobIdentity | None = None
     manifest: KnownBatchJob | None = None
@@ -165,7 +159,7 @@ def late_job_of(state: BatchJobState, uid: str) -> LateJob | None:
 def without_late_job(state: BatchJobState, uid: str) -> BatchJobState:
     """Return the state after the Job of an earlier attempt went."""
     left = tuple(late for late in state.late_jobs if late.uid != uid)
-    return state._replace(late_jobs=left, gone=with_gone(state.gone, uid))
+    return replace(state, late_jobs=left, gone=with_gone(state.gone, uid))
 
 
 def without_job(state: BatchJobState) -> BatchJobState:
@@ -174,7 +168,8 @@ def without_job(state: BatchJobState) -> BatchJobState:
     if attempt is None or attempt.job is None:
         return state
     is_lost = not attempt.is_over and attempt.job.end is None
-    return state._replace(
+    return replace(
+        state,
         attempt=replace(attempt, job=None, is_lost=is_lost),
         pods_failed=state.pods_failed + attempt.job.pods.failed,
     )

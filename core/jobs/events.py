@@ -3,8 +3,9 @@
 `at` is the instant the event was true; it is stored in the envelope as `occurred_at`.
 """
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from jobledger.core.jobs.evidence.evidence import (
     KeptLog,
@@ -20,8 +21,7 @@ from jobledger.core.values.ids import DecisionId, EffectId
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectRequested:
+class EffectRequested(Struct, frozen=True, kw_only=True):
     """Something is to be done outside. Recorded before anything is sent."""
 
     at: Instant
@@ -40,8 +40,7 @@ class EffectRequested:
     """Keyed digest of that specification."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectSucceeded:
+class EffectSucceeded(Struct, frozen=True, kw_only=True):
     """It was done, or found done."""
 
     at: Instant
@@ -58,8 +57,7 @@ class EffectSucceeded:
     """The redacted form of what was sent; empty where nothing was built."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectFaltered:
+class EffectFaltered(Struct, frozen=True, kw_only=True):
     """A try failed in a way that may pass.
 
     It goes on being tried. One event per kind of trouble.
@@ -72,8 +70,7 @@ class EffectFaltered:
     trouble: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectFailed:
+class EffectFailed(Struct, frozen=True, kw_only=True):
     """It was refused, and would be again."""
 
     at: Instant
@@ -83,8 +80,7 @@ class EffectFailed:
     trouble: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectSuperseded:
+class EffectSuperseded(Struct, frozen=True, kw_only=True):
     """It is no longer wanted."""
 
     at: Instant
@@ -96,8 +92,7 @@ class EffectSuperseded:
     """False only if it is certain that nothing was sent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionScheduled:
+class DecisionScheduled(Struct, frozen=True, kw_only=True):
     """Something is to be done at `due_at`."""
 
     at: Instant
@@ -110,8 +105,7 @@ class DecisionScheduled:
     subject: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionFired:
+class DecisionFired(Struct, frozen=True, kw_only=True):
     """The instant came, and the decision still held."""
 
     at: Instant
@@ -121,8 +115,7 @@ class DecisionFired:
     subject: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionCancelled:
+class DecisionCancelled(Struct, frozen=True, kw_only=True):
     """The decision is no longer needed, or was found obsolete when its instant came."""
 
     at: Instant
@@ -131,8 +124,7 @@ class DecisionCancelled:
     cause: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservationGapFound:
+class ObservationGapFound(Struct, frozen=True, kw_only=True):
     """Changes between two instants may not have been seen."""
 
     at: Instant
@@ -143,8 +135,7 @@ class ObservationGapFound:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confirmation:
+class Confirmation(Struct, frozen=True, kw_only=True):
     """Observations of one source that brought no news, summed up."""
 
     source: str
@@ -153,8 +144,7 @@ class Confirmation:
     last_at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservationsConfirmed:
+class ObservationsConfirmed(Struct, frozen=True, kw_only=True):
     """What was known was seen unchanged: how often, and when last."""
 
     at: Instant
@@ -162,8 +152,7 @@ class ObservationsConfirmed:
     """One sum for each watch or poll that told something."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusPublished:
+class StatusPublished(Struct, frozen=True, kw_only=True):
     """`.status` was written to the object; users could see this from `at` on."""
 
     at: Instant
@@ -174,8 +163,7 @@ class StatusPublished:
     """SHA-256 of the canonical form of what the API server kept of the status."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceCaptured:
+class EvidenceCaptured(Struct, frozen=True, kw_only=True):
     """Evidence of an attempt was captured, before it could disappear."""
 
     at: Instant
@@ -196,8 +184,7 @@ class EvidenceCaptured:
     """How long the capture took."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlReleased:
+class ControlReleased(Struct, frozen=True, kw_only=True):
     """From here on the job is only recorded: another controller decides about it, if any does.
 
     What that controller decided is inferred from what it did; such events are marked `inferred`.
@@ -208,8 +195,7 @@ class ControlReleased:
     """Why it is not controlled here."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlTaken:
+class ControlTaken(Struct, frozen=True, kw_only=True):
     """From here on the job is controlled here again, or for the first time."""
 
     at: Instant
@@ -219,8 +205,7 @@ class ControlTaken:
     """Why it had been."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerBehindFound:
+class LedgerBehindFound(Struct, frozen=True, kw_only=True):
     """The cluster shows more of the job than the log knows: the ledger was set back in time.
 
     From here on the job is held: nothing is created, deleted or written for it until what is
@@ -244,8 +229,7 @@ class LedgerBehindFound:
     """Where it was found to end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecoveredFromCluster:
+class RecoveredFromCluster(Struct, frozen=True, kw_only=True):
     """What the log had lost was taken over as the cluster shows it; the job is controlled again.
 
     How it came to be so is lost: the events before this one are inferred.
@@ -262,8 +246,7 @@ class RecoveredFromCluster:
     """Who asked for it (`jobledger recover`) although something was in doubt; empty: nobody."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotationsRejected:
+class AnnotationsRejected(Struct, frozen=True, kw_only=True):
     """Annotations of ours could not be understood, and are left out; the job goes on without."""
 
     at: Instant

@@ -1,6 +1,6 @@
 """Decides whether two sightings show the same object (by UID) or two objects of one name."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
@@ -11,8 +11,7 @@ def is_another(known_uid: str, uid: str) -> bool:
     return "" not in (known_uid, uid) and known_uid != uid
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobIdentity:
+class JobIdentity(Struct, frozen=True, kw_only=True):
     """Which object this is. It never changes during a stream."""
 
     stream_id: StreamId

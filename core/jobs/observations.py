@@ -1,7 +1,8 @@
 """Observations that every kind of job can receive. Nothing else enters a decider."""
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from jobledger.core.jobs.events import Confirmation, EvidenceCaptured
 from jobledger.core.jobs.evidence.evidence import (
@@ -17,8 +18,7 @@ from jobledger.core.values.ids import DecisionId, EffectId, ObservationId
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectEnded:
+class EffectEnded(Struct, frozen=True, kw_only=True):
     """A try to act outside came to an end."""
 
     id: ObservationId
@@ -35,8 +35,7 @@ class EffectEnded:
     """What else the act tells, in the words of its kind of job."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionDue:
+class DecisionDue(Struct, frozen=True, kw_only=True):
     """The instant of a decision has come."""
 
     id: ObservationId
@@ -46,8 +45,7 @@ class DecisionDue:
     """Whether the Ray job was asked, and told as an observation, just before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchInterrupted:
+class WatchInterrupted(Struct, frozen=True, kw_only=True):
     """A watch had to list anew; changes in between may have been missed."""
 
     id: ObservationId
@@ -58,8 +56,7 @@ class WatchInterrupted:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NothingNew:
+class NothingNew(Struct, frozen=True, kw_only=True):
     """The sum of observations that brought no news since the last such sum."""
 
     id: ObservationId
@@ -67,8 +64,7 @@ class NothingNew:
     sources: tuple[Confirmation, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusWritten:
+class StatusWritten(Struct, frozen=True, kw_only=True):
     """The object's `.status` was written as the projection says."""
 
     id: ObservationId
@@ -78,8 +74,7 @@ class StatusWritten:
     status_sha: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceSeen:
+class EvidenceSeen(Struct, frozen=True, kw_only=True):
     """What was captured of an attempt."""
 
     id: ObservationId
@@ -94,8 +89,7 @@ class EvidenceSeen:
     took_milliseconds: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerSetBack:
+class LedgerSetBack(Struct, frozen=True, kw_only=True):
     """The stream of the job ends before what this process had appended to it."""
 
     id: ObservationId
@@ -104,8 +98,7 @@ class LedgerSetBack:
     found_version: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class Survey(Struct, frozen=True, kw_only=True):
     """Which objects of a job are there, told once everything has been listed."""
 
     there: tuple[str, ...] = ()

@@ -4,12 +4,12 @@ They come with the manifest observation and are recorded with it, so that a repl
 same numbers.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+
+class Policy(Struct, frozen=True, kw_only=True):
     """What is not in the job's specification but decides about it. Times are whole seconds."""
 
     transition_grace_seconds: int = 300

@@ -4,14 +4,15 @@ Every column follows from events. `core.projections` computes them, the append c
 the same transaction as the events.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec import Struct
 
 from jobledger.core.values.ids import DecisionId, EffectId, StreamId
 from jobledger.core.values.instants import Instant
 
 
-class PlatformColumns(NamedTuple):
+class PlatformColumns(Struct, frozen=True):
     """Columns of a job that only some kinds fill: what Ray calls the job and its cluster."""
 
     job_status: str = ""
@@ -19,8 +20,7 @@ class PlatformColumns(NamedTuple):
     ray_job_id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobRow:
+class JobRow(Struct, frozen=True, kw_only=True):
     """The current state of one job (table `job`)."""
 
     stream_id: StreamId
@@ -68,8 +68,7 @@ class JobRow:
     """Whether another controller decides about it, and it is only recorded."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptRow:
+class AttemptRow(Struct, frozen=True, kw_only=True):
     """One execution of a job (table `attempt`)."""
 
     stream_id: StreamId
@@ -136,8 +135,7 @@ def begun_row(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionRow:
+class DecisionRow(Struct, frozen=True, kw_only=True):
     """Something resolved to be done at a later instant (table `decision`)."""
 
     decision_id: DecisionId
@@ -156,8 +154,7 @@ class DecisionRow:
     """Why it was cancelled, or what firing it brought about; empty while pending."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectRow:
+class EffectRow(Struct, frozen=True, kw_only=True):
     """Something to be done outside (table `effect`)."""
 
     effect_id: EffectId
@@ -175,8 +172,7 @@ class EffectRow:
     """The latest kind of failure that was met, in words; empty if none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowChanges:
+class RowChanges(Struct, frozen=True, kw_only=True):
     """The rows that one append puts in place of their predecessors."""
 
     job: JobRow

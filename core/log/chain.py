@@ -13,19 +13,33 @@ import json
 import struct
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import NoReturn
+
+import msgspec
 
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.values.documents import Json
-from jobledger.core.values.instants import EPOCH, Instant
+from jobledger.core.values.instants import EPOCH
 
 GENESIS = bytes(32)
 """The link before the first event of a stream."""
 
 _MICROSECOND = timedelta(microseconds=1)
 
+_times = struct.Struct(">hqqi").pack
+"""Schema version, occurred_at, recorded_at and the length of the actor."""
+
 _encoder = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 )
+
+
+def _refuse(number: str) -> NoReturn:
+    raise ValueError(number)
+
+
+_quick_encoder = msgspec.json.Encoder(order="sorted")
+_without_fractions = msgspec.json.Decoder(float_hook=_refuse)
 
 
 def canonical(data: Json) -> bytes:
@@ -34,6 +48,15 @@ def canonical(data: Json) -> bytes:
     Whole-number floats must not occur (Postgres gives them back as integers): redaction removes
     them at the door.
     """
+    # The quick encoder writes the same text ten times as fast, but for some fractions (1e-7, not
+    # 1e-07) and for NaN, which it takes for null: where either may be, the other one writes.
+    try:
+        text = _quick_encoder.encode(data)
+        if b"null" not in text:
+            _without_fractions.decode(text)
+            return text
+    except (TypeError, ValueError, OverflowError):
+        pass
     return _encoder.encode(data).encode()
 
 
@@ -42,41 +65,32 @@ def data_sha(data: Json) -> bytes:
     return hashlib.sha256(canonical(data)).digest()
 
 
-def _microseconds(instant: Instant) -> int:
-    return (instant - EPOCH) // _MICROSECOND
-
-
-def _text(value: str) -> bytes:
-    encoded = value.encode()
-    return struct.pack(">i", len(encoded)) + encoded
-
-
 def link(previous: bytes, record: EventRecord) -> bytes:
     """Return the link that belongs to `record` after `previous`.
 
     The record's own `chain` is not read.
     """
-    envelope = b"".join(
-        (
-            previous,
-            record.stream_id.bytes,
-            struct.pack(">i", record.version),
-            record.event_id.bytes,
-            _text(record.type),
-            struct.pack(
-                ">hqq",
-                record.schema_version,
-                _microseconds(record.occurred_at),
-                _microseconds(record.recorded_at),
-            ),
-            _text(record.actor),
-            struct.pack(">q", record.epoch),
-            record.causation_id.bytes,
-            record.correlation_id.bytes,
-            record.data_sha,
-        )
+    kind, actor = record.type.encode(), record.actor.encode()
+    envelope = (
+        previous,
+        record.stream_id.int.to_bytes(16),
+        record.version.to_bytes(4, signed=True),
+        record.event_id.int.to_bytes(16),
+        len(kind).to_bytes(4),
+        kind,
+        _times(
+            record.schema_version,
+            (record.occurred_at - EPOCH) // _MICROSECOND,
+            (record.recorded_at - EPOCH) // _MICROSECOND,
+            len(actor),
+        ),
+        actor,
+        record.epoch.to_bytes(8, signed=True),
+        record.causation_id.int.to_bytes(16),
+        record.correlation_id.int.to_bytes(16),
+        record.data_sha,
     )
-    return hashlib.sha256(envelope).digest()
+    return hashlib.sha256(b"".join(envelope)).digest()
 
 
 def first_fault(previous: bytes, records: Iterable[EventRecord]) -> tuple[EventRecord, str] | None:

@@ -1,15 +1,16 @@
 """The envelope of a stored event: actor, times, cause, type and payload."""
 
-from dataclasses import dataclass, field
 from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import EventId, StreamId
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventRecord:
+class EventRecord(Struct, frozen=True, kw_only=True):
     """One event with its envelope; everything but its place in the whole log."""
 
     stream_id: StreamId
@@ -37,12 +38,19 @@ class EventRecord:
     """SHA-256 of the canonical payload."""
     chain: bytes
     """SHA-256 over the previous link of the stream, this envelope and `data_sha`."""
-    payload: bytes = field(default=b"", compare=False, repr=False)
+    payload: bytes = b""
     """The canonical payload, where it is at hand: it is costly to compute twice."""
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are the same event, whether its payload is at hand or not."""
+        if not isinstance(other, EventRecord):
+            return NotImplemented
+        return astuple(self)[:-1] == astuple(other)[:-1]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredEvent:
+    __hash__ = None  # type: ignore[assignment]  # it holds a document
+
+
+class StoredEvent(Struct, frozen=True, kw_only=True):
     """An event and its place in the whole log."""
 
     position: int

@@ -6,15 +6,17 @@ reading gives back what was seen, field by field, and no rule is asked what it m
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields
-from typing import TypeVar, cast
+from typing import TypeVar, cast, get_args
+
+from msgspec import Meta, Struct, ValidationError, convert
+from msgspec.structs import fields
 
 from jobledger.core.errors import BrokenChain
-from jobledger.core.log.codec import plain, reader
+from jobledger.core.log.codec import ABSENT, defaults, plain
 from jobledger.core.log.storable import storable
 from jobledger.core.values.documents import Manifest
 
-Observation = TypeVar("Observation")
+Observation = TypeVar("Observation", bound=Struct)
 
 KEY = "observed"
 """Where the observation stands in the payload of the first event of its turn."""
@@ -22,26 +24,24 @@ KEY = "observed"
 TYPE = "type"
 """Its stored name; no field of an observation is called so."""
 
-TOLD_ONCE = {"told": "once"}
-"""Metadata of a field that is kept only where an event takes it over: too large to be repeated,
+TOLD_ONCE = Meta(extra={"told": "once"})
+"""Annotates a field that is kept only where an event takes it over: too large to be repeated,
 and of no weight for what is decided when no event takes it."""
 
-_ABSENT = object()
 
-
-def written(name: str, observation: object, said: Mapping[str, object]) -> Manifest:
+def written(name: str, observation: Struct, said: Mapping[str, object]) -> Manifest:
     """Return what is to be kept of an observation; `said` is known without it, by field.
 
     Redaction and bounds are the business of whoever maps objects to observations. A text that the
     database could not hold is made to fit all the same: one job must not keep the others waiting.
     """
     kept: dict[str, object] = {TYPE: name}
-    for field, default in _fields(type(observation)):
-        value = getattr(observation, field.name)
-        known = said.get(field.name, default)
-        if known is value or known == value or (field.metadata and "told" in field.metadata):
+    for field, default in defaults(type(observation)):
+        value = getattr(observation, field)
+        known = said.get(field, default)
+        if known is value or known == value or field in told_once(type(observation)):
             continue
-        kept[field.name] = storable(plain(value))
+        kept[field] = storable(plain(value))
     return cast("Manifest", kept)
 
 
@@ -51,30 +51,33 @@ def read(cls: type[Observation], kept: Manifest, said: Mapping[str, object]) -> 
     Raises:
         BrokenChain: it is not one of that class.
     """
+    types, values = _types(cls), dict[str, object]()
     try:
-        values: dict[str, object] = {}
-        for field, default in _fields(cls):
-            if field.name in kept:
-                values[field.name] = reader(cls, field.name)(kept[field.name])
-            elif (known := said.get(field.name, default)) is not _ABSENT:
-                values[field.name] = known
+        for field, default in defaults(cls):
+            if field in kept:
+                values[field] = convert(kept[field], types[field])
+            elif (known := said.get(field, default)) is not ABSENT:
+                values[field] = known
         return cls(**values)
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except (ValidationError, TypeError) as error:
         problem = f"what was seen is no {cls.__name__} ({error}); run `jobledger verify`"
         raise BrokenChain("an observation", problem) from error
 
 
-_FIELDS: dict[type, tuple[tuple[Field[object], object], ...]] = {}
+_TYPES: dict[type, dict[str, object]] = {}
+_TOLD_ONCE: dict[type, frozenset[str]] = {}
 
 
-def _fields(cls: type) -> tuple[tuple[Field[object], object], ...]:
-    """Return the fields of a class with their defaults, `_ABSENT` where there is none."""
-    if (known := _FIELDS.get(cls)) is None:
-        known = _FIELDS[cls] = tuple((field, _default(field)) for field in fields(cls))
+def _types(cls: type[Struct]) -> Mapping[str, object]:
+    """Return the types of a class' fields, by name."""
+    if (known := _TYPES.get(cls)) is None:
+        known = _TYPES[cls] = {field.name: field.type for field in fields(cls)}
     return known
 
 
-def _default(field: Field[object]) -> object:
-    if field.default is not MISSING:
-        return field.default
-    return field.default_factory() if field.default_factory is not MISSING else _ABSENT
+def told_once(cls: type[Struct]) -> frozenset[str]:
+    """Return the names of the fields that are annotated as `TOLD_ONCE`."""
+    if (known := _TOLD_ONCE.get(cls)) is None:
+        known = frozenset(name for name, hint in _types(cls).items() if TOLD_ONCE in get_args(hint))
+        _TOLD_ONCE[cls] = known
+    return known

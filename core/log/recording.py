@@ -1,9 +1,11 @@
 """Builds the records of new events: ids, hashes and links."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from jobledger.core.log.chain import canonical, link
 from jobledger.core.log.codec import encode
@@ -14,8 +16,7 @@ from jobledger.core.values.ids import ObservationId, StreamId, event_id
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tail:
+class Tail(Struct, frozen=True, kw_only=True):
     """Where a stream ends."""
 
     stream_id: StreamId
@@ -23,8 +24,7 @@ class Tail:
     chain: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writer:
+class Writer(Struct, frozen=True, kw_only=True):
     """Who writes, under which lease, and when."""
 
     actor: str
@@ -32,14 +32,13 @@ class Writer:
     now: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedEvent:
+class NamedEvent(Struct, frozen=True, kw_only=True):
     """An event with its stored name and the instant it was true."""
 
     name: str
     schema_version: int
     at: Instant
-    event: object
+    event: Struct
 
 
 def record(
@@ -78,15 +77,20 @@ def record(
             payload=payload,
         )
         chain = link(chain, made)
-        object.__setattr__(made, "chain", chain)  # nobody has seen it yet; a copy costs as much
+        force_setattr(made, "chain", chain)  # nobody has seen it yet; a copy costs as much
         records.append(made)
     end = Tail(stream_id=tail.stream_id, version=tail.version + len(records), chain=chain)
     return tuple(records), end
 
 
-def _correlation(stream: StreamId, event: object) -> UUID:
-    for name in ("effect_id", "decision_id"):
-        found = getattr(event, name, None)
-        if isinstance(found, UUID):
-            return found
-    return stream
+_CORRELATED_BY: dict[type[Struct], str] = {}
+
+
+def _correlation(stream: StreamId, event: Struct) -> UUID:
+    cls = type(event)
+    if (name := _CORRELATED_BY.get(cls)) is None:
+        has = cls.__struct_fields__
+        name = next((one for one in ("effect_id", "decision_id") if one in has), "")
+        _CORRELATED_BY[cls] = name
+    found = getattr(event, name) if name else None
+    return found if isinstance(found, UUID) else stream

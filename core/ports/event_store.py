@@ -5,17 +5,17 @@ act).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+from msgspec import Struct
 
 from jobledger.core.jobs.rows import RowChanges
 from jobledger.core.log.envelope import EventRecord, StoredEvent
 from jobledger.core.values.ids import StreamId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamAppend:
+class StreamAppend(Struct, frozen=True, kw_only=True):
     """The next events of one stream and the rows that follow from them."""
 
     stream_id: StreamId
@@ -42,8 +42,7 @@ class AppendOutcome(StrEnum):
     """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppendResult:
+class AppendResult(Struct, frozen=True, kw_only=True):
     """The answer for one stream."""
 
     stream_id: StreamId

@@ -1,6 +1,6 @@
 """Projection `decision`: `(row, event) -> row`."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import DecisionCancelled, DecisionFired, DecisionScheduled
 from jobledger.core.jobs.rows import DecisionRow

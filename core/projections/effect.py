@@ -1,6 +1,6 @@
 """Projection `effect`: `(row, event) -> row`."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import (
     EffectFailed,

@@ -1,6 +1,6 @@
 """The projection row of a job's current attempt, for every kind of job."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs.rows import AttemptRow

@@ -8,7 +8,8 @@ simulator, so there is no second way to compute a row.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.decider import folded
@@ -22,7 +23,7 @@ from jobledger.core.projections.job import job_row
 from jobledger.core.values.ids import DecisionId, EffectId, StreamId
 
 
-class View(NamedTuple):
+class View(Struct, frozen=True):
     """What is held of a stream at a version."""
 
     version: int = 0

@@ -11,6 +11,8 @@ handleShutdownAfterJobFinishes.
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision, PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.rayjob.ending import gives_up
@@ -140,7 +142,8 @@ def with_what_is_due(state: RayJobState, at: Instant) -> RayJobState:
         for rule in covering_rules(state)
         if timedelta(seconds=rule.ttl_seconds) <= passed
     }
-    return state._replace(
+    return replace(
+        state,
         shutdown_due=state.shutdown_due and shuts_down and ttl <= passed,
         deletions_due=tuple(one for one in state.deletions_due if DeletionPolicy(one) in due),
     )

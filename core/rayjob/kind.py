@@ -1,5 +1,7 @@
 """The kind RayJob: what it brings, in one description."""
 
+from collections.abc import Mapping
+
 from jobledger.core.job_kind import ApiNeeds, JobKind, LogReaders, no_details, no_standing
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
@@ -46,7 +48,7 @@ ROLES = EventRoles(
     deleted=(events.JobDeleted,),
 )
 
-PARTS = {
+PARTS: Mapping[type, str] = {
     events.ManifestReceived: "RayJob",
     events.ClusterObserved: "RayCluster",
     events.ClusterVanished: "RayCluster",

@@ -1,7 +1,7 @@
 """The state of one RayJob: the fold of its stream, and the questions that rules ask of it."""
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from msgspec import Struct
+from msgspec.structs import replace
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.gone import with_gone
@@ -19,8 +19,7 @@ from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownManifest:
+class KnownManifest(Struct, frozen=True, kw_only=True):
     """The manifest as it was last received."""
 
     generation: int
@@ -48,8 +47,7 @@ def spec_in_force(
     return replace(known.spec, managed_by=spec.managed_by)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownCluster:
+class KnownCluster(Struct, frozen=True, kw_only=True):
     """A RayCluster of the job."""
 
     name: str
@@ -62,8 +60,7 @@ class KnownCluster:
     status: Manifest | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownSubmitter:
+class KnownSubmitter(Struct, frozen=True, kw_only=True):
     """The submitter of the attempt."""
 
     name: str
@@ -81,8 +78,7 @@ class KnownSubmitter:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failing:
+class Failing(Struct, frozen=True, kw_only=True):
     """A failure whose verdict waits for evidence of its class."""
 
     reason: str
@@ -98,8 +94,7 @@ class Failing:
     """Why they could not be looked at."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(Struct, frozen=True, kw_only=True):
     """The current or last execution."""
 
     number: int
@@ -153,8 +148,7 @@ class Attempt:
     """Why those could not be looked at."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownHead:
+class KnownHead(Struct, frozen=True, kw_only=True):
     """The Pod of the attempt's head."""
 
     name: str
@@ -168,8 +162,7 @@ class KnownHead:
     """A restart loses no jobs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class Recorded(Struct, frozen=True, kw_only=True):
     """The job is only recorded; another controller decides about it."""
 
     since: Instant
@@ -184,8 +177,8 @@ class Recorded:
     """RayClusters of attempts that are over, which nobody has told to be gone yet."""
 
 
-class RayJobState(NamedTuple):
-    """One RayJob. A NamedTuple because every event replaces a field or two of it."""
+class RayJobState(Struct, frozen=True):
+    """One RayJob. Every event replaces a field or two of it."""
 
     identity: JobIdentity | None = None
     manifest: KnownManifest | None = None
@@ -268,7 +261,7 @@ def own_children(state: RayJobState) -> frozenset[str]:
 
 def remember_gone(state: RayJobState, uid: str) -> RayJobState:
     """Return the state with one more UID that is known to be gone."""
-    return state._replace(gone=with_gone(state.gone, uid))
+    return replace(state, gone=with_gone(state.gone, uid))
 
 
 def standing(state: RayJobState) -> Phase:

@@ -1,14 +1,15 @@
 """The conditions of a TrainJob: setting, merging and ordering them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from jobledger.core.trainjob.phases import CONDITIONS_MAX, CREATED, OURS, TERMINAL
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class Condition(Struct, frozen=True, kw_only=True):
     """One condition of a TrainJob."""
 
     type: str

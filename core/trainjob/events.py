@@ -4,8 +4,9 @@ These names are the storage format: `core.catalogue` gives each its stored type.
 instant the event was true; it is stored in the envelope as `occurred_at`.
 """
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from jobledger.core.jobs.events import SharedEvent
 from jobledger.core.jobs.identity import JobIdentity
@@ -19,24 +20,21 @@ from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainJobDiscovered:
+class TrainJobDiscovered(Struct, frozen=True, kw_only=True):
     """A TrainJob was seen for the first time."""
 
     at: Instant
     identity: JobIdentity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainJobAdopted:
+class TrainJobAdopted(Struct, frozen=True, kw_only=True):
     """It already had a status: its life goes on from there."""
 
     at: Instant
     status: SeenTrainStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainJobReceived:
+class TrainJobReceived(Struct, frozen=True, kw_only=True):
     """The specification, or what else decides about the job, is now this."""
 
     at: Instant
@@ -56,8 +54,7 @@ class TrainJobReceived:
     """Annotations of ours that are left out, and why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobsBuildFailed:
+class JobsBuildFailed(Struct, frozen=True, kw_only=True):
     """The objects could not be built. Nothing but the runtime snapshot can have been written."""
 
     at: Instant
@@ -74,8 +71,7 @@ class JobsBuildFailed:
     """Versions of what has built: the program and its plugins; empty: not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuilderChanged:
+class BuilderChanged(Struct, frozen=True, kw_only=True):
     """What could not be built is built again: by another version of the program or its plugins."""
 
     at: Instant
@@ -83,8 +79,7 @@ class BuilderChanged:
     """Their versions now."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimePatchesWithheld:
+class RuntimePatchesWithheld(Struct, frozen=True, kw_only=True):
     """The runtimePatches of a running job were changed: they are not in force."""
 
     at: Instant
@@ -93,8 +88,7 @@ class RuntimePatchesWithheld:
     """Of the specification that has them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobsCreationFailed:
+class JobsCreationFailed(Struct, frozen=True, kw_only=True):
     """The objects were built, and one could not be applied. Those before it stay."""
 
     at: Instant
@@ -109,8 +103,7 @@ class JobsCreationFailed:
     """Whether another try without any change can succeed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectsApplied:
+class ObjectsApplied(Struct, frozen=True, kw_only=True):
     """The objects were built and are all in place."""
 
     at: Instant
@@ -132,8 +125,7 @@ class ObjectsApplied:
     """Whether the runtime was snapshotted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainAttemptStarted:
+class TrainAttemptStarted(Struct, frozen=True, kw_only=True):
     """An execution began: the JobSet is there and not suspended."""
 
     at: Instant
@@ -150,8 +142,7 @@ class TrainAttemptStarted:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainAttemptEnded:
+class TrainAttemptEnded(Struct, frozen=True, kw_only=True):
     """An execution ended."""
 
     at: Instant
@@ -164,8 +155,7 @@ class TrainAttemptEnded:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainJobSuspended:
+class TrainJobSuspended(Struct, frozen=True, kw_only=True):
     """The job is to be suspended, and says so."""
 
     at: Instant
@@ -173,8 +163,7 @@ class TrainJobSuspended:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainJobResumed:
+class TrainJobResumed(Struct, frozen=True, kw_only=True):
     """The job is no longer to be suspended. The active deadline counts from here."""
 
     at: Instant
@@ -182,8 +171,7 @@ class TrainJobResumed:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainJobCompleted:
+class TrainJobCompleted(Struct, frozen=True, kw_only=True):
     """The JobSet completed. Final."""
 
     at: Instant
@@ -195,8 +183,7 @@ class TrainJobCompleted:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainJobFailed:
+class TrainJobFailed(Struct, frozen=True, kw_only=True):
     """The JobSet failed, the deadline passed, or the runtime is of no known kind. Final."""
 
     at: Instant
@@ -208,22 +195,19 @@ class TrainJobFailed:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainJobDeletionStarted:
+class TrainJobDeletionStarted(Struct, frozen=True, kw_only=True):
     """Somebody asked for the TrainJob object to be deleted."""
 
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainJobDeleted:
+class TrainJobDeleted(Struct, frozen=True, kw_only=True):
     """The TrainJob object is gone. Nothing more will happen."""
 
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeObserved:
+class RuntimeObserved(Struct, frozen=True, kw_only=True):
     """The runtime that the job names is there in this form, or is not there."""
 
     at: Instant
@@ -231,8 +215,7 @@ class RuntimeObserved:
     """Keyed digest of its specification, labels and annotations; empty: it is not there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DependentVanished:
+class DependentVanished(Struct, frozen=True, kw_only=True):
     """An object of the job (its runtime snapshot, its hostfile, its keys, its gang) is gone."""
 
     at: Instant
@@ -243,8 +226,7 @@ class DependentVanished:
     """Its kind, with the group where the kind alone does not tell."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobSetObserved:
+class JobSetObserved(Struct, frozen=True, kw_only=True):
     """The JobSet is there, in this state."""
 
     at: Instant
@@ -266,8 +248,7 @@ class JobSetObserved:
     """Its resourceVersion; empty: it was not written down yet."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobSetVanished:
+class JobSetVanished(Struct, frozen=True, kw_only=True):
     """The JobSet is no longer there."""
 
     at: Instant
@@ -280,8 +261,7 @@ class JobSetVanished:
     whoever deletes the TrainJob; empty: not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainerProgressReported:
+class TrainerProgressReported(Struct, frozen=True, kw_only=True):
     """The job's Pods have reported how far they are, and its status shows it."""
 
     at: Instant
@@ -296,8 +276,7 @@ class TrainerProgressReported:
     """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PluginConditionsObserved:
+class PluginConditionsObserved(Struct, frozen=True, kw_only=True):
     """A plugin makes these conditions of the job out of an object that it owns."""
 
     at: Instant
@@ -318,8 +297,7 @@ TrainFactEvent: TypeAlias = (
 """What was seen of the runtime, the JobSet and the other objects, and what the Pods report."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OthersTrainStatusObserved:
+class OthersTrainStatusObserved(Struct, frozen=True, kw_only=True):
     """The `.status` that another controller has written is now this."""
 
     at: Instant

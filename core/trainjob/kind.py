@@ -83,7 +83,7 @@ ROLES = EventRoles(
     deleted=(events.TrainJobDeleted,),
 )
 
-PARTS = {
+PARTS: Mapping[type, str] = {
     events.TrainJobReceived: "TrainJob",
     events.JobSetObserved: "JobSet",
     events.JobSetVanished: "JobSet",

@@ -1,7 +1,8 @@
 """The types of observations of a TrainJob: the job, its runtime, its JobSet, its other objects."""
 
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
+
+from msgspec import Struct, field
 
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import SharedObservation, Survey
@@ -16,8 +17,7 @@ from jobledger.core.values.ids import ObservationId
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobCounts:
+class JobCounts(Struct, frozen=True, kw_only=True):
     """How many Jobs of one replicatedJob are in which state. Pods are not counted."""
 
     name: str
@@ -28,8 +28,7 @@ class JobCounts:
     suspended: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenTrainStatus:
+class SeenTrainStatus(Struct, frozen=True, kw_only=True):
     """The `.status` that an object had when it was first seen.
 
     It is another controller's work, or our own of an earlier life.
@@ -39,8 +38,7 @@ class SeenTrainStatus:
     jobs: tuple[JobCounts, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainJobSeen:
+class TrainJobSeen(Struct, frozen=True, kw_only=True):
     """The TrainJob object as it is."""
 
     id: ObservationId
@@ -53,7 +51,7 @@ class TrainJobSeen:
     policy: TrainPolicy
     deleting_at: Instant | None
     status: SeenTrainStatus
-    document: Manifest = field(default_factory=dict, metadata=TOLD_ONCE)
+    document: Annotated[Manifest, TOLD_ONCE] = field(default_factory=dict)
     """The redacted specification, labels and annotations."""
     option_problems: tuple[str, ...] = ()
     """Annotations of ours that are left out, and why."""
@@ -74,16 +72,14 @@ class TrainJobSeen:
     """The generation that the log had when the object was asked for; 0: nobody asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainJobGone:
+class TrainJobGone(Struct, frozen=True, kw_only=True):
     """The TrainJob object is no longer there."""
 
     id: ObservationId
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeSeen:
+class RuntimeSeen(Struct, frozen=True, kw_only=True):
     """The runtime that the job names, as it is."""
 
     id: ObservationId
@@ -92,8 +88,7 @@ class RuntimeSeen:
     """Keyed digest of its specification, labels and annotations; empty: it is not there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DependentGone:
+class DependentGone(Struct, frozen=True, kw_only=True):
     """An object that the job owns, and that is no JobSet, is no longer there."""
 
     id: ObservationId
@@ -105,8 +100,7 @@ class DependentGone:
     """Whether objects of its kind are built for the job, and so made again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobSetEnd:
+class JobSetEnd(Struct, frozen=True, kw_only=True):
     """The terminal condition of a JobSet."""
 
     completed: bool
@@ -115,8 +109,7 @@ class JobSetEnd:
     ended_at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobSetSeen:
+class JobSetSeen(Struct, frozen=True, kw_only=True):
     """The JobSet of the job's name, as it is."""
 
     id: ObservationId
@@ -141,8 +134,7 @@ class JobSetSeen:
     """The version that the log had when it was asked for; empty: nobody asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobSetGone:
+class JobSetGone(Struct, frozen=True, kw_only=True):
     """The JobSet is no longer there."""
 
     id: ObservationId
@@ -151,8 +143,7 @@ class JobSetGone:
     uid: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PluginConditionsSeen:
+class PluginConditionsSeen(Struct, frozen=True, kw_only=True):
     """What a plugin makes of an object that the job owns."""
 
     id: ObservationId
@@ -160,8 +151,7 @@ class PluginConditionsSeen:
     contribution: Contribution
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgressSeen:
+class ProgressSeen(Struct, frozen=True, kw_only=True):
     """What the job's Pods have reported of their progress, as its status shows it."""
 
     id: ObservationId

@@ -1,7 +1,8 @@
 """The waiting times and settings for TrainJobs; recorded with the manifest for replay."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class ConditionStyle(StrEnum):
@@ -21,8 +22,7 @@ class ConditionStyle(StrEnum):
     """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainPolicy:
+class TrainPolicy(Struct, frozen=True, kw_only=True):
     """What is not in the TrainJob's specification but decides about it."""
 
     conditions: ConditionStyle = ConditionStyle.SEED

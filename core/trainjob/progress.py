@@ -6,8 +6,9 @@ those since, and at once the first that says all is done. Source: Trainer v2.3, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from jobledger.core.jobs.history.progress import Metric
 from jobledger.core.values.instants import Instant
@@ -25,8 +26,7 @@ METRICS_TOLD_MAX = 4
 """So many metrics are told in a sentence."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainerProgress:
+class TrainerProgress(Struct, frozen=True, kw_only=True):
     """What `status.trainerStatus` says."""
 
     percentage: int | None = None

@@ -4,7 +4,7 @@ Everything else (the trainer, the initializers, the patches) is read from the li
 objects are built. Source: Trainer v2.3, trainjob_types.go; the defaults are those of the CRD.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from jobledger.core.jobs.retries.job_deadline import read_job_deadline
 from jobledger.core.log.storable import word
@@ -17,8 +17,7 @@ MANAGED_BY_US = frozenset({"", "trainer.kubeflow.org/trainjob-controller"})
 """Values of spec.managedBy that leave the job to this controller."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeRef:
+class RuntimeRef(Struct, frozen=True, kw_only=True):
     """Which runtime a TrainJob names."""
 
     name: str = ""
@@ -41,8 +40,7 @@ class RuntimeRef:
         return self.kind == RUNTIME_KINDS[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainJobSpec:
+class TrainJobSpec(Struct, frozen=True, kw_only=True):
     """What decides about the life of the job."""
 
     runtime: RuntimeRef = RuntimeRef()

@@ -1,7 +1,7 @@
 """The state of one TrainJob: the fold of its stream, and the questions that rules ask of it."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from msgspec import Struct
+from msgspec.structs import replace
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.gone import with_gone
@@ -23,8 +23,7 @@ from jobledger.core.trainjob.spec import TrainJobSpec
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownTrainJob:
+class KnownTrainJob(Struct, frozen=True, kw_only=True):
     """The manifest as it was last received."""
 
     generation: int
@@ -36,8 +35,7 @@ class KnownTrainJob:
     """Annotations of ours that are left out, and why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownJobSet:
+class KnownJobSet(Struct, frozen=True, kw_only=True):
     """The JobSet of the job."""
 
     name: str
@@ -56,8 +54,7 @@ class KnownJobSet:
     """resourceVersion of the look that brought the last news; empty: unknown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
+class Built(Struct, frozen=True, kw_only=True):
     """What became of the latest build and apply."""
 
     phase: Phase
@@ -72,8 +69,7 @@ class Built:
     """Versions of what could not build it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainAttempt:
+class TrainAttempt(Struct, frozen=True, kw_only=True):
     """The current or last execution."""
 
     number: int
@@ -85,8 +81,7 @@ class TrainAttempt:
     outcome: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainRecorded:
+class TrainRecorded(Struct, frozen=True, kw_only=True):
     """The job is only recorded; another controller decides about it."""
 
     since: Instant
@@ -97,8 +92,8 @@ class TrainRecorded:
     """It is held: the log was found to know less than the cluster, and nobody else drives it."""
 
 
-class TrainJobState(NamedTuple):
-    """One TrainJob. A NamedTuple because every event replaces a field or two of it."""
+class TrainJobState(Struct, frozen=True):
+    """One TrainJob. Every event replaces a field or two of it."""
 
     identity: JobIdentity | None = None
     manifest: KnownTrainJob | None = None
@@ -162,7 +157,7 @@ class TrainJobState(NamedTuple):
 
 def remember_gone(state: TrainJobState, uid: str) -> TrainJobState:
     """Return the state with one more UID that is known to be gone."""
-    return state._replace(gone=with_gone(state.gone, uid))
+    return replace(state, gone=with_gone(state.gone, uid))
 
 
 def is_final(state: TrainJobState) -> bool:

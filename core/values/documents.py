@@ -1,9 +1,12 @@
 """JSON documents as the core reads them: read-only, recursive, typed without `Any`."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+if TYPE_CHECKING:
+    Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+else:
+    Json: TypeAlias = Any  # what decodes events by the types of their fields knows no recursion
 """Any JSON value, to be read and never changed."""
 
 Manifest: TypeAlias = Mapping[str, Json]

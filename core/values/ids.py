@@ -7,7 +7,7 @@ and a repeated observation, a lost commit acknowledgement or a re-run effect col
 
 import hashlib
 from typing import NewType
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from jobledger.core.values.instants import EPOCH, Instant
 
@@ -27,8 +27,16 @@ NAME_CHARACTERS = "bcdfghjklmnpqrstvwxz2456789"
 """The alphabet of generated names. Source: k8s.io/apimachinery/pkg/util/rand."""
 
 
+_NAMESPACE_BYTES = NAMESPACE.bytes
+_VERSION_AND_VARIANT = ~((0xF000 << 64) | (0xC000 << 48)), (0x5 << 76) | (0x8000 << 48)
+
+
 def _uuid5(*parts: str) -> UUID:
-    return uuid5(NAMESPACE, "\x1f".join(parts))
+    """Return the UUIDv5 of the parts; `uuid.uuid5` says the same in twice the time."""
+    name = "\x1f".join(parts).encode()
+    digest = hashlib.sha1(_NAMESPACE_BYTES + name, usedforsecurity=False).digest()
+    cleared, marked = _VERSION_AND_VARIANT
+    return UUID(int=int.from_bytes(digest[:16]) & cleared | marked)
 
 
 def stream_id(cluster: str, uid: str, created_at: Instant) -> StreamId:

@@ -1,11 +1,12 @@
 """A job leaves the ledger as a file, and is read, checked and decided again without a database."""
 
+import dataclasses
 import gzip
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.forensics.bundle_files import read_file
@@ -88,8 +89,8 @@ def test_a_bundle_that_tells_a_job_otherwise_replaces_no_import_in_either_order(
     """
     filled.jobledger("export", "failed", "--to", "genuine.bundle")
     genuine = read_file(filled.directory / "genuine.bundle")
-    forged = replace(resealed(genuine), seal=None)
-    short = replace(cut(genuine, len(genuine.events) - 2), seal=None)
+    forged = dataclasses.replace(resealed(genuine), seal=None)
+    short = dataclasses.replace(cut(genuine, len(genuine.events) - 2), seal=None)
     (filled.directory / "forged.bundle").write_text("".join(lines(forged)))
     (filled.directory / "short.bundle").write_text("".join(lines(short)))
     elsewhere = terminal.with_environment(DATABASE_URL=database_url)
@@ -136,7 +137,7 @@ def resealed(bundle: Bundle) -> Bundle:
         draft = replace(stored.record, actor="mallory")
         before = link(before, draft)
         events.append(replace(stored, record=replace(draft, chain=before)))
-    return read(lines(replace(bundle, events=tuple(events))))
+    return read(lines(dataclasses.replace(bundle, events=tuple(events))))
 
 
 CHANGES = (

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from tests.support import rayjob_builders

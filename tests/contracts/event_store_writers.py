@@ -2,9 +2,9 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.errors import BrokenChain
 from jobledger.core.log.chain import GENESIS, first_fault

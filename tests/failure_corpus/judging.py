@@ -10,8 +10,10 @@ the first sign. It is right if
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.forensics.story.explain import Account, explain
@@ -107,9 +109,9 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 # of an event, all the 
         yield value
     elif isinstance(value, Mapping):
         yield json.dumps(dict(value))
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from _texts(getattr(value, field.name))
+    elif isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            yield from _texts(getattr(value, name))
     elif isinstance(value, Iterable):
         for item in value:
             yield from _texts(item)

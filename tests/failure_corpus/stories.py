@@ -1,9 +1,10 @@
 """What happened in a case, as observations that the deciders are shown; and its dossier."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+
+from msgspec.structs import replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.jobs.evidence.evidence import RayEvidence
@@ -149,7 +150,7 @@ def _head_pod(at: float = 5, **more: object) -> HeadPodSeen:
         uid="uid-of-head",
         deleting=False,
     )
-    return ray.named(replace(seen, **more))  # type: ignore[arg-type] # fields by name
+    return ray.named(replace(seen, **more))
 
 
 def _with_head(case: Failure) -> Iterable[Any]:

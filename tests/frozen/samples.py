@@ -3,7 +3,6 @@
 A sample file is never changed after its release: it stands for what is in somebody's log.
 """
 
-import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -12,6 +11,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 from uuid import UUID, uuid5
+
+from msgspec import Struct, structs
 
 from jobledger.core.catalogue import SCHEMA_VERSION, TYPES, JobEvent
 from jobledger.core.log.codec import encode
@@ -35,19 +36,18 @@ def every_event() -> Iterator[JobEvent]:
         yield made_up(cls, full=False)
 
 
-def made_up(cls: Any, *, full: bool) -> Any:  # noqa: ANN401 any dataclass
+def made_up(cls: Any, *, full: bool) -> Any:  # noqa: ANN401 any Struct
     """Return an instance, with every field set or only those that have no default."""
     values = {
         field.name: _value(field.type, field.name, full=full)
-        for field in dataclasses.fields(cls)
+        for field in structs.fields(cls)
         if full or _is_required(field)
     }
     return cls(**values)
 
 
-def _is_required(field: dataclasses.Field[object]) -> bool:
-    missing = dataclasses.MISSING
-    return field.default is missing and field.default_factory is missing
+def _is_required(field: structs.FieldInfo) -> bool:
+    return field.required
 
 
 def _value(hint: Any, name: str, *, full: bool) -> object:  # noqa: ANN401 one return per type
@@ -61,7 +61,7 @@ def _value(hint: Any, name: str, *, full: bool) -> object:  # noqa: ANN401 one r
         return DOCUMENT
     if issubclass(hint, Enum):
         return list(hint)[-1]
-    if dataclasses.is_dataclass(hint):
+    if issubclass(hint, Struct):
         return made_up(hint, full=full)
     if hint is datetime:
         return after(len(name) + 0.000001)
@@ -73,10 +73,8 @@ def _value(hint: Any, name: str, *, full: bool) -> object:  # noqa: ANN401 one r
 
 def meaning(value: object) -> Json:
     """Return everything that a value says, its defaults spelt out."""
-    if dataclasses.is_dataclass(value):
-        return {
-            field.name: meaning(getattr(value, field.name)) for field in dataclasses.fields(value)
-        }
+    if isinstance(value, Struct):
+        return {name: meaning(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, Mapping):
         return {str(key): meaning(item) for key, item in value.items()}
     if isinstance(value, tuple | list):

@@ -5,10 +5,10 @@ hold (`docs/explanation/invariants.md`).
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from jobledger.core.batchjob.decide.decider import BATCHJOB
 from jobledger.core.batchjob.events import BatchJobEvent

@@ -6,13 +6,13 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from jobledger.adapters.forensics import bundle_files
 from jobledger.adapters.forensics.archive_files import bundles, is_archive

@@ -6,10 +6,10 @@ more generated histories against some of them; the simulation holds the whole se
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event

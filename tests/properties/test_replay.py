@@ -1,9 +1,9 @@
 """Whatever happened: what was decided is decided again, from nothing but what is recorded."""
 
 import json
-from dataclasses import replace
 
 from hypothesis import given
+from msgspec.structs import replace
 
 from jobledger.core.forensics.replay.replay import replay
 from jobledger.core.log.chain import GENESIS, canonical

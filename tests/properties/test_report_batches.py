@@ -7,6 +7,7 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
 from bench.population.habits import pick_user, pick_workload
 from bench.population.life import Life
@@ -44,8 +45,9 @@ def put(tables: Tables, rows: Rows) -> None:
     """Put rows in place of their predecessors."""
     for table, facts in rows.facts.items():
         for fact in facts:
-            key = tuple(fact)[: KEYS.get(table, 1)]
-            tables[table, rows.stream_id, *key] = (key_of(rows), *fact)
+            said = astuple(fact)
+            key = said[: KEYS.get(table, 1)]
+            tables[table, rows.stream_id, *key] = (key_of(rows), *said)
 
 
 def carried_on(batches: Sequence[Sequence[EventRecord]], *, forgets: bool) -> Tables:

@@ -5,10 +5,10 @@ hold (`docs/explanation/invariants.md`).
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from jobledger.core.jobs.observations import DecisionDue, EffectEnded
 from jobledger.core.jobs.pending.effects import EffectKind, Outcome

@@ -1,7 +1,8 @@
 """The well-behaved end of a TrainJob's life: what is asked for is done, and what runs completes."""
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs.observations import DecisionDue, EffectEnded
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome

@@ -7,8 +7,10 @@ next; `calm` lets the world be well-behaved until nothing happens any more.
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from jobledger.core.decider import Decided
 from jobledger.core.jobs.observations import DecisionDue, EffectEnded

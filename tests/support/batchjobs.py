@@ -4,10 +4,12 @@ Instants are given as seconds after noon. An observation's id follows from all t
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeAlias, TypeVar
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from jobledger.core.batchjob.decide.decider import BATCHJOB
 from jobledger.core.batchjob.events import BatchJobEvent

@@ -1,6 +1,6 @@
 """What plugins make of the PodGroup of the TrainJob of `tests.support.trainjobs`."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.contributions.contribution import (

@@ -5,10 +5,11 @@ that say the same at the same instant are one observation, delivered twice.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import Confirmation
 from jobledger.core.jobs.observations import (

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
+
+from msgspec.structs import replace
 
 from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of

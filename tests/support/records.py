@@ -1,9 +1,11 @@
 """Builders of streams, events and rows, where a test does not care what is in them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import uuid5
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
 from jobledger.core.log.chain import GENESIS, data_sha, link

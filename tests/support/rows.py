@@ -6,12 +6,13 @@ as they are. Where a step needs the id of an effect or a decision it is a functi
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar, cast
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.batchjob.events import BatchJobAdopted, BatchJobCompleted, BatchJobFailed
 from jobledger.core.batchjob.phases import FOLLOWERS as BATCH_FOLLOWERS
@@ -201,7 +202,7 @@ def _with_effect(event: Event, before: JobState, cause: ObservationId) -> Event:
     kind, name = getattr(event, "kind", None), getattr(event, "name", None)
     found = [item.effect_id for item in before.effects if item.desired.key == (kind, name)]
     assert len(found) == 1, f"the story leaves {len(found)} effects {kind} {name} open"
-    return replace(event, effect_id=found[0])  # type: ignore[arg-type] # it has this field
+    return replace(event, effect_id=found[0])
 
 
 def _with_decision(event: Event, before: JobState, cause: ObservationId) -> Event:
@@ -210,7 +211,7 @@ def _with_decision(event: Event, before: JobState, cause: ObservationId) -> Even
     kind = getattr(event, "kind", None)
     found = [item.decision_id for item in before.decisions if item.kind is kind]
     assert len(found) == 1, f"the story leaves {len(found)} decisions {kind} pending"
-    return replace(event, decision_id=found[0])  # type: ignore[arg-type] # it has this field
+    return replace(event, decision_id=found[0])
 
 
 def check_laws(

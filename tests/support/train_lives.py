@@ -3,10 +3,11 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeAlias
 from unittest.mock import patch
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs.evidence.evidence import ContainerEnd, KeptLog, PodEvidence
 from jobledger.core.jobs.observations import EvidenceSeen

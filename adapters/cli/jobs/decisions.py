@@ -1,9 +1,9 @@
 """`jobledger decisions`: lists the pending decisions, with their instants and reasons."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from msgspec.structs import asdict
 
 from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.finding import find_job

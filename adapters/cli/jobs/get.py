@@ -1,10 +1,10 @@
 """`jobledger get`: lists the jobs in the ledger, including those deleted from the cluster."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from msgspec import structs
 from rich.text import Text
 
 from jobledger.adapters.cli.exit_codes import ExitCode
@@ -138,9 +138,12 @@ def _shown(
     if output is Output.TABLE:
         progress: object = progress_in_short(found) if found is not None else ""
         gone = row.deleted_at is not None and row.ended_at is None
-        return {**asdict(row), "progress": progress, **({"phase": _gone(row)} if gone else {})}
-    progress = asdict(found) if found is not None else None
-    return {**asdict(row), "held": told, "progress": progress}
+        return {
+            **structs.asdict(row),
+            "progress": progress,
+            **({"phase": _gone(row)} if gone else {}),
+        }
+    return {**structs.asdict(row), "held": told, "progress": found}
 
 
 def _gone(row: JobRow) -> str:

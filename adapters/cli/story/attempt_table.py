@@ -1,8 +1,8 @@
 """Prints the attempts of a job, a line each: as `kubectl get` shows a job, and why it ended."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
+from msgspec.structs import asdict
 from rich.text import Text
 
 from jobledger.adapters.cli.output import Output, errors, show

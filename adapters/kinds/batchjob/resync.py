@@ -1,8 +1,10 @@
 """Asks by name for the Job of an attempt: not shown, shown as before, or before its end."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+
+from msgspec.structs import replace
 
 from jobledger.adapters.kinds.batchjob.observations import see_attempt
 from jobledger.adapters.kinds.batchjob.watched import ATTEMPT, BatchJobListener, tell_attempt_gone

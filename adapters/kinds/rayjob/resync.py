@@ -1,7 +1,9 @@
 """Asks by name for what belongs to a RayJob and is not shown, and for its head before its end."""
 
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from jobledger.adapters.kinds.rayjob.watching.listeners import (
     ChildKind,
@@ -63,7 +65,7 @@ def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Abs
         if _is_absent(around, identity, state, kind, name, uid):
             absence = _of_child(lookout, stream, identity, kind, (name, uid))
             anybodys = uid or kind != "RayCluster" or selects_cluster(state)
-            yield absence if anybodys else replace(absence, owner=identity.uid)
+            yield absence if anybodys else dataclasses.replace(absence, owner=identity.uid)
     yield from _parts(lookout, stream, identity, state)
 
 

@@ -1,8 +1,9 @@
 """Asks by name for what belongs to a TrainJob: not shown, shown as before, or before its end."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.jobset_looks import JobSetLook

@@ -2,7 +2,9 @@
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from jobledger.core.errors import LedgerError
 from jobledger.core.jobs.evidence.evidence import LOG_BYTES_MAX, KeptLog, PodEvidence, RayEvidence

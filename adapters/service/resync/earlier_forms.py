@@ -6,8 +6,10 @@ down the later form, is told with its mark (`core.jobs.control.went_back`).
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+
+from msgspec.structs import replace
 
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.resync.lookout import Look, Lookout

@@ -3,11 +3,12 @@
 A listener does no more than decode, redact and put into the inbox; it decides nothing.
 """
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
 from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, LiveWriter
 from jobledger.adapters.service.objects.declared_secrets import secrets_of_job, secrets_of_parts
@@ -83,7 +84,7 @@ class JobListener:
         )
         take_in = partial(self._take_in, other=None, at=at)
         if known is not None and around.stays(known, fingerprint, manifest, take_in, at):
-            now = replace(
+            now = dataclasses.replace(
                 known,
                 version=version,
                 phase=look.phase,

@@ -4,7 +4,7 @@ That an attempt has begun or ended is told by its Job; that the job is over is w
 shows. What follows so is marked as inferred.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.batchjob.decide.on_lost_history import begun_unseen
 from jobledger.core.batchjob.events import (

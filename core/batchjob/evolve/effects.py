@@ -1,6 +1,6 @@
 """Applies events of effects and decisions to the state of a Job."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.batchjob.state import (
     AttemptJob,
@@ -34,7 +34,8 @@ def effect_succeeded(state: BatchJobState, event: EffectSucceeded) -> BatchJobSt
     effect = effect_of(state.effects, event.effect_id)
     digest = state.manifest.digest if state.manifest is not None else ""
     key, outdated = (event.kind, event.name), is_outdated(effect, digest)
-    state = state._replace(
+    state = replace(
+        state,
         effects=without_effect(state.effects, event.effect_id),
         refused=tuple(item for item in state.refused if item.key != key),
         repeated=done_once_more(state.repeated, key, event.at, outdated=outdated),
@@ -55,7 +56,7 @@ def _late_job_acted_on(state: BatchJobState, event: EffectSucceeded) -> BatchJob
         replace(late, delete_asked=True) if late.uid == event.uid else late
         for late in state.late_jobs
     )
-    return state._replace(late_jobs=asked)
+    return replace(state, late_jobs=asked)
 
 
 def _acted_on(state: BatchJobState, attempt: BatchAttempt, event: EffectSucceeded) -> BatchJobState:
@@ -65,21 +66,21 @@ def _acted_on(state: BatchJobState, attempt: BatchAttempt, event: EffectSucceede
         if job is not None:
             return state
         if event.uid in state.gone:
-            return state._replace(attempt=replace(attempt, is_lost=not attempt.is_over))
-        return state._replace(attempt=replace(attempt, job=AttemptJob(uid=event.uid)))
+            return replace(state, attempt=replace(attempt, is_lost=not attempt.is_over))
+        return replace(state, attempt=replace(attempt, job=AttemptJob(uid=event.uid)))
     if job is None or is_another(job.uid, event.uid):
         return state
     if event.kind is EffectKind.DELETE_ATTEMPT_JOB:
         if event.gone:
-            return without_job(state)._replace(gone=with_gone(state.gone, job.uid))
-        return state._replace(attempt=replace(attempt, job=replace(job, delete_asked=True)))
+            return replace(without_job(state), gone=with_gone(state.gone, job.uid))
+        return replace(state, attempt=replace(attempt, job=replace(job, delete_asked=True)))
     suspend = _SUSPEND.get(event.kind, job.suspend)
-    return state._replace(attempt=replace(attempt, job=replace(job, suspend=suspend)))
+    return replace(state, attempt=replace(attempt, job=replace(job, suspend=suspend)))
 
 
 def decision_fired(state: BatchJobState, event: DecisionFired) -> BatchJobState:
     """Return the state without the decision, and with what it allows from now on."""
     state = shared_events.decision_fired(state, event)
     if event.kind is DecisionKind.RETRY and state.attempt is not None:
-        return state._replace(attempt=replace(state.attempt, retry_due=True))
+        return replace(state, attempt=replace(state.attempt, retry_due=True))
     return state

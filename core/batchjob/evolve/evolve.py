@@ -1,5 +1,7 @@
 """Dispatches events to the functions that apply them. Total: no event once written is refused."""
 
+from msgspec.structs import replace
+
 from jobledger.core.batchjob import events
 from jobledger.core.batchjob.evolve.effects import (
     decision_fired,
@@ -21,13 +23,13 @@ def evolve(state: BatchJobState, event: events.BatchJobEvent) -> BatchJobState:
     else:
         after = evolve_life(state, event)
     phase = phase_of(after)
-    return after if phase is after.phase else after._replace(phase=phase)
+    return after if phase is after.phase else replace(after, phase=phase)
 
 
 _SHARED: SharedEvolution[BatchJobState] = SharedEvolution(
     effect_succeeded=effect_succeeded,
     decision_fired=decision_fired,
     control_released=control_released,
-    control_taken=lambda state, _: state._replace(recorded=None),
+    control_taken=lambda state, _: replace(state, recorded=None),
     ledger_behind_found=ledger_behind_found,
 )

@@ -1,7 +1,8 @@
 """Applies facts and lifecycle events to the state of a Job."""
 
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from jobledger.core.batchjob import events
 from jobledger.core.batchjob.evolve.recorded import status_observed
@@ -39,10 +40,10 @@ def evolve_fact(state: BatchJobState, event: events.BatchFactEvent) -> BatchJobS
 
 
 def _observed(state: BatchJobState, event: events.AttemptJobObserved) -> BatchJobState:
-    attempt, state = state.attempt, state._replace(gone=without_gone(state.gone, event.uid))
+    attempt, state = state.attempt, replace(state, gone=without_gone(state.gone, event.uid))
     if attempt is not None and event.attempt < attempt.number:
         late = LateJob(event.name, event.uid)
-        return state._replace(late_jobs=(*state.late_jobs, late))
+        return replace(state, late_jobs=(*state.late_jobs, late))
     job = AttemptJob(
         uid=event.uid,
         suspend=event.suspend,
@@ -52,23 +53,23 @@ def _observed(state: BatchJobState, event: events.AttemptJobObserved) -> BatchJo
         observed=True,
         version=event.version,
     )
-    state = state._replace(pods_succeeded=max(state.pods_succeeded, event.pods.succeeded))
+    state = replace(state, pods_succeeded=max(state.pods_succeeded, event.pods.succeeded))
     if attempt is None or attempt.number != event.attempt:
-        return state._replace(unknown_job=UnknownJob(event.attempt, job))
+        return replace(state, unknown_job=UnknownJob(event.attempt, job))
     before = attempt.job
     if before is not None and is_another(before.uid, event.uid):
-        state = without_job(state)._replace(gone=with_gone(state.gone, before.uid))
+        state = replace(without_job(state), gone=with_gone(state.gone, before.uid))
     elif before is not None:
         job = replace(job, delete_asked=before.delete_asked)
     failed = max(state.pods_failed_min, state.pods_failed + job.pods.failed)
-    return state._replace(attempt=replace(attempt, job=job, is_lost=False), pods_failed_min=failed)
+    return replace(state, attempt=replace(attempt, job=job, is_lost=False), pods_failed_min=failed)
 
 
 def evolve_life(state: BatchJobState, event: events.BatchLifeEvent) -> BatchJobState:  # noqa: C901, PLR0911, PLR0912 one case per event
     """Return the state after something became of the job."""
     match event:
         case events.BatchJobDiscovered():
-            return state._replace(identity=event.identity)
+            return replace(state, identity=event.identity)
         case events.BatchJobAdopted() | events.OthersBatchStatusObserved():
             return status_observed(state, event.status)
         case events.BatchJobReceived():
@@ -82,21 +83,22 @@ def evolve_life(state: BatchJobState, event: events.BatchLifeEvent) -> BatchJobS
                 return state
             due = event.due_at <= event.at
             granted = replace(state.attempt, retry_at=event.due_at, retry_due=due)
-            return state._replace(attempt=granted)
+            return replace(state, attempt=granted)
         case events.BatchRetryRefused():
             return state
         case events.BatchJobFailing():
             why = JobEnd(
                 completed=False, reason=event.reason, message=event.message, ended_at=event.at
             )
-            return state._replace(failing=why, reason=event.reason, message=event.message)
+            return replace(state, failing=why, reason=event.reason, message=event.message)
         case events.BatchJobSuspended():
-            return state._replace(
-                suspended=True, suspension_changed_at=event.at, deadline_from=None
+            return replace(
+                state, suspended=True, suspension_changed_at=event.at, deadline_from=None
             )
         case events.BatchJobResumed():
             goes_on = state.attempt is not None and not state.attempt.is_over
-            return state._replace(
+            return replace(
+                state,
                 suspended=False,
                 suspension_changed_at=event.at,
                 deadline_from=event.at if goes_on else None,
@@ -104,7 +106,7 @@ def evolve_life(state: BatchJobState, event: events.BatchLifeEvent) -> BatchJobS
         case events.BatchJobCompleted() | events.BatchJobFailed():
             return _ended(state, event)
         case events.BatchJobDeleted():
-            return state._replace(deleted_at=event.at)
+            return replace(state, deleted_at=event.at)
         case events.BatchJobDeletionStarted():
             return state
         case _:
@@ -125,7 +127,8 @@ def _received(state: BatchJobState, event: events.BatchJobReceived) -> BatchJobS
         event.digest,
         event.generation,
     )
-    return state._replace(
+    return replace(
+        state,
         manifest=manifest,
         refused=() if changed else state.refused,
         repeated=tried_at_once(state.repeated) if changed else state.repeated,
@@ -139,7 +142,8 @@ def _attempt_started(state: BatchJobState, event: events.BatchAttemptStarted) ->
         started_at=event.at,
         job_name=event.job_name,
     )
-    state = state._replace(
+    state = replace(
+        state,
         retries=max(state.retries, event.attempt - 1),
         failed=max(state.failed, event.attempt - 1),
         started_at=state.started_at or event.at,
@@ -149,8 +153,8 @@ def _attempt_started(state: BatchJobState, event: events.BatchAttemptStarted) ->
     if unknown is not None and unknown.attempt == event.attempt:
         attempt = replace(attempt, job=unknown.job)
     failed = state.pods_failed + (attempt.job.pods.failed if attempt.job is not None else 0)
-    return state._replace(
-        attempt=attempt, unknown_job=None, pods_failed_min=max(state.pods_failed_min, failed)
+    return replace(
+        state, attempt=attempt, unknown_job=None, pods_failed_min=max(state.pods_failed_min, failed)
     )
 
 
@@ -161,7 +165,8 @@ def _attempt_ended(state: BatchJobState, event: events.BatchAttemptEnded) -> Bat
     over = replace(
         attempt, outcome=event.outcome, reason=event.reason, message=event.message, is_lost=False
     )
-    return state._replace(
+    return replace(
+        state,
         attempt=over,
         succeeded=state.succeeded + (event.outcome == "succeeded"),
         failed=state.failed + (event.outcome == "failed"),
@@ -176,7 +181,8 @@ def _ended(
     completed = isinstance(event, events.BatchJobCompleted)
     ended_at = event.ended_at if isinstance(event, events.BatchJobCompleted) else event.at
     end = JobEnd(completed=completed, reason=event.reason, message=event.message, ended_at=ended_at)
-    return state._replace(
+    return replace(
+        state,
         end=end,
         ended_at=ended_at,
         reason=event.reason,

@@ -1,6 +1,6 @@
 """Applies events of a Job that is only recorded, or held."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.batchjob.observations import SeenBatchStatus
 from jobledger.core.batchjob.state import BatchJobState, BatchRecorded
@@ -16,13 +16,13 @@ def control_released(state: BatchJobState, event: ControlReleased) -> BatchJobSt
         why=event.why,
         shown=before.shown if before is not None else None,
     )
-    return state._replace(recorded=recorded, refused=(), repeated=(), late_jobs=())
+    return replace(state, recorded=recorded, refused=(), repeated=(), late_jobs=())
 
 
 def ledger_behind_found(state: BatchJobState, event: LedgerBehindFound) -> BatchJobState:
     """Return the state of a job that is held: nothing is done until what is missing is known."""
     held = BatchRecorded(since=event.at, why=why_held(event.signs), behind=True)
-    return state._replace(recorded=held, refused=(), late_jobs=())
+    return replace(state, recorded=held, refused=(), late_jobs=())
 
 
 def status_observed(state: BatchJobState, status: SeenBatchStatus) -> BatchJobState:
@@ -31,7 +31,8 @@ def status_observed(state: BatchJobState, status: SeenBatchStatus) -> BatchJobSt
     A start that was shown is the start for good: the API server takes no other.
     """
     since = status.suspended_since
-    state = state._replace(
+    state = replace(
+        state,
         started_at=status.started_at or state.started_at,
         suspended=True if since is not None else state.suspended,
         suspension_changed_at=since or state.suspension_changed_at,
@@ -40,4 +41,4 @@ def status_observed(state: BatchJobState, status: SeenBatchStatus) -> BatchJobSt
     )
     if state.recorded is None:
         return state
-    return state._replace(recorded=replace(state.recorded, shown=status))
+    return replace(state, recorded=replace(state.recorded, shown=status))

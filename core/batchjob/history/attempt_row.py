@@ -1,6 +1,6 @@
 """Projection `attempt` for Jobs: `(row, event) -> row`."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.batchjob import events
 from jobledger.core.batchjob.state import BatchAttempt, BatchJobState

@@ -7,7 +7,9 @@ what was recorded, so that one changed rule is told once for each place it shows
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+
+from msgspec.structs import fields
 
 from jobledger.core.catalogue import NAMES, JobEvent, read_event
 from jobledger.core.kinds import NOTHING, JobState, decide, evolve

@@ -6,9 +6,12 @@ outcome is unknown, and is said to be; an estimate is made only on demand, from 
 attempts did, and is never added to what is known.
 """
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from jobledger.core.forensics.replay.same_cluster import NewCluster, SameCluster
 from jobledger.core.forensics.replay.whole_deadline import (
@@ -158,7 +161,7 @@ def ask(job: JobFacts, change: Change) -> Answer:
         if follows:
             run[-1] = clusters.retried(observed, ended, job.attempts[index + 1])
     run = _shut_down(job, run, change, life)
-    return replace(
+    return dataclasses.replace(
         _answer(job, run, life, would_be or was, unknown),
         clusters_saved=clusters.saved,
         waiting_saved_seconds=clusters.waited.total_seconds(),
@@ -275,7 +278,9 @@ def _cut(attempt: AttemptFacts, seconds: int, reason: str, life: _Life) -> Attem
         gone = at + (gone - until) if gone > until else min(gone, at)
     elif gone is not None:
         gone = min(gone, at)
-    return replace(attempt, ended_at=at, outcome="failed", reason=reason, cluster_until=gone)
+    return dataclasses.replace(
+        attempt, ended_at=at, outcome="failed", reason=reason, cluster_until=gone
+    )
 
 
 _LATENESS = timedelta(seconds=30)
@@ -332,7 +337,7 @@ def _shut_down(
         if job.ttl_seconds is not None and last.cluster_is_gone:
             life.differs("its cluster would have stayed after the end")
             until = max(job.last_at or last.cluster_until, last.cluster_until)
-            return [*run[:-1], replace(last, cluster_until=until)]
+            return [*run[:-1], dataclasses.replace(last, cluster_until=until)]
         return run
     going = timedelta()
     if job.ttl_seconds is not None and last.cluster_is_gone:
@@ -343,7 +348,7 @@ def _shut_down(
         return run
     if until != last.cluster_until:
         life.differs(f"its cluster would have gone {change.ttl_seconds} s after the end")
-    return [*run[:-1], replace(last, cluster_until=until)]
+    return [*run[:-1], dataclasses.replace(last, cluster_until=until)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,8 @@ before: so whatever of ours the log cannot explain was explained by events that 
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import (
     ControlReleased,

@@ -5,8 +5,9 @@ get here. Logs are kept beside the log of events under the SHA-256 of their cont
 is small and stands in the event itself.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from jobledger.core.values.instants import Instant
 
@@ -32,8 +33,7 @@ TIME_MAX = timedelta(seconds=3)
 """So long may one capture take; what is not had by then is recorded as missing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptLog:
+class KeptLog(Struct, frozen=True, kw_only=True):
     """The end of a log, kept under the digest of its content."""
 
     source: str
@@ -49,8 +49,7 @@ class KeptLog:
     """The last few, to be read without a look at the content."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerEnd:
+class ContainerEnd(Struct, frozen=True, kw_only=True):
     """How a container ended, or why it did not start."""
 
     name: str
@@ -66,8 +65,7 @@ class ContainerEnd:
     ended_at: Instant | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodEvidence:
+class PodEvidence(Struct, frozen=True, kw_only=True):
     """What a Pod said when it was looked at last."""
 
     name: str
@@ -81,8 +79,7 @@ class PodEvidence:
     containers: tuple[ContainerEnd, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenKubernetesEvent:
+class SeenKubernetesEvent(Struct, frozen=True, kw_only=True):
     """A Kubernetes Event about something of the job."""
 
     object: str
@@ -95,8 +92,7 @@ class SeenKubernetesEvent:
     last_at: Instant | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RayEvidence:
+class RayEvidence(Struct, frozen=True, kw_only=True):
     """What Ray said of the entrypoint when it was asked last."""
 
     job_id: str
@@ -107,8 +103,7 @@ class RayEvidence:
     driver_node: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class Missing(Struct, frozen=True, kw_only=True):
     """Something that was asked for and could not be had."""
 
     what: str

@@ -1,7 +1,8 @@
 """The open decisions, effects and refusals of a job, and how events change them."""
 
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import (
     DecisionScheduled,

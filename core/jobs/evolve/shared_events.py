@@ -6,7 +6,10 @@ Total: no event once written is refused.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, assert_never
+from typing import Generic, Protocol, TypeVar, assert_never, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evolve.open_work import (
@@ -31,7 +34,7 @@ class _Manifest(Protocol):
 
 
 class OpenState(Protocol):
-    """What the state of a job of every kind has. It is a NamedTuple."""
+    """What the state of a job of every kind has. It is a Struct."""
 
     @property
     def manifest(self) -> _Manifest | None: ...  # noqa: D102 as in each kind's state
@@ -52,7 +55,7 @@ State = TypeVar("State", bound=OpenState)
 
 def _with(state: State, **fields: object) -> State:
     """Return the state with other values of some fields."""
-    return state._replace(**fields)  # type: ignore[attr-defined, no-any-return]  # a NamedTuple
+    return cast("State", replace(cast("Struct", state), **fields))
 
 
 def effect_requested(state: State, event: shared.EffectRequested) -> State:

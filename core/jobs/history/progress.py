@@ -4,8 +4,10 @@ The log takes at most one report a minute, so what is shown may be a minute old.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.values.instants import Instant, rfc3339
@@ -14,16 +16,14 @@ SILENT_AFTER = timedelta(minutes=5)
 """A running job whose last report is older is shown as silent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
+class Metric(Struct, frozen=True, kw_only=True):
     """A number that training code reports under a name of its own; upstream has it as text."""
 
     name: str
     value: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownProgress:
+class ShownProgress(Struct, frozen=True, kw_only=True):
     """How far a job is by the last report of its Pods that is in the log."""
 
     percentage: int | None
@@ -40,8 +40,7 @@ class ShownProgress:
     """Whether the job runs, is not done, and has not reported for five minutes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgressReports:
+class ProgressReports(Struct, frozen=True, kw_only=True):
     """How the reports of a kind are found in the log and read."""
 
     event_type: str

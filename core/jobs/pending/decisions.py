@@ -6,8 +6,9 @@ follows from its state alone (`core.rayjob.rules.desired_decisions`); a firing t
 obsolete is a cancellation.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from jobledger.core.values.ids import DecisionId
 from jobledger.core.values.instants import Instant
@@ -56,8 +57,7 @@ has succeeded.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingDecision:
+class PendingDecision(Struct, frozen=True, kw_only=True):
     """A decision that has not ended yet."""
 
     decision_id: DecisionId
@@ -68,8 +68,7 @@ class PendingDecision:
     """The effect that is to be tried again, where a job can have several decisions of a kind."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DesiredDecision:
+class DesiredDecision(Struct, frozen=True, kw_only=True):
     """A decision that the state calls for, pending or not."""
 
     kind: DecisionKind

@@ -6,9 +6,10 @@ digest of the specification it was decided on. Whoever acts builds the object fr
 specification.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from jobledger.core.values.ids import EffectId
 from jobledger.core.values.instants import Instant
@@ -87,8 +88,7 @@ class Outcome(StrEnum):
     """Nothing was sent: what it was decided on is no longer so."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DesiredEffect:
+class DesiredEffect(Struct, frozen=True, kw_only=True):
     """An effect that the state calls for, whether it is under way or not."""
 
     kind: EffectKind
@@ -105,8 +105,7 @@ class DesiredEffect:
         return self.kind, self.name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenEffect:
+class OpenEffect(Struct, frozen=True, kw_only=True):
     """An effect that was asked for and has not ended."""
 
     effect_id: EffectId
@@ -120,8 +119,7 @@ class OpenEffect:
     """The kind of failure met last; empty if none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedEffect:
+class RefusedEffect(Struct, frozen=True, kw_only=True):
     """An effect that was refused, waiting to be tried again."""
 
     kind: EffectKind
@@ -139,8 +137,7 @@ class RefusedEffect:
         return self.kind, self.name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepeatedEffect:
+class RepeatedEffect(Struct, frozen=True, kw_only=True):
     """An effect that was done, or dropped before it was sent, and may be called for all the same.
 
     A state that calls for the very thing that was just done would have it done for ever, as fast as

@@ -4,8 +4,9 @@ Users ask by annotations, because the definition of the job is not ours to exten
 the business of each kind of job.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from jobledger.core.jobs.retries.failures import FailureClass
 
@@ -33,8 +34,7 @@ class Growth(StrEnum):
     """It doubles."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryRule:
+class RetryRule(Struct, frozen=True, kw_only=True):
     """What the policy says to a group of failures, to one cause, or to one exit code."""
 
     failure: FailureClass
@@ -46,8 +46,7 @@ class RetryRule:
     """The cause in the group to which alone it says something; empty: to the whole group."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryOptions:
+class RetryOptions(Struct, frozen=True, kw_only=True):
     """Everything a job may ask for about its retries."""
 
     rules: tuple[RetryRule, ...] = ()

@@ -3,6 +3,8 @@
 Start, end and outcome are those of the inline projection; here is what it does not carry.
 """
 
+from msgspec.structs import replace
+
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.history.report_news import FailureJudged, Found
@@ -39,7 +41,8 @@ def with_row(
     last = attempts[-1]
     # The grant has an event of its own, unless it was there when the job was found.
     at_once = not kind_of(state).log.grants_retries or row.number == found.attempt
-    told = last._replace(
+    told = replace(
+        last,
         running_at=row.running_at,
         ended_at=row.ended_at,
         outcome=row.outcome,
@@ -58,12 +61,12 @@ def _handed_on(attempts: tuple[AttemptFact, ...], begun: AttemptFact) -> tuple[A
     *earlier, last = attempts
     since = begun.started_at
     given = [
-        one._replace(cluster_gone_at=one.cluster_gone_at or since)
+        replace(one, cluster_gone_at=one.cluster_gone_at or since)
         if one.cluster_name == begun.cluster_name
         else one
         for one in earlier
     ]
-    return (*given, last._replace(cluster_created_at=since, cluster_ready_at=since))
+    return (*given, replace(last, cluster_created_at=since, cluster_ready_at=since))
 
 
 def with_event(attempts: tuple[AttemptFact, ...], event: JobEvent) -> tuple[AttemptFact, ...]:
@@ -93,7 +96,7 @@ def priced(
     return tuple(
         one
         if one.cluster_seconds == (cost := _cost(one, until, found))
-        else one._replace(cluster_seconds=cost)
+        else replace(one, cluster_seconds=cost)
         for one in attempts
     )
 
@@ -143,10 +146,7 @@ def _cost_of_found(one: AttemptFact, until: Instant) -> float:
 def _changed(
     attempts: tuple[AttemptFact, ...], number: int, **fields: object
 ) -> tuple[AttemptFact, ...]:
-    return tuple(
-        one._replace(**fields) if one.number == number else one  # type: ignore[arg-type] # by name
-        for one in attempts
-    )
+    return tuple(replace(one, **fields) if one.number == number else one for one in attempts)
 
 
 def _begun(

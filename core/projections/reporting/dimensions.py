@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Sequence
 
+from msgspec.structs import astuple
+
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.queue import QUEUE_LABEL
 from jobledger.core.kinds import AnyKind
@@ -29,7 +31,7 @@ def dimension_of(
 
 def dimension_id(dimension: Dimension) -> int:
     """Return the key of a combination: the first 8 bytes of its SHA-256, as a signed number."""
-    digest = hashlib.sha256("\x1f".join(dimension).encode()).digest()
+    digest = hashlib.sha256("\x1f".join(astuple(dimension)).encode()).digest()
     return int.from_bytes(digest[:8], signed=True)
 
 

@@ -3,15 +3,16 @@
 The fields are the columns, in their order; units are in the names, or seconds.
 """
 
-from typing import NamedTuple
 from uuid import UUID
+
+from msgspec import Struct
 
 from jobledger.core.values.instants import Instant
 
 MESSAGE_CHARACTERS_MAX = 500
 
 
-class JobFact(NamedTuple):
+class JobFact(Struct, frozen=True):
     """A job as it stands (table `report_job`)."""
 
     name: str
@@ -38,7 +39,7 @@ class JobFact(NamedTuple):
     wasted_cluster_seconds: float
 
 
-class AttemptFact(NamedTuple):
+class AttemptFact(Struct, frozen=True):
     """An execution (table `report_attempt`)."""
 
     number: int
@@ -64,7 +65,7 @@ class AttemptFact(NamedTuple):
     cluster_seconds: float
 
 
-class PhaseFact(NamedTuple):
+class PhaseFact(Struct, frozen=True):
     """A stay in a state (table `report_phase`)."""
 
     number: int
@@ -75,7 +76,7 @@ class PhaseFact(NamedTuple):
     left_at: Instant | None
 
 
-class FailureFact(NamedTuple):
+class FailureFact(Struct, frozen=True):
     """A failure (table `report_failure`)."""
 
     number: int
@@ -92,7 +93,7 @@ class FailureFact(NamedTuple):
     node: str | None = None
 
 
-class DecisionFact(NamedTuple):
+class DecisionFact(Struct, frozen=True):
     """A decision (table `report_decision`)."""
 
     decision_id: UUID
@@ -107,7 +108,7 @@ class DecisionFact(NamedTuple):
     resolution: str
 
 
-class GapFact(NamedTuple):
+class GapFact(Struct, frozen=True):
     """An observation gap (table `report_gap`)."""
 
     number: int
@@ -118,7 +119,7 @@ class GapFact(NamedTuple):
     reason: str
 
 
-class ActivityFact(NamedTuple):
+class ActivityFact(Struct, frozen=True):
     """What was written down in an hour (table `report_activity`)."""
 
     hour: Instant
@@ -138,7 +139,7 @@ class ActivityFact(NamedTuple):
     lateness_ms_sum: float = 0.0
 
 
-class Dimension(NamedTuple):
+class Dimension(Struct, frozen=True):
     """How the facts of a job can be grouped (table `report_dimension`)."""
 
     cluster: str = ""

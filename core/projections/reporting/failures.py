@@ -3,6 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs.events import EvidenceCaptured
 from jobledger.core.jobs.evidence.evidence import PodEvidence
@@ -145,7 +147,7 @@ def at_node(failures: tuple[FailureFact, ...], where: tuple[int, str]) -> tuple[
     attempt, node = where
     if last is None or last.node is not None or last.attempt != attempt or not node:
         return failures
-    return *failures[:-1], last._replace(node=node)
+    return *failures[:-1], replace(last, node=node)
 
 
 def _ended(
@@ -194,4 +196,4 @@ def _last_changed(
     """Return the failures with fields of the last one changed, if it is that attempt's."""
     if not failures or failures[-1].attempt != attempt:
         return failures
-    return *failures[:-1], failures[-1]._replace(**fields)  # type: ignore[arg-type] # by name
+    return *failures[:-1], replace(failures[-1], **fields)

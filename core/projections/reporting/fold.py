@@ -5,7 +5,10 @@ up to a version and from nothing else.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias, cast
+from typing import TypeAlias, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
@@ -68,14 +71,14 @@ TABLES: Mapping[str, type[Fact]] = {
 """Table -> what its rows hold behind the stream, and the dimension."""
 
 
-class Rules(NamedTuple):
+class Rules(Struct, frozen=True):
     """What an installation may choose."""
 
     user_labels: Sequence[str] = USER_LABELS
     causes: Causes = NoCauses()
 
 
-class Folded(NamedTuple):
+class Folded(Struct, frozen=True):
     """What is held of one job."""
 
     version: int = 0
@@ -106,7 +109,7 @@ class Folded(NamedTuple):
     hours: tuple[ActivityFact, ...] = ()
 
 
-class Rows(NamedTuple):
+class Rows(Struct, frozen=True):
     """The facts of one job, by table."""
 
     stream_id: StreamId
@@ -118,11 +121,12 @@ class Rows(NamedTuple):
         if before is None or before.dimension != self.dimension:
             return self
         known = {table: frozenset(facts) for table, facts in before.facts.items()}
-        return self._replace(
+        return replace(
+            self,
             facts={
                 table: tuple(fact for fact in facts if fact not in known[table])
                 for table, facts in self.facts.items()
-            }
+            },
         )
 
 
@@ -192,7 +196,7 @@ def rows_of(folded: Folded) -> Rows:
     }
     return Rows(
         stream_id=identity.stream_id,
-        dimension=said._replace(image=said.image or folded.built_image),
+        dimension=replace(said, image=said.image or folded.built_image),
         facts=cast("Mapping[str, tuple[Fact, ...]]", facts),
     )
 
@@ -257,9 +261,9 @@ def _explained(
         return attempts, failures
     signs, judged = known
     cause, group = rules.causes.cause(signs, ran=last.ran, judged=judged)
-    failed = last._replace(cause=cause, failure_class=group.value)
+    failed = replace(last, cause=cause, failure_class=group.value)
     if attempts:
-        said = attempts[-1]._replace(cause=failed.cause, failure_class=failed.failure_class)
+        said = replace(attempts[-1], cause=failed.cause, failure_class=failed.failure_class)
         attempts = *attempts[:-1], said
     return attempts, (*failures[:-1], failed)
 

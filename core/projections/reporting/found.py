@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs.history.report_news import Found
 from jobledger.core.kinds import ROLES, JobState, kind_of
@@ -55,7 +57,8 @@ def without_guesses(
 def _without_guesses(one: AttemptFact, found: Found, *, runs_when_seen: bool) -> AttemptFact:
     at_first = one.cluster_shared or one.cluster_ready_at == one.cluster_created_at
     guessed = runs_when_seen and found.may_have_run and one.running_at == one.started_at
-    return one._replace(
+    return replace(
+        one,
         cluster_created_at=None,
         cluster_ready_at=None if at_first else one.cluster_ready_at,
         running_at=None if guessed else one.running_at,

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from jobledger.core.projections.reporting.facts import PhaseFact, seconds_between
 from jobledger.core.values.instants import Instant
 
@@ -23,11 +25,11 @@ def enter(
         return stays
     at = max(at, last.entered_at)
     if at > last.entered_at:
-        closed = last._replace(left_at=at, next_phase=phase)
+        closed = replace(last, left_at=at, next_phase=phase)
         return *stays[:-1], closed, _begun(last.number + 1, attempt, phase, at)
     before = stays[:-1]
     if before:
-        before = *before[:-1], before[-1]._replace(next_phase=phase)
+        before = *before[:-1], replace(before[-1], next_phase=phase)
     return *before, _begun(last.number, attempt, phase, at)
 
 
@@ -36,7 +38,7 @@ def leave(stays: tuple[PhaseFact, ...], at: Instant) -> tuple[PhaseFact, ...]:
     if not stays or stays[-1].left_at is not None:
         return stays
     last = stays[-1]
-    return *stays[:-1], last._replace(left_at=max(at, last.entered_at))
+    return *stays[:-1], replace(last, left_at=max(at, last.entered_at))
 
 
 def time_in(

@@ -2,6 +2,8 @@
 
 from datetime import UTC
 
+from msgspec.structs import replace
+
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
 from jobledger.core.kinds import ROLES
@@ -35,7 +37,7 @@ def with_decision(
     else:
         changes["resolution"] = event.cause
     return tuple(
-        one._replace(**changes) if one.decision_id == event.decision_id else one  # type: ignore[arg-type] # by name
+        replace(one, **changes) if one.decision_id == event.decision_id else one
         for one in decisions
     )
 
@@ -97,5 +99,5 @@ def with_activity(
         late = lateness_ms(event, recorded_at)
         changes["lateness_ms_max"] = max(late, one.lateness_ms_max or 0.0)
         changes["lateness_ms_sum"] = one.lateness_ms_sum + late
-    one = one._replace(**changes)  # type: ignore[arg-type] # by name
+    one = replace(one, **changes)
     return (*hours, one) if at is None else (*hours[:at], one, *hours[at + 1 :])

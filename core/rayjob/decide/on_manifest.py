@@ -1,6 +1,6 @@
 """Events that follow from an observation of the RayJob object."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.control.went_back import is_old_look
 from jobledger.core.jobs.events import ControlReleased

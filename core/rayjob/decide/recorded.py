@@ -4,8 +4,9 @@ Nothing is decided here and nothing done: no effect is asked for, no decision is
 written down as of any job; what the other controller decided is inferred (`core.rayjob.inference`).
 """
 
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs import observations as shared
 from jobledger.core.jobs.events import LedgerBehindFound
@@ -35,7 +36,7 @@ def recorded_facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
     state: RayJobState, observation: seen.RayJobOwn | shared.EffectEnded | shared.DecisionDue
 ) -> News:
     """Return the facts that an observation brings; not those of the manifest itself."""
-    as_any = state._replace(recorded=None)
+    as_any = replace(state, recorded=None)
     match observation:
         case seen.ClusterSeen():
             return _own(on_cluster_seen(as_any, observation))

@@ -3,8 +3,9 @@
 The other events, and what holds for all: `core.rayjob.events.lifecycle`.
 """
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from jobledger.core.rayjob.events.pods import PodsObserved
 from jobledger.core.rayjob.phases import JobStatus
@@ -12,8 +13,7 @@ from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterObserved:
+class ClusterObserved(Struct, frozen=True, kw_only=True):
     """The attempt's RayCluster is there, in this state."""
 
     at: Instant
@@ -25,8 +25,7 @@ class ClusterObserved:
     status: Manifest = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterVanished:
+class ClusterVanished(Struct, frozen=True, kw_only=True):
     """The attempt's RayCluster is no longer there."""
 
     at: Instant
@@ -38,8 +37,7 @@ class ClusterVanished:
     """Of a recorded job: why the controller in charge must have asked for it; empty: not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrphanClusterFound:
+class OrphanClusterFound(Struct, frozen=True, kw_only=True):
     """A RayCluster of this job that belongs to no present attempt; it is deleted."""
 
     at: Instant
@@ -47,8 +45,7 @@ class OrphanClusterFound:
     uid: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrphanClusterVanished:
+class OrphanClusterVanished(Struct, frozen=True, kw_only=True):
     """Such a RayCluster is gone."""
 
     at: Instant
@@ -56,8 +53,7 @@ class OrphanClusterVanished:
     uid: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmitterObserved:
+class SubmitterObserved(Struct, frozen=True, kw_only=True):
     """The attempt's submitter is there."""
 
     at: Instant
@@ -68,8 +64,7 @@ class SubmitterObserved:
     """Whether it was made for an attempt that is over: its request had been held up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmitterFinished:
+class SubmitterFinished(Struct, frozen=True, kw_only=True):
     """The submitter ended."""
 
     at: Instant
@@ -83,8 +78,7 @@ class SubmitterFinished:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmitterVanished:
+class SubmitterVanished(Struct, frozen=True, kw_only=True):
     """The submitter is no longer there."""
 
     at: Instant
@@ -96,8 +90,7 @@ class SubmitterVanished:
     """Of a recorded job: why the controller in charge must have asked for it; empty: not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntrypointObserved:
+class EntrypointObserved(Struct, frozen=True, kw_only=True):
     """Ray's account of the entrypoint is now this."""
 
     at: Instant
@@ -114,16 +107,14 @@ class EntrypointObserved:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntrypointMissed:
+class EntrypointMissed(Struct, frozen=True, kw_only=True):
     """The head answered that it does not know the submission."""
 
     at: Instant
     job_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusCheckFailed:
+class StatusCheckFailed(Struct, frozen=True, kw_only=True):
     """The head gave no answer that makes sense (the first time, or a new kind of trouble)."""
 
     at: Instant
@@ -131,16 +122,14 @@ class StatusCheckFailed:
     trouble: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusCheckRecovered:
+class StatusCheckRecovered(Struct, frozen=True, kw_only=True):
     """The head answers again."""
 
     at: Instant
     job_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeadPodObserved:
+class HeadPodObserved(Struct, frozen=True, kw_only=True):
     """The Pod of the head is there; only seen ones can be seen to have gone."""
 
     at: Instant
@@ -158,8 +147,7 @@ class HeadPodObserved:
     """Somebody has asked for it to go: what runs there may fail before it is gone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeadPodVanished:
+class HeadPodVanished(Struct, frozen=True, kw_only=True):
     """The Pod of the head is no longer there, or will not run again, while the job needs it."""
 
     at: Instant
@@ -169,8 +157,7 @@ class HeadPodVanished:
     """Why Kubernetes or the node took it away, as it was last seen; empty if nothing was said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SidecarFinished:
+class SidecarFinished(Struct, frozen=True, kw_only=True):
     """The submitter beside the head ended (SidecarMode)."""
 
     at: Instant
@@ -184,8 +171,7 @@ class SidecarFinished:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartVanished:
+class PartVanished(Struct, frozen=True, kw_only=True):
     """An object that the job needs besides what it runs on (its Service, its PodGroup) is gone."""
 
     at: Instant

@@ -1,12 +1,11 @@
 """Which RayClusters stay that might have gone, and which go that were to stay."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterKept:
+class ClusterKept(Struct, frozen=True, kw_only=True):
     """The job has ended, and nothing in its deletionStrategy covers how: its RayCluster stays."""
 
     at: Instant
@@ -15,16 +14,14 @@ class ClusterKept:
     cause: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterCovered:
+class ClusterCovered(Struct, frozen=True, kw_only=True):
     """The manifest was changed so that a RayCluster that was kept is covered now."""
 
     at: Instant
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterGivenUp:
+class ClusterGivenUp(Struct, frozen=True, kw_only=True):
     """The RayCluster that was to stay for the next attempt does not: a new one is made."""
 
     at: Instant

@@ -5,8 +5,9 @@ instant the event was
 true; it is stored in the envelope as `occurred_at`.
 """
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from jobledger.core.jobs.events import SharedEvent
 from jobledger.core.jobs.policy import Policy
@@ -66,16 +67,14 @@ __all__ = [
 ]  # found here by everybody, defined beside this file
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobDiscovered:
+class JobDiscovered(Struct, frozen=True, kw_only=True):
     """A RayJob was seen for the first time."""
 
     at: Instant
     identity: JobIdentity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobAdopted:
+class JobAdopted(Struct, frozen=True, kw_only=True):
     """It already had a status: its life goes on from there, and nothing is started again."""
 
     at: Instant
@@ -85,8 +84,7 @@ class JobAdopted:
     KubeRay may show names that it had reserved."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestReceived:
+class ManifestReceived(Struct, frozen=True, kw_only=True):
     """The specification, or what else decides about the job, is now this."""
 
     at: Instant
@@ -111,8 +109,7 @@ class ManifestReceived:
     """Annotations of ours that are left out, and why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestRejected:
+class ManifestRejected(Struct, frozen=True, kw_only=True):
     """The manifest is not valid; the job waits until it is."""
 
     at: Instant
@@ -124,8 +121,7 @@ class ManifestRejected:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestAccepted:
+class ManifestAccepted(Struct, frozen=True, kw_only=True):
     """The manifest is valid again; the job goes on where it was."""
 
     at: Instant
@@ -134,8 +130,7 @@ class ManifestAccepted:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptStarted:
+class AttemptStarted(Struct, frozen=True, kw_only=True):
     """An attempt began: its names are fixed, nothing has been created yet."""
 
     at: Instant
@@ -152,8 +147,7 @@ class AttemptStarted:
     """Its RayCluster was selected and is not its own, whatever the manifest says by now."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptReachedRunning:
+class AttemptReachedRunning(Struct, frozen=True, kw_only=True):
     """The RayCluster is ready and the entrypoint is on its way."""
 
     at: Instant
@@ -164,8 +158,7 @@ class AttemptReachedRunning:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptReachedWaiting:
+class AttemptReachedWaiting(Struct, frozen=True, kw_only=True):
     """The RayCluster is ready, and the user is to submit (InteractiveMode).
 
     The job waits until spec.jobId names the submission.
@@ -178,8 +171,7 @@ class AttemptReachedWaiting:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmissionNamed:
+class SubmissionNamed(Struct, frozen=True, kw_only=True):
     """The user named the submission to follow (InteractiveMode)."""
 
     at: Instant
@@ -188,8 +180,7 @@ class SubmissionNamed:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptFailed:
+class AttemptFailed(Struct, frozen=True, kw_only=True):
     """The attempt ended in failure."""
 
     at: Instant
@@ -205,8 +196,7 @@ class AttemptFailed:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryGranted:
+class RetryGranted(Struct, frozen=True, kw_only=True):
     """Another attempt follows once the last is cleared away; with the numbers it was judged by."""
 
     at: Instant
@@ -237,8 +227,7 @@ class RetryGranted:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryRefused:
+class RetryRefused(Struct, frozen=True, kw_only=True):
     """No other attempt follows; with the numbers it was judged by."""
 
     at: Instant
@@ -261,8 +250,7 @@ class RetryRefused:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptCleared:
+class AttemptCleared(Struct, frozen=True, kw_only=True):
     """The failed attempt's RayCluster and submitter are gone.
 
     The job is as new; its counters are kept.
@@ -276,8 +264,7 @@ class AttemptCleared:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuspensionStarted:
+class SuspensionStarted(Struct, frozen=True, kw_only=True):
     """The job is to be suspended: its RayCluster and submitter go."""
 
     at: Instant
@@ -286,8 +273,7 @@ class SuspensionStarted:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobSuspended:
+class JobSuspended(Struct, frozen=True, kw_only=True):
     """Nothing of the job is left in the cluster; it waits to be resumed."""
 
     at: Instant
@@ -297,8 +283,7 @@ class JobSuspended:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobResumed:
+class JobResumed(Struct, frozen=True, kw_only=True):
     """The job is no longer suspended; a new attempt begins."""
 
     at: Instant
@@ -306,8 +291,7 @@ class JobResumed:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobCompleted:
+class JobCompleted(Struct, frozen=True, kw_only=True):
     """The job ended, with success or because somebody stopped it. Final."""
 
     at: Instant
@@ -319,8 +303,7 @@ class JobCompleted:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobFailed:
+class JobFailed(Struct, frozen=True, kw_only=True):
     """The job ended in failure. Final."""
 
     at: Instant
@@ -331,22 +314,19 @@ class JobFailed:
     """Whether another controller did it, and this follows from what it left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeletionStarted:
+class DeletionStarted(Struct, frozen=True, kw_only=True):
     """Somebody asked for the RayJob object to be deleted."""
 
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobDeleted:
+class JobDeleted(Struct, frozen=True, kw_only=True):
     """The RayJob object is gone. Nothing more will happen."""
 
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuspensionPostponed:
+class SuspensionPostponed(Struct, frozen=True, kw_only=True):
     """The job is to be suspended, in a phase that does not honour it.
 
     It takes effect in the next phase that does. Source: KubeRay honours `spec.suspend` in

@@ -3,7 +3,7 @@
 The other events, and what holds for all: `core.rayjob.events.lifecycle`.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.rayjob.observations.pods import PodFact, PodLook
@@ -11,8 +11,7 @@ from jobledger.core.rayjob.phases import JobStatus
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodsObserved:
+class PodsObserved(Struct, frozen=True, kw_only=True):
     """The attempt's Pods were looked at; or could not be, and `trouble` says why."""
 
     at: Instant
@@ -27,8 +26,7 @@ class PodsObserved:
     """Why they could not be looked at; empty if they were."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailureNoticed:
+class FailureNoticed(Struct, frozen=True, kw_only=True):
     """The attempt has failed.
 
     Its Pods are looked at before the retry rule judges, because the job's retry policy speaks of

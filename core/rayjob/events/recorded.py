@@ -3,22 +3,20 @@
 The other events, and what holds for all: `core.rayjob.events.lifecycle`.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.values.instants import Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OthersStatusObserved:
+class OthersStatusObserved(Struct, frozen=True, kw_only=True):
     """The `.status` that another controller has written is now this."""
 
     at: Instant
     status: SeenStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransitionsMissed:
+class TransitionsMissed(Struct, frozen=True, kw_only=True):
     """What another controller did between two statuses that were seen is not known."""
 
     at: Instant

@@ -1,5 +1,7 @@
 """Applies the adoption of a RayJob that already had a status when it was first seen."""
 
+from msgspec.structs import replace
+
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.observations.ray_job import Entrypoint
 from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
@@ -26,7 +28,7 @@ def adopted(state: RayJobState, status: SeenStatus, at: Instant, *, begun: bool)
     has_run = begun or bool(status.job_status)
     if not has_run and _adopted_phase(state, status) in _WAITING:
         phase = Phase.SUSPENDED if status.phase == Phase.SUSPENDED.value else Phase.NEW
-        return state._replace(phase=phase, started_at=status.started_at)
+        return replace(state, phase=phase, started_at=status.started_at)
     phase = _adopted_phase(state, status)
     paused = Phase.INITIALIZING if _has_names(state, status) else Phase.NEW
     number = status.failed + (phase not in {Phase.FAILED, Phase.RETRYING})
@@ -51,7 +53,8 @@ def adopted(state: RayJobState, status: SeenStatus, at: Instant, *, begun: bool)
     if attempt is None and phase not in FINAL:
         phase, paused = Phase.NEW, Phase.NEW
     ray = {item.value: item for item in JobStatus}
-    return state._replace(
+    return replace(
+        state,
         phase=phase,
         paused=paused if phase is Phase.VALIDATION_FAILED else None,
         attempt=attempt,

@@ -1,7 +1,8 @@
 """Applies events of effects to the state of a RayJob."""
 
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import (
     EffectFailed,
@@ -40,7 +41,7 @@ Elsewhere it is Ray's, the reason of a failure, or the fault of the manifest.
 
 def effect_requested(state: RayJobState, event: EffectRequested) -> RayJobState:
     """Return the state with the effect open."""
-    state = state._replace(effects=(*state.effects, opened(event)))
+    state = replace(state, effects=(*state.effects, opened(event)))
     return _with_mode_fixed(state) if event.kind in _MODE_FIXING else state
 
 
@@ -61,17 +62,17 @@ def _with_mode_fixed(state: RayJobState) -> RayJobState:
     elif attempt.mode is SubmissionMode.INTERACTIVE:
         derived = names.submission_id(identity.name, identity.uid, attempt.number)
         job_id = manifest.spec.job_id or derived
-    return state._replace(attempt=replace(attempt, mode=mode, job_id=job_id))
+    return replace(state, attempt=replace(attempt, mode=mode, job_id=job_id))
 
 
 def effect_faltered(state: RayJobState, event: EffectFaltered) -> RayJobState:
     """Return the state with the trouble noted; a head that takes no submission is a silent head."""
-    state = state._replace(effects=with_trouble(state.effects, event))
+    state = replace(state, effects=with_trouble(state.effects, event))
     if event.kind is not EffectKind.SUBMIT_ENTRYPOINT:
         return state
     since = state.entrypoint.silent_since or event.at
     silent = replace(state.entrypoint, silent_since=since, trouble=event.trouble)
-    return state._replace(entrypoint=silent)
+    return replace(state, entrypoint=silent)
 
 
 def effect_failed(state: RayJobState, event: EffectFailed) -> RayJobState:
@@ -80,14 +81,14 @@ def effect_failed(state: RayJobState, event: EffectFailed) -> RayJobState:
     attempt = state.attempt
     if event.kind is EffectKind.STOP_ENTRYPOINT:
         tried = replace(attempt, stop_tried=True) if attempt is not None else None
-        return state._replace(attempt=tried)
+        return replace(state, attempt=tried)
     if event.kind is EffectKind.SUBMIT_ENTRYPOINT:
         refused = replace(attempt, submit_refused=event.trouble) if attempt is not None else None
-        return state._replace(attempt=refused)
+        return replace(state, attempt=refused)
     if event.kind is EffectKind.FIND_CLUSTER and state.cluster is not None and state.cluster.uid:
         return state  # it has come meanwhile
     message = event.trouble if state.phase in SPEECHLESS else state.message
-    return state._replace(refused=refused_once_more(state.refused, event), message=message)
+    return replace(state, refused=refused_once_more(state.refused, event), message=message)
 
 
 def effect_superseded(state: RayJobState, event: EffectSuperseded) -> RayJobState:
@@ -103,9 +104,9 @@ def effect_superseded(state: RayJobState, event: EffectSuperseded) -> RayJobStat
     if effect is None or attempt is None or effect.attempt != attempt.number:
         return state
     if event.kind is EffectKind.CREATE_CLUSTER and state.cluster is None:
-        return state._replace(cluster=KnownCluster(name=event.name))
+        return replace(state, cluster=KnownCluster(name=event.name))
     if event.kind is EffectKind.CREATE_SUBMITTER and state.submitter is None:
-        return state._replace(submitter=KnownSubmitter(name=event.name))
+        return replace(state, submitter=KnownSubmitter(name=event.name))
     return state
 
 
@@ -114,7 +115,7 @@ def _unsent(state: RayJobState, effect: OpenEffect, event: EffectSuperseded) -> 
     if state.manifest is None or effect.digest != state.manifest.digest:
         return state  # that has come meanwhile
     key = effect.desired.key
-    return state._replace(repeated=done_once_more(state.repeated, key, event.at, unsent=True))
+    return replace(state, repeated=done_once_more(state.repeated, key, event.at, unsent=True))
 
 
 def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per kind
@@ -124,7 +125,8 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     state = _closed(state, event.effect_id)
     key, outdated = (event.kind, event.name), is_outdated(effect, digest)
     told = any(item.key == key and item.trouble == state.message for item in state.refused)
-    state = state._replace(
+    state = replace(
+        state,
         refused=tuple(item for item in state.refused if item.key != key),
         repeated=done_once_more(state.repeated, key, event.at, outdated=outdated),
         message="" if told and state.phase in SPEECHLESS else state.message,
@@ -132,10 +134,9 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     attempt = state.attempt
     match event.kind:
         case EffectKind.ADD_FINALIZER | EffectKind.REMOVE_FINALIZER:
-            present = event.kind is EffectKind.ADD_FINALIZER
-            manifest = state.manifest
+            present, manifest = event.kind is EffectKind.ADD_FINALIZER, state.manifest
             kept = replace(manifest, finalizer=present) if manifest is not None else None
-            return state._replace(manifest=kept)
+            return replace(state, manifest=kept)
         case EffectKind.CREATE_CLUSTER:
             return _cluster_created(state, event)
         case EffectKind.CREATE_SUBMITTER:
@@ -147,40 +148,40 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
         case EffectKind.SUBMIT_ENTRYPOINT:
             taken = replace(attempt, submitted=True) if attempt is not None else None
             heard = replace(state.entrypoint, silent_since=None, trouble="")
-            return state._replace(attempt=taken, entrypoint=heard)
+            return replace(state, attempt=taken, entrypoint=heard)
         case EffectKind.STOP_ENTRYPOINT:
             tried = replace(attempt, stop_tried=True) if attempt is not None else None
-            return state._replace(attempt=tried)
+            return replace(state, attempt=tried)
         case EffectKind.FIND_CLUSTER:
             return _cluster_found(state, event)
         case EffectKind.CREATE_SERVICE | EffectKind.UPDATE_SERVICE:
             there = attempt.cluster_name if attempt is not None else ""
-            return state._replace(service_leads_to=there)
+            return replace(state, service_leads_to=there)
         case EffectKind.APPLY_POD_GROUP:
             grouped = replace(attempt, pod_group=True) if attempt is not None else None
-            return state._replace(attempt=grouped, pod_group_held=True, pod_group_reduced=False)
+            return replace(state, attempt=grouped, pod_group_held=True, pod_group_reduced=False)
         case EffectKind.CLEAR_POD_GROUP:
             if effect is not None and effect.desired.uid:  # of a RayCluster that stays
-                return state._replace(pod_group_reduced=True)
-            return state._replace(pod_group_held=False)
+                return replace(state, pod_group_reduced=True)
+            return replace(state, pod_group_held=False)
         case EffectKind.SUSPEND_WORKERS:
             if event.gone:
-                return remember_gone(state._replace(cluster=None), event.uid)
-            return state._replace(workers_suspended=True, pod_group_reduced=False)
+                return remember_gone(replace(state, cluster=None), event.uid)
+            return replace(state, workers_suspended=True, pod_group_reduced=False)
         case EffectKind.DELETE_JOB:
-            return state._replace(job_delete_asked=True)
+            return replace(state, job_delete_asked=True)
         case EffectKind.APPLY_OBJECTS | EffectKind.DELETE_JOBSET:
             return state  # of TrainJobs
         case EffectKind.CREATE_ATTEMPT_JOB | EffectKind.DELETE_ATTEMPT_JOB:
-            return state  # of Jobs
+            return state  # of Jobs, as the next two
         case EffectKind.SUSPEND_ATTEMPT_JOB | EffectKind.RESUME_ATTEMPT_JOB:
-            return state  # of Jobs
+            return state
         case _:
             assert_never(event.kind)
 
 
 def _closed(state: RayJobState, effect_id: EffectId) -> RayJobState:
-    return state._replace(effects=without_effect(state.effects, effect_id))
+    return replace(state, effects=without_effect(state.effects, effect_id))
 
 
 def _cluster_found(state: RayJobState, event: EffectSucceeded) -> RayJobState:
@@ -189,7 +190,7 @@ def _cluster_found(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     if known is not None and (known.uid or known.name != event.name):
         return state
     found = known if known is not None else KnownCluster(name=event.name)
-    return state._replace(cluster=replace(found, uid=event.uid))
+    return replace(state, cluster=replace(found, uid=event.uid))
 
 
 def _cluster_created(state: RayJobState, event: EffectSucceeded) -> RayJobState:
@@ -198,7 +199,7 @@ def _cluster_created(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     before = state.cluster.uid if state.cluster is not None else ""
     if not current or event.uid in {"", before, *state.gone}:
         return state
-    known = state._replace(cluster=KnownCluster(name=event.name, uid=event.uid))
+    known = replace(state, cluster=KnownCluster(name=event.name, uid=event.uid))
     return remember_gone(known, before)
 
 
@@ -207,7 +208,7 @@ def _submitter_created(state: RayJobState, event: EffectSucceeded) -> RayJobStat
     before = state.submitter.uid if state.submitter is not None else ""
     if event.uid in {"", before, *state.gone}:
         return state
-    known = state._replace(submitter=KnownSubmitter(name=event.name, uid=event.uid))
+    known = replace(state, submitter=KnownSubmitter(name=event.name, uid=event.uid))
     return remember_gone(known, before)
 
 
@@ -219,16 +220,16 @@ def _cluster_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
         if is_another(known.uid, event.uid):  # it came before
             return remember_gone(state, event.uid) if is_gone else state
         if is_gone:
-            return remember_gone(state._replace(cluster=None), known.uid)
-        return state._replace(cluster=replace(known, uid=known.uid or event.uid, delete_asked=True))
+            return remember_gone(replace(state, cluster=None), known.uid)
+        return replace(state, cluster=replace(known, uid=known.uid or event.uid, delete_asked=True))
     if is_gone:
         left = tuple(orphan for orphan in state.orphans if orphan.uid != event.uid)
-        return remember_gone(state._replace(orphans=left), event.uid)
+        return remember_gone(replace(state, orphans=left), event.uid)
     asked = tuple(
         replace(orphan, delete_asked=True) if orphan.uid == event.uid else orphan
         for orphan in state.orphans
     )
-    return state._replace(orphans=asked)
+    return replace(state, orphans=asked)
 
 
 def _submitter_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobState:
@@ -236,12 +237,12 @@ def _submitter_deleted(state: RayJobState, event: EffectSucceeded) -> RayJobStat
     is_gone = event.gone or event.uid in state.gone
     if orphan is not None and orphan.uid == event.uid:
         if is_gone:
-            return remember_gone(state._replace(orphan_submitter=None), orphan.uid)
-        return state._replace(orphan_submitter=replace(orphan, delete_asked=True))
+            return remember_gone(replace(state, orphan_submitter=None), orphan.uid)
+        return replace(state, orphan_submitter=replace(orphan, delete_asked=True))
     if known is None:
         return state
     if is_another(known.uid, event.uid):  # it came before
         return remember_gone(state, event.uid) if is_gone else state
     if is_gone:
-        return remember_gone(state._replace(submitter=None), known.uid)
-    return state._replace(submitter=replace(known, uid=known.uid or event.uid, delete_asked=True))
+        return remember_gone(replace(state, submitter=None), known.uid)
+    return replace(state, submitter=replace(known, uid=known.uid or event.uid, delete_asked=True))

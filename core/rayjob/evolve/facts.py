@@ -1,7 +1,8 @@
 """Applies facts about children and the Ray job to the state of a RayJob."""
 
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs.gone import without_gone
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -45,8 +46,8 @@ def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # 
             return _cluster_vanished(state, event)
         case events.OrphanClusterFound():
             orphan = KnownCluster(name=event.name, uid=event.uid)
-            state = state._replace(gone=without_gone(state.gone, event.uid))
-            return state._replace(orphans=(*state.orphans, orphan))
+            state = replace(state, gone=without_gone(state.gone, event.uid))
+            return replace(state, orphans=(*state.orphans, orphan))
         case events.OrphanClusterVanished():
             return _without_orphan(state, event.uid)
         case events.SubmitterObserved():
@@ -65,9 +66,9 @@ def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # 
                 trouble=event.trouble,
                 troubles=state.entrypoint.troubles + 1,
             )
-            return _looked(state)._replace(entrypoint=entrypoint)
+            return replace(_looked(state), entrypoint=entrypoint)
         case events.StatusCheckRecovered():
-            return state._replace(entrypoint=state.entrypoint.heard())
+            return replace(state, entrypoint=state.entrypoint.heard())
         case events.HeadPodObserved():
             return _head_observed(state, event)
         case events.HeadPodVanished():
@@ -100,7 +101,7 @@ def _head_observed(state: RayJobState, event: events.HeadPodObserved) -> RayJobS
         attempt = replace(attempt, head_lost=True, head_restarted=why)
     if attempt is not None and restarted and keeps_cluster(state):
         attempt = replace(attempt, head_lost=True)
-    return state._replace(head=head, attempt=attempt)
+    return replace(state, head=head, attempt=attempt)
 
 
 def _entrypoint_missed(state: RayJobState, event: events.EntrypointMissed) -> RayJobState:
@@ -112,7 +113,7 @@ def _entrypoint_missed(state: RayJobState, event: events.EntrypointMissed) -> Ra
     attempt = state.attempt
     if attempt is not None and resubmits(state):
         attempt = replace(attempt, submitted=False, look_wanted=False)
-        return state._replace(attempt=attempt)
+        return replace(state, attempt=attempt)
     by_hand = attempt is not None and not attempt.submitted and not awaits_submitter(state)
     unseen = state.entrypoint.status is JobStatus.NEW and state.phase is Phase.RUNNING
     message = state.message
@@ -122,7 +123,7 @@ def _entrypoint_missed(state: RayJobState, event: events.EntrypointMissed) -> Ra
             "not submitted for you."
         )
     entrypoint = replace(state.entrypoint, missed=True)
-    return _looked(state)._replace(entrypoint=entrypoint, message=message)
+    return replace(_looked(state), entrypoint=entrypoint, message=message)
 
 
 def _head_vanished(state: RayJobState, event: events.HeadPodVanished) -> RayJobState:
@@ -139,7 +140,7 @@ def _head_vanished(state: RayJobState, event: events.HeadPodVanished) -> RayJobS
         attempt = replace(attempt, head_lost=True, head_taken=event.taken)
     if attempt is not None and keeps_cluster(state):
         attempt = replace(attempt, head_lost=True)
-    return remember_gone(state._replace(head=None, attempt=attempt), event.uid)
+    return remember_gone(replace(state, head=None, attempt=attempt), event.uid)
 
 
 def _loses_job_with_head(state: RayJobState) -> bool:
@@ -157,30 +158,31 @@ def _sidecar_finished(state: RayJobState, event: events.SidecarFinished) -> RayJ
         seen_finished_at=event.at,
         message=event.message,
     )
-    return state._replace(attempt=attempt, sidecar=sidecar)
+    return replace(state, attempt=attempt, sidecar=sidecar)
 
 
 def _without_orphan(state: RayJobState, uid: str) -> RayJobState:
     """Return the state without an orphan RayCluster."""
     orphans = tuple(orphan for orphan in state.orphans if orphan.uid != uid)
-    return remember_gone(state._replace(orphans=orphans), uid)
+    return remember_gone(replace(state, orphans=orphans), uid)
 
 
 def _looked(state: RayJobState) -> RayJobState:
     if state.attempt is None or not state.attempt.look_wanted:
         return state
-    return state._replace(attempt=replace(state.attempt, look_wanted=False))
+    return replace(state, attempt=replace(state.attempt, look_wanted=False))
 
 
 def _cluster_observed(state: RayJobState, event: events.ClusterObserved) -> RayJobState:
-    state = state._replace(gone=without_gone(state.gone, event.uid))
+    state = replace(state, gone=without_gone(state.gone, event.uid))
     known = state.cluster
     missing = [item for item in state.refused if item.kind is EffectKind.FIND_CLUSTER]
     told = {item.trouble for item in missing} | {NO_DASHBOARD_PORT}
     message = "" if state.message in told else state.message
     if event.state == "ready" and not event.address and state.phase is Phase.INITIALIZING:
         message = NO_DASHBOARD_PORT
-    return state._replace(
+    return replace(
+        state,
         refused=tuple(item for item in state.refused if item not in missing),
         message=message,
         shown_cluster=_shown_cluster(state, event),
@@ -218,19 +220,19 @@ def _cluster_vanished(state: RayJobState, event: events.ClusterVanished) -> RayJ
         lost = was_handed_in(state) or is_sidecar(state)
         attempt = replace(attempt, cluster_lost=lost, cluster_again=not lost)
         entrypoint = entrypoint if lost else entrypoint.heard()  # its silence has an end
-    state = state._replace(entrypoint=entrypoint)
-    return remember_gone(state._replace(cluster=None, attempt=attempt, kept=False), event.uid)
+    state = replace(state, entrypoint=entrypoint)
+    return remember_gone(replace(state, cluster=None, attempt=attempt, kept=False), event.uid)
 
 
 def _submitter_observed(state: RayJobState, event: events.SubmitterObserved) -> RayJobState:
-    state = state._replace(gone=without_gone(state.gone, event.uid))
+    state = replace(state, gone=without_gone(state.gone, event.uid))
     known = state.submitter
     fresh = KnownSubmitter(name=event.name, uid=event.uid, deleting=event.deleting)
     if event.orphan:
-        return state._replace(orphan_submitter=fresh)
+        return replace(state, orphan_submitter=fresh)
     if known is not None and known.uid in ("", event.uid):
         fresh = replace(known, uid=event.uid, deleting=event.deleting)
-    return state._replace(submitter=fresh)
+    return replace(state, submitter=fresh)
 
 
 def _submitter_finished(state: RayJobState, event: events.SubmitterFinished) -> RayJobState:
@@ -238,7 +240,8 @@ def _submitter_finished(state: RayJobState, event: events.SubmitterFinished) -> 
     attempt = state.attempt
     if attempt is not None:
         attempt = replace(attempt, look_wanted=True)
-    return state._replace(
+    return replace(
+        state,
         attempt=attempt,
         submitter=replace(
             known,
@@ -256,25 +259,25 @@ def _submitter_vanished(state: RayJobState, event: events.SubmitterVanished) -> 
     known, orphan = state.submitter, state.orphan_submitter
     state = remember_gone(state, event.uid)
     if orphan is not None and orphan.uid == event.uid:
-        return state._replace(orphan_submitter=None)
+        return replace(state, orphan_submitter=None)
     if known is None:
         return state
     if event.asked or standing(state) is not Phase.RUNNING:
-        return state._replace(submitter=None)
+        return replace(state, submitter=None)
     if known.outcome:  # how it ended still matters; one made in its place is found by name
         ended = replace(known, uid="", deleting=False, delete_asked=False)
-        return state._replace(submitter=ended)
+        return replace(state, submitter=ended)
     lost = replace(known, outcome="Vanished", finished_at=event.at, deleting=False)
     attempt = replace(state.attempt, look_wanted=True) if state.attempt is not None else None
-    return state._replace(submitter=lost, attempt=attempt)
+    return replace(state, submitter=lost, attempt=attempt)
 
 
 def _part_vanished(state: RayJobState, event: events.PartVanished) -> RayJobState:
     """Return the state in which it is asked for as if it had never been made."""
     if event.kind == SERVICE:
-        return state._replace(service_leads_to="")
+        return replace(state, service_leads_to="")
     attempt = replace(state.attempt, pod_group=False) if state.attempt is not None else None
-    return state._replace(attempt=attempt, pod_group_held=False)
+    return replace(state, attempt=attempt, pod_group_held=False)
 
 
 def _began_anew(before: Entrypoint, event: events.EntrypointObserved) -> bool:
@@ -307,4 +310,4 @@ def _entrypoint_observed(state: RayJobState, event: events.EntrypointObserved) -
     )
     paused = state.phase is Phase.VALIDATION_FAILED
     message = state.message if paused else event.message
-    return _looked(state)._replace(entrypoint=entrypoint, message=message)
+    return replace(_looked(state), entrypoint=entrypoint, message=message)

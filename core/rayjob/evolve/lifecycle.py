@@ -3,8 +3,9 @@
 Facts, effects and decisions have files of their own beside this one.
 """
 
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evolve.open_work import tried_at_once
@@ -69,7 +70,7 @@ _SHARED: SharedEvolution[RayJobState] = SharedEvolution(
 def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per event
     match event:
         case events.JobDiscovered():
-            return state._replace(identity=event.identity)
+            return replace(state, identity=event.identity)
         case events.JobAdopted():
             found = adopted(state, event.status, event.at, begun=event.begun)
             return others_status_observed(found, event.status)
@@ -100,23 +101,23 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
         case events.JobSuspended():
             return _suspended(state, event)
         case events.JobResumed():
-            return state._replace(phase=Phase.NEW)
+            return replace(state, phase=Phase.NEW)
         case events.JobCompleted():
             return _completed(state, event)
         case events.JobFailed():
             return _job_failed(state, event)
         case events.JobDeleted():
-            return state._replace(deleted_at=event.at)
+            return replace(state, deleted_at=event.at)
         case events.SuspensionPostponed():
-            return state._replace(suspension_postponed=True)
+            return replace(state, suspension_postponed=True)
         case events.ClusterKept() | events.ClusterCovered():
-            return state._replace(kept=isinstance(event, events.ClusterKept))
+            return replace(state, kept=isinstance(event, events.ClusterKept))
         case events.FailureNoticed():
             return failure_noticed(state, event)
         case events.OthersStatusObserved():
             return others_status_observed(state, event.status)
         case events.TransitionsMissed():
-            return _cleared(state, Phase.NEW)._replace(failed=event.failed)
+            return replace(_cleared(state, Phase.NEW), failed=event.failed)
         case events.RetryRefused() | events.DeletionStarted():
             return state
         case _:
@@ -125,7 +126,8 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
 
 def _rejected(state: RayJobState, event: events.ManifestRejected) -> RayJobState:
     is_first = state.paused is None
-    return state._replace(
+    return replace(
+        state,
         phase=Phase.VALIDATION_FAILED,
         paused=state.phase if is_first else state.paused,
         paused_words=(state.reason, state.message) if is_first else state.paused_words,
@@ -140,14 +142,15 @@ def _accepted(state: RayJobState) -> RayJobState:
     reason, message = state.paused_words
     if phase is Phase.RUNNING:
         message = state.entrypoint.message
-    return state._replace(
-        phase=phase, paused=None, paused_words=("", ""), reason=reason, message=message
+    return replace(
+        state, phase=phase, paused=None, paused_words=("", ""), reason=reason, message=message
     )
 
 
 def _failed(state: RayJobState, event: events.AttemptFailed) -> RayJobState:
     attempt = replace(state.attempt, failing=None) if state.attempt is not None else None
-    return state._replace(
+    return replace(
+        state,
         attempt=attempt,
         failed=event.failed,
         reason=event.reason,
@@ -163,7 +166,8 @@ def _retrying(state: RayJobState, event: events.RetryGranted) -> RayJobState:
     if attempt is not None:
         paused = event.due_at > event.at
         attempt = replace(attempt, retry_paused=paused, keeps_cluster=event.keeps_cluster)
-    return granted._replace(
+    return replace(
+        granted,
         attempt=attempt,
         phase=Phase.RETRYING,
         paused=None,
@@ -174,21 +178,22 @@ def _retrying(state: RayJobState, event: events.RetryGranted) -> RayJobState:
 
 
 def _suspending(state: RayJobState) -> RayJobState:
-    return state._replace(
-        phase=Phase.SUSPENDING, refused=(), suspension_postponed=False, deadline_from=None
+    return replace(
+        state, phase=Phase.SUSPENDING, refused=(), suspension_postponed=False, deadline_from=None
     )
 
 
 def _job_failed(state: RayJobState, event: events.JobFailed) -> RayJobState:
     """Return the state of a failed job; between two attempts it has a reason of its own."""
-    failed = state._replace(phase=Phase.FAILED, paused=None, ended_at=event.at, refused=())
+    failed = replace(state, phase=Phase.FAILED, paused=None, ended_at=event.at, refused=())
     if event.inferred:
         return failed
-    return failed._replace(reason=event.reason, message=event.message)
+    return replace(failed, reason=event.reason, message=event.message)
 
 
 def _completed(state: RayJobState, event: events.JobCompleted) -> RayJobState:
-    return state._replace(
+    return replace(
+        state,
         phase=Phase.COMPLETE,
         paused=None,
         ended_at=event.at,
@@ -205,12 +210,13 @@ def _with_attempt(
     if state.attempt is None:
         return state
     attempt = state.attempt
-    return state._replace(
+    return replace(
+        state,
         attempt=replace(
             attempt,
             job_id=attempt.job_id if job_id is None else job_id,
             retry_at=attempt.retry_at if retry_at is None else retry_at,
-        )
+        ),
     )
 
 
@@ -228,7 +234,8 @@ def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> Ra
         option_problems=event.option_problems,
     )
     changed = state.manifest is None or state.manifest.digest != event.digest
-    received = state._replace(
+    received = replace(
+        state,
         manifest=manifest,
         refused=() if changed else state.refused,
         repeated=tried_at_once(state.repeated) if changed else state.repeated,
@@ -239,12 +246,13 @@ def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> Ra
 
 def _given_up(state: RayJobState) -> RayJobState:
     attempt = replace(state.attempt, keeps_cluster=False) if state.attempt is not None else None
-    return state._replace(attempt=attempt)
+    return replace(state, attempt=attempt)
 
 
 def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJobState:
     stays = state.cluster if event.same_cluster else _shared(state)
-    return state._replace(
+    return replace(
+        state,
         phase=Phase.INITIALIZING,
         attempt=Attempt(
             number=event.attempt,
@@ -276,7 +284,7 @@ def _attempt_started(state: RayJobState, event: events.AttemptStarted) -> RayJob
 
 def _reached(state: RayJobState, phase: Phase, address: str) -> RayJobState:
     attempt = replace(state.attempt, address=address) if state.attempt is not None else None
-    return state._replace(phase=phase, attempt=attempt)
+    return replace(state, phase=phase, attempt=attempt)
 
 
 def _cleared(state: RayJobState, phase: Phase, *, kept: str = "") -> RayJobState:
@@ -287,7 +295,8 @@ def _cleared(state: RayJobState, phase: Phase, *, kept: str = "") -> RayJobState
     stays = state.cluster if kept else _shared(state)
     if stays is None:
         state = with_cluster_left(state)
-    return state._replace(
+    return replace(
+        state,
         phase=phase,
         attempt=attempt,
         cluster=stays,
@@ -307,7 +316,7 @@ def _suspended(state: RayJobState, event: events.JobSuspended) -> RayJobState:
     What another controller wrote of it is not known, so nothing is said in its place.
     """
     began = state.started_at if event.inferred or state.started_at is not None else event.at
-    return _cleared(state, Phase.SUSPENDED)._replace(started_at=began, deadline_from=None)
+    return replace(_cleared(state, Phase.SUSPENDED), started_at=began, deadline_from=None)
 
 
 def _shared(state: RayJobState) -> KnownCluster | None:

@@ -1,6 +1,6 @@
 """Applies events about failures and Pods to the state of a RayJob."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.rayjob.events.pods import FailureNoticed, PodsObserved
 from jobledger.core.rayjob.observations.pods import PodLook
@@ -18,7 +18,7 @@ def failure_noticed(state: RayJobState, event: FailureNoticed) -> RayJobState:
         failure=event.failure,
         since=event.at,
     )
-    return state._replace(attempt=replace(state.attempt, failing=failing, look_wanted=False))
+    return replace(state, attempt=replace(state.attempt, failing=failing, look_wanted=False))
 
 
 def pods_observed(state: RayJobState, event: PodsObserved) -> RayJobState:
@@ -34,11 +34,11 @@ def pods_observed(state: RayJobState, event: PodsObserved) -> RayJobState:
             pods_gone=seen and event.total == 0,
             pods_trouble=event.trouble,
         )
-        return state._replace(attempt=told)
+        return replace(state, attempt=told)
     if attempt.failing is None:
         return state
     failing = replace(attempt.failing, looked=seen, pods=event.pods, trouble=event.trouble)
-    return state._replace(attempt=replace(attempt, failing=failing))
+    return replace(state, attempt=replace(attempt, failing=failing))
 
 
 def evidence_given_up(state: RayJobState) -> RayJobState:
@@ -47,4 +47,4 @@ def evidence_given_up(state: RayJobState) -> RayJobState:
     if attempt is None or attempt.failing is None:
         return state
     failing = replace(attempt.failing, looked=True)
-    return state._replace(attempt=replace(attempt, failing=failing))
+    return replace(state, attempt=replace(attempt, failing=failing))

@@ -1,6 +1,6 @@
 """Applies events of a RayJob that another controller drives."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.control.lost_history import why_held
 from jobledger.core.jobs.events import (
@@ -26,7 +26,8 @@ CLUSTERS_LEFT_MAX = 4
 def control_released(state: RayJobState, event: ControlReleased) -> RayJobState:
     """Return the state of a job that is only recorded from now on; what was refused is over."""
     known = state.recorded or Recorded(since=event.at, why=event.why)
-    return state._replace(
+    return replace(
+        state,
         recorded=replace(known, why=event.why, behind=False, submitter_ahead=0),
         refused=(),
         repeated=(),
@@ -39,7 +40,7 @@ def ledger_behind_found(state: RayJobState, event: LedgerBehindFound) -> RayJobS
     """Return the state of a job that is held: nothing is done until what is missing is known."""
     ahead = event.attempt if event.kind == "Job" else 0
     held = Recorded(since=event.at, why=why_held(event.signs), behind=True, submitter_ahead=ahead)
-    return state._replace(recorded=held, refused=(), orphans=(), orphan_submitter=None)
+    return replace(state, recorded=held, refused=(), orphans=(), orphan_submitter=None)
 
 
 def control_taken(state: RayJobState, event: ControlTaken | RecoveredFromCluster) -> RayJobState:
@@ -63,8 +64,8 @@ def control_taken(state: RayJobState, event: ControlTaken | RecoveredFromCluster
         entrypoint = replace(entrypoint.heard(), missed=False)
         if submitter is not None and submitter.outcome == "Vanished":
             submitter = None
-    return state._replace(
-        recorded=None, attempt=attempt, submitter=submitter, entrypoint=entrypoint
+    return replace(
+        state, recorded=None, attempt=attempt, submitter=submitter, entrypoint=entrypoint
     )
 
 
@@ -83,7 +84,7 @@ def with_cluster_left(state: RayJobState) -> RayJobState:
     if recorded is None or known is None or not known.uid:
         return state
     left = (*recorded.left, known)[-CLUSTERS_LEFT_MAX:]
-    return state._replace(recorded=replace(recorded, left=left))
+    return replace(state, recorded=replace(recorded, left=left))
 
 
 def without_cluster_left(state: RayJobState, uid: str) -> RayJobState | None:
@@ -92,11 +93,11 @@ def without_cluster_left(state: RayJobState, uid: str) -> RayJobState | None:
     if recorded is None or not any(one.uid == uid for one in recorded.left):
         return None
     left = tuple(one for one in recorded.left if one.uid != uid)
-    return remember_gone(state._replace(recorded=replace(recorded, left=left)), uid)
+    return remember_gone(replace(state, recorded=replace(recorded, left=left)), uid)
 
 
 def others_status_observed(state: RayJobState, status: SeenStatus) -> RayJobState:
     """Return the state that knows what the other controller has written last."""
     if state.recorded is None:
         return state
-    return state._replace(recorded=replace(state.recorded, shown=status))
+    return replace(state, recorded=replace(state.recorded, shown=status))

@@ -1,6 +1,6 @@
 """Projection `attempt` for RayJobs: `(row, event) -> row`."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.rows import AttemptRow, PlatformColumns, begun_row
 from jobledger.core.rayjob.events import lifecycle as events

@@ -1,7 +1,8 @@
 """The types of observations of a RayJob."""
 
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
+
+from msgspec import Struct, field
 
 from jobledger.core.jobs.identity import JobIdentity as JobIdentity  # noqa: PLC0414 asked for here as well
 from jobledger.core.jobs.observations import SharedObservation, Survey
@@ -19,8 +20,7 @@ INVALID_STATUS = "InvalidRayJobStatus"
 """Kind of a `Problem` that lies in the status that is shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """Why a manifest is not valid."""
 
     kind: str
@@ -31,8 +31,7 @@ class Problem:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenStatus:
+class SeenStatus(Struct, frozen=True, kw_only=True):
     """The `.status` that an object had when it was first seen.
 
     It is another controller's work, or our own of an earlier life.
@@ -51,8 +50,7 @@ class SeenStatus:
     failed: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestSeen:
+class ManifestSeen(Struct, frozen=True, kw_only=True):
     """The RayJob object as it is."""
 
     id: ObservationId
@@ -68,7 +66,7 @@ class ManifestSeen:
     """Whether it carries the finalizer."""
     deleting_at: Instant | None
     status: SeenStatus
-    document: Manifest = field(default_factory=dict, metadata=TOLD_ONCE)
+    document: Annotated[Manifest, TOLD_ONCE] = field(default_factory=dict)
     """The redacted specification, labels and annotations."""
     options: RetryOptions = NOTHING_ASKED
     """What its annotations ask for."""
@@ -91,16 +89,14 @@ class ManifestSeen:
     """The generation that the log had when the object was asked for; 0: nobody asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestGone:
+class ManifestGone(Struct, frozen=True, kw_only=True):
     """The RayJob object is no longer there."""
 
     id: ObservationId
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSeen:
+class ClusterSeen(Struct, frozen=True, kw_only=True):
     """A RayCluster that is owned by the job, or selected by it."""
 
     id: ObservationId
@@ -120,8 +116,7 @@ class ClusterSeen:
     """`GONE`: the log had it as gone when it was asked for; empty: nobody asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterGone:
+class ClusterGone(Struct, frozen=True, kw_only=True):
     """A RayCluster is no longer there."""
 
     id: ObservationId
@@ -130,8 +125,7 @@ class ClusterGone:
     uid: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmitterSeen:
+class SubmitterSeen(Struct, frozen=True, kw_only=True):
     """The submitter (a batch Job)."""
 
     id: ObservationId
@@ -153,8 +147,7 @@ class SubmitterSeen:
     """`GONE`: the log had it as gone when it was asked for; empty: nobody asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmitterGone:
+class SubmitterGone(Struct, frozen=True, kw_only=True):
     """The submitter is no longer there."""
 
     id: ObservationId
@@ -163,8 +156,7 @@ class SubmitterGone:
     uid: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PollAnswered:
+class PollAnswered(Struct, frozen=True, kw_only=True):
     """The head told what it knows of the entrypoint."""
 
     id: ObservationId
@@ -178,8 +170,7 @@ class PollAnswered:
     exit_code: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PollNotFound:
+class PollNotFound(Struct, frozen=True, kw_only=True):
     """The head does not know the submission id."""
 
     id: ObservationId
@@ -187,8 +178,7 @@ class PollNotFound:
     job_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PollUnanswered:
+class PollUnanswered(Struct, frozen=True, kw_only=True):
     """The head gave no answer that makes sense."""
 
     id: ObservationId
@@ -197,8 +187,7 @@ class PollUnanswered:
     trouble: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeadPodSeen:
+class HeadPodSeen(Struct, frozen=True, kw_only=True):
     """The Pod of the head of a RayCluster."""
 
     id: ObservationId
@@ -228,8 +217,7 @@ class HeadPodSeen:
     """A restart of the head loses no jobs (fault tolerance of the GCS)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeadPodGone:
+class HeadPodGone(Struct, frozen=True, kw_only=True):
     """The Pod of a head is no longer there."""
 
     id: ObservationId
@@ -238,8 +226,7 @@ class HeadPodGone:
     uid: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodsSeen:
+class PodsSeen(Struct, frozen=True, kw_only=True):
     """The Pods of an attempt were listed; or could not be, and `trouble` says why."""
 
     id: ObservationId
@@ -252,8 +239,7 @@ class PodsSeen:
     trouble: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartGone:
+class PartGone(Struct, frozen=True, kw_only=True):
     """An object that was made for the job besides what it runs on was asked for and is not there.
 
     Nobody watches these: the Service of its head, and its PodGroup.

@@ -7,8 +7,9 @@ Source: Kubernetes, core/v1 PodStatus and ContainerStatus; DisruptionTarget is s
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from jobledger.core.rayjob.names import HEAD, LABEL_NODE_TYPE
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
@@ -67,8 +68,7 @@ class PodLook(StrEnum):
     """Whether any of the attempt is left; the next attempt waits for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodFact:
+class PodFact(Struct, frozen=True, kw_only=True):
     """What one Pod says."""
 
     name: str

@@ -1,6 +1,7 @@
 """Reads an observation from the head's answer about a Ray job."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from jobledger.core.rayjob.phases import ENDED, JobStatus
 from jobledger.core.values.instants import Instant
@@ -14,8 +15,7 @@ UNKNOWN_TO_ITS_HEAD = "it does not know the Ray job, though its Pod was not star
 LAST_CODE_OF_ITS_OWN = 128
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entrypoint:
+class Entrypoint(Struct, frozen=True, kw_only=True):
     """The Ray job of the attempt, as the head tells it."""
 
     status: JobStatus = JobStatus.NEW

@@ -1,12 +1,12 @@
 """The end of an attempt: its events and its outcome.
 
 What the retry rule makes of it. The reasons and messages are upstream's, literally.
-
 Source: KubeRay's rayjob_controller.go and rayjob_types.go (JobFailedReason).
 """
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.job_deadline import passed_message

@@ -5,7 +5,7 @@ else the next attempt gets a new one, as every attempt does that does not ask. W
 kuberay#4668, where making the RayCluster anew costs minutes and quota.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.rayjob.names import submission_id
 from jobledger.core.rayjob.phases import JobStatus
@@ -49,7 +49,7 @@ def had_it_asked(state: RayJobState) -> RayJobState:
     if manifest is None:
         return state
     options = replace(manifest.options, same_cluster=True)
-    return state._replace(manifest=replace(manifest, options=options))
+    return replace(state, manifest=replace(manifest, options=options))
 
 
 def why_new_if_asked(state: RayJobState, reason: str) -> str:

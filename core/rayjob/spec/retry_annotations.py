@@ -7,8 +7,10 @@ cannot be understood might forbid any retry, so there is none.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs.failures.naming import read_subject
 from jobledger.core.jobs.retries.job_deadline import (

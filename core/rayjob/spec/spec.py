@@ -6,8 +6,9 @@ something is built. Source: KubeRay's rayjob_types.go; the defaults are those of
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from jobledger.core.jobs.control.control_policy import MANAGED_BY_JOBLEDGER
 from jobledger.core.log.storable import word
@@ -40,8 +41,7 @@ class DeletionPolicy(StrEnum):
     NONE = "DeleteNone"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeletionRule:
+class DeletionRule(Struct, frozen=True, kw_only=True):
     """One rule of `spec.deletionStrategy`."""
 
     policy: DeletionPolicy
@@ -55,8 +55,7 @@ class DeletionRule:
     """Where in the manifest it stands: `deletionRules[0]`, `onSuccess`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RayJobSpec:
+class RayJobSpec(Struct, frozen=True, kw_only=True):
     """What decides about the life of the job."""
 
     submission_mode: SubmissionMode = SubmissionMode.K8S_JOB

@@ -1,12 +1,11 @@
 """What one plugin makes of one object that a TrainJob owns: the words for it."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from jobledger.core.trainjob.conditions import Conditions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnedObject:
+class OwnedObject(Struct, frozen=True, kw_only=True):
     """The object that was looked at, in the form that was looked at."""
 
     kind: str
@@ -19,8 +18,7 @@ class OwnedObject:
     """0: its kind does not count it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedCondition:
+class RefusedCondition(Struct, frozen=True, kw_only=True):
     """A condition that was not taken."""
 
     problem: str
@@ -28,8 +26,7 @@ class RefusedCondition:
     """As it was answered, cut; empty: the whole answer was of no use."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contribution:
+class Contribution(Struct, frozen=True, kw_only=True):
     """The conditions that a plugin makes of an object."""
 
     plugin: str

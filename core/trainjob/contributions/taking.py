@@ -6,7 +6,8 @@ taken is said, with the reason.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from jobledger.core.trainjob.conditions import Condition, Conditions, found, with_condition
 from jobledger.core.trainjob.contributions.contribution import (

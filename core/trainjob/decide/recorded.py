@@ -5,8 +5,9 @@ executions are told by the JobSet, as of any TrainJob; that the job is suspended
 is what the other controller wrote. What follows so is marked as inferred.
 """
 
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from jobledger.core.decider import Decided
 from jobledger.core.jobs import observations as shared
@@ -42,7 +43,7 @@ def recorded_facts(
     state: TrainJobState, observation: seen.TrainJobOwn | shared.EffectEnded | shared.DecisionDue
 ) -> News:
     """Return the facts that an observation brings; not those of the TrainJob itself."""
-    as_any = state._replace(recorded=None)
+    as_any = replace(state, recorded=None)
     match observation:
         case seen.JobSetSeen():
             return on_jobset_seen(as_any, observation)

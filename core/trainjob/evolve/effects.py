@@ -1,6 +1,6 @@
 """Applies events of effects and decisions to the state of a TrainJob."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import (
     EffectRequested,
@@ -21,7 +21,7 @@ from jobledger.core.trainjob.state import TrainJobState
 def effect_requested(state: TrainJobState, event: EffectRequested) -> TrainJobState:
     """Return the state with the effect open."""
     again = state.rebuild_again and event.kind is not EffectKind.APPLY_OBJECTS
-    return shared_events.effect_requested(state, event)._replace(rebuild_again=again)
+    return replace(shared_events.effect_requested(state, event), rebuild_again=again)
 
 
 def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobState:
@@ -29,7 +29,8 @@ def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobSt
     effect = effect_of(state.effects, event.effect_id)
     digest = state.manifest.digest if state.manifest is not None else ""
     key, outdated = (event.kind, event.name), is_outdated(effect, digest)
-    state = state._replace(
+    state = replace(
+        state,
         effects=without_effect(state.effects, event.effect_id),
         refused=tuple(item for item in state.refused if item.key != key),
         repeated=done_once_more(state.repeated, key, event.at, outdated=outdated),
@@ -38,7 +39,7 @@ def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobSt
         return state
     known = state.jobset
     if known is None:
-        return state._replace(doomed=False)
+        return replace(state, doomed=False)
     if is_another(known.uid, event.uid):  # it came before
         return state
-    return state._replace(doomed=False, jobset=replace(known, delete_asked=True))
+    return replace(state, doomed=False, jobset=replace(known, delete_asked=True))

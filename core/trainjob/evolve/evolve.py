@@ -1,5 +1,7 @@
 """Dispatches events to the functions that apply them. Total: no event once written is refused."""
 
+from msgspec.structs import replace
+
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evolve.shared_events import SharedEvolution
 from jobledger.core.trainjob import events
@@ -26,7 +28,7 @@ def evolve(state: TrainJobState, event: events.TrainJobEvent) -> TrainJobState:
     else:
         after = evolve_life(state, event)
     phase = phase_of(after)
-    return after if phase is after.phase else after._replace(phase=phase)
+    return after if phase is after.phase else replace(after, phase=phase)
 
 
 _SHARED: SharedEvolution[TrainJobState] = SharedEvolution(

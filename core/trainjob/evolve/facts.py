@@ -2,6 +2,8 @@
 
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from jobledger.core.jobs.evolve.open_work import tried_soon
 from jobledger.core.jobs.gone import without_gone
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -21,11 +23,12 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
     """Return the state after a fact was observed."""
     match event:
         case events.RuntimeObserved():
-            state = state._replace(runtime=event.digest)
+            state = replace(state, runtime=event.digest)
             waits = state.built is not None and state.built.runtime != event.digest
-            return state._replace(refused=()) if waits and not state.created_once else state
+            return replace(state, refused=()) if waits and not state.created_once else state
         case events.DependentVanished():
-            return remember_gone(state, event.uid)._replace(
+            return replace(
+                remember_gone(state, event.uid),
                 parts=tuple(part for part in state.parts if part != _part(event)),
                 rebuild=True,
                 rebuild_again=is_applying(state),
@@ -34,10 +37,10 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
         case events.JobSetObserved():
             return _jobset(state, event)
         case events.JobSetVanished():
-            state = remember_gone(state._replace(jobset=None, doomed=False), event.uid)
-            return state if is_final(state) else state._replace(rebuild=True)
+            state = remember_gone(replace(state, jobset=None, doomed=False), event.uid)
+            return state if is_final(state) else replace(state, rebuild=True)
         case events.TrainerProgressReported():
-            return state._replace(progress=event.progress)
+            return replace(state, progress=event.progress)
         case events.PluginConditionsObserved():
             return _contributed(state, event)
         case _:
@@ -58,12 +61,12 @@ def _contributed(state: TrainJobState, event: events.PluginConditionsObserved) -
     known = tuple(one for one in state.contributions if (one.plugin, one.source.uid) != which)
     if event.gone:
         state = remember_gone(state, new.source.uid)
-        return state._replace(conditions=conditions, contributions=known)
-    return state._replace(conditions=conditions, contributions=(*known, new))
+        return replace(state, conditions=conditions, contributions=known)
+    return replace(state, conditions=conditions, contributions=(*known, new))
 
 
 def _jobset(state: TrainJobState, event: events.JobSetObserved) -> TrainJobState:
-    state = state._replace(gone=without_gone(state.gone, event.uid))
+    state = replace(state, gone=without_gone(state.gone, event.uid))
     before = state.jobset
     asked = before is not None and before.uid == event.uid and before.delete_asked
     if before is not None and before.uid != event.uid and before.observed:
@@ -86,7 +89,8 @@ def _jobset(state: TrainJobState, event: events.JobSetObserved) -> TrainJobState
     if state.manifest is not None and state.manifest.policy.propagates:
         conditions = merged(conditions, event.contributed)
     late = state.reason == DEADLINE_EXCEEDED and is_final(state)
-    return state._replace(
+    return replace(
+        state,
         jobset=known,
         doomed=state.doomed or (late and event.end is None and not (event.deleting or asked)),
         created_once=True,

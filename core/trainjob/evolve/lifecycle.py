@@ -1,7 +1,8 @@
 """Applies lifecycle events to the state of a TrainJob."""
 
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs.evolve.open_work import tried_at_once, tried_soon
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -40,7 +41,7 @@ def evolve_life(state: TrainJobState, event: events.TrainLifeEvent) -> TrainJobS
     """Return the state after something became of the job."""
     match event:
         case events.TrainJobDiscovered():
-            return state._replace(identity=event.identity)
+            return replace(state, identity=event.identity)
         case events.TrainJobAdopted():
             return others_status_observed(_adopted(state, event), event.status)
         case events.OthersTrainStatusObserved():
@@ -50,7 +51,7 @@ def evolve_life(state: TrainJobState, event: events.TrainLifeEvent) -> TrainJobS
         case events.JobsBuildFailed() | events.JobsCreationFailed():
             return _not_created(state, event)
         case events.RuntimePatchesWithheld():
-            return state._replace(withheld=event.digest)
+            return replace(state, withheld=event.digest)
         case events.BuilderChanged():
             return _built_by_another(state, event)
         case events.ObjectsApplied():
@@ -60,21 +61,21 @@ def evolve_life(state: TrainJobState, event: events.TrainLifeEvent) -> TrainJobS
         case events.TrainAttemptEnded():
             return _attempt_ended(state, event)
         case events.TrainJobSuspended():
-            state = state._replace(deadline_from=None)
+            state = replace(state, deadline_from=None)
             return _set(state, SUSPENDED, True, SUSPENDED_REASON, SUSPENDED_MESSAGE, event.at)  # noqa: FBT003
         case events.TrainJobResumed():
             return _set(state, SUSPENDED, False, RESUMED_REASON, RESUMED_MESSAGE, event.at)  # noqa: FBT003
         case events.TrainJobCompleted():
             ended = _ended(state, COMPLETE, event)
-            return ended._replace(succeeded=max(ended.succeeded, 1)) if event.inferred else ended
+            return replace(ended, succeeded=max(ended.succeeded, 1)) if event.inferred else ended
         case events.TrainJobFailed():
             ended = _ended(state, FAILED, event)
             if event.inferred:  # its JobSet may have gone before
-                ended = ended._replace(failed=max(ended.failed, 1))
+                ended = replace(ended, failed=max(ended.failed, 1))
             known = not event.inferred or ended.jobset is not None
-            return ended._replace(doomed=event.reason == DEADLINE_EXCEEDED and known)
+            return replace(ended, doomed=event.reason == DEADLINE_EXCEEDED and known)
         case events.TrainJobDeleted():
-            return state._replace(deleted_at=event.at)
+            return replace(state, deleted_at=event.at)
         case events.TrainJobDeletionStarted():
             return state
         case _:
@@ -90,14 +91,15 @@ def _set(
     since: Instant,
 ) -> TrainJobState:
     new = Condition(type=kind, is_true=is_true, reason=reason, message=message, since=since)
-    return state._replace(conditions=with_condition(state.conditions, new))
+    return replace(state, conditions=with_condition(state.conditions, new))
 
 
 def _adopted(state: TrainJobState, event: events.TrainJobAdopted) -> TrainJobState:
     status = event.status
     ends = [item for item in status.conditions if item.type in (COMPLETE, FAILED) and item.is_true]
     end = ends[0] if ends else None
-    return state._replace(
+    return replace(
+        state,
         conditions=status.conditions,
         jobs=status.jobs,
         shown_jobs=status.jobs != (),
@@ -124,7 +126,8 @@ def _received(state: TrainJobState, event: events.TrainJobReceived) -> TrainJobS
         event.digest,
         event.generation,
     )
-    return state._replace(
+    return replace(
+        state,
         manifest=manifest,
         refused=() if changed else state.refused,
         repeated=tried_at_once(state.repeated) if changed else state.repeated,
@@ -148,13 +151,14 @@ def _not_created(
     )
     state = _set(state, CREATED, False, reason, message, event.at)  # noqa: FBT003
     if _is_outdated(state, event):
-        state = state._replace(refused=tried_soon(state.refused))
-    return state._replace(built=built, reason=reason, message=message)
+        state = replace(state, refused=tried_soon(state.refused))
+    return replace(state, built=built, reason=reason, message=message)
 
 
 def _built_by_another(state: TrainJobState, event: events.BuilderChanged) -> TrainJobState:
     built = state.built
-    return state._replace(
+    return replace(
+        state,
         built=replace(built, builder=event.builder) if built is not None else None,
         refused=tuple(item for item in state.refused if item.kind is not EffectKind.APPLY_OBJECTS),
     )
@@ -184,7 +188,8 @@ def _applied(state: TrainJobState, event: events.ObjectsApplied) -> TrainJobStat
         runtime=event.runtime,
         jobset_generation=event.jobset_generation,
     )
-    return state._replace(
+    return replace(
+        state,
         built=built,
         created_once=True,
         parts=_parts_after(state, event),
@@ -238,7 +243,8 @@ def _attempt_started(state: TrainJobState, event: events.TrainAttemptStarted) ->
         restarts=event.restarts,
     )
     again = event.cause in ("restarted", "recreated")
-    return state._replace(
+    return replace(
+        state,
         attempt=attempt,
         started_at=state.started_at or event.at,
         deadline_from=state.deadline_from or event.at,
@@ -250,7 +256,8 @@ def _attempt_ended(state: TrainJobState, event: events.TrainAttemptEnded) -> Tra
     attempt = state.attempt
     if attempt is None or attempt.number != event.attempt:
         return state
-    return state._replace(
+    return replace(
+        state,
         attempt=replace(attempt, is_over=True, outcome=event.outcome),
         succeeded=state.succeeded + (event.outcome == "succeeded"),
         failed=state.failed + (event.outcome == "failed"),
@@ -261,7 +268,8 @@ def _ended(
     state: TrainJobState, kind: str, event: events.TrainJobCompleted | events.TrainJobFailed
 ) -> TrainJobState:
     state = _set(state, kind, True, event.reason, event.message, event.ended_at)  # noqa: FBT003
-    return state._replace(
+    return replace(
+        state,
         reason=event.reason,
         message=event.message,
         ended_at=event.ended_at,

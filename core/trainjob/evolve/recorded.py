@@ -1,6 +1,6 @@
 """Applies events of a TrainJob that another controller drives."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.control.lost_history import why_held
 from jobledger.core.jobs.events import ControlReleased, LedgerBehindFound
@@ -18,13 +18,13 @@ def control_released(state: TrainJobState, event: ControlReleased) -> TrainJobSt
     shown = state.recorded.shown if state.recorded is not None else None
     since = state.recorded.since if state.recorded is not None else event.at
     recorded = TrainRecorded(since=since, why=event.why, shown=shown)
-    return state._replace(recorded=recorded, refused=(), repeated=())
+    return replace(state, recorded=recorded, refused=(), repeated=())
 
 
 def ledger_behind_found(state: TrainJobState, event: LedgerBehindFound) -> TrainJobState:
     """Return the state of a job that is held: nothing is done until what is missing is known."""
     held = TrainRecorded(since=event.at, why=why_held(event.signs), behind=True)
-    return state._replace(recorded=held, refused=())
+    return replace(state, recorded=held, refused=())
 
 
 def control_taken(state: TrainJobState, _: object) -> TrainJobState:
@@ -38,7 +38,7 @@ def control_taken(state: TrainJobState, _: object) -> TrainJobState:
     elif built is not None and (built.phase is Phase.CREATED) != is_created:  # it was built since
         phase = Phase.CREATED if is_created else built.phase
         built = Built(phase=phase, digest="", runtime="")
-    return state._replace(recorded=None, built=built)
+    return replace(state, recorded=None, built=built)
 
 
 def others_status_observed(state: TrainJobState, status: SeenTrainStatus) -> TrainJobState:
@@ -54,7 +54,8 @@ def others_status_observed(state: TrainJobState, status: SeenTrainStatus) -> Tra
     for condition in status.conditions:
         if condition.type not in _INFERRED:
             conditions = with_condition(conditions, condition)
-    return state._replace(
+    return replace(
+        state,
         recorded=replace(state.recorded, shown=status),
         conditions=conditions,
         jobs=jobs,

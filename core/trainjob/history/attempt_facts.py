@@ -1,6 +1,6 @@
 """What the events of a TrainJob say of its attempts."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.history.attempt_facts import AttemptFacts, FactsSoFar
 from jobledger.core.jobs.retries.options import NOTHING_ASKED

@@ -1,6 +1,6 @@
 """Projection `attempt` for TrainJobs: `(row, event) -> row`."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.rows import AttemptRow, PlatformColumns, begun_row
 from jobledger.core.trainjob import events

@@ -1,11 +1,11 @@
 """Which job is meant where several clusters, namespaces or kinds have one of that name."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 import pytest
 import typer
+from msgspec.structs import replace
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.finding import find_job

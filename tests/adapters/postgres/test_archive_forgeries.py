@@ -1,7 +1,7 @@
 """Nobody hides a removal behind an archive: without a record, with a forged one, with no file."""
 
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -53,14 +53,14 @@ def forge(site: Site, *, sign: bool = False) -> None:
     stream = site.streams["there"]
     events = site.ledger.store.read_stream(stream)
     (last,) = list(site.ledger.archives.records())
-    first_job = replace(
+    first_job = dataclasses.replace(
         last.jobs[0],
         stream=stream,
         version=len(events),
         chain=events[-1].record.chain,
         name="there",
     )
-    made = replace(
+    made = dataclasses.replace(
         last,
         number=2,
         previous=last.digest,
@@ -69,9 +69,9 @@ def forge(site: Site, *, sign: bool = False) -> None:
         signature=None,
     )
     positions = made.positions
-    whole = replace(made, positions=((positions[0][0], positions[-1][0]),))
+    whole = dataclasses.replace(made, positions=((positions[0][0], positions[-1][0]),))
     if sign:
-        whole = replace(whole, signature=signing.signer(site.key).sign(whole.digest))
+        whole = dataclasses.replace(whole, signature=signing.signer(site.key).sign(whole.digest))
     site.tamper("UPDATE job SET deleted_at = now() WHERE stream_id = %s", stream)
     assert site.ledger.archives.keep(whole)
     assert list(site.ledger.archives.remove(2))

@@ -1,8 +1,7 @@
 """Several clusters on one ledger: each has shards, decisions and replicas of its own."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import Engine
 
 from jobledger.adapters.postgres.log.event_store import PostgresEventStore

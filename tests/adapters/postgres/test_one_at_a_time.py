@@ -2,10 +2,10 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import Engine
 
 from jobledger.core.ports.history import JobFilter

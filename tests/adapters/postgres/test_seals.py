@@ -1,13 +1,14 @@
 """What no chain shows, a seal does: whole jobs removed, positions swapped, links computed anew."""
 
+import dataclasses
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.forensics import signing
 from jobledger.adapters.forensics.seal_files import kept, path_of
@@ -70,7 +71,7 @@ def rechain(notary: Notary, stream: UUID, from_version: int, **changed: object) 
     previous = records[from_version - 2].chain if from_version > 1 else bytes(32)
     with tampering(notary.url) as superuser:
         for record in records[from_version - 1 :]:
-            new = replace(record, **changed) if record.version == from_version else record  # type: ignore[arg-type]
+            new = replace(record, **changed) if record.version == from_version else record
             previous = link(previous, new)
             superuser.execute(
                 "UPDATE event SET actor = %s, chain = %s WHERE stream_id = %s AND version = %s",
@@ -186,9 +187,9 @@ def forged(notary: Notary, seal: Seal) -> None:
 def test_a_seal_made_anew_without_the_key_is_found(notary: Notary) -> None:
     """Somebody who owns the database and the directory, and has everything but the key."""
     last = kept(notary.directory)[1]
-    forged(notary, replace(last, events=bytes(32)))
+    forged(notary, dataclasses.replace(last, events=bytes(32)))
     assert SealFault.SIGNATURE in notary.kinds()
-    forged(notary, replace(last, signature=None))
+    forged(notary, dataclasses.replace(last, signature=None))
     assert SealFault.SIGNATURE in notary.kinds()
 
 
@@ -196,7 +197,7 @@ def test_a_seal_by_another_key_is_found(notary: Notary, tmp_path: Path) -> None:
     signing.make_keys(tmp_path / "other.pem")
     last = kept(notary.directory)[1]
     other = signing.signer(tmp_path / "other.pem")
-    forged(notary, replace(last, signature=other.sign(last.digest)))
+    forged(notary, dataclasses.replace(last, signature=other.sign(last.digest)))
     assert notary.kinds() == {SealFault.SIGNATURE}
 
 

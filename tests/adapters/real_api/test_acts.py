@@ -3,6 +3,7 @@
 from typing import get_args
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.adapters.service.observing.mapper import MESSAGE_CHARACTERS_MAX
@@ -176,7 +177,7 @@ def test_what_strangers_wrote_is_taken_and_shown_as_it_was_written(desk: Desk, n
             at=desk.clock.now(), generation=1, kind="InvalidRayJobSpec", message=message
         )
         event_recorder.announce(job.identity, [rejected], KINDS["RayJob"], NOTHING)
-        shown = status(known._replace(message=message))["message"]
+        shown = status(replace(known, message=message))["message"]
         phase = ("Running", "Retrying")[number % 2]
         written = desk.publish(job, {"jobDeploymentStatus": phase, "message": shown})
         assert written["message"] == shown

@@ -1,11 +1,12 @@
 """Evidence is captured before it can vanish: bounded in size and time, redacted, once."""
 
-from dataclasses import replace
+import dataclasses
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.service.effects.carrying_out import EffectTask
 from jobledger.adapters.service.effects.failures_seen import failure_capture
@@ -126,7 +127,7 @@ def test_nothing_is_captured_twice(scene: Scene) -> None:
     scene.capturer.before(stream, scene.job, state, effect)
     scene.capturer.before(stream, scene.job, state, effect)
     assert len(scene.bench.said()) == 1
-    other = Capturer(replace(scene.capturer._parts))  # noqa: SLF001 the next replica
+    other = Capturer(dataclasses.replace(scene.capturer._parts))  # noqa: SLF001 the next replica
     occasion = f"{effect.desired.kind}/{effect.effect_id}"
     other.before(stream, scene.job, scene.state(captured=(occasion,)), effect)
     assert scene.bench.said() == []
@@ -157,7 +158,7 @@ def test_what_goes_with_a_job_that_its_user_deletes_is_captured_before(scene: Sc
 )
 def test_nothing_is_captured_where_nothing_goes_with_it(scene: Scene, gone: dict[str, Any]) -> None:
     """After the end there is the evidence of the end."""
-    state = scene.state()._replace(**gone)
+    state = replace(scene.state(), **gone)
     effect = scene.bench.effect(scene.job, EffectKind.REMOVE_FINALIZER, "rayjob")
     scene.capturer.before(scene.job.identity.stream_id, scene.job, state, effect)
     assert scene.bench.said() == []
@@ -166,7 +167,7 @@ def test_nothing_is_captured_where_nothing_goes_with_it(scene: Scene, gone: dict
 def test_nor_of_an_attempt_whose_raycluster_is_gone_already(scene: Scene) -> None:
     state = scene.state()
     assert state.attempt is not None
-    state = state._replace(attempt=replace(state.attempt, cleared=True))
+    state = replace(state, attempt=replace(state.attempt, cleared=True))
     effect = scene.bench.effect(scene.job, EffectKind.REMOVE_FINALIZER, "rayjob")
     scene.capturer.before(scene.job.identity.stream_id, scene.job, state, effect)
     assert scene.bench.said() == []
@@ -190,7 +191,7 @@ def test_an_errand_captures_before_it_deletes(scene: Scene) -> None:
     bench = scene.bench
     effect = scene.deletion()
     bench.hold(scene.job, effect)
-    context = replace(bench.context(), evidence=scene.capturer)
+    context = dataclasses.replace(bench.context(), evidence=scene.capturer)
     EffectTask(context, scene.job.identity.stream_id, effect)()
     first, second = bench.said()
     assert isinstance(first, EvidenceSeen)
@@ -206,7 +207,7 @@ def failed() -> AttemptFailed:
 
 
 def test_a_failure_without_a_deletion_is_captured_at_once(scene: Scene) -> None:
-    context = replace(scene.bench.context(), evidence=scene.capturer)
+    context = dataclasses.replace(scene.bench.context(), evidence=scene.capturer)
     task = failure_capture(context, scene.job.identity.stream_id, scene.state(), [failed()])
     assert task is not None
     assert task() is None
@@ -224,7 +225,7 @@ def test_the_same_occasion_of_another_job_is_another(scene: Scene) -> None:
 
 
 def test_a_failure_before_a_deletion_is_left_to_it(scene: Scene) -> None:
-    context = replace(scene.bench.context(), evidence=scene.capturer)
+    context = dataclasses.replace(scene.bench.context(), evidence=scene.capturer)
     stream, state = scene.job.identity.stream_id, scene.state(effects=(scene.deletion(),))
     assert failure_capture(context, stream, state, [failed()]) is None
     assert failure_capture(scene.bench.context(), stream, scene.state(), [failed()]) is None
@@ -250,7 +251,7 @@ def with_submitter(scene: Scene) -> KnownSubmitter:
 @pytest.mark.parametrize("going", [False, True], ids=["the cluster stays", "the cluster goes"])
 def test_the_submitter_of_the_last_attempt_is_captured_too(scene: Scene, *, going: bool) -> None:
     """Its deletion, which comes with a retry, is not waited for: there may be none."""
-    context = replace(scene.bench.context(), evidence=scene.capturer)
+    context = dataclasses.replace(scene.bench.context(), evidence=scene.capturer)
     state = scene.state(
         submitter=with_submitter(scene), effects=(scene.deletion(),) if going else ()
     )
@@ -268,7 +269,7 @@ def test_the_submitter_of_the_last_attempt_is_captured_too(scene: Scene, *, goin
 
 
 def test_a_submitter_is_not_asked_where_the_ray_job_has_said_why(scene: Scene) -> None:
-    context = replace(scene.bench.context(), evidence=scene.capturer)
+    context = dataclasses.replace(scene.bench.context(), evidence=scene.capturer)
     told = Entrypoint(status=JobStatus.FAILED, error_type=COMMAND_ERROR, exit_code=1)
     state = scene.state(submitter=with_submitter(scene), entrypoint=told)
     task = failure_capture(context, scene.job.identity.stream_id, state, [failed()])
@@ -329,7 +330,7 @@ def check_training(scene: Scene, seen: object) -> None:
 def test_an_attempt_of_a_trainjob_that_failed_is_captured_at_once(
     training: Scene, current: int
 ) -> None:
-    context = replace(training.bench.context(), evidence=training.capturer)
+    context = dataclasses.replace(training.bench.context(), evidence=training.capturer)
     ended = TrainAttemptEnded(
         at=NOON, attempt=1, outcome="failed", reason="FailedJobs", message="jobset failed"
     )

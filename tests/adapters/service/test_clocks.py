@@ -1,9 +1,9 @@
 """Clocks that disagree, and one that is set: what is judged by them, and what waits."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.service.clocks import APART_MAX, GOES_ON, Clocks
 from jobledger.adapters.telemetry.steady_clock import STEP_MAX, SteadyClock

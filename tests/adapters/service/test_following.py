@@ -1,9 +1,11 @@
 """Jobs whose logs are followed: their ends are noticed by a hint, and asked about as ever."""
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.kinds.rayjob.heads.polls import Polls
 from jobledger.core.errors import RayApiUnreachable
@@ -68,7 +70,7 @@ class FollowingDesk(Desk):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.streams = Streams()
-        self.polls = Polls(replace(self.poll_parts(), ends=self.streams))
+        self.polls = Polls(dataclasses.replace(self.poll_parts(), ends=self.streams))
         self.polls.open_gate()
         self.submit()
 
@@ -77,7 +79,7 @@ class FollowingDesk(Desk):
         state = running(self.a_job, submitted=True)
         assert state.manifest is not None
         manifest = replace(state.manifest, spec=RayJobSpec(submission_mode=mode))
-        return state._replace(manifest=manifest)
+        return replace(state, manifest=manifest)
 
 
 @pytest.fixture
@@ -141,7 +143,7 @@ def test_a_new_attempt_is_followed_instead_of_the_old(desk: FollowingDesk) -> No
     state = desk.state()
     assert state.attempt is not None
     attempt = replace(state.attempt, address="other:8265", number=2)
-    desk.polls.update(desk.stream, state._replace(attempt=attempt))
+    desk.polls.update(desk.stream, replace(state, attempt=attempt))
     assert desk.streams.open == []
 
 

@@ -1,10 +1,10 @@
 """What follows once events are in the log, and in which order."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import reduce
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.service.loop.handover import Handover, statuses
 from jobledger.adapters.service.work.slots import Slot

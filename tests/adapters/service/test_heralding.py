@@ -2,10 +2,10 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from prometheus_client import CollectorRegistry
 
 from jobledger.adapters.service.status import event_recorder as heralding

@@ -6,9 +6,10 @@ comes back, a runtime is edited there and back.
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
+
+from msgspec.structs import replace
 
 from jobledger.core.kinds import RECURRING, JobObservation, decide
 from jobledger.core.ports.cluster import RAYJOBS

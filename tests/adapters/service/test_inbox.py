@@ -1,7 +1,8 @@
 """Where observations wait for their turn."""
 
 import threading
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from jobledger.adapters.service.work.inbox import Arrival, Inbox
 from jobledger.core.jobs.observations import StatusWritten

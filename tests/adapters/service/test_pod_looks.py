@@ -1,9 +1,9 @@
 """Looking at Pods: only while something waits for it, by label, scrubbed, and again until done."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.kinds.rayjob.acting.pod_looks import (
     PAUSE_FIRST_SECONDS,

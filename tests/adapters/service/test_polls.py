@@ -2,10 +2,10 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.kinds.rayjob.heads.polls import TOLD_AGAIN_AFTER, PollParts, Polls
 from jobledger.adapters.service.objects.object_cache import CachedJob
@@ -272,7 +272,7 @@ def test_a_job_that_no_longer_runs_is_asked_no_more_and_whoever_waits_is_called(
     looked: list[str] = []
     desk.watch()
     desk.polls.look(desk.stream, lambda: looked.append("looked"))
-    desk.polls.update(desk.stream, running(desk.a_job)._replace(phase=Phase.COMPLETE))
+    desk.polls.update(desk.stream, replace(running(desk.a_job), phase=Phase.COMPLETE))
     assert (looked, desk.ask(), len(desk.polls)) == (["looked"], 0, 0)
 
 

@@ -1,8 +1,9 @@
 """Finished jobs are not read again for nothing: neither at a start nor by a look at them."""
 
-from dataclasses import replace
+import dataclasses
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.service.loop.reopening import may_reopen, needs_no_look
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
@@ -13,7 +14,7 @@ from tests.adapters.service.turns import TurnBench, a_job, seen
 from tests.support.rayjob_builders import IDENTITY, manifest
 
 DONE = Finished(generation=1, leaving=False)
-RECORDED = replace(DONE, recorded=True)
+RECORDED = dataclasses.replace(DONE, recorded=True)
 
 
 def there(*, phase: str = "Complete", observed: int = 1, recorded: str = "") -> CachedJob:
@@ -74,7 +75,7 @@ def test_that_control_of_finished_jobs_was_given_up_is_written_down_once() -> No
     streams = [a_job(name) for name in names]
 
     def glances(one: Finished) -> list[Finished]:
-        return [replace(one, version=version) for version in bench.versions(*streams)]
+        return [dataclasses.replace(one, version=version) for version in bench.versions(*streams)]
 
     ended = SeenStatus(phase="Complete", cluster_name="c", job_id="j", job_status="SUCCEEDED")
     bench.see(*(seen(name, status=ended) for name in names))

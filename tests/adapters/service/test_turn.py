@@ -1,10 +1,10 @@
 """The one road: decide, append, and only then hand over."""
 
 from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.service.loop.turn import BATCH_OBSERVATIONS_MAX, DECISIONS_AGAIN_MAX
 from jobledger.adapters.service.work.slots import fold_slot

@@ -1,9 +1,10 @@
 """Heads that never answer, or very many of one tenant, keep no other tenant's from being asked."""
 
+import dataclasses
 import threading
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.kinds.rayjob.heads.polls import Polls
 from jobledger.core.values.ids import stream_id
@@ -29,7 +30,7 @@ def test_namespaces_take_turns_at_asking_their_heads(desk: Desk) -> None:
 
 def test_a_tenant_whose_heads_all_hang_leaves_a_thread_to_others(desk: Desk) -> None:
     over = threading.Event()
-    desk.polls = Polls(replace(desk.poll_parts(), threads=8))
+    desk.polls = Polls(dataclasses.replace(desk.poll_parts(), threads=8))
     desk.before_answer = lambda: desk.asked[-1].startswith("flood") and over.wait(60)  # type: ignore[assignment]
     for number in range(40):
         watch_another(desk, "flood", number)
@@ -56,4 +57,4 @@ def watch_another(desk: Desk, namespace: str, number: int) -> None:
     state = running(desk.a_job, job_id=f"{namespace}-{number}")
     identity = replace(desk.a_job.identity, namespace=namespace, name=f"job-{number}")
     stream = stream_id(namespace, str(number), NOON)
-    desk.polls.update(stream, state._replace(identity=identity))
+    desk.polls.update(stream, replace(state, identity=identity))

@@ -1,9 +1,10 @@
 """A turn over a log in memory, with a follower that notes what is handed over."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 
+from msgspec.structs import replace
 from prometheus_client import CollectorRegistry
 
 from jobledger.adapters.service.loop.turn import Turn, TurnParts

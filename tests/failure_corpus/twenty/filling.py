@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
+from msgspec.structs import replace
 from sqlalchemy import Engine
 
 from jobledger.adapters.ledger_wiring import open_ledger

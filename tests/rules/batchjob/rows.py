@@ -1,9 +1,10 @@
 """A row of a table: a rule in a sentence, a story, and where it leads."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.batchjob.events import BatchJobEvent, BatchRetryGranted
 from tests.support.batchjobs import Played, Step, play

@@ -1,6 +1,6 @@
 """The life of a Job: attempts one after another, retries, the end."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.batchjob.events import (
     BatchJobDeleted,

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of

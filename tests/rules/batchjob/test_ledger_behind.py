@@ -1,6 +1,6 @@
 """A Job that the log has lost, or knows less of than the cluster, and one that is only recorded."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.batchjob.decide.decider import BATCHJOB
 from jobledger.core.batchjob.events import (

@@ -1,9 +1,9 @@
 """A bundle is read as it was written, and not at all if anything in it was changed."""
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -66,7 +66,7 @@ def test_a_bundle_is_read_as_it_was_written(bundle: Bundle) -> None:
 
 
 def test_a_bundle_needs_neither_evidence_nor_seal(bundle: Bundle) -> None:
-    bare = replace(bundle, evidence={}, seal=None)
+    bare = dataclasses.replace(bundle, evidence={}, seal=None)
     assert read(lines(bare)) == bare
     assert vouched_to(bare, Key()) == 0
 
@@ -74,8 +74,8 @@ def test_a_bundle_needs_neither_evidence_nor_seal(bundle: Bundle) -> None:
 def test_a_seal_vouches_up_to_where_the_stream_stood(bundle: Bundle) -> None:
     assert vouched_to(bundle, None) == 10
     assert bundle.seal is not None
-    signed = replace(bundle.seal, signature=Key().sign(bundle.seal.digest))
-    assert vouched_to(replace(bundle, seal=signed), Key()) == 10
+    signed = dataclasses.replace(bundle.seal, signature=Key().sign(bundle.seal.digest))
+    assert vouched_to(dataclasses.replace(bundle, seal=signed), Key()) == 10
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,9 @@ def test_a_seal_vouches_up_to_where_the_stream_stood(bundle: Bundle) -> None:
     [
         (lambda bundle: bundle, "is not signed by the key"),
         (
-            lambda bundle: replace(bundle, seal=replace(bundle.seal, streams=())),
+            lambda bundle: dataclasses.replace(
+                bundle, seal=dataclasses.replace(bundle.seal, streams=())
+            ),
             "does not speak of this job",
         ),
         (lambda bundle: cut(bundle, 9), "version 10 is not the one that seal 1 speaks of"),

@@ -1,10 +1,11 @@
 """What differs between two runs: told for every kind of job, and nothing where nothing does."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.catalogue import NAMES, SCHEMA_VERSION
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of

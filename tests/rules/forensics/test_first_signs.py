@@ -1,8 +1,7 @@
 """The first sign is told with when it came about, not with when it was captured."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.story.explain import explain

@@ -1,6 +1,7 @@
 """One failure has one cause and one retry group, whoever is asked: explain, reports, what-if."""
 
 import pytest
+from msgspec.structs import asdict
 
 from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.story.attempts import facts
@@ -34,7 +35,7 @@ def test_explain_reports_and_what_if_say_the_same_of_a_failure(
     records = [stored.record for stored in dossier.events]
     for one in records:
         folded = fold(folded, one, read_event(one), RULES)
-    failures = [fact._asdict() for fact in rows_of(folded).facts["report_failure"]]
+    failures = [asdict(fact) for fact in rows_of(folded).facts["report_failure"]]
     possible = {(account.failure_class, account.failure_group)}
     if any(sentence.evidence for sentence in account.sentences):
         # Reports read no kept logs, only their last lines: they may not know more than the group.

@@ -1,7 +1,8 @@
 """What is told of plugins' conditions: in the timeline, in the account, and what was refused."""
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.story.explain import explain

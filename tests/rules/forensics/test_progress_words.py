@@ -1,10 +1,10 @@
 """How far a TrainJob is by its last report, and from when on it counts as silent."""
 
-from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.jobs.history.progress import (
     SILENT_AFTER,

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.forensics.replay.replay import Divergence, replay, turns
 from jobledger.core.jobs.retries import retry

@@ -1,6 +1,6 @@
 """The story of a job in words."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.forensics.story.timeline import in_words, timeline
 from jobledger.core.rayjob.decide.decider import RAYJOB

@@ -1,8 +1,7 @@
 """A job whose Pods wait says why while it goes on, until they are ready."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.story.explain import Account, explain

@@ -1,10 +1,11 @@
 """What retries on the same RayCluster would have saved, asked of the rule that grants them."""
 
+import dataclasses
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.forensics.replay.same_cluster import NewCluster, judged_facts
 from jobledger.core.forensics.replay.what_if import Answer, Change, ask, totals
@@ -67,8 +68,10 @@ def test_in_the_pause_the_raycluster_is_held_and_counts() -> None:
     job = told(second(stories.failed_attempts(1, backoff_limit=1)))
     first, next_one = job.attempts
     pause = 50
-    gone_at_once = replace(first, cluster_until=next_one.started_at - timedelta(seconds=pause))
-    answer = ask(replace(job, attempts=(gone_at_once, next_one)), SAME)
+    gone_at_once = dataclasses.replace(
+        first, cluster_until=next_one.started_at - timedelta(seconds=pause)
+    )
+    answer = ask(dataclasses.replace(job, attempts=(gone_at_once, next_one)), SAME)
     waited = 9  # created 1 s, ready 10 s after the attempt began
     assert answer.hours == pytest.approx(answer.hours_were + (pause - waited) / 3600)
 
@@ -126,14 +129,14 @@ def test_a_job_that_ran_on_one_raycluster_would_have_saved_nothing_more() -> Non
 def test_an_attempt_that_waited_for_its_raycluster_in_vain_is_unknown() -> None:
     waiting = (*stories.failed_attempts(1, backoff_limit=1), *stories.built(2))
     ended = _second_ended(told(waiting), PRE_RUNNING)
-    answer = ask(replace(ended, pre_running_deadline_seconds=42), SAME)
+    answer = ask(dataclasses.replace(ended, pre_running_deadline_seconds=42), SAME)
     assert (answer.would_be, answer.unknown, saved(answer)) == ("unknown", UNKNOWN, (1, 0.0))
 
 
 @pytest.mark.parametrize("reason", [DEADLINE, PRE_RUNNING])
 def test_an_attempt_that_a_deadline_ended_would_have_had_more_time(reason: str) -> None:
     job = told(second(stories.failed_attempts(1, backoff_limit=1)))
-    ended = replace(
+    ended = dataclasses.replace(
         _second_ended(job, reason), active_deadline_seconds=42, pre_running_deadline_seconds=42
     )
     assert ask(ended, Change(backoff_limit=1)).unknown == ""
@@ -142,7 +145,7 @@ def test_an_attempt_that_a_deadline_ended_would_have_had_more_time(reason: str) 
 
 def test_a_deadline_of_the_whole_job_would_have_left_more_time() -> None:
     job = told(third_time_lucky())
-    bounded = replace(
+    bounded = dataclasses.replace(
         _ended(job, 2, DEADLINE), options=replace(job.options, job_deadline_seconds=242)
     )
     assert ask(bounded, Change(backoff_limit=2)).unknown == ""
@@ -152,7 +155,7 @@ def test_a_deadline_of_the_whole_job_would_have_left_more_time() -> None:
 def test_shorter_pauses_leave_a_deadline_of_the_whole_job_more_time() -> None:
     job = _ended(told(third_time_lucky()), 2, DEADLINE)
     options = replace(job.options, job_deadline_seconds=242, delay_seconds=30)
-    bounded = replace(job, options=options)
+    bounded = dataclasses.replace(job, options=options)
     assert ask(bounded, Change(delay_seconds=30)).unknown == ""
     assert ask(bounded, Change(delay_seconds=0)).unknown == "how attempt 3 would have gone on"
 
@@ -190,5 +193,9 @@ def _second_ended(job: JobFacts, reason: str) -> JobFacts:
 def _ended(job: JobFacts, index: int, reason: str) -> JobFacts:
     """Return the facts of a job whose last attempt, which has this index, failed for a reason."""
     last = job.attempts[index]
-    ended = replace(last, outcome="failed", reason=reason, ended_at=last.ended_at or job.last_at)
-    return replace(job, attempts=(*job.attempts[:index], ended), outcome="Failed", reason=reason)
+    ended = dataclasses.replace(
+        last, outcome="failed", reason=reason, ended_at=last.ended_at or job.last_at
+    )
+    return dataclasses.replace(
+        job, attempts=(*job.attempts[:index], ended), outcome="Failed", reason=reason
+    )

@@ -1,8 +1,7 @@
 """Captured evidence is told once, changes nothing else, and is bounded as it is read."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import EvidenceCaptured
 from jobledger.core.jobs.evidence.evidence import (
@@ -47,7 +46,7 @@ def test_evidence_is_told_once_for_an_occasion() -> None:
     assert isinstance(told, EvidenceCaptured)
     later = RAYJOB.evolve(state, told)
     assert RAYJOB.news(later, seen(at=90)) == ()
-    assert later == state._replace(captured=("failure/1",))
+    assert later == replace(state, captured=("failure/1",))
 
 
 def test_before_the_first_attempt_there_is_no_evidence() -> None:

@@ -1,9 +1,9 @@
 """What a job is held for, by its events."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.jobs.control.lost_history import holding_of
 from jobledger.core.jobs.events import (

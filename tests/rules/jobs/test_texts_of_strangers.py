@@ -5,10 +5,10 @@ A termination message, a name, a message of a condition or of Ray's, a Kubernete
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import in_words
@@ -109,7 +109,7 @@ def behind(said: str) -> shared.LedgerBehindFound:
 def condition(said: str) -> str:
     message = at_the_door(said)
     shown = Condition(type=FAILED, is_true=True, reason="R", message=message, since=after(1))
-    state = play_training(trainjobs.running()).state._replace(conditions=(shown,))
+    state = replace(play_training(trainjobs.running()).state, conditions=(shown,))
     (written,) = items(trainjob_status(state), "conditions")
     return text(written, "message")
 

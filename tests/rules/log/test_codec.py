@@ -1,10 +1,11 @@
 """Events to payloads and back."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import timedelta, timezone
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from jobledger.core.errors import BrokenChain
 from jobledger.core.jobs.events import Confirmation, ObservationsConfirmed
@@ -97,8 +98,7 @@ def test_canonical_text_does_not_depend_on_the_order_of_keys() -> None:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Older:
+class Older(Struct, frozen=True, kw_only=True):
     """A class as it was before a field was added."""
 
     job_id: str

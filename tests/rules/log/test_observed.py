@@ -1,9 +1,11 @@
 """What is kept of an observation beside the events that it brought, and read again."""
 
-from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from typing import Annotated
 
 import pytest
+from msgspec import Struct, field
+from msgspec.structs import fields
 
 from jobledger.core.catalogue import TYPES
 from jobledger.core.errors import BrokenChain
@@ -15,15 +17,14 @@ from jobledger.core.values.instants import Instant
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookedAt:
+class LookedAt(Struct, frozen=True, kw_only=True):
     """A made-up observation."""
 
     at: Instant
     name: str
     size: int = 1
     ended_at: Instant | None = None
-    document: Manifest = field(default_factory=dict, metadata=TOLD_ONCE)
+    document: Annotated[Manifest, TOLD_ONCE] = field(default_factory=dict)
 
 
 LOOK = LookedAt(at=NOON, name="train", size=3, ended_at=NOON)

@@ -1,8 +1,7 @@
 """Records, their ids and their chain; upcasting."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import DecisionScheduled, EffectSucceeded
 from jobledger.core.jobs.pending.decisions import DecisionKind
@@ -106,7 +105,7 @@ CHANGES: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("what", CHANGES)
 def test_whatever_is_changed_in_an_envelope_changes_its_link(what: str) -> None:
     (first, _), _ = recorded()
-    changed = replace(first, **CHANGES[what])  # type: ignore[arg-type] # fields by name
+    changed = replace(first, **CHANGES[what])
     assert link(GENESIS, changed) != link(GENESIS, first)
 
 

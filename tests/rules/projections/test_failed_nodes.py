@@ -1,8 +1,7 @@
 """On which node a failure was: that of the Pod in trouble, and none where several may be meant."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import asdict, replace
 
 from jobledger.core.catalogue import read_event
 from jobledger.core.jobs.evidence.evidence import ContainerEnd, PodEvidence
@@ -53,7 +52,7 @@ def node_of(*story: batch.Step) -> str | None:
     for record in recorded_job(story):
         folded = fold(folded, record, read_event(record), Rules())
     (failure,) = rows_of(folded).facts["report_failure"]
-    said = failure._asdict()["node"]
+    said = asdict(failure)["node"]
     assert said is None or isinstance(said, str)
     return said
 

@@ -1,10 +1,10 @@
 """The facts behind the reports: stays, attempts, failures, decisions, gaps and hours of stories."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import asdict, replace
 
 from jobledger.core.catalogue import NAMES, read_event
 from jobledger.core.forensics.story.attempts import facts as story_facts
@@ -84,7 +84,7 @@ def train_records(story: Iterable[train.Step]) -> tuple[EventRecord, ...]:
 
 def facts(story: Story, table: str) -> list[dict[str, object]]:
     """Return the rows of a table after a RayJob's story."""
-    return [fact._asdict() for fact in rows(recorded(story)).facts[f"report_{table}"]]
+    return [asdict(fact) for fact in rows(recorded(story)).facts[f"report_{table}"]]
 
 
 def picked(found: list[dict[str, object]], *names: str) -> list[tuple[object, ...]]:
@@ -295,9 +295,9 @@ def test_the_facts_of_a_trainjob() -> None:
     made = rows(train_records(train.completed()))
     (job,) = made.facts["report_job"]
     (attempt,) = made.facts["report_attempt"]
-    told = job._asdict()
+    told = asdict(job)
     assert (told["outcome"], told["phase"], told["attempts"]) == ("succeeded", "Complete", 1)
-    paid = attempt._asdict()
+    paid = asdict(attempt)
     assert paid["cluster_name"] == ""
     assert paid["cluster_seconds"] == (train.after(60) - paid["started_at"]).total_seconds()
     assert made.dimension.kind == "TrainJob"
@@ -307,9 +307,9 @@ def test_a_restart_of_a_jobset_is_a_failure_that_was_retried() -> None:
     story = (*train.running(), train.jobset(30, restarts=1))
     made = rows(train_records(story))
     (failure,) = made.facts["report_failure"]
-    said = failure._asdict()
+    said = asdict(failure)
     assert (said["reason"], said["retried"], said["final"]) == ("JobSetRestarted", True, False)
-    first = made.facts["report_attempt"][0]._asdict()
+    first = asdict(made.facts["report_attempt"][0])
     assert (first["retried"], first["granted_at"]) == (True, train.after(30))
 
 
@@ -317,7 +317,7 @@ def test_the_end_of_a_jobset_is_one_failure_and_not_two() -> None:
     story = (*train.running(), train.jobset(60, end=train.failed_end()))
     made = rows(train_records(story))
     (failure,) = made.facts["report_failure"]
-    said = failure._asdict()
+    said = asdict(failure)
     assert (said["attempt"], said["final"], said["failed_at"]) == (1, True, train.after(60))
 
 
@@ -374,16 +374,16 @@ def test_the_image_of_a_runtime_is_read_from_the_jobset(sent: Manifest, image: s
     folded = Folded()
     for one in train_records(train.completed()):
         folded = fold(folded, one, read_event(one), RULES)
-    assert rows_of(folded._replace(built_image=image)).dimension.image == image
-    own = folded._replace(built_image=image, dimension=folded.dimension._replace(image="own:1"))
+    assert rows_of(replace(folded, built_image=image)).dimension.image == image
+    own = replace(folded, built_image=image, dimension=replace(folded.dimension, image="own:1"))
     assert rows_of(own).dimension.image == "own:1"
 
 
 def test_the_key_of_a_dimension_follows_from_all_its_parts() -> None:
     base = Dimension(*"abcdefgh")
-    others = [base._replace(**{name: "z"}) for name in Dimension._fields]
+    others = [replace(base, **{name: "z"}) for name in Dimension.__struct_fields__]
     keys = {dimension_id(one) for one in (base, *others)}
-    assert len(keys) == 1 + len(Dimension._fields)
+    assert len(keys) == 1 + len(Dimension.__struct_fields__)
     assert dimension_id(Dimension("ab", "c")) != dimension_id(Dimension("a", "bc"))
     assert all(-(2**63) <= key < 2**63 for key in keys)
 
@@ -400,7 +400,7 @@ def test_rows_that_did_not_change_are_not_written_again() -> None:
     changed = now.changed_since(before)
     assert changed.facts["report_phase"] == ()
     assert len(changed.facts["report_job"]) == 1
-    moved = now._replace(dimension=now.dimension._replace(queue="other"))
+    moved = replace(now, dimension=replace(now.dimension, queue="other"))
     assert moved.changed_since(before).facts == now.facts
     assert now.changed_since(None) == now
 
@@ -410,5 +410,5 @@ def test_lateness_is_never_below_zero() -> None:
         replace(one, recorded_at=one.recorded_at - timedelta(minutes=1))
         for one in recorded(failed_attempts(1, backoff_limit=1))
     ]
-    late = [fact._asdict()["lateness_ms"] for fact in rows(early).facts["report_decision"]]
+    late = [asdict(fact)["lateness_ms"] for fact in rows(early).facts["report_decision"]]
     assert 0.0 in late

@@ -1,9 +1,9 @@
 """The facts of jobs that were found with a status: what nobody saw is unknown, and nothing else."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict, replace
 
 from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -175,7 +175,7 @@ def condition(kind: str, at: float) -> Condition:
 
 def trained(*steps: train.Step) -> dict[str, list[dict[str, Any]]]:
     made = rows(train_records(steps), RULES).facts
-    return {table: [fact._asdict() for fact in found] for table, found in made.items()}
+    return {table: [asdict(fact) for fact in found] for table, found in made.items()}
 
 
 AT_WORK = train.counts(active=1)

@@ -1,6 +1,6 @@
 """The rows that are written with the events: field by field along a retried job."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import StatusPublished
 from jobledger.core.jobs.pending.decisions import DecisionKind

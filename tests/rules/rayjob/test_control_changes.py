@@ -1,9 +1,9 @@
 """When a RayJob passes from one controller to the other: what is forgotten, and what is no news."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind

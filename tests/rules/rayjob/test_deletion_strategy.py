@@ -1,6 +1,7 @@
 """deletionStrategy: which rule covers which end, what is due when, and what goes (section 7)."""
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs.events import DecisionFired, EffectRequested
@@ -74,7 +75,7 @@ def firing(policy: DeletionPolicy, at: float | None = None) -> Step:
         one = tuple(item for item in state.decisions if item.subject.startswith(policy))
         told = due(RULE, at)
         assert callable(told)
-        return told(state._replace(decisions=one))
+        return told(replace(state, decisions=one))
 
     return reply
 

@@ -4,7 +4,7 @@ What an attempt began with (its RayCluster, how its entrypoint gets to the head,
 it; an edit of these counts for the next attempt. All else is heard at once.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind

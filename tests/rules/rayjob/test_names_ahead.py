@@ -1,8 +1,7 @@
 """For which later attempt a name was made; five characters may be those of two attempts."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.rayjob.names import submission_id
 from jobledger.core.rayjob.names_ahead import submission_ahead

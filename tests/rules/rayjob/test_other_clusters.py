@@ -1,6 +1,6 @@
 """What has no place in the present attempt: made late, or put in the place of another object."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import EffectSuperseded
 from jobledger.core.jobs.pending.decisions import DecisionKind

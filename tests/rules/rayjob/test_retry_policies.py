@@ -1,6 +1,6 @@
 """A failure of a job with a retry policy: its Pods are looked at, then the retry rule judges."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import AnnotationsRejected
 from jobledger.core.jobs.pending.decisions import DecisionKind
@@ -476,7 +476,7 @@ def test_uncounted_retries_run_out() -> None:
         (1, Phase.RETRYING, 0),
         (2, Phase.FAILED, 1),
     ):
-        played = state._replace(uncounted=used)
+        played = replace(state, uncounted=used)
         for event in RAYJOB.news(played, LOOK):
             played = RAYJOB.evolve(played, event)
         assert (played.phase, played.failed) == (phase, failed)

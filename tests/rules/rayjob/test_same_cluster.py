@@ -3,9 +3,8 @@
 Wanted in kuberay#4668: making a RayCluster of GPUs anew costs minutes.
 """
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind

@@ -1,8 +1,7 @@
 """What another controller did last is known before control of its RayJob is taken."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.kinds import status

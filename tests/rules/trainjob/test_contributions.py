@@ -1,12 +1,12 @@
 """Conditions that plugins contribute: what of an answer is taken, and what becomes of it."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 from itertools import count
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.ports.cluster import POD_GROUPS, Resource
 from jobledger.core.trainjob.building.framework import Plugin, PluginCondition

@@ -1,8 +1,7 @@
 """Created: what building and applying the objects makes of it (2 and 3.1 of the semantics)."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.trainjob.events import (

@@ -1,7 +1,8 @@
 """How a TrainJob ends: copies of the JobSet's end, the deadline, deletion (2, 3.2, 3.5)."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import ObservationGapFound, StatusPublished
 from jobledger.core.jobs.pending.decisions import DecisionKind

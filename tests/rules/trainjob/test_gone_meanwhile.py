@@ -1,9 +1,9 @@
 """What goes while an apply is under way is applied once more: the apply may have met it still."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob.observations import DependentGone

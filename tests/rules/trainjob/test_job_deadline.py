@@ -1,9 +1,9 @@
 """The deadline of a whole TrainJob, over all its attempts: an annotation, as for RayJobs."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.jobs.events import AnnotationsRejected
 from jobledger.core.jobs.pending.decisions import LOOK_FIRST, DecisionKind

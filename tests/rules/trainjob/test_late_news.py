@@ -1,6 +1,6 @@
 """JobSets follow each other under one name: what is told late of one is not taken for another's."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind

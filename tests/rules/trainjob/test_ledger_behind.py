@@ -1,9 +1,9 @@
 """A TrainJob whose log is older than the cluster is held, and taken over as that shows it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.jobs.control.lost_history import mark_of
 from jobledger.core.jobs.events import EffectRequested, LedgerBehindFound, RecoveredFromCluster

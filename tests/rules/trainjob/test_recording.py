@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.forensics.replay.replay import replay
 from jobledger.core.jobs.events import ControlReleased, ControlTaken

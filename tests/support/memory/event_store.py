@@ -4,9 +4,10 @@ It judges each part as `append_v1` does, checks hashes and links, gives dense po
 rows of the projections, and hands out what went through JSON, as Postgres would.
 """
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
+
+from msgspec.structs import asdict, replace
 
 from jobledger.core.errors import BrokenChain
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
@@ -163,10 +164,9 @@ def _require_storable(changes: RowChanges) -> None:
     rows: list[JobRow | AttemptRow | DecisionRow | EffectRow] = [changes.job]
     rows += [*changes.attempts, *changes.decisions, *changes.effects]
     for row in rows:
-        for field in dataclasses.fields(row):
-            value = getattr(row, field.name)
+        for name, value in asdict(row).items():
             if isinstance(value, str) and "\x00" in value:
-                raise BrokenChain("append", f"{field.name} holds a NUL, which Postgres refuses")
+                raise BrokenChain("append", f"{name} holds a NUL, which Postgres refuses")
 
 
 def _through_json(record: EventRecord) -> EventRecord:
@@ -177,7 +177,7 @@ def _through_json(record: EventRecord) -> EventRecord:
     data = json.loads(text)
     if _holds_nul(data):
         raise BrokenChain(_place(record), "the payload holds a NUL, which Postgres refuses")
-    return dataclasses.replace(record, data=data)
+    return replace(record, data=data)
 
 
 def _holds_nul(value: object) -> bool:

@@ -6,7 +6,9 @@ way of every observation.
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from jobledger.adapters.service.effects.carrying_out import EffectContext
 from jobledger.adapters.service.evidence.own_pods import controlled_by

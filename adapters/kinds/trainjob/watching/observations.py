@@ -3,9 +3,8 @@
 Nothing gets past here unredacted, as in `adapters.kinds.rayjob.watching.observations`.
 """
 
-from dataclasses import replace
-
 import msgspec
+from msgspec.structs import replace
 
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.service.objects.object_cache import CachedJob

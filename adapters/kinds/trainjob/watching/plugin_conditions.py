@@ -9,10 +9,10 @@ import ctypes
 import hashlib
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 
 import msgspec
+from msgspec.structs import replace
 
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.service.objects.object_cache import CachedJob, kept_as

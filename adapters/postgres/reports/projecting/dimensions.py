@@ -6,6 +6,7 @@ readers go on meanwhile. What a changed row should say follows from a job that h
 
 from collections.abc import Iterator
 
+from msgspec.structs import asdict
 from sqlalchemy import Connection, Engine, delete, select, text, update
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
@@ -22,7 +23,7 @@ from jobledger.core.projections.reporting.fold import Folded, Rules, key_of, row
 NAME = "report_dimension"
 
 _TABLE = metadata.tables[NAME]
-_COLUMNS = [_TABLE.c[name] for name in Dimension._fields]
+_COLUMNS = [_TABLE.c[name] for name in Dimension.__struct_fields__]
 
 _HOLD_PROJECTOR = text("SELECT FROM report_checkpoint FOR UPDATE")
 _MISSING = text(
@@ -40,8 +41,8 @@ def wrong_dimensions(engine: Engine, rules: Rules) -> Iterator[Difference]:
         for key, found in _changed(connection).items():
             right = _right(connection, key, rules)
             place = NAME, str(key)
-            expected = {} if right is None else {place: right._asdict()}
-            yield from differences({place: found._asdict()}, expected)
+            expected = {} if right is None else {place: asdict(right)}
+            yield from differences({place: asdict(found)}, expected)
 
 
 def mend_dimensions(owner: Engine, rules: Rules) -> None:
@@ -61,7 +62,7 @@ def mend_dimensions(owner: Engine, rules: Rules) -> None:
                 if right is None:
                     connection.execute(delete(_TABLE).where(here))
                 else:
-                    connection.execute(update(_TABLE).where(here).values(right._asdict()))
+                    connection.execute(update(_TABLE).where(here).values(asdict(right)))
 
 
 def _changed(connection: Connection) -> dict[int, Dimension]:

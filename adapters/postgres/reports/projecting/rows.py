@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import asdict
 from sqlalchemy import ARRAY, Connection, Uuid, any_, literal, select, text
 from sqlalchemy.exc import DataError
 
@@ -122,11 +123,11 @@ def as_columns(rows: Rows) -> Iterable[tuple[str, dict[str, Any]]]:
     for table, facts in rows.facts.items():
         for fact in facts:
             shared = {"stream_id": rows.stream_id, "dimension_id": dimension}
-            yield table, shared | fact._asdict()
+            yield table, shared | asdict(fact)
 
 
 def _dimensions(rows: Sequence[Rows]) -> str:
-    told = {key_of(one): {"dimension_id": key_of(one), **one.dimension._asdict()} for one in rows}
+    told = {key_of(one): {"dimension_id": key_of(one), **asdict(one.dimension)} for one in rows}
     return msgspec.json.encode([told[key] for key in sorted(told)]).decode()
 
 

@@ -1,7 +1,9 @@
 """Failures of TrainJobs: what their JobSet, their runtime and their Pods tell."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
