@@ -20,6 +20,7 @@ from kubernetes.client import ApiClient
 from kubernetes.config import ConfigException
 
 from jobledger.adapters.kube.errors import answer_error, transport_error
+from jobledger.adapters.kube.exchange import exchange, head_of
 from jobledger.core.errors import ClusterUnreachable
 from jobledger.core.values.documents import Json, Manifest
 
@@ -77,6 +78,10 @@ class Transport:
         self._headers: dict[str, str] = {}
         self._headers_until = 0.0
         """Monotonic instant until which they may be used."""
+        self._host = urlsplit(api.configuration.host).netloc.rpartition("@")[2]
+        self._head: bytes = b""
+        self._head_of: Mapping[str, str] = {}
+        """The headers that every request carries, as they go over the wire."""
         self._found_way: tuple[urllib3.PoolManager | urllib3.HTTPConnectionPool, str] | None = None
         self._connect_timeout = connect_timeout_seconds
         self._read_timeout = read_timeout_seconds
@@ -86,11 +91,48 @@ class Transport:
 
         Of an answer longer than `max_bytes` only the beginning is returned.
         """
+        way, prefix = self._way()
+        if isinstance(way, urllib3.HTTPConnectionPool):
+            return self._exchanged(way, prefix, request, max_bytes)
         response = self.open(request)
         try:
             return read_body(response, request.what, max_bytes)
         finally:
             finish(response)
+
+    def _exchanged(
+        self, pool: urllib3.HTTPConnectionPool, prefix: str, request: Request, max_bytes: int
+    ) -> bytes:
+        """Return the body of the 2xx answer of a server that is reached directly."""
+        try:
+            answer = exchange(
+                pool,
+                self._bytes_of(request, prefix),
+                connect_seconds=self._connect_timeout,
+                read_seconds=self._read_timeout,
+                max_bytes=max_bytes,
+            )
+        except (ConfigException, urllib3.exceptions.HTTPError, OSError, ValueError) as failure:
+            raise transport_error(self._whereto(request), failure) from failure
+        if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
+            return answer.body
+        if answer.status == HTTPStatus.UNAUTHORIZED:
+            self._headers_until = 0.0
+        body = answer.body[:_READ_AT_ONCE]
+        raise answer_error(request.what, answer.status, answer.headers, body)
+
+    def _bytes_of(self, request: Request, prefix: str) -> bytes:
+        """Return a request as it goes over the wire."""
+        common = self._common_headers()
+        if self._head_of is not common:
+            self._head, self._head_of = head_of(common), common
+        body = b"" if request.body is None else encode(request.body)
+        head = (
+            f"{request.method} {prefix}{target_of(request)} HTTP/1.1\r\nHost: {self._host}\r\n"
+            f"Accept-Encoding: identity\r\nAccept: {request.accept}\r\n"
+            f"Content-Type: {request.content_type}\r\nContent-Length: {len(body)}\r\n"
+        )
+        return b"".join((head.encode("ascii"), self._head, b"\r\n", body))
 
     def open(
         self, request: Request, *, read_timeout_seconds: float | None = None
@@ -124,11 +166,10 @@ class Transport:
             "Accept": request.accept,
             "Content-Type": request.content_type,
         }
-        query = f"?{urlencode(request.query)}" if request.query else ""
         opener, prefix = self._way()
         answer = opener.urlopen(
             request.method,
-            f"{prefix}{request.path}{query}",
+            f"{prefix}{target_of(request)}",
             body=None if request.body is None else encode(request.body),
             headers=headers,
             timeout=urllib3.Timeout(connect=timeout[0], read=timeout[1]),
@@ -165,6 +206,16 @@ class Transport:
                 )
                 self._headers, self._headers_until = headers, asked + self._credentials_seconds
             return self._headers
+
+
+def target_of(request: Request) -> str:
+    """Return path and query of a request; raise `ValueError` for what is neither."""
+    query = f"?{urlencode(request.query)}" if request.query else ""
+    target = f"{request.path}{query}"
+    if " " in target or not target.isprintable():
+        message = f"{request.what} has a blank or control character in its address"
+        raise ValueError(message)
+    return target
 
 
 def encode(document: Json) -> bytes:

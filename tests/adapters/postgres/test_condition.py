@@ -1,11 +1,10 @@
 """In which condition the database is, and what is said of it; each check is made to fail once."""
 
-import dataclasses
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from msgspec.structs import replace
 from sqlalchemy import Engine
 
 from jobledger.adapters.postgres.checks.housekeeping import CHECKS
@@ -63,17 +62,17 @@ def test_the_service_sees_the_same(owner: Engine, ledger_url: str) -> None:
 
 
 def dead(found: Condition) -> Condition:
-    table = dataclasses.replace(found.tables[0], table="stream", rows=10, dead_rows=20_000)
-    return dataclasses.replace(found, tables=(*found.tables, table))
+    table = replace(found.tables[0], table="stream", rows=10, dead_rows=20_000)
+    return replace(found, tables=(*found.tables, table))
 
 
 def ahead(found: Condition) -> Condition:
-    return dataclasses.replace(found, reported_to=found.last_position + 1)
+    return replace(found, reported_to=found.last_position + 1)
 
 
 def late(found: Condition) -> Condition:
     since = found.now - timedelta(minutes=2)
-    return dataclasses.replace(found, last_position=found.reported_to + 1, unreported_since=since)
+    return replace(found, last_position=found.reported_to + 1, unreported_since=since)
 
 
 def never_analyzed(found: Condition) -> Condition:
@@ -86,7 +85,7 @@ def never_analyzed(found: Condition) -> Condition:
         analyzed_at=None,
         is_partition=False,
     )
-    return dataclasses.replace(found, tables=(*found.tables, table))
+    return replace(found, tables=(*found.tables, table))
 
 
 @pytest.mark.parametrize(

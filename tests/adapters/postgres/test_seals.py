@@ -204,11 +204,11 @@ def test_a_seal_by_another_key_is_found(notary: Notary, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda seal: replace(seal, number=3),
-        lambda seal: replace(seal, previous=bytes(32)),
-        lambda seal: replace(seal, first=8, marks=seal.marks[8:]),
-        lambda seal: replace(seal, marks=seal.marks[8:]),
-        lambda seal: replace(seal, last=11),
+        lambda seal: dataclasses.replace(seal, number=3),
+        lambda seal: dataclasses.replace(seal, previous=bytes(32)),
+        lambda seal: dataclasses.replace(seal, first=8, marks=seal.marks[8:]),
+        lambda seal: dataclasses.replace(seal, marks=seal.marks[8:]),
+        lambda seal: dataclasses.replace(seal, last=11),
     ],
     ids=["number", "previous", "first", "marks", "last"],
 )

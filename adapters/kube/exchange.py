@@ -1,0 +1,168 @@
+"""Sends one request over a kept connection and reads its whole answer, for little CPU.
+
+urllib3 makes the connections, checks them and keeps them: TLS, certificates, keep-alive. What it
+and `http.client` do around each request takes several times as long as sending and reading it;
+here the request is one piece of bytes, and a parser in C (llhttp, by httptools) reads the answer.
+"""
+
+import ssl
+import zlib
+from collections.abc import Mapping
+
+import httptools
+import urllib3
+from msgspec import Struct
+from urllib3.connection import HTTPConnection
+from urllib3.exceptions import ProtocolError, ReadTimeoutError, SSLError
+
+_READ_AT_ONCE = 256 * 1024
+
+_ENDS_OF_A_LINE = frozenset("\r\n")
+
+
+class Answer(Struct, frozen=True):
+    """An answer, read to its end or as far as was asked."""
+
+    status: int
+    headers: Mapping[str, str]
+    """By names such as `Retry-After`."""
+    body: bytes
+
+
+def head_of(headers: Mapping[str, str]) -> bytes:
+    """Return headers as they go over the wire; raise `ValueError` for one that is none."""
+    for name, value in headers.items():
+        if not _ENDS_OF_A_LINE.isdisjoint(name + value):
+            message = f"the header {name!r} has an end of a line"
+            raise ValueError(message)
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("latin-1")
+
+
+def exchange(
+    pool: urllib3.HTTPConnectionPool,
+    request: bytes,
+    *,
+    connect_seconds: float,
+    read_seconds: float,
+    max_bytes: int,
+) -> Answer:
+    """Send `request` and return its answer, of the body `max_bytes` at most. Nothing is sent twice.
+
+    Args:
+        pool: Whose connections are used.
+        request: Head and body.
+        connect_seconds: Within which a new connection must be there.
+        read_seconds: Between two packets of the answer.
+        max_bytes: Of a longer body only the beginning is returned.
+
+    Raises:
+        urllib3.exceptions.HTTPError: there was no whole answer.
+    """
+    # What urllib3 offers publicly takes the request apart again; these two are its pool's door.
+    connection = pool._get_conn()  # noqa: SLF001
+    assert isinstance(connection, HTTPConnection), "the pool is one of those"
+    may_stay = False
+    try:
+        if connection.is_closed:
+            connection.timeout = connect_seconds
+            connection.connect()
+        connection.sock.settimeout(read_seconds)
+        connection.sock.sendall(request)
+        reader = _Reader(connection, max_bytes)
+        reader.read()
+        may_stay = reader.may_stay()
+        return Answer(reader.status, reader.headers, reader.body())
+    except TimeoutError as failure:
+        raise ReadTimeoutError(pool, "", "Read timed out.") from failure
+    except ssl.SSLError as failure:
+        raise SSLError(failure) from failure
+    except (OSError, httptools.HttpParserError, zlib.error) as failure:
+        message = "Connection aborted."
+        raise ProtocolError(message, failure) from failure
+    finally:
+        if not may_stay:
+            connection.close()
+        pool._put_conn(connection)  # noqa: SLF001
+
+
+class _Reader:
+    """Reads one answer; the parser calls its methods."""
+
+    def __init__(self, connection: HTTPConnection, max_bytes: int) -> None:
+        self._socket = connection.sock
+        self._max_bytes = max_bytes
+        self._parser = httptools.HttpResponseParser(self)
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._is_begun = self._is_whole = self._is_kept = self._has_more = False
+        self.status = 0
+        self.headers: dict[str, str] = {}
+
+    def read(self) -> None:
+        """Read until the answer is whole, or as long as was asked.
+
+        Of a refusal that breaks off, the status alone says enough.
+        """
+        try:
+            while not self._is_whole and self._size < self._max_bytes:
+                data = self._socket.recv(_READ_AT_ONCE)
+                if not data:
+                    self._broke_off()
+                    return
+                self._parser.feed_data(data)
+        except (OSError, ProtocolError, httptools.HttpParserError):
+            self._has_more = True
+            if not self._is_whole and self.status < 300:  # noqa: PLR2004 worth nothing without its end
+                raise
+
+    def may_stay(self) -> bool:
+        """Return whether the connection can be used again: nothing of this answer is left on it."""
+        return self._is_whole and not self._has_more and self._is_kept
+
+    def body(self) -> bytes:
+        """Return the body, unpacked, as far as was asked."""
+        found = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        packed = self.headers.get("Content-Encoding", "identity").lower()
+        if packed == "gzip":
+            # A megabyte of gzip can be a gigabyte of text: no more is unpacked than was asked for.
+            return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(found, self._max_bytes)
+        if packed != "identity":
+            message = f"an answer in the encoding {packed!r}, which was not asked for"
+            raise ProtocolError(message)
+        return found[: self._max_bytes]
+
+    def _broke_off(self) -> None:
+        """Take the end of the connection for that of the answer where nothing else ends it."""
+        told = self.headers.keys() & {"Content-Length", "Transfer-Encoding"}
+        if not self.status or told:
+            message = "Connection broken before the end of the answer"
+            raise ProtocolError(message)
+
+    def on_message_begin(self) -> None:
+        """See httptools: a second message was asked for by nobody."""
+        self._has_more = self._is_begun
+        self._is_begun = True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """See httptools."""
+        if not self._is_whole:
+            self.headers[name.decode("latin-1").title()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        """See httptools."""
+        if not self._is_whole:
+            self.status = self._parser.get_status_code()
+
+    def on_body(self, part: bytes) -> None:
+        """See httptools."""
+        if not self._is_whole:
+            self._parts.append(part)
+            self._size += len(part)
+
+    def on_message_complete(self) -> None:
+        """See httptools; what only announces an answer (100, 103) is none."""
+        if self.status >= 200:  # noqa: PLR2004 OK
+            self._is_whole, self._is_kept = True, self._parser.should_keep_alive()
+        else:
+            self._is_begun = False
+            self.headers.clear()
