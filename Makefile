@@ -10,7 +10,7 @@ SDK_STAMP := $(VENV)/sdk/.installed
 # Tests wait for other processes half of the time: two workers for each core, eight at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 1)))')
 
-.PHONY: help demo failures test test-ray test-operators node test-node explore check failover format apiserver operators upstream sdk bench soak mutate lock install clean
+.PHONY: help demo failures test test-ray test-operators node test-node explore check failover format apiserver operators helm upstream sdk bench soak mutate lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -58,6 +58,9 @@ apiserver: install ## Build etcd, kube-apiserver, its controllers, kubectl, JobS
 
 operators: install ## Build KubeRay's operator, Trainer's and Kueue's managers from their Go modules (once, half an hour)
 	@$(BIN)/python -m tests.operators.build
+
+helm: install ## Build Helm from its Go module (once, four minutes); tests of the chart need it
+	@$(BIN)/python -m tests.chart.helm
 
 test-operators: apiserver operators ## Stories beside upstream's real operators; writes docs/compatibility.md
 	@$(BIN)/python -m tests.operators $(ARGS)
