@@ -89,6 +89,10 @@ lock: install ## Pin the dependencies anew: versions and hashes, no addresses
 	    $$( [ $$group = run ] || echo --group $$group ) pyproject.toml -o requirements/$$group.txt; \
 	done
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+	  --no-emit-index-url --no-annotate --no-header --constraint requirements/run.txt pyproject.toml -o requirements/image.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+	  --no-emit-index-url --no-annotate --no-header --constraint requirements/dev.txt --group build -o requirements/build.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
 	  --no-emit-index-url --no-annotate --no-header --group ray -o requirements/ray.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
 	  --no-emit-index-url --no-annotate --no-header --group sdk -o requirements/sdk.txt

@@ -8,13 +8,17 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ops.made.bill import bill
 from ops.made.kustomization import kustomized
+from ops.made.licences import licences_page
 from ops.made.values_schema import values_schema
 
 OPS = Path(__file__).resolve().parents[1]
 
 FILES: Mapping[str, Callable[[], str]] = {
     "chart/values.schema.json": values_schema,
+    "image/licences.md": licences_page,
+    "image/sbom.cdx.json": bill,
     "kustomize/jobledger.yaml": lambda: kustomized(os.environ),
 }
 """File below `ops/` -> what makes it, in an order in which each finds what it needs."""
