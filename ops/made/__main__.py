@@ -8,7 +8,9 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ops.made.alerts import alerts_file
 from ops.made.bill import bill
+from ops.made.dashboards import DASHBOARDS
 from ops.made.kustomization import kustomized
 from ops.made.licences import licences_page
 from ops.made.values_schema import values_schema
@@ -17,6 +19,8 @@ OPS = Path(__file__).resolve().parents[1]
 
 FILES: Mapping[str, Callable[[], str]] = {
     "chart/values.schema.json": values_schema,
+    "prometheus/alerts.yaml": alerts_file,
+    **{f"grafana/{name}": make for name, make in DASHBOARDS.items()},
     "image/licences.md": licences_page,
     "image/sbom.cdx.json": bill,
     "kustomize/jobledger.yaml": lambda: kustomized(os.environ),

@@ -22,6 +22,7 @@ MONITORING = "github.com/prometheus-operator/prometheus-operator"
 CERTIFICATES = "github.com/cert-manager/cert-manager"
 OTHERS = (
     (MONITORING, "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"),
+    (MONITORING, "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml"),
     (CERTIFICATES, "deploy/crds/cert-manager.io_certificates.yaml"),
 )
 """Module and file of each definition that the chart has objects of."""

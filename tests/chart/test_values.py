@@ -11,7 +11,7 @@ from jobledger.adapters.settings import Settings
 from ops.made.__main__ import FILES, stale
 from ops.made.values_schema import GIVEN_ELSEWHERE, OF_A_POD
 from tests.chart.helm import CHART, Refused, helm, rendered
-from tests.chart.values import IMAGE, WRONG, Values, together
+from tests.chart.values import IMAGE, MATRIX, WRONG, Values, together
 
 OTHERS: dict[str, Any] = {
     "cluster": "prod-eu",
@@ -147,3 +147,16 @@ def missing(schema: dict[str, Any], values: dict[str, Any], path: str = "") -> s
 @pytest.mark.parametrize("name", FILES)
 def test_what_is_made_is_as_the_code_says(name: str) -> None:
     assert not stale(name), "run `python -m ops.made`"
+
+
+def test_alerts_and_dashboards_are_handed_on_as_they_are(tmp_path: Path) -> None:
+    documents = rendered(together(IMAGE, MATRIX["metrics"]), tmp_path)
+    by_kind = {one["kind"]: one for one in documents}
+    ops = CHART.parent
+    alerts = yaml.safe_load((ops / "prometheus" / "alerts.yaml").read_text(encoding="utf-8"))
+    assert by_kind["PrometheusRule"]["spec"] == alerts
+    boards = {path.name: path.read_text(encoding="utf-8") for path in ops.glob("grafana/*.json")}
+    data = by_kind["ConfigMap"]["data"]
+    assert {name.removeprefix("jobledger-"): text + "\n" for name, text in data.items()} == boards
+    [endpoint] = by_kind["ServiceMonitor"]["spec"]["endpoints"]
+    assert endpoint["honorLabels"] is True, "RayJobs would all be in the namespace of the Pod"

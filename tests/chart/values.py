@@ -33,7 +33,13 @@ MATRIX: dict[str, Values] = {
         "archive": {"enabled": True, "claim": "archive"},
         "migration": {"hook": False, "secret": "jobledger-owner"},
     },
-    "metrics": {"metrics": {"serviceMonitor": {"enabled": True, "labels": {"release": "prom"}}}},
+    "metrics": {
+        "metrics": {
+            "serviceMonitor": {"enabled": True, "labels": {"release": "prom"}},
+            "rules": {"enabled": True, "labels": {"release": "prom"}},
+            "dashboards": {"enabled": True},
+        }
+    },
     "closed-network": {"networkPolicy": {"egress": {"restricted": True}}},
     "open-network": {
         "networkPolicy": {"enabled": False},

@@ -1,0 +1,1 @@
+"""Alerts and dashboards, held against the metrics that there are."""
