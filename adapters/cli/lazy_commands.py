@@ -33,6 +33,7 @@ COMMANDS = {
     "recover": ("jobledger.adapters.cli.jobs.recover", "recover"),
     "seal": ("jobledger.adapters.cli.ledger.seal", "app"),
     "archive": ("jobledger.adapters.cli.ledger.archive", "app"),
+    "backup": ("jobledger.adapters.cli.ledger.backup", "app"),
     "db": ("jobledger.adapters.cli.ledger.db", "app"),
     "doctor": ("jobledger.adapters.cli.ledger.doctor", "doctor"),
 }

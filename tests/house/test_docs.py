@@ -27,6 +27,7 @@ DOCUMENTS = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in ON
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w+)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+SHOWN = re.compile(r"\$ jobledger ((?:(?:db|seal|archive|backup) )?[\w-]+)([^#|;]*)")
 PARTS_OF_A_RECORD = ("Status", "Context", "Decision", "Consequences", "Alternatives", "Evidence")
 
 
@@ -125,7 +126,7 @@ def test_every_option_of_a_command_that_a_document_shows_is_there() -> None:
     known = {name.removeprefix("jobledger "): command for name, command in commands().items()}
     for path, content in [*fences("console"), *fences("bash")]:
         for line in content.splitlines():
-            found = re.match(r"\$ jobledger ((?:(?:db|seal|archive) )?[\w-]+)([^#|;]*)", line)
+            found = SHOWN.match(line)
             if found is None:
                 continue
             name, rest = found.groups()

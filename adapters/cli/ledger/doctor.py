@@ -1,15 +1,14 @@
 """`jobledger doctor`: checks an installation, and says what to do about each finding."""
 
 import random
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
-from typing import Annotated, TypeVar
+from collections.abc import Iterator
+from typing import Annotated
 
 import typer
 
-from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.ledger import job_checks
 from jobledger.adapters.cli.ledger.doctor_world import Patient, cluster_view, objects, patient
+from jobledger.adapters.cli.ledger.findings import Answer, asked, end_by, tell
 from jobledger.adapters.cli.options import (
     DatabaseUrl,
     DataDir,
@@ -17,7 +16,7 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import Output, console, marked, print_json, show
+from jobledger.adapters.cli.output import Output
 from jobledger.adapters.cli.progressing import progressing
 from jobledger.adapters.kinds import checks as of_kinds
 from jobledger.adapters.kube.checks import cluster as of_cluster
@@ -28,8 +27,7 @@ from jobledger.adapters.postgres.verifying.condition import condition
 from jobledger.adapters.postgres.verifying.orphans import orphans
 from jobledger.adapters.rebuilding import compare
 from jobledger.adapters.telemetry.clock import SystemClock
-from jobledger.core.errors import JobledgerError
-from jobledger.core.forensics.findings import Check, Finding, Severity, error, warning, worst
+from jobledger.core.forensics.findings import Check, Finding, error, warning
 
 SAMPLE_JOBS = 200
 """Jobs that are folded anew without --full."""
@@ -40,22 +38,7 @@ SHOWN_MAX = 5
 CLOCK_SECONDS_MAX = 2.0
 CLOCK_SECONDS_ERROR = 30.0
 
-STYLES = {
-    Severity.OK: "green",
-    Severity.NOTE: "dim",
-    Severity.WARNING: "yellow",
-    Severity.ERROR: "red",
-}
-CODES = {
-    Severity.OK: ExitCode.OK,
-    Severity.NOTE: ExitCode.OK,
-    Severity.WARNING: ExitCode.FOUND_WRONG,
-    Severity.ERROR: ExitCode.FOUND_WRONG,
-}
-
 OF_API_SERVER = (*of_cluster.CHECKS, *webhooks.CHECKS, *of_kinds.CHECKS)
-
-World = TypeVar("World")
 
 
 def doctor(
@@ -79,17 +62,15 @@ def doctor(
     settings = settings_from(database_url, data_dir, kubeconfig=kubeconfig)
     with patient(settings, only) as found, progressing() as progress:
         task = progress.add_task("checks", total=None)
-        done: list[tuple[str, str, list[Finding]]] = []
+        done: list[Answer] = []
         for check, asks, findings in _all(found, full=full):
             progress.update(task, advance=1, description=check)
             done.append((check, asks, findings))
-    _tell(done, output)
-    code = CODES[worst(finding for _, _, findings in done for finding in findings)]
-    if code is not ExitCode.OK:
-        raise typer.Exit(code)
+    tell(done, output)
+    end_by(done)
 
 
-def _all(found: Patient, *, full: bool) -> Iterator[tuple[str, str, list[Finding]]]:
+def _all(found: Patient, *, full: bool) -> Iterator[Answer]:
     for name, asks in REACHED.items():
         if name in found.looked_at:
             yield name, asks, [item for item in found.unreachable if item.check == name]
@@ -97,35 +78,23 @@ def _all(found: Patient, *, full: bool) -> Iterator[tuple[str, str, list[Finding
         yield from _of_database(found, full=full)
     if found.transport is not None:
         view, about = cluster_view(found), objects(found)
-        yield from _asked(OF_API_SERVER, lambda: view)
-        yield from _asked(leaks.CHECKS, lambda: about)
+        yield from asked(OF_API_SERVER, lambda: view)
+        yield from asked(leaks.CHECKS, lambda: about)
 
 
-def _of_database(found: Patient, *, full: bool) -> Iterator[tuple[str, str, list[Finding]]]:
+def _of_database(found: Patient, *, full: bool) -> Iterator[Answer]:
     opened = found.opened
     assert opened is not None
     state = condition(opened.engine)
-    yield from _asked(housekeeping.CHECKS, lambda: state)
-    yield from _asked(guards.CHECKS, lambda: opened.engine)
-    yield from _asked((DATABASE_CLOCK,), lambda: found)
-    yield from _asked(invariants.CHECKS, lambda: opened.engine)
+    yield from asked(housekeeping.CHECKS, lambda: state)
+    yield from asked(guards.CHECKS, lambda: opened.engine)
+    yield from asked((DATABASE_CLOCK,), lambda: found)
+    yield from asked(invariants.CHECKS, lambda: opened.engine)
     if full:
-        yield from _asked(invariants.WHOLE, lambda: opened.engine)
+        yield from asked(invariants.WHOLE, lambda: opened.engine)
     folds = FOLD_ALL if full else FOLD_SOME
-    yield from _asked((folds,), lambda: found)
-    yield from _asked(job_checks.CHECKS, lambda: found)
-
-
-def _asked(
-    checks: Iterable[Check[World]], world: Callable[[], World]
-) -> Iterator[tuple[str, str, list[Finding]]]:
-    for check in checks:
-        try:
-            findings = list(check.run(world()))
-        except JobledgerError as problem:
-            remedy = "mend that first; the check is not made"
-            findings = [error(check.name, f"it could not be asked: {problem}", remedy)]
-        yield check.name, check.asks, findings
+    yield from asked((folds,), lambda: found)
+    yield from asked(job_checks.CHECKS, lambda: found)
 
 
 def database_clock(found: Patient) -> Iterator[Finding]:
@@ -212,31 +181,3 @@ def catalogue() -> Iterator[tuple[str, str, str]]:
         yield "cluster", of_server.name, of_server.asks
     for of_objects in leaks.CHECKS:
         yield "cluster", of_objects.name, of_objects.asks
-
-
-def _tell(done: list[tuple[str, str, list[Finding]]], output: Output) -> None:
-    rows = [
-        {
-            "check": check,
-            "asks": asks,
-            "state": worst(findings).name.lower(),
-            "findings": [_as_row(finding) for finding in findings],
-        }
-        for check, asks, findings in done
-    ]
-    if output is Output.JSON:
-        print_json(rows)
-        return
-    if output is not Output.TABLE:
-        show(output, rows, ())
-        return
-    for check, asks, findings in done:
-        state = worst(findings)
-        console.print(marked(f"{state.name.lower():<8}", STYLES[state], f"{check:<20} {asks}"))
-        for finding in findings:
-            console.print(f"         {finding.what}", soft_wrap=True)
-            console.print(f"         -> {finding.remedy}", style="dim", soft_wrap=True)
-
-
-def _as_row(finding: Finding) -> dict[str, object]:
-    return {**asdict(finding), "severity": finding.severity.name.lower()}
