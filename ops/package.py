@@ -5,12 +5,15 @@ editable install `build/package/jobledger` is made of links, so that a change ta
 and type checkers find every module under the name that it is imported by.
 """
 
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE = Path("build/package/jobledger")
+WHEELS_FRONT = Path("build/front_of_wheel.py")
 PARTS = ("core", "adapters", "sandbox")
 KEPT_ELSEWHERE = {
     "migrations": "adapters/postgres/migrations",
@@ -28,7 +31,24 @@ small world to try it in.
 """
 
 __version__ = "{version}"
+__commit__ = "{commit}"
 '''
+
+
+def commit_of(root: Path) -> str:
+    """Return the commit that is built: REVISION says it where there is no history, as in an image.
+
+    Empty if nobody knows.
+    """
+    given = os.environ.get("REVISION", "").strip()
+    if given or not (root / ".git").exists():
+        return given
+    words = ["git", "-C", str(root), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603 no shell
+    except OSError:  # there is no git
+        return ""
+    return done.stdout.strip()
 
 
 class OnePackage(BuildHookInterface):  # type: ignore[type-arg]  # hatchling loads it by its base
@@ -39,9 +59,13 @@ class OnePackage(BuildHookInterface):  # type: ignore[type-arg]  # hatchling loa
         root = Path(self.root)
         place = root / PACKAGE
         place.mkdir(parents=True, exist_ok=True)
-        front = place / "__init__.py"
-        front.write_text(FRONT.format(version=self.metadata.version), encoding="utf-8")
-        if version == "editable":
+        is_wheel = version != "editable"
+        # Not the front of the checkout, which is of whatever commit is checked out.
+        front = root / WHEELS_FRONT if is_wheel else place / "__init__.py"
+        commit = commit_of(root) if is_wheel else ""
+        filled = FRONT.format(version=self.metadata.version, commit=commit)
+        front.write_text(filled, encoding="utf-8")
+        if not is_wheel:
             for part in PARTS:
                 link = place / part
                 link.unlink(missing_ok=True)

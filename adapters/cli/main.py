@@ -22,7 +22,11 @@ app = typer.Typer(
 
 def _tell_version(is_asked: bool) -> None:
     if is_asked:
-        typer.echo(f"jobledger {metadata.version('jobledger')}")
+        from jobledger import __commit__  # noqa: PLC0415 who runs a command does not wait for it
+        from jobledger.adapters.postgres.schema.version import head  # noqa: PLC0415 the same
+
+        built = f", commit {__commit__}" if __commit__ else ""
+        typer.echo(f"jobledger {metadata.version('jobledger')}, schema {head()}{built}")
         raise typer.Exit
 
 
@@ -31,7 +35,10 @@ def jobledger(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Print the version and exit.", callback=_tell_version, is_eager=True
+            "--version",
+            help="Print version, schema and commit, and exit.",
+            callback=_tell_version,
+            is_eager=True,
         ),
     ] = False,
 ) -> None:

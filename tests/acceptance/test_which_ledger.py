@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.postgres.schema import version as schema_version
 from jobledger.sandbox.postgres.user import temporary_directory
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger
@@ -72,7 +73,9 @@ def test_completion_makes_no_ledger_and_says_nothing(terminal: Terminal) -> None
 
 
 def test_the_version_is_told(terminal: Terminal) -> None:
-    assert terminal.jobledger("--version").out.startswith("jobledger 0.")
+    told = terminal.jobledger("--version").out
+    assert told.startswith("jobledger 0.")
+    assert f", schema {schema_version.head()}" in told
 
 
 @pytest.fixture

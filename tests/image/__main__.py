@@ -19,6 +19,7 @@ from jobledger.sandbox.wiring import start_sandbox
 from tests.image.dockerfile import GOAL, copy_context, ran
 from tests.support.postgres import fresh_database, plain_url, running_server
 
+COMMIT = "c0ffee" * 6 + "c0ff"
 PORT = 18089
 READY_SECONDS = 120.0
 
@@ -43,7 +44,8 @@ def installed() -> Iterator[Path]:
         copy_context(place / "src")
         for step in ran():
             command = step.replace(GOAL, str(place / "opt"))
-            subprocess.run(["sh", "-c", command], cwd=place / "src", check=True)
+            environment = {**os.environ, "REVISION": COMMIT}  # an ARG of the Dockerfile
+            subprocess.run(["sh", "-c", command], cwd=place / "src", env=environment, check=True)
         shutil.rmtree(place / "src")
         (place / "scratch").mkdir()
         yield place
@@ -117,7 +119,9 @@ def try_it(place: Path, database: str, kubeconfig: Path) -> None:
     """
     site = {"DATABASE_URL": database, "KUBECONFIG": str(kubeconfig)}
     site |= {"JOBLEDGER_REDACTION_KEY": "ab" * 32, "JOBLEDGER_LOG_FORMAT": "json"}
-    print(told(in_a_pod(place, site, "--version")))  # noqa: T201 a command
+    version = told(in_a_pod(place, site, "--version"))
+    if not version.endswith(f", commit {COMMIT}"):
+        raise Failed(f"the image does not know its commit: {version}")
     print(told(in_a_pod(place, site, "db", "upgrade")))  # noqa: T201
     serve_until_ready(in_a_pod(place, site, "run", "--port", str(PORT)))
     print(told(in_a_pod(place, site, "doctor", "--only", "database")))  # noqa: T201

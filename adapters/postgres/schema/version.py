@@ -175,6 +175,11 @@ def _on_the_way_to(revision: str) -> Iterator[None]:
         raise NoSuchRevision(revision, _known(), why) from error
 
 
+def head() -> str:
+    """Return the revision that this program needs."""
+    return _known()[-1]
+
+
 def _known() -> list[str]:
     """Return the revisions that this program knows, from the oldest on."""
     scripts = ScriptDirectory.from_config(config()).walk_revisions()
