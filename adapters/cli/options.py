@@ -23,6 +23,16 @@ DatabaseUrl = Annotated[
         show_default=False,
     ),
 ]
+ReportsDatabaseUrl = Annotated[
+    str,
+    typer.Option(
+        "--database-url",
+        envvar=["REPORTS_DATABASE_URL", "DATABASE_URL"],
+        help="Postgres to ask, which may be a read replica of the ledger's. Without it a private "
+        "server is started in the data directory.",
+        show_default=False,
+    ),
+]
 DataDir = Annotated[
     Path | None,
     typer.Option(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from docs.reference.from_code.cli import commands
+from docs.reference.from_code.cli import commands, environments
 from docs.reference.from_code.settings import environment
 from docs.reference.generate import PAGES, pages
 from jobledger.adapters.cli.exit_codes import ExitCode
@@ -99,7 +99,8 @@ def test_every_command_setting_and_exit_code_is_in_the_reference() -> None:
         assert environment(name, field) in page("settings.md")
     options = [option for command in commands().values() for option in command.params]
     for option in options:
-        assert not option.envvar or f"`{option.envvar}`" in page("settings.md")
+        for named in environments(option.envvar):
+            assert f"`{named}`" in page("settings.md")
     for code in ExitCode:
         assert f"| {code.value} | {code.name} | " in page("exit-codes.md")
 

@@ -1,6 +1,6 @@
 """`jobledger report`: answers named questions from the ledger."""
 
-from jobledger.adapters.cli.options import DatabaseUrl, DataDir, settings_from
+from jobledger.adapters.cli.options import DataDir, ReportsDatabaseUrl, settings_from
 from jobledger.adapters.cli.reporting import asked, options
 from jobledger.adapters.cli.reporting.described import describe, list_reports
 from jobledger.adapters.cli.reporting.options import ReportForm
@@ -40,7 +40,7 @@ def report(
     to: options.To = None,
     charted: options.Charted = None,
     picture: options.Plotted = None,
-    database_url: DatabaseUrl = "",
+    database_url: ReportsDatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
     """Answer a question about many jobs; without NAME, list the reports there are.

@@ -1,6 +1,6 @@
 """The pages of the command line: every command with its arguments and options, every exit code."""  # noqa: INP001 see generate.py
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any
 
@@ -74,7 +74,8 @@ def _default(item: Any) -> str:  # noqa: ANN401 see above
 
 
 def _meaning(item: Any) -> str:  # noqa: ANN401 see above
-    environment = f" Environment: `{item.envvar}`." if item.envvar else ""
+    named = ", else ".join(f"`{name}`" for name in environments(item.envvar))
+    environment = f" Environment: {named}." if named else ""
     return cell(one_line(item.help)) + environment
 
 
@@ -85,3 +86,8 @@ def _codes() -> Iterator[str]:
     for member in ExitCode:
         meaning = words[member.name] or "It worked."
         yield f"| {member.value} | {member.name} | {cell(meaning)} |"
+
+
+def environments(told: str | Sequence[str] | None) -> Sequence[str]:
+    """Return the variables that an option is read from, the first that is set."""
+    return [told] if isinstance(told, str) else told or ()

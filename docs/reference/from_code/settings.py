@@ -6,7 +6,7 @@ from pydantic import AliasChoices, SecretStr
 from pydantic.fields import FieldInfo
 
 from docs.reference.from_code.attributes import attributes, cell, one_line
-from docs.reference.from_code.cli import commands
+from docs.reference.from_code.cli import commands, environments
 from jobledger.adapters.settings import Settings
 
 HEAD = """\
@@ -48,9 +48,10 @@ def _rows_of_commands() -> Iterator[str]:
     found: dict[str, tuple[str, list[str]]] = {}
     for command, made in commands().items():
         for item in made.params:
-            if item.envvar and f"`{item.envvar}`" not in known:
-                words = cell(one_line(item.help))
-                found.setdefault(item.envvar, (words, []))[1].append(f"`{command} {item.opts[0]}`")
+            for name in environments(item.envvar):
+                if f"`{name}`" not in known:
+                    words = cell(one_line(item.help))
+                    found.setdefault(name, (words, []))[1].append(f"`{command} {item.opts[0]}`")
     yield "| environment | option | meaning |"
     yield "|---|---|---|"
     for name, (words, options) in sorted(found.items()):
