@@ -1,6 +1,7 @@
 """What the chart makes, taken by a real API server: schemas, defaults, Pod security, rights."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 import yaml
 
 from jobledger.adapters.kube.checks.rights import rights
-from tests.chart.helm import CHART, definition, rendered
+from tests.apiserver.build import CannotBuild
+from tests.chart.helm import CHART, definition, helm, rendered
 from tests.chart.values import IMAGE, MATRIX, together
 from tests.support.api import APPLY, Api, Reply, eventually, own_namespace
 from tests.support.apiserver import ApiServer, programs
@@ -27,6 +29,7 @@ OTHERS = (
 )
 """Module and file of each definition that the chart has objects of."""
 
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
 CREATED = 201
 
@@ -50,7 +53,12 @@ def api(api_server: ApiServer) -> Iterator[Api]:
 def others(api: Api) -> None:
     """The Prometheus operator's and cert-manager's definitions are served."""
     for module, file in OTHERS:
-        found = definition(module, file)
+        try:
+            found = definition(module, file)
+        except CannotBuild as problem:
+            if os.environ.get("CI"):
+                raise
+            pytest.skip(str(problem))
         reply = api.request("POST", DEFINITIONS, found)
         assert reply.code in {CREATED, 409}, reply.message  # 409: another worker was first
         group, plural = found["spec"]["group"], found["spec"]["names"]["plural"]
@@ -138,7 +146,7 @@ def test_installed_as_it_is_the_account_may_do_what_doctor_asks_for_and_reads_no
         for one in documents:
             if "namespace" not in one["metadata"]:
                 kind, name = plural_of(one["kind"]), one["metadata"]["name"]
-                api.request("DELETE", f"/apis/rbac.authorization.k8s.io/v1/{kind}/{name}")
+                api.request("DELETE", f"{RBAC}/{kind}/{name}")
 
 
 def test_kubectl_applies_the_same_objects_without_helm(api: Api) -> None:
@@ -154,3 +162,55 @@ def test_kubectl_applies_the_same_objects_without_helm(api: Api) -> None:
     for document in json.loads(text):
         reply = applied(api, document, dry=True)
         assert reply.code in {200, CREATED}, (document["kind"], reply.message)
+
+
+def installed(api: Api) -> set[str]:
+    """Return kind/name of what the release has made, in its namespace and outside of it."""
+    groups = {
+        f"/apis/apps/v1/namespaces/{api.namespace}/deployments",
+        f"/api/v1/namespaces/{api.namespace}/services",
+        f"/apis/policy/v1/namespaces/{api.namespace}/poddisruptionbudgets",
+        f"{RBAC}/namespaces/{api.namespace}/roles",
+        f"{RBAC}/namespaces/{api.namespace}/rolebindings",
+        f"{RBAC}/clusterroles",
+        f"{RBAC}/clusterrolebindings",
+    }
+    found = {
+        f"{path.rpartition('/')[2]}/{one['metadata']['name']}"
+        for path in groups
+        for one in api.request("GET", path).body["items"]
+    }
+    return {name for name in found if api.namespace in name}
+
+
+def test_helm_installs_changes_takes_back_and_removes_it(
+    api_server: ApiServer, api: Api, tmp_path: Path
+) -> None:
+    """Without what needs a node (the migration) and what others would meet (the webhooks)."""
+    own = {"HELM_CACHE_HOME": str(tmp_path), "HELM_CONFIG_HOME": str(tmp_path)}
+    own |= {"HELM_DATA_HOME": str(tmp_path), "KUBECONFIG": str(api_server.kubeconfig())}
+    environment = {**os.environ, **own}
+    where = ("--namespace", api.namespace)
+    values = ("--set", "image.repository=registry.example/j", "--set", "migration.enabled=false")
+    install = ("upgrade", "--install", api.namespace, str(CHART), *where, *values)
+
+    def setting() -> str:
+        deployment = api.get("apps/v1/deployments", api.namespace).body
+        [container] = deployment["spec"]["template"]["spec"]["containers"]
+        named = {entry["name"]: entry.get("value") for entry in container["env"]}
+        return str(named["JOBLEDGER_CLUSTER"])
+
+    helm(environment, *install)
+    plain = installed(api)
+    assert f"deployments/{api.namespace}" in plain
+    assert setting() == "default"
+    helm(
+        environment, *install, "--set", "trainerStatus.enabled=true", "--set", "settings.cluster=eu"
+    )
+    assert setting() == "eu"
+    assert f"deployments/{api.namespace}-trainer-status" in installed(api)
+    helm(environment, "rollback", api.namespace, "1", *where)
+    assert setting() == "default"
+    assert installed(api) == plain
+    helm(environment, "uninstall", api.namespace, *where)
+    assert installed(api) == set()
