@@ -122,24 +122,31 @@ def reading(settings: Settings, *, time_limit_seconds: int) -> Iterator[Engine]:
         if not settings.database_url.get_secret_value():
             upgrade(url)
         require_current(url)
-        asking = open_engine(url, EngineOptions(pool_size=1))
-        try:
-            role = reading_role(asking)
-        finally:
-            asking.dispose()
-        engine = open_engine(
-            url,
-            EngineOptions(
-                role=role,
-                pool_size=1,
-                statement_timeout_seconds=time_limit_seconds,
-                application_name="jobledger report",
-            ),
-        )
-        try:
+        with reports_engine(url, time_limit_seconds=time_limit_seconds) as engine:
             yield engine
-        finally:
-            engine.dispose()
+
+
+@contextmanager
+def reports_engine(url: str, *, time_limit_seconds: int) -> Iterator[Engine]:
+    """Yield connections for reports on a database whose schema is known to be ours."""
+    asking = open_engine(url, EngineOptions(pool_size=1))
+    try:
+        role = reading_role(asking)
+    finally:
+        asking.dispose()
+    engine = open_engine(
+        url,
+        EngineOptions(
+            role=role,
+            pool_size=1,
+            statement_timeout_seconds=time_limit_seconds,
+            application_name="jobledger report",
+        ),
+    )
+    try:
+        yield engine
+    finally:
+        engine.dispose()
 
 
 @contextmanager

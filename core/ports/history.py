@@ -22,6 +22,10 @@ class JobFilter:
     stream_id: StreamId | None = None
     phase: str = ""
     reason: str = ""
+    text: str = ""
+    """Part of its name, namespace or UID, in letters of either case."""
+    cause: str = ""
+    """One of its attempts failed of this cause, as far as reports have come; see `CAUSES`."""
     open_only: bool = False
     created_from: Instant | None = None
     created_until: Instant | None = None
@@ -49,6 +53,10 @@ class History(Protocol):
 
     def jobs(self, wanted: JobFilter, limit: int) -> Sequence[JobRow]:
         """Return jobs, the youngest first."""
+        ...
+
+    def counts(self, wanted: JobFilter) -> Mapping[str, int]:
+        """Return how many of these jobs are in each phase; one without any is left out."""
         ...
 
     def streams(self) -> Sequence[StreamId]:

@@ -29,6 +29,16 @@ def visible_json(document: str) -> str:
     return _OBEYED.sub(lambda found: "".join(map(_unit, _utf_16(found[0]))), document)
 
 
+_CALCULATED = ("=", "+", "-", "@", "\t", "\r", "\N{FULLWIDTH EQUALS SIGN}")
+"""What a text begins with that a spreadsheet takes for a formula, and runs. Source: OWASP, CSV
+Injection."""
+
+
+def not_calculated(text: str) -> str:
+    """Return a visible text; one that a spreadsheet would calculate begins with an apostrophe."""
+    return f"'{visible(text)}" if text.startswith(_CALCULATED) else visible(text)
+
+
 def one_line(text: str) -> str:
     """Return a visible text without line ends: each, and the blanks around it, is one blank."""
     lines = text.splitlines()

@@ -3,10 +3,11 @@
 from pydantic import SecretStr
 
 from jobledger.adapters.cli.output import console, marked
-from jobledger.adapters.cli.story.history import QUIET, story
+from jobledger.adapters.cli.story.history import story
 from jobledger.adapters.cli.story.story_lines import print_story
 from jobledger.adapters.ledger_wiring import ledger
 from jobledger.adapters.telemetry.logging import configure_logging
+from jobledger.core.forensics.story.timeline import QUIET
 from jobledger.core.ports.history import JobFilter
 from jobledger.sandbox.demo.afterwards import check_ends, prove, tell_by_sql, where_next
 from jobledger.sandbox.demo.play import NAMESPACE, RETRIED, play, stage

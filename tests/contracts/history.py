@@ -106,6 +106,22 @@ class HistoryContract:
         assert ledger.history.jobs(JobFilter(**{field: "this"}), 10) == [wanted]  # type: ignore[arg-type]  # mypy sees the bool among the texts
         assert ledger.history.jobs(JobFilter(**{field: "none"}), 10) == []  # type: ignore[arg-type]  # as above
 
+    @pytest.mark.parametrize("part", ["trai", "TRAIN-1", "100%", "ML", "uid-7"])
+    def test_jobs_are_found_by_a_part_of_what_they_are_called(
+        self, ledger: Ledger, part: str
+    ) -> None:
+        a_job(ledger, a_stream("one"), namespace="other", name="eval", uid="uid-1")
+        wanted = a_job(ledger, a_stream("two"), namespace="ml", name="train-100%", uid="uid-7")
+        assert ledger.history.jobs(JobFilter(text=part), 10) == [wanted]
+        assert ledger.history.jobs(JobFilter(text="train_100"), 10) == [], "a sign is itself"
+
+    def test_jobs_are_counted_by_phase(self, ledger: Ledger) -> None:
+        assert ledger.history.counts(EVERYTHING) == {}
+        for name, phase in (("one", "Failed"), ("two", "Running"), ("three", "Failed")):
+            a_job(ledger, a_stream(name), name=name, phase=phase)
+        assert ledger.history.counts(EVERYTHING) == {"Failed": 2, "Running": 1}
+        assert ledger.history.counts(JobFilter(text="t")) == {"Failed": 1, "Running": 1}
+
     def test_restrictions_add_up(self, ledger: Ledger) -> None:
         a_job(ledger, a_stream("one"), namespace="ml", name="a")
         wanted = a_job(ledger, a_stream("two"), namespace="ml", name="b", phase="Failed")

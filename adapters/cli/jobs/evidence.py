@@ -1,6 +1,7 @@
 """`jobledger evidence JOB`: lists and shows the evidence of a job."""
 
 import sys
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -16,8 +17,7 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import Output, fail, show
-from jobledger.core.forensics.bundles.dossier import Dossier
-from jobledger.core.jobs.events import EvidenceCaptured
+from jobledger.core.forensics.story.kept import kept
 from jobledger.core.values.visible_text import visible
 
 COLUMNS = ("version", "at", "attempt", "what", "source", "size", "digest")
@@ -36,7 +36,7 @@ def evidence(
 ) -> None:
     """List what was kept of a job before it disappeared, or print one log."""
     with dossier(settings_from(database_url, data_dir), job, namespace, cluster) as found:
-        rows = _rows(found)
+        rows = [asdict(one) for one in kept(found.read())]
         if not digest:
             show(output, rows, COLUMNS)
             return
@@ -47,51 +47,3 @@ def evidence(
     if content is None:
         fail(f"evidence {digest} is named, and is not here", ExitCode.NOT_FOUND)
     sys.stdout.write(visible(content.decode(errors="replace").rstrip("\n")) + "\n")
-
-
-def _rows(found: Dossier) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
-    for read in found.read():
-        event = read.event
-        if not isinstance(event, EvidenceCaptured):
-            continue
-        place = {"version": read.version, "at": event.at, "attempt": event.attempt}
-        rows += [
-            {
-                **place,
-                "what": "log",
-                "source": f"{log.source} {log.container}".strip(),
-                "size": log.size,
-                "digest": log.digest_of_content,
-            }
-            for log in event.logs
-        ]
-        for pod in event.pods:
-            ends = ", ".join(
-                f"{one.name} {one.reason or one.state}"
-                + ("" if one.exit_code is None else f" (exit {one.exit_code})")
-                for one in pod.containers
-            )
-            shown = f"{pod.name} {pod.phase} {pod.reason} {ends}".strip()
-            rows.append({**place, "what": "Pod", "source": shown, "size": "", "digest": ""})
-        rows += [
-            {
-                **place,
-                "what": "Kubernetes Event",
-                "source": f"{item.object} {item.reason}: {item.message}",
-                "size": "",
-                "digest": "",
-            }
-            for item in event.kubernetes_events
-        ]
-        rows += [
-            {
-                **place,
-                "what": "missing",
-                "source": f"{item.what}: {item.why}",
-                "size": "",
-                "digest": "",
-            }
-            for item in event.missing
-        ]
-    return rows

@@ -26,9 +26,8 @@ from jobledger.core.forensics.replay.same_cluster import judged_facts
 from jobledger.core.forensics.replay.what_if import ASSUMPTIONS, Answer, Change, Totals, ask, totals
 from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.forensics.story.causes import with_causes
-from jobledger.core.jobs.failures.naming import read_subject
+from jobledger.core.jobs.failures.naming import read_rule
 from jobledger.core.jobs.history.attempt_facts import JobFacts
-from jobledger.core.jobs.retries.options import Answer as Verdict
 from jobledger.core.jobs.retries.options import RetryRule
 from jobledger.core.ports.history import JobFilter
 
@@ -96,18 +95,10 @@ def what_if(
 
 def rule(text: str) -> RetryRule:
     """Return one rule of a retry policy as it is typed."""
-    subject, _, answer = text.partition("=")
     try:
-        failure, cause, exit_code = read_subject(subject)
+        return read_rule(text)
     except ValueError as error:
-        message = f"{text!r}: {error}"
-        raise typer.BadParameter(message) from error
-    try:
-        verdict = Verdict(answer)
-    except ValueError as error:
-        message = f"{text!r}: answers are {', '.join(Verdict)}"
-        raise typer.BadParameter(message) from error
-    return RetryRule(failure=failure, cause=cause, exit_code=exit_code, answer=verdict)
+        raise typer.BadParameter(str(error)) from error
 
 
 def _one(

@@ -13,11 +13,7 @@ from typing import Any
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import fail
 from jobledger.adapters.postgres.reports.asking.report import Answer, Column, Row, Unit, Value
-from jobledger.core.values.visible_text import visible, visible_json
-
-CALCULATED = ("=", "+", "-", "@", "\t", "\r", "\N{FULLWIDTH EQUALS SIGN}")
-"""What a text begins with that a spreadsheet takes for a formula, and runs. Source: OWASP, CSV
-Injection."""
+from jobledger.core.values.visible_text import not_calculated, visible_json
 
 SCHEMA = 1
 """Grows when a name of the JSON document changes its meaning or goes; more may come at any time."""
@@ -130,7 +126,7 @@ def _field(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return f"'{visible(value)}" if value.startswith(CALCULATED) else visible(value)
+        return not_calculated(value)
     return str(value)
 
 

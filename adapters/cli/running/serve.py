@@ -1,4 +1,4 @@
-"""`jobledger serve`: serves the read-only JSON API without a controller."""
+"""`jobledger serve`: serves the pages and the read-only JSON API without a controller."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +13,7 @@ from jobledger.adapters.cluster_wiring import kubernetes_cluster
 from jobledger.adapters.forensic_wiring import reviewer_of, with_api
 from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.ledger_wiring import ledger
+from jobledger.adapters.page_wiring import page_parts
 from jobledger.adapters.telemetry.logging import configure_logging
 
 
@@ -34,7 +35,10 @@ def serve(
         Path | None, typer.Option(help="File to write the address into once it is served.")
     ] = None,
 ) -> None:
-    """Serve the read-only JSON API (described at /api/v1/openapi.json) until SIGTERM or SIGINT."""
+    """Serve the pages (/page) and the read-only JSON API until SIGTERM or SIGINT.
+
+    The API is described at /api/v1/openapi.json.
+    """
     settings = settings_from(
         database_url,
         data_dir,
@@ -48,9 +52,11 @@ def serve(
     reviewer = reviewer_of(settings, lambda: kubernetes_cluster(settings))
     stop = StopSignals()
     with ledger(settings) as opened:
-        server = HttpServer(with_api(Starlette(), opened, reviewer), settings.host, settings.port)
+        app = with_api(Starlette(), opened, reviewer, page_parts(opened))
+        server = HttpServer(app, settings.host, settings.port)
         server.start()
         console.print(f"{server.url}/api/v1/jobs")
+        console.print(f"{server.url}/page/jobs")
         if ready_file is not None:
             ready_file.write_text(server.url)
         stop.wait()

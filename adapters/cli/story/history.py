@@ -34,15 +34,10 @@ from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.forensics.story.explain import causes
 from jobledger.core.forensics.story.moment import Moment, at_instant, at_version
-from jobledger.core.forensics.story.timeline import Line, timeline
+from jobledger.core.forensics.story.timeline import QUIET, Line, timeline
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.projections.view import View, advance
-
-QUIET = frozenset(
-    {"EffectRequested", "StatusPublished", "ObservationsConfirmed", "SubmitterObserved"}
-)
-"""Events that are left out of the table unless all are asked for."""
 
 FOLLOW_SECONDS = 1.0
 """Pause between two looks for new events."""

@@ -14,6 +14,7 @@ from sqlalchemy import (
     any_,
     func,
     literal,
+    or_,
     select,
     true,
 )
@@ -27,6 +28,8 @@ from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.history import FinishedJob, JobFilter
 from jobledger.core.values.ids import StreamId, first_stream_at
+
+failure = job.metadata.tables["report_failure"]
 
 
 def _keeps_its_cluster() -> ColumnElement[bool]:
@@ -53,6 +56,27 @@ def _of_order(wanted: JobFilter) -> Iterator[ColumnElement[bool]]:
         yield job.c.stream_id < first_stream_at(wanted.created_until)
 
 
+def _conditions(wanted: JobFilter) -> Iterator[ColumnElement[bool]]:
+    """Yield what a job has to be."""
+    for field in ("cluster", "namespace", "name", "kind", "uid", "phase", "reason"):
+        value = getattr(wanted, field)
+        if value:
+            yield job.c[field] == value
+    if wanted.text:
+        named = (job.c.name, job.c.namespace, job.c.uid)
+        yield or_(*(one.icontains(wanted.text, autoescape=True) for one in named))
+    if wanted.cause:
+        failed = select(failure.c.stream_id).where(failure.c.cause == wanted.cause)
+        yield job.c.stream_id.in_(failed)
+    if wanted.stream_id is not None:
+        yield job.c.stream_id == wanted.stream_id
+    if wanted.open_only:
+        yield job.c.open
+    yield from _of_order(wanted)
+    if wanted.kept_only:
+        yield _keeps_its_cluster()
+
+
 class PostgresHistory:
     """Jobs, attempts, decisions and effects as they stand now."""
 
@@ -64,19 +88,13 @@ class PostgresHistory:
     def jobs(self, wanted: JobFilter, limit: int) -> Sequence[JobRow]:
         """See `core.ports.history.History.jobs`."""
         query = select(job).order_by(job.c.stream_id.desc()).limit(limit)
-        for field in ("cluster", "namespace", "name", "kind", "uid", "phase", "reason"):
-            value = getattr(wanted, field)
-            if value:
-                query = query.where(job.c[field] == value)
-        if wanted.stream_id is not None:
-            query = query.where(job.c.stream_id == wanted.stream_id)
-        if wanted.open_only:
-            query = query.where(job.c.open)
-        for condition in _of_order(wanted):
-            query = query.where(condition)
-        if wanted.kept_only:
-            query = query.where(_keeps_its_cluster())
-        return [JobRow(**row) for row in self._rows(query)]
+        return [JobRow(**row) for row in self._rows(query.where(*_conditions(wanted)))]
+
+    def counts(self, wanted: JobFilter) -> Mapping[str, int]:
+        """See `core.ports.history.History.counts`."""
+        query = select(job.c.phase, func.count().label("jobs")).group_by(job.c.phase)
+        rows = self._rows(query.where(*_conditions(wanted)))
+        return {row["phase"]: row["jobs"] for row in rows}
 
     def streams(self) -> Sequence[StreamId]:
         """See `core.ports.history.History.streams`."""

@@ -27,6 +27,12 @@ LINE_MAX = 240
 """Characters of an event's words where a line of a story has to be looked over."""
 
 
+QUIET = frozenset(
+    {"EffectRequested", "StatusPublished", "ObservationsConfirmed", "SubmitterObserved"}
+)
+"""Events that a story leaves out unless all are asked for: they only confirm or announce."""
+
+
 def timeline(
     events: Iterable[tuple[int, JobEvent]], limit: int | None = LINE_MAX
 ) -> Iterator[Line]:

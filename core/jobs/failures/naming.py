@@ -9,6 +9,7 @@ from jobledger.core.jobs.failures.rules import CAUSES, RULES
 from jobledger.core.jobs.history.signs import Source
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.job_deadline import SHOWN_MAX
+from jobledger.core.jobs.retries.options import Answer, RetryRule
 
 AT_VERDICT = frozenset(
     {
@@ -86,3 +87,20 @@ def causes_for_policies() -> Iterable[str]:
 def is_told_at_verdict(rule: FailureRule) -> bool:
     """Return whether the retry rule may know all that a cause is told by."""
     return all(AT_VERDICT.intersection(test.sources) for test in rule.tests)
+
+
+def read_rule(text: str) -> RetryRule:
+    """Return a rule of a retry policy as it is written: `preemption=uncounted`.
+
+    Raises:
+        ValueError: its left side names no failure, or its right side no answer; the text says what
+            to write instead.
+    """
+    subject, _, answer = text.partition("=")
+    try:
+        failure, cause, exit_code = read_subject(subject)
+    except ValueError as error:
+        raise ValueError(f"{text!r}: {error}") from error
+    if answer not in frozenset(Answer):
+        raise ValueError(f"{text!r}: answers are {', '.join(Answer)}")
+    return RetryRule(failure=failure, cause=cause, exit_code=exit_code, answer=Answer(answer))

@@ -1,8 +1,11 @@
 """In-memory queries: the port `core.ports.history`."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from jobledger.core.catalogue import FATES_OF_A_CLUSTER, KEPT
+from jobledger.core.forensics.bundles.dossier import Dossier
+from jobledger.core.forensics.story.explain import causes
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.history import FinishedJob, JobFilter
@@ -20,9 +23,19 @@ class MemoryHistory:
         """See `core.ports.history.History.jobs`."""
         with self._store.lock:
             rows = [row for row in self._store.rows.jobs.values() if _matches(row, wanted)]
+            if wanted.cause:
+                rows = [row for row in rows if self._failed_of(row, wanted.cause)]
             if wanted.kept_only:
                 rows = [row for row in rows if self._keeps_its_cluster(row)]
         return sorted(rows, key=lambda row: row.stream_id, reverse=True)[:limit]
+
+    def counts(self, wanted: JobFilter) -> Mapping[str, int]:
+        """See `core.ports.history.History.counts`."""
+        return Counter(row.phase for row in self.jobs(wanted, 10**9))
+
+    def _failed_of(self, row: JobRow, cause: str) -> bool:
+        events = tuple(self._store.read_stream(row.stream_id))
+        return cause in causes(Dossier(events=events, evidence={}.get, origin="memory")).values()
 
     def _keeps_its_cluster(self, row: JobRow) -> bool:
         told = [
@@ -109,6 +122,9 @@ def _matches(row: JobRow, wanted: JobFilter) -> bool:
         (wanted.reason, row.reason),
     )
     if not _is_in_order(row, wanted):
+        return False
+    named = f"{row.name}\n{row.namespace}\n{row.uid}".lower()
+    if wanted.text.lower() not in named:
         return False
     if wanted.open_only and not row.open:
         return False
