@@ -19,6 +19,9 @@ from jobledger.adapters.http.api.application import Sources, api_routes, on_http
 from jobledger.adapters.http.api.guard import Guard, KnownToken, Reviewer, is_loopback
 from jobledger.adapters.http.api.openapi import openapi
 from jobledger.adapters.http.api.review import Creator, KubernetesReviewer
+from jobledger.adapters.http.page.door import Door
+from jobledger.adapters.http.page.parts import PageParts
+from jobledger.adapters.http.page.site import page_routes
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.connection.analyzing import analyze_grown
@@ -189,20 +192,25 @@ def reviewer_of(settings: Settings, cluster: Callable[[], Creator]) -> Reviewer 
     )
 
 
-def with_api(app: Starlette, sources: Sources, reviewer: Reviewer | None) -> ASGIApp:
-    """Return an application that serves the JSON API too, guarded."""
+def with_api(
+    app: Starlette, sources: Sources, reviewer: Reviewer | None, pages: PageParts | None = None
+) -> ASGIApp:
+    """Return an application that serves the JSON API too, and the pages if given; guarded."""
     description = openapi(importlib.metadata.version("jobledger"))
     app.router.routes.extend(api_routes(sources, description))
     app.add_exception_handler(HTTPException, on_http_exception)
-    return Guard(app, reviewer)
+    if pages is None:
+        return Guard(app, reviewer)
+    app.router.routes.extend(page_routes(pages))
+    return Door(Guard(app, reviewer), reviewer)
 
 
 def with_api_if_allowed(
-    app: Starlette, sources: Sources, settings: Settings, cluster: Callable[[], Creator]
+    app: Starlette, pages: PageParts, settings: Settings, cluster: Callable[[], Creator]
 ) -> ASGIApp:
-    """Return the application with the API, or without if nobody may read it; the log says so."""
+    """Return the application with API and pages, or without if nobody may read; the log says so."""
     try:
-        return with_api(app, sources, reviewer_of(settings, cluster))
+        return with_api(app, pages.sources, reviewer_of(settings, cluster), pages)
     except LedgerMisconfigured as error:
         log.warning("api_not_served", why=str(error))
         return app

@@ -24,6 +24,7 @@ from jobledger.adapters.kube.connection import connect
 from jobledger.adapters.kube.read_only import ReadOnlyCluster
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
 from jobledger.adapters.ledger_wiring import Ledger, of_cluster, report_service
+from jobledger.adapters.page_wiring import Standing, page_parts
 from jobledger.adapters.postgres.reports.projecting.projector import ReportService
 from jobledger.adapters.ray.job_api import RayJobApi
 from jobledger.adapters.ray.log_streams import LogStreams
@@ -217,14 +218,22 @@ def service(settings: Settings, opened: Ledger) -> Service:
         )
         alarms.add_duty("seal the log", sealing.seal, seal_every)
     notes = clock_wiring.notes_of(basis.mapper.control_policy, clocks)
-    health = health_app(
-        controller.is_alive,
-        lambda: [*controller.waits_for(), *claim.waits_for()],
-        basis.metrics.registry,
-        controller.troubles,
-        lambda: [*notes(), *controller.holding.words(), *claim.notes()],
+    standing = Standing(
+        is_alive=controller.is_alive,
+        waits_for=lambda: [*controller.waits_for(), *claim.waits_for()],
+        troubles=controller.troubles,
+        notes=lambda: [*notes(), *controller.holding.words(), *claim.notes()],
+        registry=basis.metrics.registry,
     )
-    app = forensic_wiring.with_api_if_allowed(health, opened, settings, lambda: basis.cluster)
+    health = health_app(
+        standing.is_alive,
+        standing.waits_for,
+        standing.registry,
+        standing.troubles,
+        standing.notes,
+    )
+    pages = page_parts(opened, standing)
+    app = forensic_wiring.with_api_if_allowed(health, pages, settings, lambda: basis.cluster)
     look_first = partial(
         look_for_others,
         basis.cluster,

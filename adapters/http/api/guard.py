@@ -79,7 +79,7 @@ class Guard:
 
     async def _refusal(self, headers: Headers, address: str) -> Response | None:
         if self._reviewer is None:
-            host = _host(headers.get("host", ""))
+            host = host_of(headers.get("host", ""))
             if host is not None and is_loopback(host):
                 return None
             return problem(403, "forbidden", "ask for 127.0.0.1 or localhost, by that name")
@@ -97,7 +97,8 @@ class Guard:
         return None if allowed else problem(403, "forbidden", "you may not read jobs and logs")
 
 
-def _host(header: str) -> str | None:
+def host_of(header: str) -> str | None:
+    """Return the name in a Host header, without its port; None if it makes no sense."""
     try:
         return urlsplit(f"//{header}").hostname
     except ValueError:

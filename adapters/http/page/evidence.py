@@ -1,0 +1,77 @@
+"""What was kept of a job: the list, a log with a search, and the same as a file."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from jobledger.adapters.http.api.application import DIGEST_LENGTH, NotFound
+from jobledger.adapters.http.api.parameters import BadRequest, Parameter, ParameterKind
+from jobledger.adapters.http.page.ansi import coloured, plain
+from jobledger.adapters.http.page.parts import PageParts, asked, dossier_of, job_of
+from jobledger.adapters.http.page.rendering import HEADERS, etag_of, page, unless_known
+from jobledger.core.forensics.story.kept import kept
+
+LINES_MAX = 10_000
+"""So many lines of a log are on a page, the last ones; the file has all."""
+SEARCH = Parameter(name="q", kind=ParameterKind.TEXT, meaning="")
+JOB = Parameter(name="job", kind=ParameterKind.STREAM, meaning="")
+
+
+def listed(parts: PageParts, request: Request) -> Response:
+    """Return the list of what was kept of a job."""
+    asked(request)
+    row = job_of(parts, request)
+    signed_in = request.scope.get("signed_in", False)
+
+    def make() -> Response:
+        found = tuple(kept(dossier_of(parts, row).read()))
+        return page("job/evidence.html", signed_in=signed_in, row=row, view="evidence", kept=found)
+
+    return unless_known(request, etag_of("evidence", row, signed_in), make)
+
+
+def shown(parts: PageParts, request: Request) -> Response:
+    """Return a log: coloured as it was, or the lines of it that hold a text."""
+    given = asked(request, SEARCH, JOB)
+    digest, content = _content(parts, request)
+    wanted = given.text("q")
+    lines = content.decode(errors="replace").splitlines()
+    numbered = list(enumerate(coloured(lines), start=1))
+    if wanted:
+        found = {
+            number
+            for number, line in enumerate(lines, start=1)
+            if wanted.lower() in plain(line).lower()
+        }
+        numbered = [one for one in numbered if one[0] in found]
+    return page(
+        "evidence.html",
+        signed_in=request.scope.get("signed_in", False),
+        digest=digest,
+        job=given.stream("job"),
+        q=wanted,
+        lines=numbered[-LINES_MAX:],
+        count=len(lines),
+        size=len(content),
+        left_out=max(0, len(numbered) - LINES_MAX),
+    )
+
+
+def download(parts: PageParts, request: Request) -> Response:
+    """Return a log as a file: as it was kept, never as something that a browser would run."""
+    asked(request)
+    digest, content = _content(parts, request)
+    headers = {
+        **HEADERS,
+        "Content-Disposition": f'attachment; filename="evidence-{digest[:12]}.log"',
+    }
+    return Response(content, media_type="text/plain; charset=utf-8", headers=headers)
+
+
+def _content(parts: PageParts, request: Request) -> tuple[str, bytes]:
+    digest = request.path_params["digest"]
+    if len(digest) != DIGEST_LENGTH or not all(c in "0123456789abcdef" for c in digest):
+        raise BadRequest("evidence is named by 64 hexadecimal digits")
+    content = parts.sources.evidence.get(digest)
+    if content is None:
+        raise NotFound("The ledger has no such evidence. It may have been archived.")
+    return digest, content

@@ -1,0 +1,122 @@
+"""The list of jobs: filters, counts by state, pages, all in the address."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from jobledger.adapters.http.api.parameters import Asked, BadRequest, Parameter, ParameterKind
+from jobledger.adapters.http.page.parts import PageParts, asked
+from jobledger.adapters.http.page.rendering import address, etag_of, page, unless_known
+from jobledger.core.jobs.failures.rules import CAUSES
+from jobledger.core.kinds import KINDS
+from jobledger.core.ports.history import History, JobFilter
+from jobledger.core.values.instants import Instant
+
+ROWS = 50
+PERIODS: Mapping[str, timedelta] = {
+    "1h": timedelta(hours=1),
+    "24h": timedelta(days=1),
+    "7d": timedelta(days=7),
+    "30d": timedelta(days=30),
+}
+COUNTS_SECONDS = 2.0
+"""So long counts are told again as they were: however many look, the table is counted once."""
+COUNTS_KEPT = 64
+
+_TEXTS = ("q", "cluster", "namespace", "kind", "state", "cause", "period")
+_K = ParameterKind
+FIELDS = (
+    *(Parameter(name=name, kind=_K.TEXT, meaning="") for name in _TEXTS),
+    Parameter(name="from", kind=_K.INSTANT, meaning=""),
+    Parameter(name="until", kind=_K.INSTANT, meaning=""),
+    Parameter(name="open", kind=_K.FLAG, meaning=""),
+    Parameter(name="after", kind=_K.STREAM, meaning=""),
+)
+
+
+class Counts:
+    """Counts by state, kept for a moment."""
+
+    def __init__(self, now: Callable[[], Instant]) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[JobFilter, tuple[Instant, Mapping[str, int]]] = OrderedDict()
+
+    def of(self, history: History, key: JobFilter, wanted: JobFilter) -> Mapping[str, int]:
+        """Return the counts; `key` says what is asked for, whenever that is."""
+        with self._lock:
+            now = self._now()
+            known = self._kept.get(key)
+            if known is not None and now - known[0] < timedelta(seconds=COUNTS_SECONDS):
+                return known[1]
+            counted = history.counts(wanted)
+            self._kept[key] = now, counted
+            while len(self._kept) > COUNTS_KEPT:
+                self._kept.popitem(last=False)
+            return counted
+
+
+def filter_of(given: Asked, now: Instant) -> JobFilter:
+    """Return which jobs are asked for."""
+    period = given.text("period")
+    if period and period not in PERIODS:
+        raise BadRequest(f"period is one of {', '.join(PERIODS)}")
+    return JobFilter(
+        text=given.text("q"),
+        cluster=given.text("cluster"),
+        namespace=given.text("namespace"),
+        kind=given.text("kind"),
+        phase="" if given.text("state") == NEW else given.text("state"),
+        cause=given.text("cause"),
+        open_only=given.flag("open"),
+        created_from=given.instant("from") or (now - PERIODS[period] if period else None),
+        created_until=given.instant("until"),
+        older_than=given.stream("after"),
+    )
+
+
+NEW = "New"
+"""How the phase of a job that has none yet is called."""
+
+
+def jobs(counted: Counts, parts: PageParts, request: Request) -> Response:
+    """Return a page of the list."""
+    given, history = asked(request, *FIELDS), parts.sources.history
+    wanted = filter_of(given, parts.now())
+    every = replace(wanted, phase="", older_than=None)
+    with_period = replace(every, created_from=None, reason=given.text("period"))  # a key alone
+    key = replace(with_period, created_from=given.instant("from"))
+    counts = counted.of(history, key, every)
+    rows = history.jobs(wanted, ROWS + 1)
+    shown, query = rows[:ROWS], {key: value for key, value in request.query_params.items() if value}
+    first = {key: value for key, value in query.items() if key != "after"}
+    states = [
+        (name or NEW, count, address("/jobs", **{**first, "state": name or NEW}))
+        for name, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        if name
+    ]
+    return unless_known(
+        request,
+        etag_of(request.url.query, request.scope.get("signed_in"), counts, shown),
+        lambda: page(
+            "jobs.html",
+            signed_in=request.scope.get("signed_in", False),
+            rows=shown,
+            total=sum(counts.values()),
+            states=states,
+            query=query,
+            causes=sorted(CAUSES),
+            kinds=sorted(KINDS),
+            periods=tuple(PERIODS),
+            all_states=address("/jobs", **{key: v for key, v in first.items() if key != "state"}),
+            first=address("/jobs", **first) if "after" in query else "",
+            next=address("/jobs", **{**first, "after": str(shown[-1].stream_id)})
+            if len(rows) > ROWS
+            else "",
+        ),
+    )

@@ -1,0 +1,158 @@
+"""Makes pages of templates: everything foreign is escaped, and shown rather than obeyed."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC
+from pathlib import Path
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+
+from jobledger.core.values.durations import span
+from jobledger.core.values.excerpts import gist
+from jobledger.core.values.instants import Instant
+from jobledger.core.values.visible_text import visible
+
+PREFIX = "/page"
+HERE = Path(__file__).parent
+GIST_MAX = 300
+HTML = "text/html; charset=utf-8"
+
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""What every answer of the pages carries. `same-origin`, since a form that is sent without a
+referrer has the origin `null`, by which nobody can tell it from a stranger's."""
+
+LOOKS: Mapping[str, str] = {
+    "Complete": "good",
+    "succeeded": "good",
+    "stopped": "good",
+    "fired": "good",
+    "Failed": "bad",
+    "failed": "bad",
+    "lost": "bad",
+    "ValidationFailed": "bad",
+    "JobsBuildFailed": "bad",
+    "JobsCreationFailed": "bad",
+    "Retrying": "warn",
+    "pending": "warn",
+    "requested": "warn",
+    "Suspended": "held",
+    "Suspending": "held",
+    "suspended": "held",
+    "Running": "live",
+}
+"""How the phase of a job, the outcome of an attempt or the state of a decision is drawn."""
+
+
+def look(word: str) -> str:
+    """Return the class by which a phase, outcome or state is drawn."""
+    return LOOKS.get(word, "calm")
+
+
+def when(at: Instant | None, form: str = "coarse") -> Markup:
+    """Return an instant in UTC; the script puts the reader's own time before it.
+
+    `form` is coarse (to the second), fine (to the millisecond) or clock (fine, without the day).
+    """
+    if at is None:
+        return Markup('<span class="none">never</span>')
+    there = at.astimezone(UTC)
+    machine = there.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    precision = "seconds" if form == "coarse" else "milliseconds"
+    told = there.replace(tzinfo=None).isoformat(sep=" ", timespec=precision)
+    shown = told.partition(" ")[2] if form == "clock" else f"{told} UTC"
+    written = '<time datetime="{}" data-form="{}">{}</time>'
+    return Markup(written).format(machine, form, shown)  # noqa: S704  # a form of ours, its values escaped
+
+
+def lasting(seconds: float | None) -> str:
+    """Return a duration for people; a dash where it is not known."""
+    return "-" if seconds is None else span(abs(seconds))
+
+
+def _shown(value: object) -> object:
+    """Return what an expression of a template puts out: foreign text with its controls written."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return visible(value)
+    return value
+
+
+def _gist(value: object) -> str:
+    """Return a value as text; of a long one its beginning, and the line that tells most."""
+    return gist(str(value), GIST_MAX)
+
+
+def _json_text(value: object) -> str:
+    """Return a value as JSON, as text: it is escaped like any other."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _asset_mark() -> str:
+    """Return what changes with the static files: they are asked for by it."""
+    content = b"".join(path.read_bytes() for path in sorted((HERE / "static").iterdir()))
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    made.filters.update({"when": when, "lasting": lasting, "look": look})
+    made.filters.update({"tojson_text": _json_text, "gist": _gist})
+    made.globals.update({"prefix": PREFIX, "mark": _asset_mark(), "address": address})
+    return made
+
+
+def address(path: str, **query: object) -> str:
+    """Return an address of a page; what is empty is left out of the query."""
+    given = {key: str(value) for key, value in query.items() if value not in (None, "", False)}
+    return f"{PREFIX}{path}" + (f"?{urlencode(given)}" if given else "")
+
+
+TEMPLATES = _environment()
+
+
+def etag_of(*parts: object) -> str:
+    """Return the tag of a page that follows from these."""
+    told = "\x00".join(str(part) for part in parts)
+    return f'"{hashlib.sha256(told.encode(errors="surrogatepass")).hexdigest()[:32]}"'
+
+
+def unless_known(request: Request, tag: str, make: Callable[[], Response]) -> Response:
+    """Return an answer, or 304 if whoever asks has one of this tag already."""
+    known = request.headers.get("if-none-match") == tag
+    answer = Response(status_code=304) if known else make()
+    answer.headers["ETag"] = tag
+    return answer
+
+
+def page(name: str, status: int = 200, **context: object) -> Response:
+    """Return a page."""
+    body = TEMPLATES.get_template(name).render(context)
+    return Response(body, status_code=status, media_type=HTML, headers=dict(HEADERS))
+
+
+def problem_page(status: int, title: str, detail: str, **context: object) -> Response:
+    """Return why there is no page."""
+    given = {"signed_in": False, "here": "", **context}
+    return page("problem.html", status, title=title, detail=detail, code=status, **given)

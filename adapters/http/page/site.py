@@ -1,0 +1,103 @@
+"""The routes of the pages, and what becomes of their errors."""
+
+from collections.abc import Callable
+from functools import partial
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from jobledger.adapters.http.api.application import NotFound
+from jobledger.adapters.http.api.parameters import BadRequest
+from jobledger.adapters.http.page import evidence, job, ledger, listing, reports, views
+from jobledger.adapters.http.page.parts import PageParts
+from jobledger.adapters.http.page.rendering import HEADERS, HERE, PREFIX, problem_page
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import JobledgerError, LedgerUnavailable
+
+Handler = Callable[[PageParts, Request], Response]
+
+PAGES: tuple[tuple[str, Handler], ...] = (
+    ("/jobs/{stream}", job.story),
+    ("/jobs/{stream}/moment", job.moment),
+    ("/jobs/{stream}/evidence", evidence.listed),
+    ("/jobs/{stream}/manifest", views.manifest),
+    ("/jobs/{stream}/decisions", views.decisions),
+    ("/jobs/{stream}/what-if", views.what_if),
+    ("/evidence/{digest}", evidence.shown),
+    ("/evidence/{digest}/download", evidence.download),
+    ("/pending", ledger.pending),
+    ("/health", ledger.health),
+    ("/compare", ledger.compare_jobs),
+    ("/reports", reports.listed),
+    ("/reports/{name}", reports.asked_for),
+    ("/reports/{name}/csv", reports.as_csv),
+)
+
+ASSET_SECONDS = 86_400
+
+log = get_logger(__name__)
+
+
+class Assets(StaticFiles):
+    """Style and scripts; they hold nothing of the ledger, and are asked for by what they hold."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Return a file with the headers of every page, to be kept for a day."""
+        answer = await super().get_response(path, scope)
+        answer.headers.update(HEADERS)
+        answer.headers["Cache-Control"] = f"public, max-age={ASSET_SECONDS}"
+        return answer
+
+
+def page_routes(parts: PageParts) -> list[BaseRoute]:
+    """Return the routes of the pages."""
+    listed: Handler = partial(listing.jobs, listing.Counts(parts.now))
+    inside = [
+        Route("/", _to_jobs),
+        *(Route(path, partial(_served, parts, what)) for path, what in (("/jobs", listed), *PAGES)),
+        Mount("/static", Assets(directory=HERE / "static")),
+    ]
+    handlers = {HTTPException: _refused, Exception: _failed}
+    pages = Starlette(routes=inside, exception_handlers=handlers)  # type: ignore[arg-type]  # Starlette types the key as int or class, the value by it
+    return [Route("/", _to_jobs), Mount(PREFIX, pages)]
+
+
+def _to_jobs(request: Request) -> Response:
+    del request
+    return RedirectResponse(f"{PREFIX}/jobs", status_code=303, headers=dict(HEADERS))
+
+
+def _served(parts: PageParts, handler: Handler, request: Request) -> Response:
+    told = partial(problem_page, signed_in=request.scope.get("signed_in", False))
+    try:
+        return handler(parts, request)
+    except BadRequest as error:
+        return told(400, "That makes no sense", f"{error}.")
+    except NotFound as error:
+        return told(404, "Not here", str(error))
+    except LedgerUnavailable as error:
+        log.warning("page_without_ledger", path=request.url.path, error=str(error))
+        return told(503, "The ledger does not answer", "Postgres cannot be reached now.")
+    except JobledgerError as error:
+        log.warning("page_failed", path=request.url.path, error=str(error))
+        return told(500, "The ledger cannot be read", str(error))
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    title = "There is no such page" if error.status_code == 404 else error.detail  # noqa: PLR2004  # HTTP's
+    signed_in = request.scope.get("signed_in", False)
+    return problem_page(
+        error.status_code, title, "Look for it from the list of jobs.", signed_in=signed_in
+    )
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """Return that a page cannot be made, of an error that nobody foresaw: a bug."""
+    log.error("page_broken", path=request.url.path, error=repr(error))
+    return problem_page(500, "This page is broken", "The log of the program says why.")

@@ -1,0 +1,42 @@
+// Shows instants in the reader's time zone, with UTC beside. Pages come with UTC alone.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+const isUtc = (at) => at.getTimezoneOffset() === 0;
+const two = (number) => String(number).padStart(2, "0");
+
+const local = (at, form) => {
+  const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  const fine = form === "coarse" ? time : `${time}.${String(at.getMilliseconds()).padStart(3, "0")}`;
+  return form === "clock" ? fine : `${date} ${fine}`;
+};
+
+export const showTimes = (within) => {
+  const note = document.querySelector("[data-zone]");
+  if (note && !isUtc(new Date())) note.textContent = `Times are of ${zone}, UTC beside`;
+  for (const shown of within.querySelectorAll("time[datetime]:not([data-shown])")) {
+    const at = new Date(shown.dateTime);
+    shown.dataset.shown = "";
+    if (Number.isNaN(at.getTime()) || isUtc(at)) continue;
+    const utc = document.createElement("span");
+    utc.className = "utc";
+    const told = shown.textContent, { form } = shown.dataset;
+    const sameDay = at.getUTCDate() === at.getDate();
+    if (form === "clock") utc.textContent = `${told} UTC`;
+    else utc.textContent = sameDay ? told.slice(told.indexOf(" ") + 1) : told;
+    shown.replaceChildren(local(at, form), utc);
+  }
+};
+
+export const span = (seconds) => {
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  if (seconds < 172800) return `${(seconds / 3600).toFixed(1)} h`;
+  return `${(seconds / 86400).toFixed(1)} days`;
+};
+
+export const countDown = (within) => {
+  for (const shown of within.querySelectorAll("[data-until]")) {
+    const left = (new Date(shown.dataset.until) - Date.now()) / 1000;
+    shown.textContent = left > 0 ? `in ${span(left)}` : "now";
+  }
+};

@@ -1,0 +1,243 @@
+"""Each page answers, says what it is asked for, and nothing as markup that came from elsewhere."""
+
+from datetime import timedelta
+
+import pytest
+
+from jobledger.adapters.http.page import listing
+from jobledger.adapters.http.page.ansi import coloured, plain
+from jobledger.adapters.http.page.listing import Counts
+from jobledger.adapters.http.page.parts import ReportColumn
+from jobledger.adapters.http.page.reports import text_of
+from jobledger.core.forensics.story.explain import explain
+from jobledger.core.forensics.story.timeline import QUIET
+from jobledger.core.ports.history import JobFilter
+from tests.support.ledgers import TestClock
+from tests.support.pages import PAGE, Pages
+from tests.support.records import NOON
+
+
+def shown(pages: Pages, path: str, status: int = 200) -> str:
+    answer = pages.ask(path)
+    assert answer.status == status, answer.data
+    return answer.data.decode()
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("", {"done-0", "done-1", "done-2", "done-3", "failed", "open", "waits"}),
+        ("q=ONE-2", {"done-2"}),
+        ("q=%25", set()),
+        ("state=Failed&kind=&namespace=", {"failed"}),
+        ("cause=unexplained", set()),
+        ("open=true&kind=RayJob&cluster=kind&namespace=ml&state=Initializing", {"open"}),
+        ("until=2026-11-20T00:00:00Z", set()),
+        ("from=2026-11-20T00:00:00Z&q=done", {"done-0", "done-1", "done-2", "done-3"}),
+        ("period=1h", {"done-0", "done-1", "done-2", "done-3", "failed", "open", "waits"}),
+    ],
+)
+def test_jobs_are_found_by_what_the_address_says(pages: Pages, query: str, names: set[str]) -> None:
+    told = shown(pages, f"{PAGE}/jobs?{query}")
+    everyone = {"done-0", "done-1", "done-2", "done-3", "failed", "open", "waits"}
+    assert {name for name in everyone if f">{name}</a>" in told} == names
+    if not names:
+        assert "No job is like that" in told
+
+
+def test_the_list_goes_on_page_by_page(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "ROWS", 4)
+    first = shown(pages, f"{PAGE}/jobs?kind=RayJob")
+    rows = pages.ledger.history.jobs(JobFilter(), 10)
+    following = f"{PAGE}/jobs?kind=RayJob&amp;after={rows[3].stream_id}"
+    assert following in first
+    second = shown(pages, following.replace("&amp;", "&"))
+    assert [f">{row.name}</a>" in second for row in rows] == [False] * 4 + [True] * 3
+
+
+def test_counts_are_kept_for_a_moment_and_only_so_many() -> None:
+    asked, clock = list[JobFilter](), TestClock()
+
+    class History:
+        def counts(self, wanted: JobFilter) -> dict[str, int]:
+            asked.append(wanted)
+            return {"Failed": len(asked)}
+
+    counts, history = Counts(clock), History()
+    for _ in range(3):
+        assert counts.of(history, JobFilter(), JobFilter()) == {"Failed": 1}  # type: ignore[arg-type]  # all that is asked of it
+    clock.now += timedelta(seconds=listing.COUNTS_SECONDS)
+    assert counts.of(history, JobFilter(), JobFilter()) == {"Failed": 2}  # type: ignore[arg-type]  # as above
+    for number in range(listing.COUNTS_KEPT):
+        key = JobFilter(name=str(number))
+        counts.of(history, key, key)  # type: ignore[arg-type]  # as above
+    assert counts.of(history, JobFilter(), JobFilter())["Failed"] > 2  # type: ignore[arg-type]  # as above
+
+
+@pytest.mark.parametrize("path", ["", "/evidence", "/manifest", "/decisions"])
+def test_news_alone_is_told_again(pages: Pages, path: str) -> None:
+    where = pages.of_job("failed", path)
+    tag = pages.ask(where).headers["etag"]
+    again = pages.ask(where, if_none_match=tag)
+    assert (again.status, again.data) == (304, b"")
+    assert pages.ask(where, if_none_match='"other"').status == 200
+
+
+def test_a_job_is_explained_in_the_words_of_the_command(pages: Pages) -> None:
+    told = shown(pages, pages.of_job("failed"))
+    for sentence in explain(pages.dossier("failed")).sentences:
+        assert sentence.text.replace("'", "&#39;") in told
+    assert "Why it failed" in told
+    assert 'class="bar running' in told
+
+
+def test_events_are_filtered_by_how_much_they_say(pages: Pages) -> None:
+    every = pages.dossier("failed").read()
+    few, story, all_of_them = (
+        shown(pages, pages.of_job("failed", f"?show={level}")) for level in ("turns", "main", "all")
+    )
+    counted = [text.count('<li id="v') for text in (few, story, all_of_them)]
+    assert 0 < counted[0] < counted[1] < counted[2] == len(every)
+    assert not any(f'<span class="type">{name}<' in story for name in QUIET)
+
+
+@pytest.mark.parametrize(
+    ("at", "status"),
+    [
+        ("3", 200),
+        ("2026-11-21T12:00:05Z", 200),
+        ("0", 404),
+        ("99999", 404),
+        ("9" * 40, 400),
+        ("yesterday", 400),
+        ("", 400),
+    ],
+)
+def test_a_moment_is_told_or_said_not_to_be_one(pages: Pages, at: str, status: int) -> None:
+    told = shown(pages, pages.of_job("failed", f"/moment?at={at}"), status)
+    assert ("the controller knew" in told) == (status == 200)
+    if at:
+        assert pages.ask(pages.of_job("failed", f"?at={at}")).status == status
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("backoff_limit=3", "attempt 2 never ran"),
+        ("backoff_limit=0", "Nothing would have been different"),
+        ("retry=application%3Dnever", "Nothing would have been different"),
+    ],
+)
+def test_another_policy_is_asked_by_a_form(pages: Pages, query: str, told: str) -> None:
+    assert told in shown(pages, pages.of_job("failed", f"/what-if?{query}"))
+
+
+@pytest.mark.parametrize(
+    "query", ["backoff_limit=-1", "retry=x", "retry=application%3Dx", "growth=x", "same_cluster=1"]
+)
+def test_a_policy_that_makes_no_sense_is_said_to_make_none(pages: Pages, query: str) -> None:
+    assert 'role="alert"' in shown(pages, pages.of_job("failed", f"/what-if?{query}"), 400)
+
+
+def test_two_jobs_are_compared(pages: Pages) -> None:
+    other = pages.stream("done-0")
+    told = shown(pages, f"{PAGE}/compare?here={pages.stream('failed')}&there={other}")
+    assert "What differs" in told
+    assert "Compare with which run?" in shown(pages, f"{PAGE}/compare?here={other}")
+
+
+def test_what_is_due_is_listed(pages: Pages) -> None:
+    told = shown(pages, f"{PAGE}/pending")
+    rows = pages.ledger.pending.pending(frozenset(range(16)), 100)
+    assert rows
+    for row in rows:
+        assert row.cause in told
+
+
+@pytest.mark.parametrize("path", ["/health", "/reports"])
+def test_pages_about_the_whole_answer(pages: Pages, path: str) -> None:
+    assert "</html>" in shown(pages, PAGE + path)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/jobs/01a1fdfa-4600-7a83-b147-c3469c2f872c", 404),
+        ("/evidence/" + "0" * 64, 404),
+        ("/evidence/x", 400),
+        ("/reports/failures", 404),
+        ("/jobs?period=1y", 400),
+        ("/jobs?q=a&q=b", 400),
+        ("/jobs?q=" + "a" * 254, 400),
+        ("/compare", 400),
+        ("/nowhere", 404),
+    ],
+)
+def test_what_is_not_there_is_said_on_a_page(pages: Pages, path: str, status: int) -> None:
+    assert "<h1>" in shown(pages, PAGE + path, status)
+
+
+def test_the_root_leads_to_the_jobs(pages: Pages) -> None:
+    for path in ("/", PAGE, f"{PAGE}/"):
+        answer = pages.ask(path)
+        assert answer.status in (303, 307)
+        assert answer.headers["location"].removeprefix(pages.url).startswith(PAGE)
+
+
+def test_a_log_is_searched_and_saved_as_it_was(pages: Pages) -> None:
+    log = b"\x1b[31mred\x1b[0m <script>\nplain \x1b]0;title\x07\xff\n"
+    digest = pages.evidence.put(log, NOON)
+    told = shown(pages, f"{PAGE}/evidence/{digest}")
+    assert '<span class="fg-red">red</span> &lt;script&gt;' in told
+    assert "\\x1b]0;title\\x07" in told
+    assert "\x1b" not in told
+    found = shown(pages, f"{PAGE}/evidence/{digest}?q=PLAIN")
+    assert "1 of 2 lines" in found
+    assert "fg-red" not in found
+    saved = pages.ask(f"{PAGE}/evidence/{digest}/download")
+    assert saved.data == log
+    assert saved.headers["content-disposition"].startswith("attachment; ")
+    assert saved.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("line", "pieces"),
+    [
+        ("plain", [("", "plain")]),
+        ("\x1b[1;31mfat\x1b[mnot", [("fg-red bold", "fat"), ("", "not")]),
+        ("\x1b[38;5;2mg\x1b[39;44mb", [("fg-green", "g"), ("bg-blue", "b")]),
+        ("\x1b[38;2;1;2;3;4mtrue", [("underlined", "true")]),
+        ("\x1b[38mcut", [("", "cut")]),
+        (
+            "\x1b[97;100m\x1b[4;2mx\x1b[22;24my",
+            [("fg-white bg-black dim underlined", "x"), ("fg-white bg-black", "y")],
+        ),
+        ("\x1b[2Jx", [("", "\x1b[2Jx")]),
+        ("\x1b[" + "1;" * 40 + "mx", [("", "\x1b[" + "1;" * 40 + "mx")]),
+    ],
+)
+def test_colours_become_classes(line: str, pieces: list[tuple[str, str]]) -> None:
+    (found,) = coloured([line])
+    assert [(piece.classes, piece.text) for piece in found] == pieces
+    assert plain("\x1b[31mred") == "red"
+
+
+def test_a_colour_goes_on_over_the_end_of_a_line() -> None:
+    first, second = coloured(["\x1b[32ma", "b"])
+    assert [first[0].classes, second[0].classes] == ["fg-green", "fg-green"]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "told"),
+    [
+        (None, "count", "-"),
+        (0.5, "share", "50.0%"),
+        (90, "seconds", "1.5 min"),
+        (1234, "count", "1,234"),
+        (True, "true or false", "yes"),
+        ("", "text", "(none)"),
+        (NOON, "instant", "2026-11-21 12:00 UTC"),
+    ],
+)
+def test_cells_are_told_in_their_unit(value: object, unit: str, told: str) -> None:
+    assert text_of(value, ReportColumn("a", "a", unit, "")) == told  # type: ignore[arg-type]  # any cell
