@@ -10,13 +10,16 @@ SDK_STAMP := $(VENV)/sdk/.installed
 # Tests wait for other processes half of the time: two workers for each core, eight at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 1)))')
 
-.PHONY: help demo failures test test-ray test-operators node test-node explore check failover format apiserver operators helm upstream sdk bench soak mutate lock install clean
+.PHONY: help demo screenshots failures test test-ray test-operators node test-node explore check failover format apiserver operators helm upstream sdk bench soak mutate lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-demo: install ## A RayJob fails, is retried on new clusters and succeeds; the controller is killed meanwhile
-	@$(BIN)/jobledger demo
+demo: install ## A RayJob fails, is retried on new clusters and succeeds; the controller is killed meanwhile; ARGS=--keep leaves its page open
+	@$(BIN)/jobledger demo $(ARGS)
+
+screenshots: install ## Pictures of the page for the docs, taken in Chromium, of the twenty failures
+	@$(BIN)/python -m tests.browser.screenshots $(ARGS)
 
 failures: install ## A ledger with twenty failed jobs, to ask why; says how
 	@$(BIN)/python -m tests.failure_corpus.twenty $(ARGS)

@@ -46,9 +46,9 @@ class Standing:
     """What a controller in this process knows about itself."""
 
     is_alive: Callable[[], bool]
-    waits_for: Callable[[], Sequence[str]]
-    troubles: Callable[[], Sequence[str]]
-    notes: Callable[[], Sequence[str]]
+    waits_for: Callable[[], list[str]]
+    troubles: Callable[[], list[str]]
+    notes: Callable[[], list[str]]
     registry: CollectorRegistry
 
 

@@ -1,8 +1,12 @@
 """`jobledger demo`: shows the main job, from nothing, in about a minute."""
 
+from typing import Annotated
+
+import typer
 from pydantic import SecretStr
 
 from jobledger.adapters.cli.output import console, marked
+from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.cli.story.history import story
 from jobledger.adapters.cli.story.story_lines import print_story
 from jobledger.adapters.ledger_wiring import ledger
@@ -27,7 +31,11 @@ the controller beside them.
 """
 
 
-def demo() -> None:
+def demo(
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the page open at the end, until Ctrl-C.")
+    ] = False,
+) -> None:
     """Watch RayJobs fail, be retried and succeed while the controller is killed.
 
     At the end the log tells the story, and is verified.
@@ -47,7 +55,9 @@ def demo() -> None:
             tell_by_sql(console, opened)
             _headline("jobledger verify; jobledger rebuild --check")
             prove(console, opened)
-        where_next(console, on)
+        where_next(console, on, keep=keep)
+        if keep:
+            StopSignals().wait()
 
 
 def _headline(command: str) -> None:

@@ -87,13 +87,20 @@ def check_ends(opened: Ledger) -> None:
             raise DemoFailed(f"{row.name} ended as {found}, not {expected[row.name]}")
 
 
-def where_next(console: Console, on: Stage) -> None:
-    """Say how to go on."""
-    del on
+def where_next(console: Console, on: Stage, *, keep: bool) -> None:
+    """Say how to go on; `keep`: that the page stays open."""
+    if keep:
+        console.print(Text("\nThe page", "bold"))
+        console.print(f"  {on.controller.url}/page/jobs", highlight=False)
+        console.print("  open until Ctrl-C", style="dim")
+        return
     console.print(Text("\nWhere next", "bold"))
     for line in (
+        f"the page                 was at {on.controller.url}/page/jobs until now;",
+        "                         make demo ARGS=--keep leaves it open",
         "jobledger sandbox        a local API to try your own manifests on; says how to go on",
         "jobledger run            control the RayJobs of the cluster in your kubeconfig",
+        "jobledger serve          a page on what is in a ledger, without a controller",
         "jobledger history JOB    what happened to a job, also long after it is gone",
         "docs/tutorial            the same by hand, step by step",
     ):

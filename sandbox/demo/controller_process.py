@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 STOP_SECONDS_MAX = 20.0
+READY_FILE = "controller.url"
 
 
 class ControllerProcess:
@@ -23,11 +24,19 @@ class ControllerProcess:
         """Return where its lines are."""
         return self._directory / "controller.log"
 
+    @property
+    def url(self) -> str:
+        """Return where its pages are; empty while it serves none."""
+        ready = self._directory / READY_FILE
+        return ready.read_text(encoding="utf-8") if ready.exists() else ""
+
     def start(self) -> int:
         """Start it and return its process id."""
+        ready = self._directory / READY_FILE
+        ready.unlink(missing_ok=True)
         command = [sys.executable, "-m", "jobledger.adapters.cli.main", "run", "--port", "0"]
         self._process = subprocess.Popen(
-            [*command, "--replica", "demo"],
+            [*command, "--replica", "demo", "--ready-file", str(ready)],
             env=self._environment,
             stdout=self._log,
             stderr=self._log,

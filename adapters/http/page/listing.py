@@ -42,17 +42,17 @@ FIELDS = (
 class Counts:
     """Counts by state, kept for a moment."""
 
-    def __init__(self, now: Callable[[], Instant]) -> None:
-        self._now = now
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._kept: OrderedDict[JobFilter, tuple[Instant, Mapping[str, int]]] = OrderedDict()
+        self._kept: OrderedDict[JobFilter, tuple[float, Mapping[str, int]]] = OrderedDict()
 
     def of(self, history: History, key: JobFilter, wanted: JobFilter) -> Mapping[str, int]:
         """Return the counts; `key` says what is asked for, whenever that is."""
         with self._lock:
-            now = self._now()
+            now = self._monotonic()
             known = self._kept.get(key)
-            if known is not None and now - known[0] < timedelta(seconds=COUNTS_SECONDS):
+            if known is not None and now - known[0] < COUNTS_SECONDS:
                 return known[1]
             counted = history.counts(wanted)
             self._kept[key] = now, counted

@@ -1,5 +1,6 @@
 """The routes of the pages, and what becomes of their errors."""
 
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -56,14 +57,14 @@ class Assets(StaticFiles):
 
 def page_routes(parts: PageParts) -> list[BaseRoute]:
     """Return the routes of the pages."""
-    listed: Handler = partial(listing.jobs, listing.Counts(parts.now))
+    listed: Handler = partial(listing.jobs, listing.Counts(time.monotonic))
     inside = [
         Route("/", _to_jobs),
         *(Route(path, partial(_served, parts, what)) for path, what in (("/jobs", listed), *PAGES)),
         Mount("/static", Assets(directory=HERE / "static")),
     ]
     handlers = {HTTPException: _refused, Exception: _failed}
-    pages = Starlette(routes=inside, exception_handlers=handlers)  # type: ignore[arg-type]  # Starlette types the key as int or class, the value by it
+    pages = Starlette(routes=inside, exception_handlers=handlers)
     return [Route("/", _to_jobs), Mount(PREFIX, pages)]
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from jobledger.core.catalogue import FATES_OF_A_CLUSTER, KEPT
-from jobledger.core.forensics.bundles.dossier import Dossier
+from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.story.explain import causes
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
 from jobledger.core.log.envelope import StoredEvent
@@ -35,7 +35,10 @@ class MemoryHistory:
 
     def _failed_of(self, row: JobRow, cause: str) -> bool:
         events = tuple(self._store.read_stream(row.stream_id))
-        return cause in causes(Dossier(events=events, evidence={}.get, origin="memory")).values()
+        return (
+            cause
+            in causes(Dossier(events=events, evidence=reader_of({}), origin="memory")).values()
+        )
 
     def _keeps_its_cluster(self, row: JobRow) -> bool:
         told = [

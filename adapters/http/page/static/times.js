@@ -23,7 +23,7 @@ export const showTimes = (within) => {
     const sameDay = at.getUTCDate() === at.getDate();
     if (form === "clock") utc.textContent = `${told} UTC`;
     else utc.textContent = sameDay ? told.slice(told.indexOf(" ") + 1) : told;
-    shown.replaceChildren(local(at, form), utc);
+    shown.replaceChildren(local(at, form), " ", utc);
   }
 };
 

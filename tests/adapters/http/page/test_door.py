@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from urllib.parse import quote, urlencode
 
 import pytest
+from urllib3 import BaseHTTPResponse
 
 from jobledger.adapters.http.api.guard import KnownToken, TooManyTokens
 from jobledger.adapters.http.page.door import COOKIE, TOKEN_MAX, local, token_of
@@ -36,7 +37,7 @@ def cookie(token: str = TOKEN) -> str:
     return f"{COOKIE}={base64.urlsafe_b64encode(token.encode()).decode()}"
 
 
-def sign_in(pages: Pages, token: str = TOKEN, aim: str = "", **headers: str) -> object:
+def sign_in(pages: Pages, token: str = TOKEN, aim: str = "", **headers: str) -> BaseHTTPResponse:
     form = urlencode({"token": token, "next": aim})
     given = {"origin": pages.url, "content-type": "application/x-www-form-urlencoded", **headers}
     return pages.ask(f"{PAGE}/login", "POST", form, **given)

@@ -1,7 +1,5 @@
 """Each page answers, says what it is asked for, and nothing as markup that came from elsewhere."""
 
-from datetime import timedelta
-
 import pytest
 
 from jobledger.adapters.http.page import listing
@@ -12,7 +10,6 @@ from jobledger.adapters.http.page.reports import text_of
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import QUIET
 from jobledger.core.ports.history import JobFilter
-from tests.support.ledgers import TestClock
 from tests.support.pages import PAGE, Pages
 from tests.support.records import NOON
 
@@ -56,17 +53,17 @@ def test_the_list_goes_on_page_by_page(pages: Pages, monkeypatch: pytest.MonkeyP
 
 
 def test_counts_are_kept_for_a_moment_and_only_so_many() -> None:
-    asked, clock = list[JobFilter](), TestClock()
+    asked, clock = list[JobFilter](), [0.0]
 
     class History:
         def counts(self, wanted: JobFilter) -> dict[str, int]:
             asked.append(wanted)
             return {"Failed": len(asked)}
 
-    counts, history = Counts(clock), History()
+    counts, history = Counts(lambda: clock[0]), History()
     for _ in range(3):
         assert counts.of(history, JobFilter(), JobFilter()) == {"Failed": 1}  # type: ignore[arg-type]  # all that is asked of it
-    clock.now += timedelta(seconds=listing.COUNTS_SECONDS)
+    clock[0] += listing.COUNTS_SECONDS
     assert counts.of(history, JobFilter(), JobFilter()) == {"Failed": 2}  # type: ignore[arg-type]  # as above
     for number in range(listing.COUNTS_KEPT):
         key = JobFilter(name=str(number))

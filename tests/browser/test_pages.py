@@ -1,0 +1,216 @@
+"""What people do on the pages, with mouse and keys, in a browser that obeys their policy."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Tabs
+from tests.browser.lives import (
+    HOSTILE,
+    HOSTILE_LOG,
+    append_part,
+    keep_log,
+    records_of,
+    running,
+)
+from tests.support import rayjob_stories as stories
+from tests.support.pages import PAGE, Pages, empty_pages, serving
+from tests.support.records import NOON
+
+NARROW = {"width": 360, "height": 740}
+
+
+@pytest.fixture(scope="module")
+def pages() -> Iterator[Pages]:
+    """Pages of a ledger with some jobs, a long one and a hostile one."""
+    made = empty_pages()
+    running(made)
+    made.append(records_of("long", lambda: stories.failed_attempts(45, backoff_limit=99)))
+    made.append(records_of(HOSTILE, lambda: (*stories.working(), *stories.failing())))
+    with serving(made) as served:
+        yield served
+
+
+def every_page(pages: Pages) -> list[str]:
+    """Return the path of each page, with something on it."""
+    digest = keep_log(pages, HOSTILE_LOG, NOON)
+    fails, other = pages.stream("fails"), pages.stream("works")
+    of_job = ["", "/evidence", "/manifest", "/decisions", "/what-if?backoff_limit=3"]
+    return [
+        f"{PAGE}/jobs",
+        f"{PAGE}/jobs?q=nothing+like+that",
+        *(f"{PAGE}/jobs/{fails}{path}" for path in of_job),
+        f"{PAGE}/jobs/{pages.stream('waits')}?at=5&show=all",
+        f"{PAGE}/evidence/{digest}",
+        f"{PAGE}/compare?here={fails}&there={other}",
+        f"{PAGE}/pending",
+        f"{PAGE}/health",
+        f"{PAGE}/nowhere",
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_shut_out_of_a_page(pages: Pages, tabs: Tabs, scheme: str) -> None:
+    """Axe finds nothing, and a narrow page is not wider than its window."""
+    tab, axe = tabs(color_scheme=scheme, viewport=NARROW, reduced_motion="reduce"), Axe()
+    found = list[str]()
+    paths = every_page(pages)
+    for path in paths if scheme == "light" else paths[::3]:
+        tab.goto(pages.url + path)
+        told = axe.run(tab).response["violations"]
+        found += [f"{path}: {one['id']} {one['nodes'][0]['html'][:120]}" for one in told]
+        wide = tab.evaluate("document.scrollingElement.scrollWidth")
+        if wide > NARROW["width"]:
+            found.append(f"{path} is {wide} wide")
+    assert found == [], "\n".join(found)
+
+
+def test_a_retry_is_seen_without_a_reload(tabs: Tabs) -> None:
+    made = empty_pages()
+    story = records_of("goes-on", lambda: stories.failed_attempts(1, backoff_limit=3))
+    failed = next(n for n, one in enumerate(story, 1) if one.type == "RetryGranted")
+    append_part(made, story, 0, 12)
+    with serving(made) as served:
+        tab = tabs()
+        tab.goto(served.url + served.of_job("goes-on"))
+        tab.evaluate("window.stays = true")
+        tab.get_by_role("link", name="Turning points").focus()
+        expect(tab.locator("#jobhead .badge")).to_have_text("Running")
+        append_part(made, story, 12, failed)
+        expect(tab.locator("#jobhead .badge")).to_have_text("Retrying")
+        expect(tab.locator(".laneend")).to_contain_text("failed")
+        expect(tab.locator(".mark.pending")).to_have_count(1)
+        append_part(made, story, failed, len(story))
+        expect(tab.locator(".lane")).to_have_count(2)
+        expect(tab.get_by_role("link", name="Turning points")).to_be_focused()
+        assert tab.evaluate("window.stays") is True
+
+
+def test_the_list_takes_a_new_job_over(tabs: Tabs) -> None:
+    made = empty_pages()
+    with serving(made) as served:
+        tab = tabs()
+        tab.goto(f"{served.url}{PAGE}/jobs")
+        expect(tab.get_by_role("heading", name="No jobs yet")).to_be_visible()
+        running(made)
+        expect(tab.get_by_role("link", name="waits")).to_be_visible()
+        expect(tab.get_by_role("link", name="Failed 1")).to_be_visible()
+
+
+def test_a_server_that_goes_is_told_and_what_stood_stays(tabs: Tabs) -> None:
+    made = empty_pages()
+    running(made)
+    with serving(made) as served:
+        tab = tabs()
+        tab.goto(f"{served.url}{PAGE}/jobs")
+    expect(tab.locator("#banner")).to_contain_text("does not answer")
+    expect(tab.get_by_role("link", name="waits")).to_be_visible()
+
+
+def test_a_thousand_events_are_on_a_page_and_the_rest_on_the_next(pages: Pages, tabs: Tabs) -> None:
+    tab = tabs()
+    tab.goto(pages.url + pages.of_job("long", "?show=all"))
+    expect(tab.locator("li.event")).to_have_count(1000)
+    expect(tab.locator(".lane")).to_have_count(46)
+    tab.get_by_role("link", name="Later events").click()
+    expect(tab.locator("li.event").first).to_have_attribute("id", "v1001")
+
+
+def test_citations_lead_to_what_they_cite(pages: Pages, tabs: Tabs) -> None:
+    tab = tabs()
+    tab.goto(pages.url + pages.of_job("fails"))
+    cited = tab.locator("#why .cites a").last
+    version = cited.inner_text()
+    cited.click()
+    expect(tab.locator(f"#v{version}")).to_be_in_viewport()
+
+
+def test_an_instant_is_looked_at_by_keys_and_has_an_address(pages: Pages, tabs: Tabs) -> None:
+    tab = tabs()
+    tab.goto(pages.url + pages.of_job("waits"))
+    slider = tab.get_by_role("slider", name="Instant to look at")
+    slider.focus()
+    slider.press("Home")
+    expect(tab.locator("#moment h3")).to_contain_text("2026-11-21 13:00:00.000 12:00:00.000 UTC")
+    slider.press("PageUp")
+    expect(tab.locator("#moment")).to_contain_text("Initializing")
+    expect(tab).to_have_url(re.compile("at=2026-11-21T12%3A00"))
+    tab.reload()
+    expect(tab.locator("#moment")).to_contain_text("Initializing")
+
+
+def test_the_chart_is_zoomed(pages: Pages, tabs: Tabs) -> None:
+    tab = tabs()
+    tab.goto(pages.url + pages.of_job("waits"))
+    bar = tab.locator("rect.bar.running")
+    before = bar.bounding_box()
+    tab.get_by_role("button", name="Zoom in").click()
+    after = bar.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["width"] > before["width"]
+    tab.get_by_role("button", name="All").click()
+    assert bar.bounding_box() == before
+
+
+def test_without_scripts_a_page_tells_the_same(pages: Pages, tabs: Tabs) -> None:
+    tab = tabs(java_script_enabled=False)
+    tab.goto(pages.url + pages.of_job("fails"))
+    expect(tab.locator("#why")).to_contain_text("failed at 2026-11-21T12:00:42Z")
+    tab.get_by_label("At a time or a version").fill("3")
+    tab.get_by_role("button", name="Show").click()
+    expect(tab.locator("#moment")).to_contain_text("the controller knew")
+
+
+def test_a_job_is_found_and_its_questions_answered_by_mouse(pages: Pages, tabs: Tabs) -> None:
+    tab = tabs()
+    tab.goto(f"{pages.url}{PAGE}/jobs")
+    tab.keyboard.press("/")
+    tab.keyboard.type("FAIL")
+    tab.keyboard.press("Enter")
+    tab.get_by_role("link", name="fails", exact=True).click()
+    expect(tab.get_by_role("heading", name="Why it failed")).to_be_visible()
+    tab.get_by_role("link", name="What if").click()
+    tab.get_by_label("Retries (backoffLimit)").fill("2")
+    tab.get_by_role("button", name="Ask").click()
+    expect(tab.get_by_role("heading", name="It would have gone otherwise")).to_be_visible()
+    tab.get_by_role("link", name="Decisions").click()
+    expect(tab.locator("#decided")).to_be_visible()
+    tab.get_by_role("link", name="Compare").click()
+    expect(tab.get_by_role("heading", name="Compare with which run?")).to_be_visible()
+
+
+def test_a_hostile_job_is_shown_and_not_obeyed(pages: Pages, tabs: Tabs) -> None:
+    tab = tabs()
+    digest = keep_log(pages, HOSTILE_LOG, NOON)
+    of_job = ("", "/evidence", "/manifest", "/decisions", "/what-if")
+    paths = [pages.of_job(HOSTILE, path) for path in of_job]
+    paths += [
+        f"{PAGE}/jobs",
+        f"{PAGE}/evidence/{digest}",
+        f"{PAGE}/compare?here=" + pages.stream(HOSTILE),
+    ]
+    paths += [f"{PAGE}/jobs?q=%3Cscript%3Ealert(9)%3C/script%3E", f"{PAGE}/jobs?state=%22onx=%3E"]
+    for path in paths:
+        tab.goto(pages.url + path)
+        assert _foreign(tab) == [], path
+    tab.goto(pages.url + pages.of_job(HOSTILE))
+    expect(tab.locator("h1 .name")).to_have_text(HOSTILE.replace("\u202e", "\\u202e"))
+    tab.goto(f"{pages.url}{PAGE}/evidence/{digest}?q=needle")
+    expect(tab.locator(".log li")).to_have_count(1)
+    with tab.expect_download() as saved:
+        tab.get_by_role("link", name="Download").click()
+    assert saved.value.suggested_filename == f"evidence-{digest[:12]}.log"
+
+
+def _foreign(tab: Page) -> list[str]:
+    """Return what a page holds that no template of ours has."""
+    found: list[str] = tab.evaluate(
+        """() => [...document.querySelectorAll("img, iframe, [onerror], a[href^=javascript]")]
+        .concat([...document.scripts].filter(one => !one.src.includes("/page/static/")))
+        .map(one => one.outerHTML)"""
+    )
+    return found
