@@ -12,6 +12,8 @@ from jobledger.core.forensics.story.kept import kept
 
 LINES_MAX = 10_000
 """So many lines of a log are on a page, the last ones; the file has all."""
+LINE_MAX = 4_000
+"""So many characters of each; the file has all."""
 SEARCH = Parameter(name="q", kind=ParameterKind.TEXT, meaning="")
 JOB = Parameter(name="job", kind=ParameterKind.STREAM, meaning="")
 
@@ -35,24 +37,24 @@ def shown(parts: PageParts, request: Request) -> Response:
     digest, content = _content(parts, request)
     wanted = given.text("q")
     lines = content.decode(errors="replace").splitlines()
-    numbered = list(enumerate(coloured(lines), start=1))
-    if wanted:
-        found = {
-            number
-            for number, line in enumerate(lines, start=1)
-            if wanted.lower() in plain(line).lower()
-        }
-        numbered = [one for one in numbered if one[0] in found]
+    found = [
+        (number, line)
+        for number, line in enumerate(lines, start=1)
+        if not wanted or wanted.lower() in plain(line).lower()
+    ]
+    last = found[-LINES_MAX:]
+    coloured_lines = coloured([line[:LINE_MAX] for _, line in last])
+    numbered = [(number, pieces) for (number, _), pieces in zip(last, coloured_lines, strict=True)]
     return page(
         "evidence.html",
         signed_in=request.scope.get("signed_in", False),
         digest=digest,
         job=given.stream("job"),
         q=wanted,
-        lines=numbered[-LINES_MAX:],
+        lines=numbered,
         count=len(lines),
         size=len(content),
-        left_out=max(0, len(numbered) - LINES_MAX),
+        left_out=len(found) - len(last),
     )
 
 
