@@ -152,7 +152,8 @@ def _of_controller(standing: Standing | None) -> Iterator[Finding]:
         found = value(name)
         if found is not None:
             look = "calm" if wrong is None else "bad" if found == wrong else "good"
-            yield Finding(what=what, told=f"{found:,.0f}", look=look, note=name)
+            told = f"{found:,.0f}" if wrong is None else "no" if found == wrong else "yes"
+            yield Finding(what=what, told=told, look=look, note=name)
     for what, name, counted in _COUNTERS:
         total = sum(
             one.value
@@ -206,7 +207,7 @@ def _of_ledger(opened: Ledger) -> Iterator[Finding]:
     held, replicas = state["shards_held"], state["replicas"]
     yield Finding(
         what="Leases",
-        told=f"{held} of {SHARDS} shards are held by {replicas} replicas",
+        told=f"{held} of {SHARDS} shards held, replicas: {replicas}",
         look="good" if held == SHARDS else "warn",
         note="" if held == SHARDS else "where no controller runs, none is held",
     )

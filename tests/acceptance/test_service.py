@@ -58,6 +58,9 @@ def test_the_pages_tell_how_it_is(site: Site, witness: Witness) -> None:
         assert controller.metric("jobledger_poisoned_observations_total") == 0
         assert controller.metric("jobledger_ledger_up") == 1
         assert controller.get("/nothing")[0] == 404
+        assert ">short</a>" in controller.get("/page/jobs")[1]
+        status, text = controller.get("/page/health")
+        assert (status, "jobledger_jobs_held" in text) == (200, True)
     for line in controller.log.splitlines():
         assert {"event", "level", "timestamp"} <= json.loads(line).keys()
 

@@ -63,6 +63,8 @@ def test_jobs_are_served_on_loopback(filled: Terminal) -> None:
     with served(filled) as url:
         (job,) = json.loads(get(f"{url}/api/v1/jobs").data)["items"]
         assert (job["name"], job["phase"]) == ("done", "Complete")
+        assert b">done</a>" in get(f"{url}/page/jobs").data
+        assert b"none in this process" in get(f"{url}/page/health").data
 
 
 def test_a_token_is_asked_for_where_one_is_set(filled: Terminal, tmp_path: Path) -> None:
@@ -70,6 +72,8 @@ def test_a_token_is_asked_for_where_one_is_set(filled: Terminal, tmp_path: Path)
     with served(filled, "--token-file", "token") as url:
         assert get(f"{url}/api/v1/jobs").status == 401
         assert get(f"{url}/api/v1/jobs", Authorization="Bearer s3cret").status == 200
+        assert b">done</a>" not in get(f"{url}/page/jobs").data
+        assert b">done</a>" in get(f"{url}/page/jobs", Authorization="Bearer s3cret").data
 
 
 def test_an_open_address_without_a_judge_is_refused(filled: Terminal) -> None:
