@@ -14,7 +14,7 @@ from jobledger.adapters.http.page.rendering import address, etag_of, page, unles
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.story.attempts import facts
-from jobledger.core.forensics.story.explain import Account, causes, explain
+from jobledger.core.forensics.story.explain import Account, explained
 from jobledger.core.forensics.story.moment import Moment, at_instant, at_version
 from jobledger.core.forensics.story.timeline import QUIET, Line, timeline
 from jobledger.core.jobs.rows import JobRow
@@ -50,8 +50,8 @@ class Shown:
     line: Line
     since: float
     """Seconds after the first."""
-    is_turn: bool
     level: str
+    """The first of `LEVELS` on which it is shown."""
 
 
 def story(parts: PageParts, request: Request) -> Response:
@@ -74,7 +74,7 @@ def _told(
     level, at, after = wanted
     found = dossier_of(parts, row)
     events = found.read()
-    account, why = explain(found), causes(found)
+    account, why = explained(found)
     decisions = parts.sources.history.decisions(row.stream_id)
     told = facts(read.event for read in events)
     every = _events(events)
@@ -115,13 +115,9 @@ def _link(row: JobRow, one: Shown, level: str) -> str:
 
 def _events(events: Sequence[ReadEvent]) -> list[Shown]:
     told = timeline(((read.version, read.event) for read in events), WORDS_MAX)
+    begun = events[0].event.at
     return [
-        Shown(
-            line=line,
-            since=(line.at - events[0].event.at).total_seconds(),
-            is_turn=_level(read.event, line) == "turns",
-            level=_level(read.event, line),
-        )
+        Shown(line=line, since=(line.at - begun).total_seconds(), level=_level(read.event, line))
         for read, line in zip(events, told, strict=True)
     ]
 

@@ -66,18 +66,18 @@ class Account:
 
 def explain(dossier: Dossier) -> Account:
     """Return the account of a job. Raises as `Dossier.read` does."""
-    events = dossier.read()
-    account = _Account(dossier, events, tuple(signs(events, dossier.evidence)))
-    told = account.told()
-    shown = tuple(replace(one, text=one_line(one.text)) for one in told.sentences)
-    tells_of_logs = told.failure_class or told.outcome == "deleted"
-    return replace(told, sentences=shown, logs=account.logs() if tells_of_logs else ())
+    return _Account(dossier).shown()
 
 
 def causes(dossier: Dossier) -> Mapping[int, str]:
     """Return the class of each attempt that failed. Raises as `Dossier.read` does."""
-    events = dossier.read()
-    return _Account(dossier, events, tuple(signs(events, dossier.evidence))).causes()
+    return _Account(dossier).causes()
+
+
+def explained(dossier: Dossier) -> tuple[Account, Mapping[int, str]]:
+    """Return what `explain` and `causes` do, of one reading."""
+    account = _Account(dossier)
+    return account.shown(), account.causes()
 
 
 _ENDS = (*ROLES.completed, *ROLES.failed)
@@ -86,13 +86,12 @@ _ENDS = (*ROLES.completed, *ROLES.failed)
 class _Account:
     """An account in the making."""
 
-    def __init__(
-        self, dossier: Dossier, events: tuple[ReadEvent, ...], found: tuple[Sign, ...]
-    ) -> None:
+    def __init__(self, dossier: Dossier) -> None:
+        events = dossier.read()
         identity = dossier.identity
         self._name = f"{dossier.kind} {identity.namespace}/{identity.name}"
         self._events = events
-        self._signs = found
+        self._signs = tuple(signs(events, dossier.evidence))
         self._last_attempt = 0
         self._ran: set[int] = set()
         self._judged: dict[int, Judged] = {}
@@ -108,8 +107,14 @@ class _Account:
             elif isinstance(news, FailureJudged):
                 self._judged[news.attempt] = Judged(news.failure, news.by_policy)
 
-    def told(self) -> Account:
-        """Return the whole account."""
+    def shown(self) -> Account:
+        """Return the whole account, each sentence in one visible line."""
+        told = self._told()
+        lines = tuple(replace(one, text=one_line(one.text)) for one in told.sentences)
+        tells_of_logs = told.failure_class or told.outcome == "deleted"
+        return replace(told, sentences=lines, logs=self._logs() if tells_of_logs else ())
+
+    def _told(self) -> Account:
         end = self._last(_ENDS)
         rejected = self._rejected()
         if end is not None and isinstance(end.event, ROLES.failed):
@@ -125,7 +130,7 @@ class _Account:
         """Return the class of each attempt that failed."""
         return {attempt: self._diagnosis(attempt).rule.name for attempt in self._failed_at}
 
-    def logs(self) -> tuple[str, ...]:
+    def _logs(self) -> tuple[str, ...]:
         """Return the digests of the logs of the last attempt, or the last that failed."""
         attempt = self._failed_before() or self._last_attempt
         ends = log_ends(self._events, self._signs, attempt)
