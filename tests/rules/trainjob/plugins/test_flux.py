@@ -13,6 +13,7 @@ from jobledger.core.trainjob.plugins.flux_scripts import (
     broker_config,
     entrypoint,
     hosts_of,
+    installer,
 )
 from tests.rules.trainjob.plugins.runtimes import (
     OWNER,
@@ -186,10 +187,14 @@ def test_hosts_are_listed_as_flux_lists_them(nodes: int, hosts: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["fcfs", 'a"b\\', "END_OF_BROKER", "a\nEND_OF_BROKER\nrm x", "ü\x7f"]
+    "value",
+    ["fcfs", 'a"b\\', "END_OF_BROKER", "a\nEND_OF_BROKER\nrm x", "ü\x7f", "$(rm x) `rm x` $x"],
 )
 def test_a_setting_is_text_and_nothing_but_text(value: str) -> None:
-    """On one line, so that no value ends the document that the shell writes."""
+    """On one line, in a document that the shell writes as it is: no value ends it.
+
+    Of a document whose delimiter is quoted the shell expands nothing (POSIX, 2.7.4 Here-Document).
+    """
     broker = Broker(job="train", namespace="ml", hosts="h", device=value, queue=value)
     written = broker_config(broker)
     told = tomllib.loads(written)
@@ -202,6 +207,7 @@ def test_a_setting_is_text_and_nothing_but_text(value: str) -> None:
         "hosts": [{"host": "h"}],
     }
     assert "END_OF_BROKER" not in written.splitlines()
+    assert f"<<'END_OF_BROKER'\n{written}\nEND_OF_BROKER\n" in installer(broker)
 
 
 RESERVED = replicated_job()
