@@ -59,9 +59,10 @@ def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Abs
         return
     has_ended = is_final(state) and not is_at_work(state)
     for name, known in _late_jobs(state) if has_ended else _known(state):
-        if known.uid and not around.live.has_child(ATTEMPT, known.uid):
+        if known.uid and not around.live.has_child(ATTEMPT, known.uid, identity.uid):
             tell = partial(tell_attempt_gone, around, stream, name, known.uid)
-            yield Absence(lookout, BATCH_JOBS, identity.namespace, name, known.uid, tell)
+            where, whose = identity.namespace, identity.uid
+            yield Absence(lookout, BATCH_JOBS, where, name, known.uid, tell, whose)
 
 
 def _earlier(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[EarlierForm]:

@@ -51,7 +51,9 @@ class BatchJobListener:
         """Tell of a Job, unless it is none of ours."""
         if text(manifest, "spec", "managedBy") in MANAGED_BY_US:
             self._jobs.seen(manifest, at)
-        elif owner := controller_uid(manifest, BATCH_JOBS.group, JOB):
+            return
+        owner = controller_uid(manifest, BATCH_JOBS.group, JOB)
+        if owner or self._around.live.has_child(ATTEMPT, text(manifest, "metadata", "uid")):
             self._attempt_seen(manifest, owner, at)
 
     def _attempt_seen(self, manifest: Manifest, owner: str, at: Instant) -> None:
@@ -72,6 +74,8 @@ class BatchJobListener:
             if known is not None and around.live.is_older(uid, item.version, known.version):
                 return
             job = around.live.owner_of(item)
+            if known is not None and known.owner_uid != owner:
+                self._tell_gone(known, at)
             take_in = partial(self._attempt_seen, owner=owner, at=at)
             edit = Edit(around, uid, manifest, (job,) if job is not None else (), take_in)
             read = child_looked_through(edit, JOB, item, known)
@@ -93,9 +97,14 @@ class BatchJobListener:
                 self._jobs.gone(manifest, at)
                 return
             item = around.live.drop_child(ATTEMPT, uid)
-            job = around.live.owner_of(item) if item is not None else None
-            if item is not None and job is not None:
-                tell_attempt_gone(around, job.identity.stream_id, item.name, item.uid, at)
+            if item is not None:
+                self._tell_gone(item, at)
+
+    def _tell_gone(self, item: CachedChild, at: Instant) -> None:
+        """Tell the job that the Job of an attempt belonged to that it has it no more."""
+        job = self._around.live.owner_of(item)
+        if job is not None:
+            tell_attempt_gone(self._around, job.identity.stream_id, item.name, item.uid, at)
 
     def synced(self, at: Instant) -> None:
         """Pass on that all Jobs have been told."""

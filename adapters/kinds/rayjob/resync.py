@@ -62,10 +62,11 @@ def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Abs
     if state.head is not None:
         known.append(("Pod", state.head.name, state.head.uid))
     for kind, name, uid in known:
-        if _is_absent(around, identity, state, kind, name, uid):
+        is_anybodys = kind == "Pod" or (kind == "RayCluster" and selects_cluster(state))
+        whose = "" if is_anybodys else identity.uid
+        if _is_absent(around, identity, state, (kind, name, uid), whose):
             absence = _of_child(lookout, stream, identity, kind, (name, uid))
-            anybodys = uid or kind != "RayCluster" or selects_cluster(state)
-            yield absence if anybodys else dataclasses.replace(absence, owner=identity.uid)
+            yield dataclasses.replace(absence, owner=whose)
     yield from _parts(lookout, stream, identity, state)
 
 
@@ -87,13 +88,16 @@ def _is_absent(
     around: EventHandlers,
     identity: JobIdentity,
     state: RayJobState,
-    kind: ChildKind,
-    name: str,
-    uid: str,
+    known: tuple[ChildKind, str, str],
+    whose: str,
 ) -> bool:
-    """Return whether a child is not shown; one that only a status named has no UID."""
+    """Return whether a child (kind, name, UID) is not shown as that of `whose`, if any.
+
+    One that only a status named has no UID.
+    """
+    kind, name, uid = known
     if uid:
-        return not around.live.has_child(kind, uid)
+        return not around.live.has_child(kind, uid, whose)
     in_use = kind == "RayCluster" and standing(state) in {Phase.WAITING, Phase.RUNNING}
     there = around.live.child_named(kind, identity.namespace, name)
     is_its = there is not None and (there.owner_uid == identity.uid or selects_cluster(state))

@@ -43,13 +43,14 @@ def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Abs
     if identity is None:
         return
     jobset, where = state.jobset, identity.namespace
-    if jobset is not None and jobset.uid and not around.live.has_child("JobSet", jobset.uid):
+    whose = identity.uid
+    if jobset and jobset.uid and not around.live.has_child("JobSet", jobset.uid, whose):
         belonging = ("JobSet", jobset.name, jobset.uid)
 
         def vanished(at: Instant) -> None:
             tell_dependent_gone(around, stream, belonging, at)
 
-        yield Absence(lookout, JOBSETS, where, jobset.name, jobset.uid, vanished)
+        yield Absence(lookout, JOBSETS, where, jobset.name, jobset.uid, vanished, whose)
     else:
         yield from _parts(lookout, stream, identity, state)
     yield from _sources_of_conditions(lookout, stream, identity, state)

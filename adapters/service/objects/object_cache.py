@@ -277,9 +277,10 @@ class ObjectCache:
         """Return a child by its UID."""
         return self._children[kind].by_uid.get(uid)
 
-    def has_child(self, kind: str, uid: str) -> bool:
-        """Return whether a child of that UID is there."""
-        return uid in self._children[kind].by_uid
+    def has_child(self, kind: str, uid: str, owner: str = "") -> bool:
+        """Return whether a child of that UID is there, and belongs to `owner` (a UID) if given."""
+        found = self._children[kind].by_uid.get(uid)
+        return found is not None and owner in ("", found.owner_uid)
 
     def children_of(self, kind: str, job: CachedJob) -> list[CachedChild]:
         """Return the children that a RayJob owns, and the RayCluster it selects.

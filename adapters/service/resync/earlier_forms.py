@@ -105,7 +105,8 @@ def come_back(
     if identity is None or live.job(identity.uid) is None:
         return
     for uid in state.gone:
-        if (item := live.child(kept_as, uid)) is not None:
+        item = live.child(kept_as, uid)
+        if item is not None and item.owner_uid == identity.uid:
             tell = partial(_tell_of_child, lookout, identity, see)
             yield EarlierForm(lookout, resource, replace(identity, name=item.name), uid, tell)
 

@@ -102,13 +102,17 @@ class ChildListener:
                 address=dashboard_address(manifest, domain),
                 token_secret=token_secret(child(manifest, "spec"), item.name),
             )
-        if self._kind != "RayCluster" and not item.owner_uid:
-            return
         with around.telling:
             known = around.live.child(self._kind, item.uid)
+            if known is None and self._kind != "RayCluster" and not item.owner_uid:
+                return
             if known is not None and around.live.is_older(item.uid, item.version, known.version):
                 return
             concerned = around.live.jobs_of(self._kind, item)
+            former = around.live.owner_of(known) if known is not None else None
+            if former is not None and all(one.identity != former.identity for one in concerned):
+                stream = former.identity.stream_id
+                tell_child_gone(around, self._kind, stream, item.name, item.uid, at)
             edit = Edit(around, item.uid, manifest, concerned, partial(self.seen, at=at))
             read = child_looked_through(edit, self._kind, item, known)
             if read is None:

@@ -158,13 +158,16 @@ class DependentListener:
             generation=number(metadata, "generation") or 0,
             declared=secrets_of_snapshot if self._kind == "ConfigMap" else secrets_of_object,
         )
-        if not item.owner_uid and not _may_be_in_the_way(self._kind, item.name):
-            return
+        is_kept = item.owner_uid != "" or _may_be_in_the_way(self._kind, item.name)
         with around.telling:
             known = around.live.child(self._kind, item.uid)
+            if known is None and not is_kept:
+                return
             if known is not None and around.live.is_older(item.uid, item.version, known.version):
                 return
             owner = around.live.owner_of(item)
+            if known is not None and known.owner_uid != item.owner_uid:
+                self._tell_gone(known, at)
             concerned = (owner,) if owner is not None else ()
             edit = Edit(around, item.uid, manifest, concerned, partial(self.seen, at=at))
             read = child_looked_through(edit, self._kind, item, known)
@@ -184,11 +187,15 @@ class DependentListener:
             uid = text(manifest, "metadata", "uid")
             self._around.waiting.pop(uid, None)
             item = self._around.live.drop_child(self._kind, uid)
-            job = self._around.live.owner_of(item) if item is not None else None
-            if item is not None and job is not None:
-                belonging = (self._kind, item.name, item.uid)
-                stream = job.identity.stream_id
-                tell_dependent_gone(self._around, stream, belonging, at, built=self._built)
+            if item is not None:
+                self._tell_gone(item, at)
+
+    def _tell_gone(self, item: CachedChild, at: Instant) -> None:
+        """Tell the job that owned an object that it has it no more."""
+        job = self._around.live.owner_of(item)
+        if job is not None:
+            belonging, stream = (self._kind, item.name, item.uid), job.identity.stream_id
+            tell_dependent_gone(self._around, stream, belonging, at, built=self._built)
 
     def synced(self, at: Instant) -> None:
         """Pass on that all objects of the kind have been told."""
