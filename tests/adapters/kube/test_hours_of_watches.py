@@ -44,15 +44,18 @@ QUESTIONS_PER_HOUR_MAX = 361
 
 @dataclass
 class Stream:
-    """The answer to a watch: lines, one after the other, and how long it lasts after them."""
+    """The answer to a watch: lines, one after the other, and how long it lasts around them."""
 
     clock: SimulatedClock
     lines: list[bytes]
     lasts: float
     breaks: bool
+    silent: float = 0.0
+    """So long nothing comes at first."""
     chunked: bool = True
 
     def stream(self, *_: object, **__: object) -> Iterator[bytes]:
+        self.clock.advance(self.silent)
         for line in self.lines:
             self.clock.advance(ANSWER_SECONDS)
             yield line + b"\n"
@@ -128,7 +131,7 @@ def expired() -> bytes:
     return event("ERROR", status)
 
 
-def brings(*kinds: str, lasts: float = 0.0, breaks: bool = False) -> Answer:
+def brings(*kinds: str, lasts: float = 0.0, breaks: bool = False, silent: float = 0.0) -> Answer:
     def answer(server: Server) -> Stream:
         lines = []
         for kind in kinds:
@@ -143,7 +146,7 @@ def brings(*kinds: str, lasts: float = 0.0, breaks: bool = False) -> Answer:
                     lines.append(b"{")
                 case _:
                     lines.append(event("STRANGE", rayjob("a", server.next_version())))
-        return Stream(server.clock, lines, lasts, breaks)
+        return Stream(server.clock, lines, lasts, breaks, silent)
 
     return answer
 
@@ -201,6 +204,12 @@ def check(server: Server) -> None:
 @pytest.mark.parametrize("name", WATCHES)
 def test_a_watch_that(name: str) -> None:
     check(live([WATCHES[name]], ["empty"], 0.0))
+
+
+def test_a_list_waits_though_the_watch_before_it_lasted_for_a_while() -> None:
+    """A list costs more than a watch: ten seconds are enough for another watch, not for a list."""
+    server = live([brings("expired", silent=10.0)], ["empty"], 0.0)
+    assert server.asked.count("list") <= HOURS * 150
 
 
 @pytest.mark.parametrize("name", [name for name in LISTS if name != "endless"])

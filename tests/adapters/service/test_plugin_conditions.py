@@ -106,6 +106,14 @@ def test_a_plugin_sees_no_secret_and_its_messages_have_none() -> None:
     assert all("managedFields" not in str(one) for pair in plugin.shown for one in pair)
 
 
+def test_nor_has_what_is_refused_of_a_plugin_a_secret() -> None:
+    """A plugin reads what it likes: here it raises with a secret that it has from elsewhere."""
+    world, stream = a_gang(Bad(raising(RuntimeError(f"no access with {SECRET}"))))
+    world.run(lambda: contributions(world, stream) != [], "its failure")
+    (refused,) = contributions(world, stream)[-1].contribution.refused
+    assert refused.problem.startswith("it fails: RuntimeError: no access with redacted:")
+
+
 def test_without_the_setting_no_plugin_is_asked() -> None:
     plugin = Gang()
     world, stream = a_gang(plugin, propagates=False)
