@@ -9,8 +9,17 @@ import pytest
 
 from jobledger.core.errors import BrokenChain
 from jobledger.core.forensics.seals.archives import Archive
+from jobledger.core.forensics.seals.kept_seals import SealHead, require_last
 from jobledger.core.forensics.seals.sealing import Broken, SealFault, broken, seal_next
-from jobledger.core.forensics.seals.seals import Seal, SealedRow, Signature, StreamEnd, pack, read
+from jobledger.core.forensics.seals.seals import (
+    FIRST,
+    Seal,
+    SealedRow,
+    Signature,
+    StreamEnd,
+    pack,
+    read,
+)
 from jobledger.core.forensics.seals.seals import written as text_of
 from tests.support.records import NOON
 
@@ -321,3 +330,39 @@ def test_a_gap_is_not_sealed_over() -> None:
     lost(2)(log)
     with pytest.raises(BrokenChain, match="position 3 is where 2 should be"):
         seal_next(log, NOON, None)
+
+
+@pytest.mark.parametrize(
+    ("head", "there", "expected"),
+    [
+        pytest.param((2, None), 2, None, id="the one that was kept last"),
+        pytest.param((0, FIRST), 0, None, id="none yet"),
+        pytest.param(
+            (2, None), 1, "seal 2: it was kept last, and is gone: seal 1 is the newest", id="gone"
+        ),
+        pytest.param(
+            (1, None), 0, "seal 1: it was kept last, and is gone: none is the newest", id="all gone"
+        ),
+        pytest.param((1, None), 2, "seal 2: it was put in: seal 1 was kept last", id="put in"),
+        pytest.param((0, FIRST), 1, "seal 1: it was put in: none was kept last", id="the first"),
+        pytest.param(
+            (2, FIRST),
+            2,
+            "seal 2: it is not the one that was kept last",
+            id="another of its number",
+        ),
+    ],
+)
+def test_the_newest_seal_is_the_one_that_was_kept_last(
+    head: tuple[int, bytes | None], there: int, expected: str | None
+) -> None:
+    """The message says which of the two the ledger is wrong about; any of them ends the sealing."""
+    seals = two_seals()
+    number, digest = head
+    noted = SealHead(number=number, digest=digest or seals[number - 1].digest)
+    found = None
+    try:
+        require_last(noted, seals[there - 1] if there else None)
+    except BrokenChain as error:
+        found = str(error)
+    assert found == expected
