@@ -50,3 +50,9 @@ def test_no_hour_has_more_events_than_the_budget_however_often_it_is_read_anew(
 
 def test_a_clock_that_was_set_back_makes_nothing_good() -> None:
     assert budget_after(PER_HOUR, START, [-HOUR_SECONDS] * 50).is_used_up
+
+
+def test_nor_does_it_keep_a_job_waiting_longer() -> None:
+    """What seems to lie ahead counts as written now: what was used comes back from now on."""
+    found = budget_after(PER_HOUR, START, [-HOUR_SECONDS] * 50)
+    assert found.now(START + HOUR_SECONDS).is_whole
