@@ -1,10 +1,13 @@
 """A job that changes all the time is slowed to its budget of events, and ends as it was left."""
 
 import pytest
+from structlog.testing import capture_logs
 
 from jobledger.core.jobs.budget import whole_budget
-from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
+from jobledger.core.rayjob.observations.observations import ClusterSeen
 from jobledger.core.rayjob.spec.spec import RayJobSpec
+from jobledger.core.values.documents import child, text
 from tests.adapters.service.parts import a_rayjob
 from tests.support.service_world import ServiceWorld
 from tests.support.train_world import TrainWorld
@@ -90,6 +93,24 @@ def test_nor_a_trainjob() -> None:
             world.restart()
     assert len(world.store.read_stream(stream)) <= PER_HOUR / 2 + ONE_TURN
     assert slowed_jobs(world) == 1
+
+
+def test_of_looks_at_one_thing_the_latest_waits_and_the_log_says_once_that_they_do() -> None:
+    world = ServiceWorld(job_events_per_hour=PER_HOUR)
+    world.plane.holds = True
+    stream = world.create(a_rayjob())
+    world.run(lambda: world.phase("train") == "Running", "the job to run")
+    (cluster,) = world.cluster.peek(RAYCLUSTERS)
+    slowing = world.service.turn.slowing
+    slowing.spent(stream, PER_HOUR)
+    with capture_logs() as lines:
+        for workers in range(1, 6):
+            status = {**child(cluster, "status"), "desiredWorkerReplicas": workers}
+            world.cluster.edit(RAYCLUSTERS, "ml", text(cluster, "metadata", "name"), status=status)
+            world.run(lambda: True, "what can be done")
+    looks = [one for one in slowing._held[stream] if isinstance(one, ClusterSeen)]  # noqa: SLF001 what waits
+    assert [child(one.status).get("desiredWorkerReplicas") for one in looks] == [5]
+    assert [line["event"] for line in lines].count("job_slowed") == 1
 
 
 def test_a_budget_is_used_at_once_by_half_and_comes_back_over_the_hour() -> None:
