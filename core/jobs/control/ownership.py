@@ -97,7 +97,7 @@ def _owner_words(manifest: Manifest, job_kind: str) -> str:
     if any(
         text(entry, "manager") in MAKERS for entry in items(manifest, "metadata", "managedFields")
     ):
-        return "nobody owns it, it was left behind by a job deleted with --cascade=orphan"
+        return "nobody owns it, a job left it behind, as --cascade=orphan does"
     return "nobody owns it"
 
 

@@ -245,6 +245,6 @@ def test_a_jobset_left_behind_by_an_orphaning_deletion_is_refused_in_words(
     before = world.now(JOBSETS, "train")
     world.polled.is_stale = True
     job, _ = world.submit(TRAINJOBS, trainjob())
-    whose = "nobody owns it, it was left behind by a job deleted with --cascade=orphan. Delete it"
+    whose = "nobody owns it, a job left it behind, as --cascade=orphan does. Delete it"
     assert_refused(world, job, "JobSet", whose)
     assert_untouched(world, JOBSETS, "train", before)

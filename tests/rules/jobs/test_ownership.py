@@ -82,7 +82,7 @@ WORDS = [
     (an_object(**BY_HAND), f"nobody owns it. {WAY_OUT}"),
     (
         an_object(**LEFT_BEHIND),
-        f"nobody owns it, it was left behind by a job deleted with --cascade=orphan. {WAY_OUT}",
+        f"nobody owns it, a job left it behind, as --cascade=orphan does. {WAY_OUT}",
     ),
     (an_object(reference()), f"it belongs to RayJob train. {WAY_OUT}"),
     (
