@@ -239,3 +239,20 @@ def test_one_that_is_being_deleted_goes_once_it_is_known_what_it_shows_now() -> 
     assert played.state.recorded is not None, "what it shows may be of before: it may have ended"
     played.take(leaving(402, surveyed=True))
     assert played.state.recorded is None
+
+
+def test_a_condition_that_was_shown_to_have_changed_after_what_the_log_knows_is_a_sign() -> None:
+    """Resumed by what was lost; one that is as old as the log's, or older, is none."""
+    story = (manifest(suspend=True), runtime())
+    for since, is_sign in ((60, True), (0, False)):
+        resumed = SeenTrainStatus(conditions=(condition("Suspended", since, holds=False),))
+        played = play(story)
+        (known,) = [one for one in played.state.conditions if one.type == "Suspended"]
+        assert (known.is_true, known.since) == (True, after(0))
+        look = replace(ours(70, resumed, surveyed=False), digest="digest-1")
+        found = [one.signs for one in TRAINJOB.news(played.state, named(look)) if behind([one])]
+        sign = (
+            "the status shows Suspended=False since 2026-11-21T12:01:00Z, "
+            "and the log Suspended=True since 2026-11-21T12:00:00Z"
+        )
+        assert found == ([(sign,)] if is_sign else [])
