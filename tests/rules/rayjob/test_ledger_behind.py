@@ -109,6 +109,9 @@ def test_an_end_that_the_log_has_lost_stays_what_it_was(name: str) -> None:
                 continue
             news = RAYJOB.news(state, look)
             assert behind(news), state.phase
+            shown = replace(look.status, failed=state.failed, succeeded=state.succeeded)
+            uncounted = named(replace(look, status=shown))
+            assert behind(RAYJOB.news(state, uncounted)), "by its phase, whatever it counts"
             taken = fold(state, news)
             assert taken.recorded is None, "an end is taken over at once"
             for field in ("phase", "reason", "failed", "succeeded"):
