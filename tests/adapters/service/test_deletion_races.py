@@ -16,6 +16,7 @@ from jobledger.core.values.documents import Manifest, items, text
 from tests.adapters.service.races import (
     EVENTS_MAX,
     FOREIGN,
+    KINDS,
     REFUSED_EVENTS_MAX,
     TRIES_MAX,
     begun,
@@ -99,6 +100,17 @@ def test_nothing_is_made_again_for_a_job_on_its_way_out(kind: str) -> None:
     let_go(race, race.job)
     race.rest(10)
     race.assert_over()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "TrainJob"])
+def test_a_finalizer_that_others_add_while_ours_is_added_stays(kind: str) -> None:
+    """A merge patch replaces the whole list, so it is of the very version that was looked at."""
+    race = begun(kind, until_it_runs=False)
+    just_before(race, "merge_patch", lambda: keep(race, race.job), "rayjobs")
+    race.rest(10)
+    found = items(race.job, "metadata", "finalizers")
+    assert len(found) == 2
+    assert FOREIGN in found
 
 
 @kinds
