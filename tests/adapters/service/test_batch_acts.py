@@ -8,6 +8,7 @@ from jobledger.adapters.kinds.batchjob.effects import BATCHJOB_ACTING
 from jobledger.adapters.kinds.registry import actings
 from jobledger.adapters.service.effects.context import SupersededEffect, World
 from jobledger.core.batchjob.names import attempt_job_name
+from jobledger.core.errors import ObjectExists
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, OpenEffect
 from jobledger.core.log.redaction.redact import digest
 from jobledger.core.ports.cluster import BATCH_JOBS
@@ -80,3 +81,11 @@ def test_nothing_is_made_of_a_specification_that_was_not_decided_on(scene: Scene
     assert scene.world.attempts() == []
     scene.act(EffectKind.CREATE_ATTEMPT_JOB, scene.spec)
     assert len(scene.world.attempts()) == 1
+
+
+def test_its_own_job_on_its_way_out_is_waited_for(scene: Scene) -> None:
+    kept: Manifest = {"metadata": {"finalizers": ["example.com/keeps"]}}
+    scene.world.cluster.patch_as("somebody", BATCH_JOBS, "ml", scene.name, kept)
+    scene.world.cluster.delete(BATCH_JOBS, "ml", scene.name)
+    with pytest.raises(ObjectExists):
+        scene.act(EffectKind.CREATE_ATTEMPT_JOB, scene.spec)
