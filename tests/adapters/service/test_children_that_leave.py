@@ -55,7 +55,7 @@ def its(world: World, resource: Resource) -> Manifest:
     return found
 
 
-def own(world: World, resource: Resource, one: Manifest, owners: list[Json] | None) -> None:
+def own(world: World, resource: Resource, one: Manifest, owners: Json) -> None:
     patch: Manifest = {"metadata": {"ownerReferences": owners}}
     world.cluster.patch_as("somebody", resource, "ml", text(one, "metadata", "name"), patch)
 
@@ -87,7 +87,7 @@ def test_what_loses_its_controller_counts_as_gone(
     before = its(world, resource)
     other: Manifest = {"apiVersion": "v1", "kind": "ConfigMap"}
     other = {**other, "metadata": {"name": "other", "namespace": "ml"}}
-    owners = [controller(world.cluster.plant(CONFIGMAPS, other))] if anothers else None
+    owners: Json = [controller(world.cluster.plant(CONFIGMAPS, other))] if anothers else None
     if down:
         world.cluster.disconnect()
     own(world, resource, before, owners)

@@ -250,7 +250,8 @@ def test_a_condition_that_was_shown_to_have_changed_after_what_the_log_knows_is_
         (known,) = [one for one in played.state.conditions if one.type == "Suspended"]
         assert (known.is_true, known.since) == (True, after(0))
         look = replace(ours(70, resumed, surveyed=False), digest="digest-1")
-        found = [one.signs for one in TRAINJOB.news(played.state, named(look)) if behind([one])]
+        news = TRAINJOB.news(played.state, named(look))
+        found = [one.signs for one in news if isinstance(one, LedgerBehindFound)]
         sign = (
             "the status shows Suspended=False since 2026-11-21T12:01:00Z, "
             "and the log Suspended=True since 2026-11-21T12:00:00Z"
