@@ -1,14 +1,17 @@
 """Acts for batch Jobs whose circumstances have changed since they were decided on."""
 
 from dataclasses import dataclass
+from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.kinds.batchjob.effects import BATCHJOB_ACTING
 from jobledger.adapters.kinds.registry import actings
 from jobledger.adapters.service.effects.context import SupersededEffect, World
 from jobledger.core.batchjob.names import attempt_job_name
-from jobledger.core.errors import ObjectExists
+from jobledger.core.batchjob.state import BatchJobState
+from jobledger.core.errors import ObjectChanged, ObjectExists
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, OpenEffect
 from jobledger.core.log.redaction.redact import digest
 from jobledger.core.ports.cluster import BATCH_JOBS
@@ -36,18 +39,21 @@ class Scene:
         assert job is not None
         self.job = job
 
-    def act(self, kind: EffectKind, spec: Manifest) -> None:
-        """Do something, decided on a specification."""
+    def act(self, kind: EffectKind, spec: Manifest, attempt: int = 1) -> None:
+        """Do something in an attempt, decided on a specification."""
         slot = self.world.service.slots.held(self.stream)
         assert slot is not None
+        state = cast("BatchJobState", slot.view.state)
+        assert state.attempt is not None
+        state = replace(state, attempt=replace(state.attempt, number=attempt))
         effect = OpenEffect(
             effect_id=effect_id_of(observation_id(self.stream, "a test"), kind.value, self.name),
-            attempt=1,
+            attempt=attempt,
             desired=DesiredEffect(kind=kind, name=self.name),
             digest=digest(DOOR.redaction_key, spec),
         )
         around = World(self.world.cluster, self.world.ray, self.live, own_door(), actings())
-        BATCHJOB_ACTING.act(around, self.job, effect, slot.view.state)
+        BATCHJOB_ACTING.act(around, self.job, effect, state)
 
     @property
     def spec(self) -> Manifest:
@@ -81,6 +87,22 @@ def test_nothing_is_made_of_a_specification_that_was_not_decided_on(scene: Scene
     assert scene.world.attempts() == []
     scene.act(EffectKind.CREATE_ATTEMPT_JOB, scene.spec)
     assert len(scene.world.attempts()) == 1
+
+
+@pytest.mark.parametrize("keeps", [[], ["example.com/keeps"]], ids=["gone", "on its way out"])
+def test_no_later_attempt_begins_for_a_job_whose_deletion_is_not_told_yet(
+    scene: Scene, keeps: list[str]
+) -> None:
+    """The Job of the attempt before may have gone with it, and its watch may be the quicker one."""
+    cluster = scene.world.cluster
+    cluster.delete(BATCH_JOBS, "ml", scene.name)
+    finalizers: Manifest = {"metadata": {"finalizers": keeps}}
+    cluster.patch_as("somebody", BATCH_JOBS, "ml", "etl", finalizers)
+    cluster.delete(BATCH_JOBS, "ml", "etl")
+    cluster.writes.clear()
+    with pytest.raises(ObjectChanged):
+        scene.act(EffectKind.CREATE_ATTEMPT_JOB, scene.spec, attempt=2)
+    assert cluster.writes == []
 
 
 def test_its_own_job_on_its_way_out_is_waited_for(scene: Scene) -> None:
