@@ -69,9 +69,9 @@ def _of_path(path: str) -> Iterator[dict[str, object]]:
 def _of_query(parameter: Parameter) -> dict[str, object]:
     schema = dict(_SCHEMAS[parameter.kind])
     if parameter.kind is ParameterKind.NUMBER:
-        schema["maximum"] = parameter.most
+        schema |= {"minimum": parameter.least, "maximum": parameter.most}
     if parameter.name == "limit":
-        schema |= {"minimum": 1, "default": LIMIT_DEFAULT}
+        schema["default"] = LIMIT_DEFAULT
     return {
         "name": parameter.name,
         "in": "query",

@@ -36,20 +36,30 @@ class Parameter:
     name: str
     kind: ParameterKind
     meaning: str
+    least: int = 0
+    """Smallest value of a number."""
     most: int = 2**31 - 1
     """Largest value of a number."""
 
 
 _K = ParameterKind
-LIMIT = Parameter(name="limit", kind=_K.NUMBER, meaning="At most so many items.", most=LIMIT_MAX)
+LIMIT = Parameter(
+    name="limit", kind=_K.NUMBER, meaning="At most so many items.", least=1, most=LIMIT_MAX
+)
 OF_JOBS = (
     Parameter(name="cluster", kind=_K.TEXT, meaning="Only jobs of this Kubernetes cluster."),
-    Parameter(name="kind", kind=_K.TEXT, meaning="RayJob or TrainJob."),
+    Parameter(name="kind", kind=_K.TEXT, meaning="RayJob, TrainJob or Job."),
     Parameter(name="namespace", kind=_K.TEXT, meaning="Only this namespace."),
     Parameter(name="name", kind=_K.TEXT, meaning="Only jobs of this name."),
     Parameter(name="uid", kind=_K.TEXT, meaning="The job of this UID."),
     Parameter(name="phase", kind=_K.TEXT, meaning="Only jobs in this phase."),
     Parameter(name="reason", kind=_K.TEXT, meaning="Only jobs with this reason."),
+    Parameter(
+        name="text", kind=_K.TEXT, meaning="Part of the name, namespace or UID, in either case."
+    ),
+    Parameter(
+        name="cause", kind=_K.TEXT, meaning="Only jobs of which an attempt failed of this cause."
+    ),
     Parameter(name="open", kind=_K.FLAG, meaning="Only jobs in which something is left to do."),
     Parameter(name="created_from", kind=_K.INSTANT, meaning="Only jobs created from then on."),
     Parameter(name="created_until", kind=_K.INSTANT, meaning="Only jobs created before then."),
@@ -84,21 +94,19 @@ class Asked:
         return found
 
     def number(self, name: str) -> int | None:
-        """Return a number from 0 on; None if it was not given."""
+        """Return a number; None if it was not given."""
         found = self._given.get(name)
         if found is None:
             return None
-        most = self._known[name].most
+        least, most = self._known[name].least, self._known[name].most
         digits = found.isascii() and found.isdigit() and len(found) <= len(str(most))
-        if not digits or int(found) > most:
-            raise BadRequest(f"{name} must be a whole number from 0 to {most}")
+        if not digits or not least <= int(found) <= most:
+            raise BadRequest(f"{name} must be a whole number from {least} to {most}")
         return int(found)
 
     def limit(self) -> int:
         """Return how many items are wanted."""
         found = self.number(LIMIT.name)
-        if found == 0:
-            raise BadRequest(f"limit must be a whole number from 1 to {LIMIT_MAX}")
         return LIMIT_DEFAULT if found is None else found
 
     def flag(self, name: str) -> bool:
@@ -144,6 +152,8 @@ def job_filter(asked: Asked) -> JobFilter:
         uid=asked.text("uid"),
         phase=asked.text("phase"),
         reason=asked.text("reason"),
+        text=asked.text("text"),
+        cause=asked.text("cause"),
         open_only=asked.flag("open"),
         created_from=asked.instant("created_from"),
         created_until=asked.instant("created_until"),

@@ -71,6 +71,9 @@ def test_jobs_are_listed_page_by_page(site: Site) -> None:
         ("created_from=2026-11-22T00:00:00Z", set()),
         ("created_until=2026-11-21T00:00:00%2B00:00", set()),
         ("uid=uid-of-done-1", {"done-1"}),
+        ("text=DONE-1", {"done-1"}),
+        ("text=ML&phase=Failed", {"failed"}),
+        ("cause=storage-failed", set()),
     ],
 )
 def test_jobs_are_filtered(site: Site, query: str, names: set[str]) -> None:
@@ -145,6 +148,12 @@ def test_evidence_is_text(site: Site) -> None:
 )
 def test_a_query_that_makes_no_sense_is_refused(site: Site, query: str) -> None:
     assert refused(site, f"{JOBS}?{query}", 400).detail
+
+
+@pytest.mark.parametrize("limit", [0, LIMIT_MAX + 1])
+def test_a_number_out_of_its_range_is_refused_with_the_range(site: Site, limit: int) -> None:
+    detail = refused(site, f"{JOBS}?limit={limit}", 400).detail
+    assert detail == f"limit must be a whole number from 1 to {LIMIT_MAX}"
 
 
 def test_what_is_not_there_is_not_found(site: Site) -> None:
