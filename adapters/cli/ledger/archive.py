@@ -1,11 +1,11 @@
 """`jobledger archive`: moves old jobs from the log into files, and lists the archives."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec.structs import asdict
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.finding import named

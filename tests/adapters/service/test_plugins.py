@@ -13,6 +13,7 @@ from jobledger.core.values.documents import child, items
 from tests.rules.trainjob.plugins.runtimes import runtime, trainjob
 
 THEIRS = """
+from dataclasses import replace
 
 from jobledger.core.trainjob.building.framework import Info, Plugin
 
