@@ -21,7 +21,7 @@ from kubernetes.config import ConfigException
 
 from jobledger.adapters.kube.errors import answer_error, transport_error
 from jobledger.adapters.kube.exchange import exchange, head_of
-from jobledger.core.errors import ClusterUnreachable
+from jobledger.core.errors import ClusterError, ClusterUnreachable
 from jobledger.core.values.documents import Json, Manifest
 
 CONNECT_TIMEOUT_SECONDS = 5.0
@@ -116,10 +116,18 @@ class Transport:
             raise transport_error(self._whereto(request), failure) from failure
         if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
             return answer.body
-        if answer.status == HTTPStatus.UNAUTHORIZED:
+        raise self._refusal(request, answer.status, answer.headers, answer.body[:_READ_AT_ONCE])
+
+    def _refusal(
+        self, request: Request, status: int, headers: Mapping[str, str], body: bytes
+    ) -> ClusterError:
+        """Return the error that an answer other than 2xx stands for.
+
+        Credentials that were refused are asked for again.
+        """
+        if status == HTTPStatus.UNAUTHORIZED:
             self._headers_until = 0.0
-        body = answer.body[:_READ_AT_ONCE]
-        raise answer_error(request.what, answer.status, answer.headers, body)
+        return answer_error(request.what, status, headers, body)
 
     def _bytes_of(self, request: Request, prefix: str) -> bytes:
         """Return a request as it goes over the wire."""
@@ -145,15 +153,13 @@ class Transport:
             raise transport_error(self._whereto(request), failure) from failure
         if HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
             return response
-        if response.status == HTTPStatus.UNAUTHORIZED:
-            self._headers_until = 0.0
         try:
             body = read_body(response, request.what, _READ_AT_ONCE)
         except ClusterUnreachable:
             body = b""  # the status line alone says enough
         finally:
             finish(response)
-        raise answer_error(request.what, response.status, response.headers, body)
+        raise self._refusal(request, response.status, response.headers, body)
 
     def _whereto(self, request: Request) -> str:
         """Return the request and the server it is for, without a user that its URL may name."""
