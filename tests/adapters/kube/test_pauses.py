@@ -93,6 +93,8 @@ def test_a_watch_that_lasted_is_resumed_at_once_though_nothing_happened() -> Non
         reflector = watches.watch(RAYJOBS, RecordingListener())
         wait_until(lambda: reflector.health.resource_version == "100", "the watch")
         server.wait_for_requests(2)
+        # It lasts from when it is open, which is later than the request for it is there.
+        wait_until(lambda: reflector._stream is not None, "it to be open")  # noqa: SLF001
         clock.advance(300)
         gate.set()
         assert server.wait_for_requests(4)[3].query["resourceVersion"] == "100"
