@@ -11,7 +11,7 @@ from jobledger.core.errors import UnknownEventType
 from jobledger.core.jobs.history.shared_types import TYPES as SHARED_TYPES
 from jobledger.core.kinds import KINDS
 from jobledger.core.kinds import JobEvent as JobEvent  # noqa: PLC0414 asked for here as well
-from jobledger.core.log.codec import decode
+from jobledger.core.log.codec import decode, learn
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.upcasting import upcast
 
@@ -23,6 +23,8 @@ TYPES: Mapping[str, type[JobEvent]] = {
     **{name: cls for kind in KINDS.values() for name, cls in kind.event_types.items()},
 }
 """Stored name -> class of the newest version."""
+
+learn(TYPES.values())
 
 KEPT = "ClusterKept"
 FATES_OF_A_CLUSTER = (KEPT, "ClusterCovered", "ClusterVanished")

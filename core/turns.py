@@ -15,6 +15,7 @@ from jobledger.core.jobs.history.shared_types import OBSERVATION_TYPES as SHARED
 from jobledger.core.jobs.observations import EffectEnded
 from jobledger.core.kinds import KINDS, JobObservation, JobState, is_job_seen, kind_of
 from jobledger.core.log import observed
+from jobledger.core.log.codec import learn
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
 from jobledger.core.values.documents import Manifest, child
@@ -25,6 +26,8 @@ OBSERVATIONS: Mapping[str, type[JobObservation]] = {
     **{name: cls for kind in KINDS.values() for name, cls in kind.observations.items()},
 }
 """Stored name -> class of an observation."""
+
+learn(OBSERVATIONS.values())
 
 OBSERVATION_NAMES = {cls: name for name, cls in OBSERVATIONS.items()}
 """Class -> stored name."""

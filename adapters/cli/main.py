@@ -1,5 +1,6 @@
 """The command `jobledger`: its subcommands, and the output of errors."""
 
+import faulthandler
 import sys
 from importlib import metadata
 from typing import Annotated
@@ -46,7 +47,11 @@ def jobledger(
 
 
 def main() -> None:
-    """Run a command; an error of ours is one line and an exit code, never a traceback."""
+    """Run a command; an error of ours is one line and an exit code, never a traceback.
+
+    A fault in the C code of a library, which Python cannot catch, leaves the stack of each thread.
+    """
+    faulthandler.enable()
     for word in sys.argv[1:]:
         if _unreadable(word):
             errors.print(f"jobledger: {word!a} is not UTF-8", style="red", soft_wrap=True)

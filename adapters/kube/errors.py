@@ -61,6 +61,9 @@ class Status(msgspec.Struct):
     details: StatusDetails | None = None
 
 
+_status = msgspec.json.Decoder(Status)  # made here: msgspec may not learn a class in two threads
+
+
 def answer_error(
     what: str, code: int, headers: Mapping[str, str], body: bytes
 ) -> errors.ClusterError:
@@ -110,7 +113,7 @@ def unreadable(what: str, problem: str) -> UnreadableAnswer:
 def read_status(body: bytes) -> Status | None:
     """Return the Status in `body`, or None if it is anything else."""
     try:
-        status = msgspec.json.decode(body, type=Status)
+        status = _status.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return status if status.kind == "Status" else None

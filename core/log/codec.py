@@ -7,13 +7,14 @@ the log small and lets a field be added with a default without a new schema vers
 microseconds.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
 from typing import TypeVar, cast
 from uuid import UUID
 
 from msgspec import NODEFAULT, Struct, ValidationError, convert
+from msgspec.json import Decoder
 from msgspec.structs import FieldInfo, fields
 
 from jobledger.core.errors import BrokenChain
@@ -45,6 +46,16 @@ def decode(cls: type[Event], data: Manifest, at: Instant) -> Event:
     except ValidationError as error:
         problem = f"the payload is not that of {cls.__name__} ({error}); run `jobledger verify`"
         raise BrokenChain("an event", problem) from error
+
+
+def learn(classes: Iterable[type[Struct]]) -> None:
+    """Let msgspec learn the fields of classes; called when a module is imported.
+
+    It learns a class when it first reads one, and shares what it has learned so far: a second
+    thread that reads the same class meanwhile ends the process (SIGSEGV, as of msgspec 0.22).
+    """
+    for cls in classes:
+        Decoder(cls)
 
 
 _DEFAULTS: dict[type, tuple[tuple[str, object], ...]] = {}

@@ -112,7 +112,7 @@ def test_the_next_attempt_waits_until_no_pod_of_the_last_is_left(
             "it is told that the Pod is left",
             "SELECT count(*) = 1 FROM event WHERE type = 'PodsObserved'",
         )
-        assert witness.status("fenced")["jobDeploymentStatus"] == "Retrying"
+        witness.wait_for_phase("fenced", "Retrying")
         assert len(witness.lives(RAYCLUSTERS)) == 1, "nothing of the next attempt is there"
         (told,) = site.rows("SELECT data FROM event WHERE type = 'PodsObserved'")
         assert [pod["name"] for pod in told["data"]["pods"]] == [head]

@@ -1,4 +1,4 @@
-"""A browser for all tests of a worker, and tabs that note whatever goes wrong in them."""
+"""A browser for the tests of this folder, and tabs that note whatever goes wrong in them."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,9 +17,13 @@ expect.set_options(timeout=WAIT_MILLISECONDS)
 Tabs = Callable[..., Page]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """The browser of this machine; in CI it has to be there."""
+    """The browser of this machine; in CI it has to be there.
+
+    It ends with the last test of this folder: Playwright keeps an event loop running in the thread
+    of the tests, where those of other folders could start none.
+    """
     path = found()
     if path is None:
         if os.environ.get("CI"):

@@ -47,7 +47,11 @@ def read_all(file: Path) -> int:
 
 def test_the_jobs_of_an_archive_are_read_one_at_a_time(tmp_path: Path) -> None:
     def peak(jobs: int) -> int:
+        """Return the least of several readings: what other threads take meanwhile counts too."""
         file = archive_of(tmp_path, *[JOB] * jobs)
+        return min(once(file, jobs) for _ in range(5))
+
+    def once(file: Path, jobs: int) -> int:
         tracemalloc.start()
         assert read_all(file) == jobs
         most = tracemalloc.get_traced_memory()[1]

@@ -215,7 +215,13 @@ class Controller:
         self._process = self._terminal.start([*words, *ready], self._log_file)
         self._wait(lambda: self.url != "", "the controller serves HTTP")
         if until_ready:
-            self._wait(lambda: self.get("/readyz")[0] == 200, "the controller is ready")
+            self._wait(self._is_ready, "the controller is ready")
+
+    def _is_ready(self) -> bool:
+        try:
+            return self.get("/readyz")[0] == 200  # OK
+        except urllib3.exceptions.HTTPError:
+            return False  # if it has ended, `_wait` says so and shows its log
 
     def kill(self) -> None:
         """End it with SIGKILL, if it runs."""
@@ -289,7 +295,9 @@ class Controller:
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
         until = time.monotonic() + self._start_seconds
         while not condition():
-            trouble = "it ended" if not self.running else f"{self._start_seconds:.0f} s have passed"
+            trouble = f"{self._start_seconds:.0f} s have passed"
+            if self._process is not None and (code := self._process.poll()) is not None:
+                trouble = f"it ended with {code}"
             if not self.running or time.monotonic() >= until:
                 log = self.log[-LOG_SHOWN_CHARACTERS:]
                 raise AssertionError(f"{trouble} before {what}; log of {self._replica}:\n{log}")
