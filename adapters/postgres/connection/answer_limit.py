@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -133,14 +133,26 @@ def unhurried(connection: Connection) -> Iterator[None]:
         setattr(raw, _UNHURRIED, False)
 
 
+class LimitedCursor(psycopg.Cursor[Any]):
+    """A cursor whose statements are waited for no longer than its class' limit says."""
+
+    limit: AnswerLimit
+
+    def execute(self, *statement: Any, **how: Any) -> Self:  # noqa: ANN401 passed on
+        """See psycopg."""
+        with limited(self.connection):
+            return super().execute(*statement, **how)
+
+
 def limited_cursor(limit: AnswerLimit) -> type[psycopg.Cursor[Any]]:
     """Return the class of cursors whose statements are waited for no longer than `limit` says."""
+    return type("LimitedCursor", (LimitedCursor,), {"limit": limit})
 
-    class LimitedCursor(psycopg.Cursor[Any]):
-        def execute(self, *statement: Any, **how: Any) -> Self:  # noqa: ANN401 passed on
-            if getattr(self.connection, _UNHURRIED, False):
-                return super().execute(*statement, **how)
-            with limit.waiting(self.connection):
-                return super().execute(*statement, **how)
 
-    return LimitedCursor
+def limited(connection: psycopg.Connection[Any]) -> AbstractContextManager[None]:
+    """Limit what is waited for on a connection inside, as its cursors are."""
+    cursors = connection.cursor_factory
+    if getattr(connection, _UNHURRIED, False) or not issubclass(cursors, LimitedCursor):
+        return nullcontext()
+    limit: AnswerLimit = cursors.limit
+    return limit.waiting(connection)

@@ -8,13 +8,11 @@ import json
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
 import psycopg
-from psycopg.abc import PyFormat
-from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.types.json import set_json_loads
 from sqlalchemy import Row
@@ -34,37 +32,17 @@ _ARRAY_OF = {21: 1005, 23: 1007, 20: 1016, 25: 1009, 17: 1001, 1184: 1185, 2950:
 """Object ids of types and of their arrays. Source: Postgres, src/include/catalog/pg_type.dat."""
 
 
-class PackedArray:
-    """A one-dimensional array in Postgres' binary form."""
+class Argument(NamedTuple):
+    """An argument of a statement as it goes over the wire."""
 
-    __slots__ = ("oid", "packed")
-
-    def __init__(self, element: int, size: int, elements: bytes) -> None:
-        self.oid = _ARRAY_OF[element]
-        if size:
-            self.packed = struct.pack(">iiIii", 1, 0, element, size, 1) + elements
-        else:
-            self.packed = struct.pack(">iiI", 0, 0, element)
-
-
-class _PackedArrayDumper(Dumper):
-    format = Format.BINARY
-
-    def get_key(self, obj: PackedArray, format: PyFormat) -> Any:  # noqa: A002, ANN401, ARG002  # the signature is psycopg's
-        return (self.cls, obj.oid)
-
-    def upgrade(self, obj: PackedArray, format: PyFormat) -> "_PackedArrayDumper":  # noqa: A002, ARG002  # the signature is psycopg's
-        dumper = _PackedArrayDumper(self.cls)
-        dumper.oid = obj.oid
-        return dumper
-
-    def dump(self, obj: PackedArray) -> bytes:
-        return obj.packed
+    oid: int
+    """Its type's object id; 0: the server finds it."""
+    packed: bytes | None
+    format: Format
 
 
 def register(connection: psycopg.Connection[Any]) -> None:
-    """Teach a connection to send `PackedArray`, and to read JSON quickly."""
-    connection.adapters.register_dumper(PackedArray, _PackedArrayDumper)
+    """Teach a connection to read JSON quickly."""
     set_json_loads(_read_json, connection)
 
 
@@ -76,7 +54,7 @@ def _read_json(stored: str | bytes) -> Any:  # noqa: ANN401  # any JSON
         return json.loads(stored)
 
 
-def append_arguments(batch: Sequence[StreamAppend]) -> tuple[object, ...]:
+def append_arguments(batch: Sequence[StreamAppend]) -> tuple[Argument, ...]:
     """Return the arguments of `append_v1`, in its order.
 
     Raises `BrokenChain` for a payload that is no JSON, `ValueError` for parts that are no parts.
@@ -112,7 +90,10 @@ def append_arguments(batch: Sequence[StreamAppend]) -> tuple[object, ...]:
         _lengthy(_TEXT, [_payload(record) for record in events]),
         _lengthy(_BYTEA, [record.data_sha for record in events]),
         _lengthy(_BYTEA, [record.chain for record in events]),
-        *row_arguments([part.rows for part in batch]),
+        *(
+            Argument(0, rows if rows is None else rows.encode(), Format.TEXT)
+            for rows in row_arguments([part.rows for part in batch])
+        ),
     )
 
 
@@ -173,33 +154,41 @@ def _rows(rows: Sequence[object]) -> str | None:
     return msgspec.json.encode(rows).decode() if rows else None
 
 
-def _numbers(element: int, values: Sequence[int]) -> PackedArray:
+def _array(element: int, size: int, elements: bytes) -> Argument:
+    """Return a one-dimensional array in Postgres' binary form."""
+    if size:
+        packed = struct.pack(">iiIii", 1, 0, element, size, 1) + elements
+    else:
+        packed = struct.pack(">iiI", 0, 0, element)
+    return Argument(_ARRAY_OF[element], packed, Format.BINARY)
+
+
+def _numbers(element: int, values: Sequence[int]) -> Argument:
     size, code = {_INT2: (2, "h"), _INT4: (4, "i"), _INT8: (8, "q")}[element]
     alternating: list[int] = [size] * (2 * len(values))
     alternating[1::2] = values
-    return PackedArray(
-        element, len(values), struct.pack(">" + f"i{code}" * len(values), *alternating)
-    )
+    packed = struct.pack(">" + f"i{code}" * len(values), *alternating)
+    return _array(element, len(values), packed)
 
 
-def _instants(values: Iterable[datetime]) -> PackedArray:
+def _instants(values: Iterable[datetime]) -> Argument:
     packed = [struct.pack(">iq", 8, (value - _POSTGRES_EPOCH) // _MICROSECOND) for value in values]
-    return PackedArray(_TIMESTAMPTZ, len(packed), b"".join(packed))
+    return _array(_TIMESTAMPTZ, len(packed), b"".join(packed))
 
 
-def _uuids(values: Iterable[UUID]) -> PackedArray:
+def _uuids(values: Iterable[UUID]) -> Argument:
     packed = [b"\x00\x00\x00\x10" + value.bytes for value in values]
-    return PackedArray(_UUID, len(packed), b"".join(packed))
+    return _array(_UUID, len(packed), b"".join(packed))
 
 
-def _texts(values: Iterable[str]) -> PackedArray:
+def _texts(values: Iterable[str]) -> Argument:
     return _lengthy(_TEXT, [value.encode() for value in values])
 
 
-def _lengthy(element: int, values: Sequence[bytes]) -> PackedArray:
+def _lengthy(element: int, values: Sequence[bytes]) -> Argument:
     length: Callable[[int], bytes] = struct.Struct(">i").pack
     parts: list[bytes] = []
     for value in values:
         parts.append(length(len(value)))
         parts.append(value)
-    return PackedArray(element, len(values), b"".join(parts))
+    return _array(element, len(values), b"".join(parts))

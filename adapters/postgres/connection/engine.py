@@ -119,8 +119,13 @@ def _leave_read_only_server(context: ExceptionContext) -> None:
     A session that began read-only stays so, and behind one address a failover may have put
     another primary.
     """
-    if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
+    if is_read_only(context.original_exception):
         context.is_disconnect = True
+
+
+def is_read_only(error: BaseException) -> bool:
+    """Return whether a server refused to write; no connection to it is worth keeping."""
+    return getattr(error, "sqlstate", None) == _READ_ONLY
 
 
 def require_supported(server_version: int) -> None:

@@ -8,13 +8,12 @@ from sqlalchemy import ARRAY, Engine, Select, Uuid, any_, literal, select
 from jobledger.adapters.postgres.connection.codec import append_arguments, stored_event
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.log.partitions import Partitions
+from jobledger.adapters.postgres.log.prepared_append import append
 from jobledger.adapters.postgres.schema.tables import event, log_head
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.event_store import AppendOutcome, AppendResult, StreamAppend
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
-
-_APPEND = f"SELECT * FROM append_v1({', '.join(['%s'] * 20)})"  # noqa: S608  # placeholders only
 
 
 class PostgresEventStore:
@@ -37,8 +36,8 @@ class PostgresEventStore:
             (part.stream_id for part in batch if part.expected_version == 0), self._now()
         )
         arguments = append_arguments(batch)
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            rows = connection.exec_driver_sql(_APPEND, arguments).all()
+        with ledger_errors(self._engine.url):
+            rows = append(self._engine, arguments)
         return [
             AppendResult(
                 stream_id=part.stream_id,

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, make_url
 from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.ports.event_store import AppendOutcome
-from tests.support.ledgers import APPEND_LOCK, WAITING, app_engine, postgres_ledger
+from tests.support.ledgers import APPEND_LOCK, WAITING, Ledger, app_engine, postgres_ledger
 from tests.support.lost_acknowledgements import cutting_proxy
 from tests.support.postgres import plain_url
 from tests.support.postgres_fault_proxy import PostgresFaultProxy
@@ -20,6 +20,16 @@ pytestmark = pytest.mark.postgres
 
 PATIENCE_SECONDS = 5
 """Waited for in vain, and long enough for what a busy machine answers."""
+
+
+def begun(engine: Engine) -> tuple[Ledger, StreamWriter]:
+    """Return a ledger and a stream whose first event is in it."""
+    ledger, writer = postgres_ledger(engine), StreamWriter(a_stream())
+    ledger.take_all_shards()
+    first = writer.next()
+    ledger.store.append([first])
+    writer.wrote(first)
+    return ledger, writer
 
 
 def test_a_commit_whose_answer_is_cut_off_ends_in_a_duplicate(ledger_url: str) -> None:
@@ -46,15 +56,28 @@ def test_a_commit_whose_answer_is_cut_off_ends_in_a_duplicate(ledger_url: str) -
 
 
 def test_a_service_whose_backends_were_ended_connects_anew(engine: Engine, ledger_url: str) -> None:
-    ledger = postgres_ledger(engine)
-    ledger.take_all_shards()
+    ledger, writer = begun(engine)
+    with engine.connect(), engine.connect():  # there are two, and the loss of one tells of both
+        pass
     with psycopg.connect(plain_url(ledger_url), autocommit=True) as admin:
         admin.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
             "WHERE application_name = 'jobledger' AND datname = current_database()"
         )
-    part = StreamWriter(a_stream()).next()
+    part = writer.next()
     with pytest.raises(LedgerUnavailable):
+        ledger.store.append([part])
+    (result,) = ledger.store.append([part])
+    assert result.outcome is AppendOutcome.APPENDED
+
+
+def test_no_connection_to_a_server_that_only_reads_is_kept(engine: Engine) -> None:
+    ledger, writer = begun(engine)
+    with engine.connect() as one, engine.connect() as other:
+        for connection in (one, other):
+            connection.exec_driver_sql("SET default_transaction_read_only = on")
+    part = writer.next()
+    with pytest.raises(LedgerUnavailable, match="read-only"):
         ledger.store.append([part])
     (result,) = ledger.store.append([part])
     assert result.outcome is AppendOutcome.APPENDED
