@@ -8,6 +8,7 @@ from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event, make
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from jobledger.adapters.postgres.connection import password_file
 from jobledger.adapters.postgres.connection.answer_limit import (
     GRACE_SECONDS,
     AnswerLimit,
@@ -80,10 +81,15 @@ def open_engine(url: str, options: EngineOptions | None = None) -> Engine:
 
     Every statement is a transaction of its own (autocommit): the append call must be, and the
     others need no more.
+
+    Raises:
+        LedgerMisconfigured: as `parse_url` and `password_file.split`; and, when it connects, where
+            the password's file cannot be read.
     """
     chosen = options or EngineOptions()
+    address, password = password_file.split(parse_url(url))
     engine = create_engine(
-        parse_url(url),
+        address,
         isolation_level="AUTOCOMMIT",
         pool_size=chosen.pool_size,
         max_overflow=chosen.pool_size,
@@ -100,6 +106,8 @@ def open_engine(url: str, options: EngineOptions | None = None) -> Engine:
     def prepare(connection: psycopg.Connection[Any], _entry: ConnectionPoolEntry) -> None:
         _prepare_session(connection, chosen)
 
+    if password is not None:
+        password_file.read_anew(engine, password)
     event.listen(engine, "connect", prepare)
     event.listen(engine, "handle_error", _leave_read_only_server)
     return engine
