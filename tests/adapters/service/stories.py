@@ -13,9 +13,15 @@ from tests.support.service_world import ServiceWorld
 K8S, HTTP = "K8sJobMode", "HTTPMode"
 
 
-def retry_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorld, StreamId]:
-    """Fail twice, succeed with the third attempt, shut the RayCluster down."""
-    world = ServiceWorld(fuse=fuse or Fuse(), exit_codes=[1, 1, 0])
+def retry_story(
+    mode: str, fuse: Fuse | None = None, fails: int = 1
+) -> tuple[ServiceWorld, StreamId]:
+    """Fail, succeed with the next attempt, shut the RayCluster down.
+
+    It fails once by default: each retry takes the same steps again, and who goes through a life
+    once for each of its steps pays for each twice. `same_cluster_story` fails twice.
+    """
+    world = ServiceWorld(fuse=fuse or Fuse(), exit_codes=[1] * fails + [0])
     manifest = a_rayjob(
         submissionMode=mode,
         backoffLimit=2,
