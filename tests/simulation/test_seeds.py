@@ -13,11 +13,14 @@ from tests.simulation.profile import has_batches
 from tests.simulation.report import failure
 from tests.simulation.run import Run
 
-SEEDS = int(os.environ.get("JOBLEDGER_SEEDS", "500"))
-"""How many first seeds are run; half a minute of CPU. The command above runs more."""
+SEEDS = int(os.environ.get("JOBLEDGER_SEEDS", "100"))
+"""How many first seeds are run; a quarter of a minute of CPU. The command above runs more."""
 
-RARE = (146, 350, 861, 1053)
-"""Seeds with what the first ones do not meet, by the dice of today; others are tried after them."""
+TELLING = (138, 80, 69, 861, 180, 3, 55, 145, 87, 2, 156, 273)
+"""Seeds that meet everything, by the dice of today; others are tried after them, for a minute.
+
+Whoever changes what the dice are asked for sees this test among the slowest, and chooses anew.
+"""
 
 SET_BACK_SEEDS = 50
 """How many are run with a ledger that loses its last events now and then."""
@@ -30,11 +33,11 @@ SET_BACK_ONCE_FAILED = (
 )
 """Seeds that have failed once with such a ledger; they are run for ever."""
 
-BATCH_SEEDS = 400
-"""Of so many first seeds those with Jobs are run, with a ledger that loses events and without."""
+BATCH_SEEDS = 200
+"""Of so many seeds those with Jobs are run, with a ledger that loses events and without."""
 
-TAKEN_OVER = (7, 50)
-"""Seeds in which a RayJob and a TrainJob are taken over, by the dice of today; then the others."""
+TAKEN_OVER = (56, 50, 1053)
+"""Seeds in which a job of each kind is taken over, by the dice of today; then the others."""
 
 CHUNK = 25
 """Seeds per test, so that workers share them."""
@@ -56,7 +59,8 @@ def test_whatever_goes_wrong_the_invariants_hold(start: int) -> None:
 @pytest.mark.parametrize("loses", [False, True], ids=["", "set back"])
 def test_jobs_keep_to_the_invariants_too(loses: bool) -> None:
     """Few of the first seeds have any, and fewer with a ledger that is set back."""
-    seeds = [seed for seed in range(BATCH_SEEDS) if has_batches(seed)]
+    first = 0 if loses else SEEDS  # those before are run by the first test
+    seeds = [seed for seed in range(first, first + BATCH_SEEDS) if has_batches(seed)]
     failed = [text for seed in seeds if (text := failure(seed, loses=loses))]
     assert not failed, "\n\n".join(failed)
 
@@ -105,7 +109,7 @@ def test_the_same_seed_does_the_same_again() -> None:
 def test_the_first_seeds_meet_every_kind_of_trouble_and_of_job() -> None:
     """A simulation that never gets anywhere proves nothing."""
     met: set[str] = set()
-    for seed in (*range(60), *RARE, *range(60, 400)):
+    for seed in (*TELLING, *range(400)):
         if met == EXPECTED:
             break
         lines: list[str] = []
