@@ -22,7 +22,7 @@ def main() -> int:
         action="store_const",
         dest="extent",
         const=Thoroughness.LIVES,
-        help="each point of each life, before and after (by default: in one life, as in the tests)",
+        help="each point of each life, before and after (by default: in one, and some of the rest)",
     )
     extent.add_argument(
         "--every-step",

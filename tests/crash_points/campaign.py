@@ -55,6 +55,8 @@ Say = Callable[[str], None]
 class Thoroughness(StrEnum):
     """How many of the points are gone for."""
 
+    ONCE = "once"
+    """Each point before or after, in turns, in the shortest life that passes it."""
     SAMPLE = "sample"
     """Each point before and after, in the shortest life that passes it; some of each other life."""
     LIVES = "lives"
@@ -70,7 +72,10 @@ class Chapter:
     life: Life
     recorded: Led
     hit: set[Spot] = field(default_factory=set)
-    """Points at which a controller has died, and before or after which."""
+    """Points at which a controller has died, and before or after which.
+
+    Where a single death of each point is asked for, it stands for both.
+    """
     kills: int = 0
 
     @property
@@ -129,11 +134,13 @@ def plan(chapters: Sequence[Chapter], thoroughness: Thoroughness) -> list[Task]:
         return [(item, order) for item in chapters for order in orders_of(item.passages)]
     tasks: list[Task] = []
     aimed: set[str] = set()
+    turns = itertools.cycle(MOMENTS)
     for chapter in _shortest_first(chapters):
-        known = aimed if thoroughness is Thoroughness.SAMPLE else set()
+        known = set() if thoroughness is Thoroughness.LIVES else aimed
         for points in firsts_of(chapter.passages):
             new = [point for point in points if point not in known]
-            tasks += [(chapter, Order(point=p, moment=m)) for p in new[-1:] for m in MOMENTS]
+            moments = (next(turns),) if thoroughness is Thoroughness.ONCE else MOMENTS
+            tasks += [(chapter, Order(point=p, moment=m)) for p in new[-1:] for m in moments]
         aimed |= chapter.points
     if thoroughness is Thoroughness.SAMPLE:
         tasks += [task for chapter in chapters for task in _some(chapter)]
@@ -152,7 +159,7 @@ def missed(chapters: Sequence[Chapter], thoroughness: Thoroughness) -> list[Task
     hit = {spot for chapter in chapters for spot in chapter.hit}
     found: dict[tuple[str, ...], Task] = {}
     for chapter in _shortest_first(chapters):
-        anywhere = thoroughness is Thoroughness.SAMPLE
+        anywhere = thoroughness in {Thoroughness.ONCE, Thoroughness.SAMPLE}
         for point, moment in sorted(chapter.wanted - (hit if anywhere else chapter.hit)):
             where = "" if anywhere else chapter.life.name
             task = chapter, Order(point=point, moment=moment)
@@ -281,7 +288,9 @@ class Campaign:
     def _note(self, chapter: Chapter, led: Led) -> None:
         if led.fatal is not None:
             chapter.kills += 1
-            chapter.hit |= {(point, led.fatal.moment) for point in led.fatal.points}
+            once = self.thoroughness is Thoroughness.ONCE
+            moments = MOMENTS if once else (led.fatal.moment,)  # either does
+            chapter.hit |= {(point, moment) for point in led.fatal.points for moment in moments}
 
     def _name(self, life: Life) -> str:
         return f"{life.name}-{next(self.numbers)}"
