@@ -97,22 +97,23 @@ def judge(
     """
     asked = options.rule_for(blame.failure, blame.exit_code, blame.cause)
     answer, counted = asked.answer if asked is not None else Answer.RETRY, True
+    unclear = UNCLEAR if options.unclear else UNCLEAR_DEADLINE if options.deadline_unclear else ""
+    spared = answer is Answer.UNCOUNTED and uncounted < options.uncounted_max
+    by_count, rule = _by_count(failed, backoff_limit)
     if reason in NEVER_RETRIED:
         granted, rule = False, f"{reason} is never retried"
     elif answer is Answer.NEVER:
         granted, rule = False, f"the retry policy never retries {blame.words(asked)}"
-    elif answer is Answer.UNCOUNTED and uncounted < options.uncounted_max:
+    elif unclear and (spared or by_count):
+        granted, rule = False, unclear
+    elif spared:
         granted, counted, failed, uncounted = True, False, failed - 1, uncounted + 1
         rule = (
             f"the retry policy does not count {blame.words(asked)}: "
             f"uncounted retry {uncounted} of at most {options.uncounted_max}"
         )
     else:
-        granted, rule = _by_count(failed, backoff_limit)
-        if granted and options.unclear:
-            granted, rule = False, UNCLEAR
-        elif granted and options.deadline_unclear:
-            granted, rule = False, UNCLEAR_DEADLINE
+        granted = by_count
         if answer is Answer.UNCOUNTED:
             rule = f"{uncounted} uncounted retries are used up, and {rule}"
     return Verdict(

@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer, RetryOptions, RetryRule
@@ -103,6 +104,28 @@ def test_a_policy_that_cannot_be_understood_retries_nothing() -> None:
     verdict = judge("AppFailed", 1, 5, options=RetryOptions(unclear=True))
     assert (verdict.granted, verdict.failed) == (False, 1)
     assert verdict.rule == "the retry policy cannot be understood, so nothing is retried"
+
+
+@pytest.mark.parametrize("limit", [0, 5])
+@pytest.mark.parametrize(
+    ("slip", "said"),
+    [
+        ({"unclear": True}, "the retry policy cannot be understood, so nothing is retried"),
+        (
+            {"deadline_unclear": True},
+            "the deadline over all attempts cannot be understood, so nothing is retried",
+        ),
+    ],
+)
+def test_beside_a_slip_not_even_a_failure_that_does_not_count_is_retried(
+    slip: dict[str, bool], said: str, limit: int
+) -> None:
+    """The slip may be in what forbids just this retry."""
+    asked = policy(says(FailureClass.PREEMPTION, Answer.UNCOUNTED))
+    options = replace(asked, **slip)
+    verdict = judge("AppFailed", 1, limit, blame=PREEMPTED, options=options)
+    assert (verdict.granted, verdict.counted, verdict.failed) == (False, True, 1)
+    assert (verdict.rule, verdict.uncounted) == (said, 0)
 
 
 def test_what_would_not_be_retried_anyway_is_refused_in_the_usual_words() -> None:

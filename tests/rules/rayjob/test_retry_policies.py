@@ -78,6 +78,7 @@ def asking(**spec: object) -> Story:
 
 SLIP = "annotation jobledger.dev/retry-policy cannot be understood"
 UNCLEAR = "not retried: the retry policy cannot be understood, so nothing is retried"
+UNCLEAR_DEADLINE = "the deadline over all attempts cannot be understood, so nothing is retried"
 
 
 def unclear(**spec: object) -> Story:
@@ -295,6 +296,24 @@ PULLING = pod(
         rule="a policy that cannot be understood might forbid any retry, and says so",
         story=(*unclear(backoff_limit=5), BOOM),
         status={"jobDeploymentStatus": "Failed", "failed": 1, "message": f"boom ({UNCLEAR})"},
+    ),
+    Outlook(
+        rule="beside a deadline that cannot be understood not even a preemption is retried",
+        story=(
+            *working(
+                submission_mode=HTTP,
+                options=replace(POLICY, deadline_unclear=True),
+                backoff_limit=5,
+            ),
+            BOOM,
+            pods(41, EVICTED),
+        ),
+        status={
+            "jobDeploymentStatus": "Failed",
+            "failed": 1,
+            "message": f"boom (not retried: {UNCLEAR_DEADLINE})",
+        },
+        facts={"uncounted": 0},
     ),
     Outlook(
         rule="while nothing else is to be said, the message names the annotation",
