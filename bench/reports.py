@@ -38,6 +38,7 @@ PROJECTED_EVENTS = 20_000
 MEASURES = {
     "jobs": "namespace, outcome, count(*), avg(duration_seconds), sum(wasted_cluster_seconds)",
     "attempts": "namespace, outcome, count(*), sum(cluster_seconds)",
+    "resources": "namespace, resource, sum(held_seconds), sum(idle_seconds)",
     "phases": "kind, phase, count(*), sum(seconds)",
     "failures": "user_name, cause, count(*), sum(cluster_seconds)",
     "retries": "image, next_outcome, count(*), sum(cluster_seconds)",

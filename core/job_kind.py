@@ -15,6 +15,7 @@ from jobledger.core.jobs.control.observation_rules import ObservationRules
 from jobledger.core.jobs.evidence.scene import EvidenceRules
 from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, FactsSoFar
 from jobledger.core.jobs.history.event_roles import EventRoles
+from jobledger.core.jobs.history.holdings import Pods, SeenHolding
 from jobledger.core.jobs.history.progress import ProgressReports
 from jobledger.core.jobs.history.report_news import (
     AttemptCluster,
@@ -85,6 +86,12 @@ class LogReaders(Generic[State, Event, OwnEvent]):
     """What a manifest says that the job runs."""
     built_image: Callable[[Manifest], str]
     """The image in the objects that were applied for the job; empty where that says nothing."""
+    pods: Callable[[Manifest], Sequence[Pods]]
+    """The Pods that a manifest asks for at once, as far as it says what they request."""
+    built_pods: Callable[[Manifest], Sequence[Pods]]
+    """The Pods in the objects that were applied for the job; none where that says nothing."""
+    holding_seen: Callable[[Event], SeenHolding | None]
+    """What an event says of how much the attempt's Pods request; None: nothing."""
     grants_retries: bool
     """Whether an event of its own grants a retry; else an attempt that ends may be followed by
     another at once."""
@@ -162,6 +169,17 @@ class JobKind(Generic[State, Observation, Event, OwnEvent]):
 
 def no_cluster_news(event: object) -> None:
     """Return that an event says nothing of a cluster, for kinds whose attempts have none."""
+    del event
+
+
+def no_built_pods(sent: Manifest) -> Sequence[Pods]:
+    """Return no Pods, for kinds whose manifests say which Pods they have."""
+    del sent
+    return ()
+
+
+def no_holding_seen(event: object) -> None:
+    """Return that an event says nothing of what is held, for kinds that do not grow or shrink."""
     del event
 
 

@@ -20,6 +20,7 @@ from jobledger.core.jobs.control.observation_rules import JobSeen
 from jobledger.core.jobs.events import SharedEvent
 from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, FactsSoFar
 from jobledger.core.jobs.history.event_roles import merged
+from jobledger.core.jobs.history.holdings import SeenHolding
 from jobledger.core.jobs.history.report_news import ClusterNews, FailureNews
 from jobledger.core.jobs.history.shared_words import shared_words
 from jobledger.core.jobs.history.signs import Clue, shared_clues
@@ -225,6 +226,12 @@ def cluster_news(event: JobEvent) -> ClusterNews | None:
     """Return what an event says of a cluster that belongs to an attempt; None if nothing."""
     kind = _OF_EVENT.get(type(event))
     return None if kind is None else kind.log.cluster_news(event)
+
+
+def holding_seen(event: JobEvent) -> SeenHolding | None:
+    """Return what an event says of how much the Pods of an attempt request; None: nothing."""
+    kind = _OF_EVENT.get(type(event))
+    return None if kind is None else kind.log.holding_seen(event)
 
 
 def shows_ready_pods(event: JobEvent) -> bool:

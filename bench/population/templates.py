@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from msgspec.structs import asdict, astuple
 
 from bench.population.life import MARK, Life
@@ -180,6 +181,8 @@ def _cell(value: object) -> str:
         return value.isoformat()
     if isinstance(value, Enum):
         return str(value.value)
+    if isinstance(value, list):
+        return escaped(msgspec.json.encode(value).decode())
     return escaped(str(value))
 
 

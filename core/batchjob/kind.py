@@ -29,9 +29,11 @@ from jobledger.core.job_kind import (
     JobKind,
     LogReaders,
     no_attempt_cluster,
+    no_built_pods,
     no_cluster_news,
     no_cluster_verdict,
     no_details,
+    no_holding_seen,
     no_standing,
 )
 from jobledger.core.jobs.history.event_roles import EventRoles
@@ -132,6 +134,9 @@ BATCHJOB_KIND = JobKind(
         failure_class=failure_class,
         workload=report_news.workload,
         built_image=report_news.built_image,
+        pods=report_news.pods,
+        built_pods=no_built_pods,
+        holding_seen=no_holding_seen,
         grants_retries=True,
         runs_when_seen=False,
     ),

@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 
-from jobledger.core.job_kind import ApiNeeds, JobKind, LogReaders, no_details, no_standing
+from jobledger.core.job_kind import (
+    ApiNeeds,
+    JobKind,
+    LogReaders,
+    no_built_pods,
+    no_details,
+    no_standing,
+)
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from jobledger.core.rayjob import ending
@@ -164,6 +171,9 @@ RAYJOB_KIND = JobKind(
         failure_class=by_reason,
         workload=report_news.workload,
         built_image=_built_image,
+        pods=report_news.pods,
+        built_pods=no_built_pods,
+        holding_seen=report_news.holding_seen,
         grants_retries=True,
         runs_when_seen=False,
     ),

@@ -9,6 +9,7 @@ from jobledger.core.job_kind import (
     no_attempt_cluster,
     no_cluster_news,
     no_cluster_verdict,
+    no_holding_seen,
 )
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.jobs.retries.failures import FailureClass
@@ -170,6 +171,9 @@ TRAINJOB_KIND = JobKind(
         failure_class=_failure_class,
         workload=report_news.workload,
         built_image=report_news.built_image,
+        pods=report_news.pods,
+        built_pods=report_news.built_pods,
+        holding_seen=no_holding_seen,
         grants_retries=False,
         runs_when_seen=True,
         progress=TRAINJOB_PROGRESS,

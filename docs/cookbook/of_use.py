@@ -28,6 +28,22 @@ SELECT namespace,
 """,
     ),
     Recipe(
+        question="How many hours of accelerators, CPUs and memory did each team hold?",
+        words="What Pods request, times how long; idle is after the end of an attempt. What stands "
+        "at the end is not counted further here.",
+        command="jobledger report cost --by label:team",
+        sql="""
+SELECT coalesce(labels ->> 'team', '') AS team, resource, accelerator,
+       round((sum(held_seconds) / 3600)::numeric, 1) AS hours,
+       round((sum(waiting_seconds) / 3600)::numeric, 1) AS of_it_waiting,
+       round((sum(idle_seconds) / 3600)::numeric, 1) AS of_it_idle
+  FROM report_v1.resources
+ WHERE started_at >= '{since}' AND started_at < '{until}'
+ GROUP BY team, resource, accelerator
+ ORDER BY team, resource, accelerator
+""",
+    ),
+    Recipe(
         question="How much of it was wasted, and on what?",
         words="Cluster-hours of attempts that failed, by the group of their cause.",
         command="jobledger report waste --by class",

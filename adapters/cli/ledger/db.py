@@ -8,6 +8,7 @@ from rich.text import Text
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.ledger.database_condition import as_document, tell
+from jobledger.adapters.cli.ledger.prices import show_or_put
 from jobledger.adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
 from jobledger.adapters.cli.output import Output, console, fail, show
 from jobledger.adapters.ledger_wiring import database, user_engine
@@ -16,6 +17,7 @@ from jobledger.adapters.postgres.schema import version as schema_version
 from jobledger.adapters.postgres.verifying.condition import condition
 
 app = typer.Typer(help="The database of the ledger.", no_args_is_help=True)
+app.command("prices")(show_or_put)
 
 
 @app.command()

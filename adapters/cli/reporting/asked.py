@@ -11,7 +11,7 @@ from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import fail
 from jobledger.adapters.cli.periods import duration, instant
 from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
-from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS, OF_FAILURES
+from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS, LABEL, OF_FAILURES
 from jobledger.adapters.postgres.reports.asking.report import Question, Report
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.jobs.failures.rules import CAUSES
@@ -107,7 +107,7 @@ def dimensions(report: Report, by: Sequence[str]) -> tuple[str, ...]:
         message = f"each row of {report.name} is one job: it cannot be grouped; leave --by out"
         fail(message, ExitCode.USAGE)
     for name in names:
-        if name not in known:
+        if name not in known and not (report.by_label and LABEL.fullmatch(name)):
             _unknown(f"dimension of {report.name}", name, known, f"or '{NOTHING}'")
     if "job" in names and "cluster" not in names:  # a job's name is its own in one cluster alone
         at = names.index("job")

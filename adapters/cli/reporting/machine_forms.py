@@ -94,11 +94,14 @@ def as_parquet(answer: Answer) -> bytes:
     return sink.getvalue()
 
 
+_LENGTHS = frozenset({Unit.SECONDS, Unit.CLUSTER_SECONDS, Unit.RESOURCE_SECONDS})
+
+
 def _arrow(unit: Unit, pa: Any) -> Any:  # noqa: ANN401  # pyarrow has no types
     match unit:
         case Unit.COUNT:
             return pa.int64()
-        case Unit.SECONDS | Unit.CLUSTER_SECONDS | Unit.SHARE:
+        case Unit.SECONDS | Unit.CLUSTER_SECONDS | Unit.RESOURCE_SECONDS | Unit.MONEY | Unit.SHARE:
             return pa.float64()
         case Unit.INSTANT:
             return pa.timestamp("us", tz="UTC")
@@ -115,7 +118,7 @@ def _plain(row: Row, answer: Answer) -> dict[str, Value]:
 def _value(value: Value, column: Column, answer: Answer) -> Value:
     if isinstance(value, datetime):
         return _instant(value, answer)
-    if isinstance(value, float) and column.unit in {Unit.SECONDS, Unit.CLUSTER_SECONDS}:
+    if isinstance(value, float) and column.unit in _LENGTHS:
         return round(value, 6)  # microseconds: Postgres knows no more
     return value
 

@@ -28,7 +28,8 @@ By = Annotated[
     list[str] | None,
     typer.Option(
         help="What the rows are grouped by: cluster, namespace, queue, user, image, framework, "
-        "kind, hour, day, week, or what the report offers besides; 'nothing' for one row. "
+        "kind, hour, day, week, or what the report offers besides; cost also label:NAME; 'nothing' "
+        "for one row. "
         "Several with commas.",
         show_default="by report",
     ),

@@ -46,7 +46,9 @@ def quantity(value: float, unit: Unit) -> str:
         return f"{value * 100:.1f} %"
     if unit is Unit.COUNT:
         return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-    if unit is Unit.CLUSTER_SECONDS and value >= _HOUR / 100:
+    if unit is Unit.MONEY:
+        return f"{value:,.2f}"
+    if unit in {Unit.CLUSTER_SECONDS, Unit.RESOURCE_SECONDS} and value >= _HOUR / 100:
         return f"{value / _HOUR:,.1f} h" if value >= _HOUR else f"{value / _HOUR:.2f} h"
     return duration(value)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 TEXT, INTEGER, BIGINT, BOOLEAN = "text", "integer", "bigint", "boolean"
 INSTANT, SECONDS, UUID = "timestamp with time zone", "double precision", "uuid"
+JSON = "jsonb"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,8 @@ class ReportView:
     """The FROM clause and what follows it; `{schema}` stands for the ledger's schema."""
     order: str
     """Column by which a range of time is best asked for; empty: there is none."""
+    since: str = ""
+    """The revision that brought it; empty: it came with the first."""
 
 
 def field(

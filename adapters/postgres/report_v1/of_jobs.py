@@ -6,6 +6,7 @@ from jobledger.adapters.postgres.report_v1.model import (
     DIMENSIONS,
     INSTANT,
     INTEGER,
+    JSON,
     NAME,
     STREAM,
     TEXT,
@@ -13,6 +14,7 @@ from jobledger.adapters.postgres.report_v1.model import (
     between,
     facts,
     field,
+    later,
     seconds,
 )
 
@@ -115,6 +117,16 @@ JOBS = ReportView(
             "CASE WHEN EXISTS (SELECT FROM {schema}.report_attempt a"
             f" WHERE a.stream_id = f.stream_id AND {stands('a', 'f')}) THEN f.last_event_at END",
             null="if none stands",
+        ),
+        later(
+            "0109",
+            field(
+                "labels",
+                JSON,
+                "The labels of its object, as its manifest says now",
+                "f.labels::jsonb",
+                null="until the service has computed it",
+            ),
         ),
     ),
 )

@@ -12,10 +12,23 @@ from jobledger.adapters.postgres.report_v1.of_controller import (
 )
 from jobledger.adapters.postgres.report_v1.of_failures import FAILURES, RETRIES, START
 from jobledger.adapters.postgres.report_v1.of_jobs import ATTEMPTS, JOBS, PHASES
+from jobledger.adapters.postgres.report_v1.of_resources import RESOURCES
 
 VERSION = "report_v1"
 
-VIEWS = (JOBS, ATTEMPTS, PHASES, FAILURES, RETRIES, START, DECISIONS, GAPS, HOURS, HEALTH)
+VIEWS = (
+    JOBS,
+    ATTEMPTS,
+    RESOURCES,
+    PHASES,
+    FAILURES,
+    RETRIES,
+    START,
+    DECISIONS,
+    GAPS,
+    HOURS,
+    HEALTH,
+)
 """In the order of the documentation."""
 
 MEANING = "Reporting views, version 1: stable, one fact per row; see docs/reference/report-views.md"
@@ -33,13 +46,13 @@ def schema_of_views(schema: str) -> str:
 def creation(schema: str, readers: str, upto: str) -> Iterator[str]:
     """Yield the statements that make the schema, the views, their comments and grants.
 
-    The views have the columns that they had in the revision `upto`.
+    They are the views that there were in the revision `upto`, with the columns that they had.
     """
     ours = quoted(schema_of_views(schema))
     yield f"CREATE SCHEMA {ours}"
     yield f"COMMENT ON SCHEMA {ours} IS {literal(MEANING)}"
     yield f"GRANT USAGE ON SCHEMA {ours} TO {readers}"
-    for view in VIEWS:
+    for view in (one for one in VIEWS if one.since <= upto):
         yield from view_creation(view, schema, readers, upto)
 
 
@@ -59,7 +72,7 @@ def removal(schema: str) -> Iterator[str]:
     """Yield the statements that remove all of it."""
     ours = quoted(schema_of_views(schema))
     for view in reversed(VIEWS):
-        yield f"DROP VIEW {ours}.{view.name}"
+        yield f"DROP VIEW IF EXISTS {ours}.{view.name}"
     yield f"DROP SCHEMA {ours}"
 
 

@@ -20,10 +20,11 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import TIMESTAMP
+from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
 from sqlalchemy.types import TypeEngine
 
 from jobledger.adapters.postgres.report_v1.views import VIEWS
+from jobledger.adapters.postgres.schema.columns import column
 
 _Kind: TypeAlias = "TypeEngine[Any] | type[TypeEngine[Any]]"
 
@@ -51,6 +52,7 @@ _MEANINGS = {
     "single": "Always true: there is one row",
     "lateness_ms_sum": "Sum of the latenesses, in milliseconds",
     "hour": "First instant of the hour (UTC)",
+    "resources": "What it held, a record for each thing, with the columns of the view resources",
 }
 """What no view says of a column, or says in other words."""
 
@@ -79,6 +81,7 @@ def add_report_tables(metadata: MetaData) -> None:
     _add_attempts(metadata)
     _add_failures(metadata)
     _add_work(metadata)
+    _add_prices(metadata)
 
 
 def _column(name: str, kind: _Kind, *, nullable: bool = False) -> Column[Any]:
@@ -167,6 +170,7 @@ def _add_jobs(metadata: MetaData) -> None:
         _column("running_seconds", Double),
         _column("cluster_seconds", Double),
         _column("wasted_cluster_seconds", Double),
+        _column("labels", Text, nullable=True),
         PrimaryKeyConstraint("stream_id", name="report_job_pkey"),
         Index("report_job_created", "created_at"),
         Index("report_job_ended", "ended_at"),
@@ -202,10 +206,11 @@ def _add_attempts(metadata: MetaData) -> None:
         _column("seen_seconds", Double, nullable=True),
         _column("queue_seconds", Double),
         _column("cluster_seconds", Double),
+        _column("resources", JSONB, nullable=True),
         PrimaryKeyConstraint("stream_id", "number", name="report_attempt_pkey"),
         Index("report_attempt_started", "started_at"),
         Index("report_attempt_granted", "granted_at", postgresql_where=text("retried")),
-        comment="Behind the views attempts, retries and queue_and_start_latency",
+        comment="Behind the views attempts, resources, retries and queue_and_start_latency",
     )
     Table(
         "report_phase",
@@ -292,4 +297,17 @@ def _add_work(metadata: MetaData) -> None:
         PrimaryKeyConstraint("stream_id", "hour", name="report_activity_pkey"),
         Index("report_activity_hour", "hour"),
         comment="Behind the view controller_hours: what was written down of a job in an hour",
+    )
+
+
+def _add_prices(metadata: MetaData) -> None:
+    Table(
+        "resource_price",
+        metadata,
+        column("resource", Text, "cpu, memory or accelerator"),
+        column("accelerator", Text, "Which accelerator, as in the view resources; empty: any"),
+        column("valid_from", _INSTANT, "The first instant at which an attempt that starts has it"),
+        column("price_per_hour", Double, "Of one core, GiB or accelerator, in money of any kind"),
+        PrimaryKeyConstraint("resource", "accelerator", "valid_from", name="resource_price_pkey"),
+        comment="The list of prices, which `jobledger db prices` keeps; nothing follows from it",
     )

@@ -1,8 +1,11 @@
 """What the events and the state of a Job mean for reports."""
 
+from collections.abc import Sequence
+
 from jobledger.core.batchjob import events
 from jobledger.core.batchjob.phases import Phase
 from jobledger.core.batchjob.state import BatchJobState
+from jobledger.core.jobs.history.holdings import Pods
 from jobledger.core.jobs.history.report_news import (
     AttemptFailed,
     FailureJudged,
@@ -11,7 +14,7 @@ from jobledger.core.jobs.history.report_news import (
     JobFailed,
     Workload,
 )
-from jobledger.core.values.documents import Manifest, items, text
+from jobledger.core.values.documents import Manifest, child, items, number, text
 
 
 def failure_news(event: events.BatchJobEvent) -> FailureNews | None:
@@ -51,6 +54,18 @@ def workload(document: Manifest) -> Workload:
     for container in items(document, "spec", "template", "spec", "containers"):
         return Workload("", "", text(container, "image"))
     return Workload("", "", "")
+
+
+def pods(document: Manifest) -> Sequence[Pods]:
+    """Return the Pods of a Job that run at once: parallelism, and no more than completions."""
+    wanted, completions = (
+        number(document, "spec", "parallelism"),
+        number(document, "spec", "completions"),
+    )
+    count = 1 if wanted is None else wanted
+    if completions is not None:
+        count = min(count, completions)
+    return (Pods(child(document, "spec", "template", "spec"), count),)
 
 
 def built_image(sent: Manifest) -> str:

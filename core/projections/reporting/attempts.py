@@ -13,6 +13,7 @@ from jobledger.core.jobs.rows import AttemptRow
 from jobledger.core.kinds import JobState, cluster_news, failure_news, kind_of
 from jobledger.core.projections.reporting.facts import AttemptFact, PhaseFact, seconds_between
 from jobledger.core.projections.reporting.found import may_have_run
+from jobledger.core.projections.reporting.held import Held, Span, uses
 from jobledger.core.projections.reporting.phases import time_in
 from jobledger.core.values.instants import Instant
 
@@ -90,15 +91,23 @@ def with_event(attempts: tuple[AttemptFact, ...], event: JobEvent) -> tuple[Atte
 
 
 def priced(
-    attempts: tuple[AttemptFact, ...], until: Instant, found: Found
+    attempts: tuple[AttemptFact, ...], until: Instant, found: Found, held: Held
 ) -> tuple[AttemptFact, ...]:
-    """Return the attempts with what they cost up to an instant; equal ones stay the same object."""
-    return tuple(
-        one
-        if one.cluster_seconds == (cost := _cost(one, until, found))
-        else replace(one, cluster_seconds=cost)
-        for one in attempts
-    )
+    """Return the attempts with what they held up to an instant; equal ones stay the same object."""
+    return tuple(_priced(one, until, found, held) for one in attempts)
+
+
+def _priced(one: AttemptFact, until: Instant, found: Found, held: Held) -> AttemptFact:
+    since, last = _held(one, until, found)
+    running = one.running_at
+    if one.number == found.attempt and found.may_have_run:
+        running = since  # how long it had waited before, nobody saw
+    span = Span(since, running, one.ended_at, last)
+    cost = seconds_between(since, last)
+    used = uses(one.number, held.levels, span) if cost else ()
+    if one.cluster_seconds == cost and one.resources == used:
+        return one
+    return replace(one, cluster_seconds=cost, resources=used)
 
 
 def _ready(
@@ -120,27 +129,26 @@ def _of_cluster(event: JobEvent) -> tuple[str, bool, bool, bool]:
     return "", False, False, False
 
 
-def _cost(one: AttemptFact, until: Instant, found: Found) -> float:
+def _held(one: AttemptFact, until: Instant, found: Found) -> tuple[Instant | None, Instant | None]:
+    """Return from when to when it held its cluster, or its Pods; equal or None: never."""
     if one.number == found.attempt and not one.cluster_shared:
-        return _cost_of_found(one, until)
+        return _held_of_found(one, until)
     if one.cluster_name and not one.cluster_shared:
-        return seconds_between(one.cluster_created_at, one.cluster_gone_at or until)
-    since = one.started_at
+        return one.cluster_created_at, one.cluster_gone_at or until
+    since: Instant | None = one.started_at
     if one.cluster_shared and one.number != found.attempt:
         # What it selected may never come to be; then nothing was held.
         there = [at for at in (one.cluster_ready_at, one.running_at) if at is not None]
-        return seconds_between(min(there, default=None), one.ended_at or until)
-    return seconds_between(since, one.ended_at or until)
+        since = min(there, default=None)
+    return since, one.ended_at or until
 
 
-def _cost_of_found(one: AttemptFact, until: Instant) -> float:
+def _held_of_found(one: AttemptFact, until: Instant) -> tuple[Instant | None, Instant | None]:
     """Its RayCluster was there from its start on; one that nobody saw, to its end at the most."""
     if one.outcome == "suspended" and not one.cluster_name:
-        return 0.0  # how long it went on is not known
+        return None, None  # how long it went on is not known
     seen = one.cluster_created_at is not None
-    return seconds_between(
-        one.started_at, one.cluster_gone_at or (until if seen else one.ended_at or until)
-    )
+    return one.started_at, one.cluster_gone_at or (until if seen else one.ended_at or until)
 
 
 def _changed(

@@ -1,6 +1,7 @@
 """Dimensions for grouping reports, read from a job's manifest."""
 
 import hashlib
+import json
 from collections.abc import Sequence
 
 from msgspec.structs import astuple
@@ -9,7 +10,7 @@ from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.queue import QUEUE_LABEL
 from jobledger.core.kinds import AnyKind
 from jobledger.core.projections.reporting.facts import Dimension
-from jobledger.core.values.documents import Manifest, text
+from jobledger.core.values.documents import Manifest, child, text
 
 
 def dimension_of(
@@ -27,6 +28,13 @@ def dimension_of(
         user_name=_user(document, user_labels),
         image=workload.image,
     )
+
+
+def labels_of(document: Manifest) -> str:
+    """Return the labels of a manifest as a JSON object, those that are text."""
+    labels = child(document, "labels")
+    told = {name: labels[name] for name in sorted(labels) if isinstance(labels[name], str)}
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
 
 
 def dimension_id(dimension: Dimension) -> int:

@@ -37,6 +37,26 @@ class JobFact(Struct, frozen=True):
     running_seconds: float
     cluster_seconds: float
     wasted_cluster_seconds: float
+    labels: str | None = None
+    """A JSON object: the labels of its object, as the manifest says now."""
+
+
+class ResourceUse(Struct, frozen=True):
+    """One thing that an attempt held, in its unit times seconds."""
+
+    resource: str
+    """cpu (cores), memory (GiB) or accelerator (pieces)."""
+    accelerator: str
+    """Which one; empty of other things."""
+    amount: float
+    """How much at last."""
+    waiting_seconds: float
+    """Held before the attempt ran."""
+    running_seconds: float
+    idle_seconds: float
+    """Held after its end."""
+    stage: str
+    """In which of the three it was at last."""
 
 
 class AttemptFact(Struct, frozen=True):
@@ -63,6 +83,7 @@ class AttemptFact(Struct, frozen=True):
     seen_seconds: float | None
     queue_seconds: float
     cluster_seconds: float
+    resources: tuple[ResourceUse, ...] | None = None
 
 
 class PhaseFact(Struct, frozen=True):

@@ -31,7 +31,7 @@ from jobledger.core.projections.executions import attempt_row
 from jobledger.core.projections.reporting import attempts as of_attempts
 from jobledger.core.projections.reporting import failures as of_failures
 from jobledger.core.projections.reporting import work
-from jobledger.core.projections.reporting.dimensions import dimension_id, dimension_of
+from jobledger.core.projections.reporting.dimensions import dimension_id, dimension_of, labels_of
 from jobledger.core.projections.reporting.facts import (
     ActivityFact,
     AttemptFact,
@@ -50,6 +50,7 @@ from jobledger.core.projections.reporting.found import (
     may_have_run,
     without_guesses,
 )
+from jobledger.core.projections.reporting.held import Held, held_after
 from jobledger.core.projections.reporting.phases import NEW, enter, leave, time_in
 from jobledger.core.projections.reporting.user_labels import USER_LABELS
 from jobledger.core.values.ids import StreamId
@@ -87,6 +88,8 @@ class Folded(Struct, frozen=True):
     """The inline row of the current attempt."""
     dimension: Dimension = Dimension()
     """As the manifest said last."""
+    labels: str = "{}"
+    """As the manifest said last, a JSON object."""
     built_image: str = ""
     """The trainer's image in the JobSet that was applied last; empty for RayJobs."""
     first_seen_at: Instant = EPOCH
@@ -101,6 +104,7 @@ class Folded(Struct, frozen=True):
     """What the retry rule took the failure of the current attempt for."""
     stays: tuple[PhaseFact, ...] = ()
     found: Found = NOT_FOUND
+    held: Held = Held()
     attempts: tuple[AttemptFact, ...] = ()
     """As they were seen, first looks included; see `core.projections.reporting.found`."""
     failures: tuple[FailureFact, ...] = ()
@@ -160,6 +164,9 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
         state=state,
         row=row,
         dimension=_dimension(before, state, event, rules),
+        labels=labels_of(event.document)
+        if isinstance(event, ROLES.manifest_received) and event.document
+        else before.labels,
         built_image=_built_image(state, event) or before.built_image,
         first_seen_at=first_seen_at,
         last_event_at=max(before.last_event_at, event.at),
@@ -169,6 +176,7 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
         judged=judged,
         stays=stays,
         found=found,
+        held=held_after(before.held, state, event, attempts),
         attempts=attempts,
         failures=failures,
         decisions=work.with_decision(before.decisions, event, record.recorded_at),
@@ -182,7 +190,7 @@ def rows_of(folded: Folded) -> Rows:
     identity = folded.state.identity
     assert identity is not None, "a stream begins with who the job is"
     found = folded.found
-    attempts = of_attempts.priced(folded.attempts, folded.last_event_at, found)
+    attempts = of_attempts.priced(folded.attempts, folded.last_event_at, found, folded.held)
     attempts = without_guesses(attempts, folded.state, found)
     said = folded.dimension
     facts: dict[str, Sequence[Fact]] = {
@@ -298,6 +306,7 @@ def _job(folded: Folded, attempts: Sequence[AttemptFact]) -> JobFact:
         wasted_cluster_seconds=sum(
             one.cluster_seconds for one in attempts if one.outcome not in not_wasted
         ),
+        labels=folded.labels,
     )
 
 

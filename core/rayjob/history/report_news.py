@@ -1,5 +1,8 @@
 """What the events and the state of a RayJob mean for reports."""
 
+from collections.abc import Sequence
+
+from jobledger.core.jobs.history.holdings import Pods, SeenHolding, quantity_at
 from jobledger.core.jobs.history.report_news import (
     AttemptCluster,
     AttemptFailed,
@@ -11,8 +14,10 @@ from jobledger.core.jobs.history.report_news import (
     Workload,
 )
 from jobledger.core.rayjob.events import lifecycle as rayjob
+from jobledger.core.rayjob.manifests.gang_scheduling import parts_of
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.documents import Manifest, child, items, text
+from jobledger.core.values.quantities import Quantity
 
 READY = "ready"
 """State of a RayCluster whose Pods are all there."""
@@ -72,6 +77,40 @@ def workload(document: Manifest) -> Workload:
     """Return what a manifest runs: Ray, by the way of submission, on the head's image."""
     runtime = text(document, "spec", "submissionMode") or "K8sJobMode"
     return Workload(framework="ray", runtime=runtime, image=_head_image(document))
+
+
+def pods(document: Manifest) -> Sequence[Pods]:
+    """Return the head and the workers of the RayCluster that a manifest asks for at first.
+
+    The submitter is not counted. On a RayCluster that is selected, nothing is the job's own.
+    """
+    cluster = child(document, "spec", "rayClusterSpec")
+    if not cluster or child(document, "spec", "clusterSelector"):
+        return ()
+    return [Pods(one.pod, 0 if one.suspended else one.members) for one in parts_of(cluster)]
+
+
+def holding_seen(event: rayjob.RayJobEvent) -> SeenHolding | None:
+    """Return what the Pods of a RayCluster request by its status, wherever autoscaling has led.
+
+    Source: KubeRay's raycluster_types.go (desiredCPU and the like), computed from replicas as they
+    are now. None if it says nothing of that yet.
+    """
+    if not isinstance(event, rayjob.ClusterObserved):
+        return None
+    status = event.status
+    seen = SeenHolding(
+        cpu=quantity_at(status, "desiredCPU"),
+        memory=quantity_at(status, "desiredMemory"),
+        accelerators=_together(
+            quantity_at(status, "desiredGPU"), quantity_at(status, "desiredTPU")
+        ),
+    )
+    return None if seen == (None, None, None) else seen
+
+
+def _together(one: Quantity | None, other: Quantity | None) -> Quantity | None:
+    return one + other if one is not None and other is not None else one or other
 
 
 def _head_image(document: Manifest) -> str:

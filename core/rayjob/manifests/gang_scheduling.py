@@ -17,7 +17,8 @@ from jobledger.core.rayjob.manifests.owner_references import owner_reference
 from jobledger.core.rayjob.manifests.submitter_container import default_container
 from jobledger.core.rayjob.spec.go_values import texts
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
-from jobledger.core.values.quantities import Amounts, amounts, times, total
+from jobledger.core.values.pod_requests import requests_or_limits
+from jobledger.core.values.quantities import Amounts, times, total
 
 VOLCANO, YUNIKORN, KAI = "volcano", "yunikorn", "kai-scheduler"
 SUBMITTER_GROUP, HEAD_GROUP = "submittergroup", "headgroup"
@@ -90,17 +91,19 @@ def _task_groups(job: Manifest, group: str) -> dict[str, str]:
             "minResource": {name: str(found) for name, found in sorted(part.each.items())},
             **part.placing,
         }
-        for part in (*_parts(child(spec, "rayClusterSpec")), submitter)
+        for part in (*parts_of(child(spec, "rayClusterSpec")), submitter)
     ]
     told = {TASK_GROUPS: own or json.dumps(groups, separators=(",", ":"))}
     return {**told, **({TASK_GROUP_NAME: group} if group else {})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
+class Part:
     """Pods of a job that are alike."""
 
     name: str
+    pod: Manifest
+    """The specification of each."""
     each: Amounts
     """What one Pod asks for."""
     placing: Mapping[str, Json]
@@ -166,7 +169,7 @@ def _size(spec: Manifest) -> tuple[int, Amounts]:
 def _cluster_size(cluster: Manifest) -> tuple[int, Amounts]:
     """Return how many Pods a RayCluster has and what they ask for; suspended groups have none."""
     scales = cluster.get("enableInTreeAutoscaling") is True
-    parts = [part for part in _parts(cluster) if not part.suspended]
+    parts = [part for part in parts_of(cluster) if not part.suspended]
     members = sum(part.least if scales else part.members for part in parts)
     return members, total(
         times(part.each, part.least if scales else part.replicas) for part in parts
@@ -177,7 +180,7 @@ def _submitter_needs(spec: Manifest) -> Amounts:
     """Return what the submitter asks for: a Pod of its own, or a container beside the head."""
     mode = spec.get("submissionMode")
     if mode == "SidecarMode":
-        return _needs(default_container(child(spec, "rayClusterSpec")))
+        return requests_or_limits(default_container(child(spec, "rayClusterSpec")))
     if mode == "K8sJobMode" or not isinstance(mode, str):
         return _part(SUBMITTER_GROUP, _submitter_template(spec)).each
     return {}
@@ -189,7 +192,7 @@ def _submitter_template(spec: Manifest) -> Manifest:
     return given or {"spec": {"containers": containers}}
 
 
-def _parts(cluster: Manifest) -> Iterator[_Part]:
+def parts_of(cluster: Manifest) -> Iterator[Part]:
     """Yield the head and the groups of workers."""
     yield _part(HEAD_GROUP, child(cluster, "headGroupSpec", "template"))
     for group in items(cluster, "workerGroupSpecs"):
@@ -215,12 +218,13 @@ def _part(
     replicas: int = 1,
     least: int = 1,
     suspended: bool = False,
-) -> _Part:
+) -> Part:
     """Return Pods that are alike; what their init containers ask for is not counted."""
     pod = child(template, "spec")
-    return _Part(
+    return Part(
         name=name,
-        each=total(_needs(container) for container in items(pod, "containers")),
+        pod=pod,
+        each=total(requests_or_limits(container) for container in items(pod, "containers")),
         placing={
             key: pod[key] for key in ("nodeSelector", "tolerations", "affinity") if key in pod
         },
@@ -229,9 +233,3 @@ def _part(
         least=least,
         suspended=suspended,
     )
-
-
-def _needs(container: Json) -> Amounts:
-    """Return what a container asks for; where it only says its limits, those."""
-    limits = amounts(child(container, "resources", "limits"))
-    return {**limits, **amounts(child(container, "resources", "requests"))}

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from jobledger.core.trainjob.names import ANCESTOR_LABEL, NODE, TRAINER
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
-from jobledger.core.values.quantities import Amounts, amounts, greatest, total
+from jobledger.core.values.pod_requests import pod_requests
+from jobledger.core.values.quantities import Amounts, amounts, total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,29 +86,12 @@ class PodSet:
 
     @property
     def requests(self) -> Amounts:
-        """Return what one Pod requests. Source: Kubernetes' resourcehelper.PodRequests.
+        """Return what one Pod requests.
 
         A container that has limits only requests nothing here: the API server fills requests in
         from limits when it makes the Pod, and a runtime's template has not been through that.
         """
-        running = total(_requests(item) for item in items(self.pod, "containers"))
-        sidecars: Amounts = {}
-        most: Amounts = {}
-        for item in items(self.pod, "initContainers"):
-            if text(item, "restartPolicy") == "Always":
-                sidecars = total((sidecars, _requests(item)))
-                most = greatest(most, sidecars)
-            else:
-                most = greatest(most, total((sidecars, _requests(item))))
-        running = greatest(total((running, sidecars)), most)
-        whole = {name: found for name, found in _requests(self.pod).items() if _of_whole_pod(name)}
-        running = {**running, **whole}
-        return total((running, amounts(self.pod.get("overhead"))))
-
-
-def _of_whole_pod(resource: str) -> bool:
-    """Return whether Kubernetes counts a resource that a Pod asks for as a whole."""
-    return resource in ("cpu", "memory") or resource.startswith("hugepages-")
+        return pod_requests(self.pod, _requests)
 
 
 def _requests(container: Json) -> Amounts:

@@ -1,5 +1,8 @@
 """What the events and the state of a TrainJob mean for reports."""
 
+from collections.abc import Iterator, Sequence
+
+from jobledger.core.jobs.history.holdings import Pods
 from jobledger.core.jobs.history.report_news import (
     AttemptFailed,
     FailureNews,
@@ -8,11 +11,11 @@ from jobledger.core.jobs.history.report_news import (
     Workload,
 )
 from jobledger.core.trainjob import events as trainjob
-from jobledger.core.trainjob.names import ANCESTOR_LABEL, TRAINER
+from jobledger.core.trainjob.names import ANCESTOR_LABEL, DATASET, MODEL, TRAINER
 from jobledger.core.trainjob.phases import Phase
 from jobledger.core.trainjob.spec import read_runtime_ref
 from jobledger.core.trainjob.state import TrainJobState
-from jobledger.core.values.documents import Manifest, child, items, text
+from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 
 FRAMEWORKS = (
     "torchtune",
@@ -62,12 +65,47 @@ def workload(document: Manifest) -> Workload:
 
 def built_image(sent: Manifest) -> str:
     """Return the trainer's image in the JobSet among applied objects; empty if there is none."""
-    jobsets = (content for name, content in sent.items() if name.startswith("JobSet/"))
-    for jobset in jobsets:
-        for replicated in items(jobset, "spec", "replicatedJobs"):
-            template = child(replicated, "template")
-            if text(template, "metadata", "labels", ANCESTOR_LABEL) != TRAINER:
-                continue
-            for container in items(template, "spec", "template", "spec", "containers"):
-                return text(container, "image")
+    for replicated in _replicated_jobs(sent):
+        template = child(replicated, "template")
+        if text(template, "metadata", "labels", ANCESTOR_LABEL) != TRAINER:
+            continue
+        for container in items(template, "spec", "template", "spec", "containers"):
+            return text(container, "image")
     return ""
+
+
+def pods(document: Manifest) -> Sequence[Pods]:
+    """Return the nodes that a manifest itself asks for; the runtime may say more of them."""
+    trainer = child(document, "spec", "trainer")
+    resources = child(trainer, "resourcesPerNode")
+    if not resources:
+        return ()
+    nodes = number(trainer, "numNodes")
+    return (Pods({"containers": [{"resources": resources}]}, 1 if nodes is None else nodes),)
+
+
+def built_pods(sent: Manifest) -> Sequence[Pods]:
+    """Return the Pods of the JobSet among applied objects, those that run at once.
+
+    Initializers are over before the others begin, and are not counted.
+    """
+    return [
+        Pods(
+            child(template, "spec", "template", "spec"),
+            _or_one(number(replicated, "replicas"))
+            * _or_one(number(template, "spec", "parallelism")),
+        )
+        for replicated in _replicated_jobs(sent)
+        for template in (child(replicated, "template"),)
+        if text(template, "metadata", "labels", ANCESTOR_LABEL) not in (DATASET, MODEL)
+    ]
+
+
+def _replicated_jobs(sent: Manifest) -> Iterator[Json]:
+    for name, content in sent.items():
+        if name.startswith("JobSet/"):
+            yield from items(content, "spec", "replicatedJobs")
+
+
+def _or_one(count: int | None) -> int:
+    return 1 if count is None else count

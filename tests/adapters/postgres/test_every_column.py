@@ -47,6 +47,7 @@ NOT_COVERED = {
     "imported_job": {"imported_at"},
     "ledger_cluster": {"cluster"},
     "replica": {"owner", "cluster", "since", "until", "hears", "heard_at", "well_since"},
+    "resource_price": {"resource", "accelerator", "valid_from", "price_per_hour"},
     "shard_lease": {"shard", "epoch", "owner", "until"},
     "upkeep_lock": {"held"},
 }

@@ -94,14 +94,14 @@ def statement(report: Report, question: Question) -> str:
     """Return the SQL of a question; its parameters are those of `parameters`."""
     by = question.by
     expressions = {name: expression(name, report.dimensions, report.dated) for name in by}
-    keys = "".join(f"{sql} AS key_{name}, " for name, sql in expressions.items())
-    grouped = ", ".join(f"key_{name}" for name in by)
+    keys = "".join(f'{sql} AS "key_{name}", ' for name, sql in expressions.items())
+    grouped = ", ".join(f'"key_{name}"' for name in by)
     conditions = [f" AND {_narrowed(name)}" for name in question.filters]
     parts = {
         "{keys}": keys,
         "{filters}": "".join(conditions),
         "{standing}": STANDING,
-        "{names}": "".join(f'key_{name} AS "{name}", ' for name in by),
+        "{names}": "".join(f'"key_{name}" AS "{name}", ' for name in by),
         "{is_total}": f"(grouping({grouped}) > 0)" if by else "true",
         "{groups}": f"GROUP BY GROUPING SETS (({grouped}), ())" if by else "",
     }

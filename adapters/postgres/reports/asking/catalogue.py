@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from jobledger.adapters.postgres.reports.asking.durations import DURATIONS
 from jobledger.adapters.postgres.reports.asking.questions.busiest import BUSIEST
+from jobledger.adapters.postgres.reports.asking.questions.cost import COST
 from jobledger.adapters.postgres.reports.asking.questions.failures import FAILURES
 from jobledger.adapters.postgres.reports.asking.questions.flaky import FLAKY
 from jobledger.adapters.postgres.reports.asking.questions.idle import IDLE
@@ -26,6 +27,7 @@ REPORTS: Mapping[str, Report] = {
         FLAKY,
         STUCK,
         BUSIEST,
+        COST,
         IDLE,
     )
 }

@@ -1,5 +1,6 @@
 """The dimensions by which every report can be grouped and filtered."""
 
+import re
 from collections.abc import Mapping
 
 from jobledger.adapters.postgres.reports.asking.report import Column, Dimension, Unit
@@ -44,6 +45,9 @@ BUCKETS: Mapping[str, str] = {
 }
 """Pieces of time that rows can be grouped by."""
 
+LABEL = re.compile(r"label:([A-Za-z0-9][A-Za-z0-9._/-]{0,316})")
+"""Groups by a label of jobs; the names that Kubernetes allows have no other characters."""
+
 OF_FAILURES: Mapping[str, str] = {
     "cause": f":is_cause IN ({CAUSE.sql}, {CLASS.sql})",
 }
@@ -58,6 +62,8 @@ def expression(name: str, dimensions: Mapping[str, Dimension], dated: str) -> st
     if name in BUCKETS:
         starts = f"CAST(:{name}_starts AS timestamptz[])"
         return f"({starts})[width_bucket({dated}, {starts})]"
+    if name not in dimensions and (label := LABEL.fullmatch(name)):
+        return f"coalesce(v.labels ->> '{label[1]}', '')"
     return dimensions[name].sql
 
 
@@ -65,4 +71,6 @@ def key_column(name: str, dimensions: Mapping[str, Dimension]) -> Column:
     """Return the column of the answer that a dimension makes."""
     if name in BUCKETS:
         return Column(name, Unit.INSTANT, BUCKETS[name], rank=0)
+    if name not in dimensions:
+        return Column(name, Unit.TEXT, "Value of this label; empty: it has none", rank=0)
     return Column(name, Unit.TEXT, dimensions[name].meaning, rank=0)

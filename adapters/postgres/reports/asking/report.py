@@ -21,6 +21,10 @@ class Unit(StrEnum):
     SECONDS = "seconds"
     CLUSTER_SECONDS = "cluster-seconds"
     """Seconds that one RayCluster (or JobSet) was held; two at once count twice."""
+    RESOURCE_SECONDS = "resource-seconds"
+    """Seconds that one core, GiB or accelerator was held; the name of the column says which."""
+    MONEY = "money"
+    """Of the list of prices, which says nothing of its currency."""
     SHARE = "share"
     """A part of one: from 0 to 1."""
     INSTANT = "instant"
@@ -30,7 +34,7 @@ class Unit(StrEnum):
     @property
     def is_additive(self) -> bool:
         """Whether values of two groups may be added up, and nothing there means zero."""
-        return self in {Unit.COUNT, Unit.CLUSTER_SECONDS}
+        return self in {Unit.COUNT, Unit.CLUSTER_SECONDS, Unit.RESOURCE_SECONDS, Unit.MONEY}
 
     @property
     def is_number(self) -> bool:
@@ -101,6 +105,8 @@ class Report:
     """The measures, in the order in which they are shown."""
     dimensions: Mapping[str, Dimension]
     """What the rows may be grouped by; empty: its rows are single facts."""
+    by_label: bool = False
+    """Whether its rows may be grouped by `label:` and the name of a label as well."""
     default_by: tuple[str, ...]
     dated: str
     """SQL of the instant that hours, days and weeks are made of; empty: it has none."""

@@ -123,7 +123,12 @@ def as_columns(rows: Rows) -> Iterable[tuple[str, dict[str, Any]]]:
     for table, facts in rows.facts.items():
         for fact in facts:
             shared = {"stream_id": rows.stream_id, "dimension_id": dimension}
-            yield table, shared | asdict(fact)
+            yield table, shared | {name: _plain(told) for name, told in asdict(fact).items()}
+
+
+def _plain(value: object) -> object:
+    """Return a value as its column is read again: records within a fact are JSON."""
+    return [asdict(one) for one in value] if isinstance(value, tuple) else value
 
 
 def _dimensions(rows: Sequence[Rows]) -> str:

@@ -1,0 +1,145 @@
+"""Reporting facts of what attempts held: CPUs, memory and accelerators, over time."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.history.holdings import Holding, holding_after, holding_of
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.kinds import ROLES, JobState, cluster_news, holding_seen, kind_of
+from jobledger.core.projections.reporting.facts import AttemptFact, ResourceUse, seconds_between
+from jobledger.core.values.instants import Instant
+
+WAITING, RUNNING, IDLE = "waiting", "running", "idle"
+
+
+class Level(NamedTuple):
+    """What an attempt held from an instant on."""
+
+    attempt: int
+    since: Instant
+    holding: Holding
+
+
+class Held(Struct, frozen=True):
+    """What is known of what a job asks for and its attempts hold."""
+
+    asked: Holding = ()
+    """By the manifest."""
+    built: Holding = ()
+    """By the objects that were applied for it; empty where they say nothing."""
+    levels: tuple[Level, ...] = ()
+    """Of all attempts, in their order, and in that of time."""
+
+
+class Span(NamedTuple):
+    """From when to when an attempt held what it held; it ran from `running`, ended at `ended`."""
+
+    since: Instant | None
+    running: Instant | None
+    ended: Instant | None
+    until: Instant | None
+
+
+def held_after(
+    before: Held, state: JobState, event: JobEvent, attempts: tuple[AttemptFact, ...]
+) -> Held:
+    """Return what is known after an event, by attempts that have taken it in."""
+    held = _asked(before, state, event)
+    if not attempts:
+        return held
+    last = attempts[-1]
+    levels = held.levels
+    known = levels[-1].attempt if levels else 0
+    if known != last.number and not last.cluster_shared:
+        levels = (*levels, Level(last.number, last.started_at, _first(held, attempts)))
+    elif known == last.number and held.built != before.built and last.ended_at is None:
+        levels = (*levels, Level(known, event.at, held.built))
+    levels = _seen(levels, event, attempts)
+    return held if levels is held.levels else replace(held, levels=levels)
+
+
+def uses(number: int, levels: tuple[Level, ...], span: Span) -> tuple[ResourceUse, ...]:
+    """Return what an attempt held: for each thing the amount of it times the seconds."""
+    own = [one for one in levels if one.attempt == number and one.holding]
+    if not own or span.since is None or span.until is None:
+        return ()
+    later = (min(max(one.since, span.since), span.until) for one in own[1:])
+    begins = [span.since, *later, span.until]
+    pieces = list(zip(pairwise(begins), own, strict=True))
+    last = own[-1].holding
+    stage = IDLE if span.ended is not None else WAITING if span.running is None else RUNNING
+    things = dict.fromkeys((one.resource, one.accelerator) for each in own for one in each.holding)
+    found = []
+    for thing in sorted(things):
+        sums = dict.fromkeys((WAITING, RUNNING, IDLE), 0.0)
+        for (begin, end), level in pieces:
+            amount = _amount(level.holding, thing)
+            for name, seconds in _stages(span, begin, end):
+                sums[name] += amount * seconds
+        found.append(
+            ResourceUse(
+                resource=thing[0],
+                accelerator=thing[1],
+                amount=_amount(last, thing),
+                waiting_seconds=sums[WAITING],
+                running_seconds=sums[RUNNING],
+                idle_seconds=sums[IDLE],
+                stage=stage,
+            )
+        )
+    return tuple(found)
+
+
+def _first(held: Held, attempts: tuple[AttemptFact, ...]) -> Holding:
+    """Return what the last attempt holds from its start on: what is on the cluster it was given."""
+    *earlier, last = attempts
+    if earlier and last.cluster_name and earlier[-1].cluster_name == last.cluster_name:
+        kept = [one.holding for one in held.levels if one.attempt == earlier[-1].number]
+        if kept:
+            return kept[-1]
+    return held.built or held.asked
+
+
+def _stages(span: Span, begin: Instant, end: Instant) -> Iterator[tuple[str, float]]:
+    """Yield how many seconds of a piece of time the attempt waited, ran and was over."""
+    over = span.ended if span.ended is not None else span.until
+    assert over is not None, "the span has an end"
+    ran = min(span.running, over) if span.running is not None else over
+    yield WAITING, seconds_between(begin, min(end, ran))
+    yield RUNNING, seconds_between(max(begin, ran), min(end, over))
+    yield IDLE, seconds_between(max(begin, over), end)
+
+
+def _amount(holding: Holding, thing: tuple[str, str]) -> float:
+    return next((one.amount for one in holding if one[:2] == thing), 0.0)
+
+
+def _asked(before: Held, state: JobState, event: JobEvent) -> Held:
+    log = kind_of(state).log
+    if isinstance(event, ROLES.manifest_received) and event.document:
+        return replace(before, asked=holding_of(log.pods(event.document)))
+    if isinstance(event, shared.EffectSucceeded) and event.kind is EffectKind.APPLY_OBJECTS:
+        return replace(before, built=holding_of(log.built_pods(event.sent)) or before.built)
+    return before
+
+
+def _seen(
+    levels: tuple[Level, ...], event: JobEvent, attempts: tuple[AttemptFact, ...]
+) -> tuple[Level, ...]:
+    """Return the levels after a cluster was seen, whose Pods may be more or fewer by now."""
+    news, seen = cluster_news(event), holding_seen(event)
+    if news is None or seen is None:
+        return levels
+    whose = next((one for one in reversed(attempts) if one.cluster_name == news.name), None)
+    if whose is None or whose.cluster_shared or not levels or levels[-1].attempt != whose.number:
+        return levels
+    now = holding_after(levels[-1].holding, seen)
+    if now == levels[-1].holding:
+        return levels
+    return (*levels, Level(whose.number, max(event.at, levels[-1].since), now))
