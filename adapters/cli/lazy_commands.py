@@ -23,6 +23,7 @@ COMMANDS = {
     "decisions": ("jobledger.adapters.cli.jobs.decisions", "decisions"),
     "evidence": ("jobledger.adapters.cli.jobs.evidence", "evidence"),
     "explain": ("jobledger.adapters.cli.story.explain", "explain"),
+    "trace": ("jobledger.adapters.cli.story.trace", "trace"),
     "replay": ("jobledger.adapters.cli.jobs.replay", "replay"),
     "what-if": ("jobledger.adapters.cli.jobs.what_if", "what_if"),
     "report": ("jobledger.adapters.cli.reporting.report", "report"),

@@ -1,0 +1,1 @@
+"""Tests of files and forms that are read by others."""
