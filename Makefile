@@ -10,6 +10,10 @@ SDK_STAMP := $(VENV)/sdk/.installed
 # Tests wait for other processes half of the time: two workers for each core, eight at most.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 1)))')
 
+# Bytecode is kept in one place for all workers and what they start, also where it is not wanted beside
+# the sources: without it each worker compiles everything, and so does each program that it starts.
+KEEPING_BYTECODE := env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/build/bytecode"
+
 .PHONY: help demo screenshots failures test test-ray test-operators node test-node explore check failover format apiserver operators helm upstream sdk bench soak mutate lock install clean
 
 help: ## What there is
@@ -25,7 +29,7 @@ failures: install ## A ledger with twenty failed jobs, to ask why; says how
 	@$(BIN)/python -m tests.failure_corpus.twenty $(ARGS)
 
 test: install ## All tests that this machine can run; skipped ones say what is missing
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	@$(KEEPING_BYTECODE) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-ray: install $(RAY_STAMP) ## The job API and whole RayJobs on real heads of the `ray` package
 	@$(BIN)/python -m tests.real_ray $(RAY_VENV)/bin $(ARGS)
@@ -38,7 +42,7 @@ check: install ## Format, lint, types, import contracts, house rules: fast, no s
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q -p no:xdist tests/house tests/rules
+	$(KEEPING_BYTECODE) $(BIN)/python -m pytest -q -p no:xdist tests/house tests/rules
 
 format: install ## Format and mend what can be mended
 	$(BIN)/ruff check --fix-only --quiet .

@@ -47,8 +47,8 @@ POLL_SECONDS = 0.02
 ALWAYS = ("listen_addresses=127.0.0.1", "unix_socket_directories=", "logging_collector=off")
 
 FOR_TESTS = ("fsync=off", "full_page_writes=off", "shared_buffers=64MB", "max_wal_size=256MB")
-"""Several times as many small commits per second, in little room. What was committed survives a kill
-of the server (`synchronous_commit` stays on for that), but not a power cut.
+"""Several times as many small commits per second, in little room. What was committed survives a
+kill of the server (`synchronous_commit` stays on for that), but not a power cut.
 """
 
 

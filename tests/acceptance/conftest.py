@@ -10,7 +10,7 @@ from tests.acceptance.node import Node
 from tests.acceptance.prepared_interpreter import PreparedInterpreter
 from tests.acceptance.site import Site, namespace_of
 from tests.acceptance.witness import Witness
-from tests.support.processes import Terminal, plain_environment
+from tests.support.processes import Terminal, place_of_bytecode, plain_environment
 
 
 @pytest.fixture(scope="session")
@@ -24,13 +24,16 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 @pytest.fixture(scope="session")
 def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the processes keep their bytecode."""
-    return tmp_path_factory.mktemp("bytecode")
+    return place_of_bytecode(tmp_path_factory.mktemp("bytecode"))
 
 
 @pytest.fixture(scope="session")
-def prepared(bytecode: Path) -> Iterator[PreparedInterpreter]:
+def prepared(
+    bytecode: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PreparedInterpreter]:
     """Runs commands without the second that the imports take."""
-    with PreparedInterpreter(plain_environment(bytecode, bytecode)) as interpreter:
+    home = tmp_path_factory.mktemp("home")
+    with PreparedInterpreter(plain_environment(home, bytecode)) as interpreter:
         yield interpreter
 
 

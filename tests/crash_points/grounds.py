@@ -17,7 +17,7 @@ from tests.crash_points.forks import Forks
 from tests.crash_points.lane import Lane, open_lane
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.postgres import fresh_database, running_server
-from tests.support.processes import Terminal, plain_environment
+from tests.support.processes import Terminal, place_of_bytecode, plain_environment
 
 LANES = 6
 """Controllers at once, by default: what is waited for most is other processes."""
@@ -34,7 +34,7 @@ def grounds(lanes: int) -> Iterator[list[Lane]]:
         upgrade(template)
         sandbox = start_sandbox(directory / "sandbox", "127.0.0.1", 0)
         stack.callback(sandbox.stop)
-        environment = plain_environment(directory, directory / "bytecode")
+        environment = plain_environment(directory, place_of_bytecode(directory / "bytecode"))
         forks = stack.enter_context(Forks(environment))
         prepared = stack.enter_context(PreparedInterpreter(environment))
         ground = _Ground(directory, server, template.rsplit("/", 1)[1], sandbox, forks, prepared)
@@ -59,7 +59,7 @@ class _Ground:
 @contextmanager
 def _lane(ground: _Ground, directory: Path) -> Iterator[Lane]:
     directory.mkdir()
-    environment = plain_environment(directory, ground.directory / "bytecode")
+    environment = plain_environment(directory, place_of_bytecode(ground.directory / "bytecode"))
     bare = Terminal(directory, environment, ground.prepared)
     with ExitStack() as stack:
         url = stack.enter_context(fresh_database(ground.server, ground.template))

@@ -140,6 +140,11 @@ def jobledger_command() -> list[str]:
     return [sys.executable, "-m", "jobledger.adapters.cli.main"]
 
 
+def place_of_bytecode(own: Path) -> Path:
+    """Return where processes keep their bytecode: where this one does (`make test`), or `own`."""
+    return own if sys.pycache_prefix is None else Path(sys.pycache_prefix)
+
+
 def plain_environment(home: Path, bytecode: Path) -> dict[str, str]:
     """Return what every process of a test gets.
 
