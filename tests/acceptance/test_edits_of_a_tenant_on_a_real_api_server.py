@@ -29,12 +29,12 @@ pytestmark = [pytest.mark.apiserver, pytest.mark.postgres, pytest.mark.timeout(6
 
 Document = dict[str, Any]
 
-PER_HOUR = 80
+PER_HOUR = 100
 MOST = PER_HOUR + 60
 """Events of a job in an hour: its budget, and more than a single turn of these jobs brings."""
 OTHERS = 100
 """More requests than the jobs of the other tenant are worth."""
-EDITS, HOSTILE = 200, 40
+EDITS, HOSTILE = 300, 60
 """Of each of the three jobs."""
 REFUSED = (400, 422)
 KUBERNETES_EVENTS = "v1/events"
