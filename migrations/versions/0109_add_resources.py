@@ -36,6 +36,7 @@ def upgrade() -> None:
         op.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
         explain(table, column)
     op.execute(PRICES)
+    op.execute("GRANT SELECT ON resource_price TO jobledger_app")
     prices = metadata.tables["resource_price"]
     op.execute(f"COMMENT ON TABLE resource_price IS {literal(prices.comment or '')}")
     for column in prices.columns:
