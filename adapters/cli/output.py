@@ -139,6 +139,13 @@ def print_json(document: object) -> None:
     sys.stdout.write(visible_json(told) + "\n")
 
 
+def print_json_lines(documents: Iterable[object]) -> None:
+    """Print documents as JSON, each on a line of its own, and at once."""
+    for document in documents:
+        sys.stdout.write(visible_json(json.dumps(plain(document), ensure_ascii=False)) + "\n")
+    sys.stdout.flush()
+
+
 def print_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:
     """Print the rows as a table in the manner of kubectl, with no cell cut.
 

@@ -127,5 +127,12 @@ def test_a_run_that_failed_is_compared_with_one_that_worked(filled: Terminal) ->
     assert "both are the same run" in same.err
 
 
+def test_a_job_is_followed_as_json_a_document_a_line(filled: Terminal) -> None:
+    lines = filled.jobledger("history", "failed", "--follow", "-o", "json").out.splitlines()
+    whole = json.loads(filled.jobledger("history", "failed", "-o", "json").out)
+    assert [json.loads(line) for line in lines] == whole
+    assert len(lines) > 10
+
+
 def test_a_bundle_cannot_be_followed(filled: Terminal) -> None:
     filled.jobledger("history", "some.bundle", "--follow", code=ExitCode.USAGE)

@@ -1,7 +1,7 @@
 """`jobledger history JOB`: prints the timeline of a job, or its state at an instant."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Annotated
 
@@ -19,7 +19,7 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import Output, fail, print_json, show
+from jobledger.adapters.cli.output import Output, fail, print_json, print_json_lines, show
 from jobledger.adapters.cli.periods import instant
 from jobledger.adapters.cli.story.attempt_table import show_attempts
 from jobledger.adapters.cli.story.moments import tell_moment
@@ -36,7 +36,7 @@ from jobledger.core.forensics.story.explain import causes
 from jobledger.core.forensics.story.moment import Moment, at_instant, at_version
 from jobledger.core.forensics.story.timeline import QUIET, Line, timeline
 from jobledger.core.jobs.rows import JobRow
-from jobledger.core.log.envelope import EventRecord
+from jobledger.core.log.envelope import EventRecord, StoredEvent
 from jobledger.core.projections.view import View, advance
 
 FOLLOW_SECONDS = 1.0
@@ -57,7 +57,13 @@ def history(
         ),
     ] = "",
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on with what happens, until it ends.")
+        bool,
+        typer.Option(
+            "--follow",
+            "-f",
+            help="Go on with what happens, until it ends; as JSON one document a line for each "
+            "event.",
+        ),
     ] = False,
     attempts: Annotated[
         bool, typer.Option("--table", help="One line for each attempt instead of each event.")
@@ -69,10 +75,14 @@ def history(
     """Show what happened to a job, attempt by attempt, or how it stood at an instant."""
     settings = settings_from(database_url, data_dir)
     if follow:
-        if is_file(job) or at or attempts or output is not Output.TABLE:
-            fail("--follow goes with a job of the ledger, and with nothing else", ExitCode.USAGE)
+        if is_file(job) or at or attempts or output is Output.YAML:
+            fail(
+                "--follow goes with a job of the ledger and --output json, and with nothing else",
+                ExitCode.USAGE,
+            )
         with ledger(settings) as opened:
-            _follow(opened, from_ledger(opened, job, namespace, cluster), everything=everything)
+            found = from_ledger(opened, job, namespace, cluster)
+            _follow(opened, found, output, everything=everything)
         return
     with dossier(settings, job, namespace, cluster) as found:
         if at:
@@ -86,12 +96,17 @@ def history(
         limit = line_limit() if output is Output.TABLE else None
         lines = list(timeline(((read.version, read.event) for read in events), limit))
     if output is not Output.TABLE:
-        told = zip(lines, (item.record for item in found.events), strict=True)
-        show(output, [{**asdict(line), **_envelope(record)} for line, record in told], ())
+        show(output, _documents(lines, found.events), ())
         return
     print_story(rows.job, _shown(lines, everything=everything))
     tell_standing(rows.job, events)
     suggest_explain([rows.job], job if is_file(job) else "")
+
+
+def _documents(lines: Sequence[Line], events: Sequence[StoredEvent]) -> list[dict[str, object]]:
+    """Return the lines for programs, each with what is told of its event."""
+    told = zip(lines, (item.record for item in events), strict=True)
+    return [{**asdict(line), **_envelope(record)} for line, record in told]
 
 
 def _envelope(record: EventRecord) -> dict[str, object]:
@@ -129,12 +144,13 @@ def _show_moment(moment: Moment, output: Output) -> None:
         tell_moment(moment)
 
 
-def _follow(opened: Ledger, found: Dossier, *, everything: bool) -> None:
+def _follow(opened: Ledger, found: Dossier, output: Output, *, everything: bool) -> None:
     """Print what happened and what happens, until nothing is left to do or somebody interrupts."""
     stream = found.events[0].record.stream_id if found.events else None
     if stream is None:
         return
     view, printed, events = View(), Printed(), found.events
+    limit = line_limit() if output is Output.TABLE else None
     try:
         while True:
             if events:
@@ -142,9 +158,12 @@ def _follow(opened: Ledger, found: Dossier, *, everything: bool) -> None:
                 attempt = view.job.attempt if view.job is not None else 0
                 lines = [
                     line if line.attempt else replace(line, attempt=attempt)
-                    for line in timeline(read, line_limit())
+                    for line in timeline(read, limit)
                 ]
-                print_lines(_shown(lines, everything=everything), printed)
+                if output is Output.TABLE:
+                    print_lines(_shown(lines, everything=everything), printed)
+                else:
+                    print_json_lines(_documents(lines, events))
                 view, _ = advance(view, (event for _, event in read))
             if view.job is None or not view.job.open:
                 suggest_explain([view.job])
