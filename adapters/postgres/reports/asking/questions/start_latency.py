@@ -7,7 +7,8 @@ START_LATENCY = Report(
     name="start-latency",
     summary="How long attempts wait until they run: in the queue, for the cluster, for the submit.",
     rule="An attempt is dated by its start. Its latency goes from the wish to the run: from the "
-    "creation of the job, or for a later attempt from the end of the one before, until it ran. "
+    "creation of the job while nothing had run before, else from the end of the attempt before, "
+    "until it ran. "
     "Queueing (suspended) is in it, and in queue_p95_seconds alone. Attempts that never ran, or of "
     "which nobody saw since when, have no latency: they are in attempts and not in ran. "
     "Percentiles are over attempts, interpolated.",
