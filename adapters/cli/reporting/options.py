@@ -50,7 +50,7 @@ Kind = Annotated[str, typer.Option(help="Only this kind: RayJob, TrainJob or Job
 Cause = Annotated[
     str,
     typer.Option(
-        help="failures, retries, waste: only this cause or retry group, as explain names it."
+        help="failures, retries, waste, cost: only this cause or retry group, as explain names it."
     ),
 ]
 Within = Annotated[

@@ -19,7 +19,6 @@ VERSION = "report_v1"
 VIEWS = (
     JOBS,
     ATTEMPTS,
-    RESOURCES,
     PHASES,
     FAILURES,
     RETRIES,
@@ -28,6 +27,7 @@ VIEWS = (
     GAPS,
     HOURS,
     HEALTH,
+    RESOURCES,
 )
 """In the order of the documentation."""
 

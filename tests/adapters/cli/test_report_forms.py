@@ -39,6 +39,10 @@ COLUMNS = {
     "stuck": "cluster kind phase since_at stuck_seconds limit_seconds peers attempt queue user "
     "reason",
     "busiest": "cluster_seconds share jobs attempts failed_attempts mean_seconds",
+    "cost": "cost wasted_cost accelerator_seconds cpu_seconds memory_gib_seconds failed_cost "
+    "waiting_cost idle_cost failed_accelerator_seconds waiting_accelerator_seconds "
+    "idle_accelerator_seconds failed_cpu_seconds waiting_cpu_seconds idle_cpu_seconds "
+    "failed_memory_gib_seconds waiting_memory_gib_seconds idle_memory_gib_seconds attempts",
     "idle": "cluster ray_cluster idle_since_at idle_seconds outcome user queue",
 }
 """Scripts rely on these: a name may be added, none may go or change its meaning."""

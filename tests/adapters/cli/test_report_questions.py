@@ -30,7 +30,9 @@ def test_only_what_tells_of_failures_is_narrowed_by_a_cause(
     asked.filters(REPORTS["waste"], {"cause": "gpu-fault", "queue": ""})
     with pytest.raises(typer.Exit):
         asked.filters(REPORTS["busiest"], {"cause": "gpu-fault"})
-    assert "--cause is for failures, retries, waste, not for busiest" in capsys.readouterr().err
+    assert (
+        "--cause is for failures, retries, waste, cost, not for busiest" in capsys.readouterr().err
+    )
     with pytest.raises(typer.Exit):
         asked.filters(REPORTS["failures"], {"cause": "gpu-falt"})
     assert "no cause 'gpu-falt'; did you mean gpu-fault?" in capsys.readouterr().err
@@ -43,3 +45,19 @@ def test_what_cannot_be_grouped_is_said(capsys: pytest.CaptureFixture[str]) -> N
     said = "each row of stuck is one job: it cannot be grouped; leave --by out"
     assert said in " ".join(capsys.readouterr().err.split())
     assert dimensions(REPORTS["stuck"], ["nothing"]) == ()
+
+
+def test_a_label_is_grouped_by_where_the_report_knows_labels(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert dimensions(REPORTS["cost"], ["label:app.kubernetes.io/name"]) == (
+        "label:app.kubernetes.io/name",
+    )
+    for report, typed in (
+        ("busiest", "label:team"),
+        ("cost", "label:x' OR 'y"),
+        ("cost", "label:"),
+    ):
+        with pytest.raises(typer.Exit):
+            dimensions(REPORTS[report], [typed])
+        assert "no dimension of" in capsys.readouterr().err
