@@ -35,7 +35,7 @@ class Pods(NamedTuple):
 
     pod: Manifest
     """The specification of each."""
-    count: int
+    number: int
 
 
 class Amount(NamedTuple):
@@ -64,12 +64,12 @@ class SeenHolding(NamedTuple):
 def holding_of(pods: Iterable[Pods]) -> Holding:
     """Return what Pods hold together; an accelerator of which there are none yet counts as 0."""
     held: dict[tuple[str, str], float] = {}
-    for pod, count in pods:
+    for pod, number in pods:
         for name, quantity in pod_requests(pod, requests_or_limits).items():
             key = _thing(name, pod)
             if key is not None:
                 each = float(quantity.amount) / (GIB if key[0] == MEMORY else 1)
-                held[key] = held.get(key, 0.0) + max(each, 0.0) * max(count, 0)
+                held[key] = held.get(key, 0.0) + max(each, 0.0) * max(number, 0)
     return tuple(Amount(*key, held[key]) for key in sorted(held))
 
 

@@ -17,11 +17,19 @@ from jobledger.core.jobs.history.holdings import (
 from jobledger.core.kinds import KINDS
 from jobledger.core.projections.reporting.facts import AttemptFact
 from jobledger.core.projections.reporting.fold import Folded, Rows, Rules, fold, rows_of
-from jobledger.core.rayjob.observations.observations import ManifestSeen
+from jobledger.core.rayjob.observations.observations import ManifestSeen, SeenStatus
 from jobledger.core.values.documents import Json, Manifest
 from jobledger.core.values.quantities import parse_quantity
-from tests.support.rayjob_builders import cluster, cluster_gone, manifest
-from tests.support.rayjob_stories import Story, failing, working
+from tests.support.rayjob_builders import (
+    ADDRESS,
+    after,
+    cluster,
+    cluster_gone,
+    cluster_of,
+    manifest,
+    submission_of,
+)
+from tests.support.rayjob_stories import Story, failing, on_the_same, working
 from tests.support.recorded import recorded
 
 GPU = "nvidia.com/gpu"
@@ -181,12 +189,7 @@ def test_an_attempt_holds_from_its_cluster_until_that_is_gone() -> None:
 
 
 def test_with_autoscaling_what_was_seen_counts_at_each_time() -> None:
-    def grown(at: float, gpus: int) -> object:
-        status: Manifest = {"state": "ready", "desiredCPU": "10", "desiredGPU": str(gpus)}
-        return cluster("ready", at, status=status)
-
-    story = (*working(), grown(32, 8), grown(35, 0), cluster_gone(50))
-    grew = asking(ONE_WORKER, story)  # type: ignore[arg-type] # steps of a story
+    grew = asking(ONE_WORKER, (*working(), *grown(32, 8), *grown(35, 0), cluster_gone(50)))
     fixed = asking(ONE_WORKER, (*working(), cluster_gone(50)))
     more = sum(held(grew)[GPU]) - sum(held(fixed)[GPU])
     assert more == pytest.approx(3 * 4 - 15 * 4)
@@ -201,3 +204,39 @@ def test_the_labels_of_a_job_are_a_fact() -> None:
     document: Manifest = {**ONE_WORKER, "labels": {"team": "a", "odd": 1}}
     (job,) = folded(asking(document, working())).facts["report_job"]
     assert getattr(job, "labels", None) == '{"team":"a"}'
+
+
+def grown(at: float, gpus: int) -> Story:
+    """Return a look at the RayCluster of the first attempt, whose Pods request so many by now."""
+    status: Manifest = {"state": "ready", "desiredGPU": str(gpus)}
+    return (cluster("ready", at, status=status),)
+
+
+def test_the_next_attempt_on_a_raycluster_holds_what_that_has_grown_to() -> None:
+    whole = on_the_same(backoff_limit=1)
+    heard = len(working())
+    story = asking(ONE_WORKER, (*whole[:heard], *grown(32, 8), *whole[heard:]))
+    first, second = folded(story).facts["report_attempt"]
+    amounts_held = [
+        use.amount
+        for one in (first, second)
+        if isinstance(one, AttemptFact)
+        for use in one.resources or ()
+        if use.accelerator == GPU
+    ]
+    assert amounts_held == [8, 8]
+
+
+def test_of_an_attempt_that_was_found_under_way_nobody_knows_that_it_waited() -> None:
+    found = SeenStatus(
+        phase="Running",
+        job_status="RUNNING",
+        job_id=submission_of(1),
+        cluster_name=cluster_of(1),
+        address=ADDRESS,
+        started_at=after(1),
+    )
+    seen = manifest(300, recorded="by others", status=found)
+    assert held(asking(ONE_WORKER, (seen, cluster("ready", 310))))[GPU] == pytest.approx(
+        (0, 4 * 309, 0)
+    )
