@@ -39,8 +39,8 @@ def upgrade() -> None:
     op.execute("GRANT SELECT ON resource_price TO jobledger_app")
     prices = metadata.tables["resource_price"]
     op.execute(f"COMMENT ON TABLE resource_price IS {literal(prices.comment or '')}")
-    for column in prices.columns:
-        explain("resource_price", column.name)
+    for priced in prices.columns:
+        explain("resource_price", priced.name)
     for view in (JOBS, RESOURCES):
         for statement in view_creation(view, current_schema(), READERS, revision):
             op.execute(statement)
