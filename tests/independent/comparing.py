@@ -44,7 +44,8 @@ def second(engine: Engine, name: str, since: Instant, until: Instant) -> Numbers
     with engine.connect() as connection:
         asked = {"since": since, "until": until}
         rows = connection.execute(text(BASE + QUERIES[name]), asked).mappings().all()
-    return {str(next(iter(row.values()))): dict(list(row.items())[1:]) for row in rows}
+    found = [[(str(name), value) for name, value in row.items()] for row in rows]
+    return {str(first_one[1]): dict(rest) for first_one, *rest in found}
 
 
 def differences(

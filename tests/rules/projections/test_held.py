@@ -119,7 +119,7 @@ def test_a_built_jobset_says_what_its_runtime_adds_and_initializers_are_not_coun
     [
         (pod_of(container(**{"nvidia.com/mig-1g.5gb": 2})), {"nvidia.com/mig-1g.5gb": 2}),
         (pod_of(container(**{"google.com/tpu": "4"})), {"google.com/tpu": 4}),
-        (pod_of(container(**{"rdma/hca": 1, "ephemeral-storage": "1Gi"})), {}),
+        (pod_of({"resources": {"requests": {"rdma/hca": 1, "ephemeral-storage": "1Gi"}}}), {}),
         (
             pod_of(container(gpu=1), nodeSelector={"nvidia.com/gpu.product": "H100"}),
             {"H100": 1},
