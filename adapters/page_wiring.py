@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 
 from prometheus_client import CollectorRegistry
@@ -16,6 +17,7 @@ from jobledger.adapters.http.page.parts import (
     ReportTold,
 )
 from jobledger.adapters.ledger_wiring import Ledger, reports_engine
+from jobledger.adapters.postgres.checks.housekeeping import UNSEALED_EVENTS_MAX, lags
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.reports.asking.asking import ask, parameters, run, statement
 from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
@@ -32,9 +34,6 @@ REPORT_SECONDS = 20
 """How long Postgres may work on a report for a page."""
 ROWS = 50
 ROWS_BY_TIME = 400
-LAG_EVENTS = 5_000
-"""Reports that are so many events behind are a warning."""
-UNSEALED_EVENTS = 100_000
 LATE_DECISIONS = 1
 """So many decisions that are past their instant are a warning."""
 
@@ -191,7 +190,7 @@ def _of_ledger(opened: Ledger) -> Iterator[Finding]:
     yield Finding(
         what="Jobs with something left to do", told=f"{state['open_jobs']:,}", look="calm"
     )
-    late = int(state["overdue_decisions"])
+    late, waited = int(state["overdue_decisions"]), float(state["lag_seconds"])
     yield Finding(
         what="Decisions past their instant",
         told=f"{late:,} of {state['pending_decisions']:,} pending",
@@ -201,8 +200,8 @@ def _of_ledger(opened: Ledger) -> Iterator[Finding]:
     yield Finding(
         what="Reports",
         told="up to date" if not behind else f"{behind:,} events behind the log",
-        look="good" if behind < LAG_EVENTS else "warn",
-        note=f"the oldest has waited {span(float(state['lag_seconds']))}" if behind else "",
+        look="warn" if lags(behind, timedelta(seconds=waited)) else "good",
+        note=f"the oldest has waited {span(waited)}" if behind else "",
     )
     held, replicas = state["shards_held"], state["replicas"]
     yield Finding(
@@ -222,6 +221,6 @@ def _sealed(opened: Ledger, position: int) -> Finding:
     return Finding(
         what="Seals",
         told=f"{seal.number:,}; the last at {rfc3339(seal.sealed_at)}",
-        look="good" if unsealed < UNSEALED_EVENTS else "warn",
+        look="good" if unsealed <= UNSEALED_EVENTS_MAX else "warn",
         note=f"{unsealed:,} events came after it",
     )

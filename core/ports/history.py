@@ -23,9 +23,11 @@ class JobFilter:
     phase: str = ""
     reason: str = ""
     text: str = ""
-    """Part of its name, namespace or UID, in letters of either case."""
+    """Part of its name or namespace, or how its UID begins; in letters of either case."""
     cause: str = ""
     """One of its attempts failed of this cause, as far as reports have come; see `CAUSES`."""
+    label: str = ""
+    """A label that it has, as `name=value`; as far as reports have come."""
     open_only: bool = False
     created_from: Instant | None = None
     created_until: Instant | None = None

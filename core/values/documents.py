@@ -13,6 +13,10 @@ Manifest: TypeAlias = Mapping[str, Json]
 """A JSON object: a Kubernetes object, a part of one, or the payload of an event."""
 
 
+LABEL_CHARACTERS_MAX = 253 + 1 + 63 + 1 + 63
+"""Of a label as `name=value`: prefix, `/`, name, `=`, value. Source: Kubernetes' labels."""
+
+
 def child(document: Json, *path: str) -> Manifest:
     """Return the object found at `path`, or an empty one.
 

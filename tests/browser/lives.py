@@ -26,6 +26,7 @@ def running(pages: Pages) -> None:
     lives: dict[str, Story] = {
         "works": stories.succeeded,
         "fails": lambda: (*stories.working(), *stories.failing()),
+        "twice": lambda: stories.failed_attempts(2, backoff_limit=3),
         "waits": lambda: (*stories.working(backoff_limit=3), *stories.failing()),
     }
     append_lives(pages.ledger, lives.items())

@@ -46,6 +46,8 @@ def every_page(pages: Pages) -> list[str]:
         f"{PAGE}/jobs/{pages.stream('waits')}?at=5&show=all",
         f"{PAGE}/evidence/{digest}",
         f"{PAGE}/compare?here={fails}&there={other}",
+        f"{PAGE}/compare?here={pages.stream('twice')}&attempt=1&other=2",
+        f"{PAGE}/jobs?label=team%3Dnobody",
         f"{PAGE}/pending",
         f"{PAGE}/health",
         f"{PAGE}/nowhere",

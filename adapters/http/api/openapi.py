@@ -9,6 +9,7 @@ import msgspec
 from jobledger.adapters.http.api.answers import ANSWERS, Problem
 from jobledger.adapters.http.api.application import ENDPOINTS, JSON, PREFIX, PROBLEM, Endpoint
 from jobledger.adapters.http.api.parameters import LIMIT_DEFAULT, Parameter, ParameterKind
+from jobledger.core.values.documents import LABEL_CHARACTERS_MAX
 
 REFUSALS = {
     "400": "A parameter makes no sense.",
@@ -21,6 +22,7 @@ REFUSALS = {
 
 _SCHEMAS: Mapping[ParameterKind, Mapping[str, object]] = {
     ParameterKind.TEXT: {"type": "string", "maxLength": 253},
+    ParameterKind.LABEL: {"type": "string", "maxLength": LABEL_CHARACTERS_MAX},
     ParameterKind.INSTANT: {"type": "string", "format": "date-time"},
     ParameterKind.FLAG: {"type": "boolean", "default": False},
     ParameterKind.NUMBER: {"type": "integer", "minimum": 0},

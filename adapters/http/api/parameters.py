@@ -7,6 +7,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from jobledger.core.ports.history import JobFilter
+from jobledger.core.values.documents import LABEL_CHARACTERS_MAX
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
 
@@ -23,6 +24,7 @@ class ParameterKind(StrEnum):
     """Of which kind a parameter is; decides how it is read and described."""
 
     TEXT = "text"
+    LABEL = "label"
     INSTANT = "instant"
     FLAG = "flag"
     NUMBER = "number"
@@ -55,11 +57,14 @@ OF_JOBS = (
     Parameter(name="phase", kind=_K.TEXT, meaning="Only jobs in this phase."),
     Parameter(name="reason", kind=_K.TEXT, meaning="Only jobs with this reason."),
     Parameter(
-        name="text", kind=_K.TEXT, meaning="Part of the name, namespace or UID, in either case."
+        name="text",
+        kind=_K.TEXT,
+        meaning="Part of the name or namespace, or how the UID begins, in either case.",
     ),
     Parameter(
         name="cause", kind=_K.TEXT, meaning="Only jobs of which an attempt failed of this cause."
     ),
+    Parameter(name="label", kind=_K.LABEL, meaning="Only jobs with this label: name=value."),
     Parameter(name="open", kind=_K.FLAG, meaning="Only jobs in which something is left to do."),
     Parameter(name="created_from", kind=_K.INSTANT, meaning="Only jobs created from then on."),
     Parameter(name="created_until", kind=_K.INSTANT, meaning="Only jobs created before then."),
@@ -91,6 +96,15 @@ class Asked:
         found = self._given.get(name, "")
         if len(found) > TEXT_CHARACTERS_MAX or "\x00" in found:
             raise BadRequest(f"{name} cannot be the name of anything")
+        return found
+
+    def label(self, name: str) -> str:
+        """Return a label as `name=value`; empty if it was not given."""
+        found = self._given.get(name, "").strip()
+        if found and "=" not in found[1:]:
+            raise BadRequest(f"{name} is written as name=value")
+        if len(found) > LABEL_CHARACTERS_MAX or not found.isprintable():
+            raise BadRequest(f"{name} cannot be the label of anything")
         return found
 
     def number(self, name: str) -> int | None:
@@ -154,6 +168,7 @@ def job_filter(asked: Asked) -> JobFilter:
         reason=asked.text("reason"),
         text=asked.text("text"),
         cause=asked.text("cause"),
+        label=asked.label("label"),
         open_only=asked.flag("open"),
         created_from=asked.instant("created_from"),
         created_until=asked.instant("created_until"),

@@ -11,14 +11,24 @@ from jobledger.adapters.http.api.application import NotFound
 from jobledger.adapters.http.api.parameters import BadRequest, Parameter, ParameterKind
 from jobledger.adapters.http.page.parts import PageParts, asked, dossier_of
 from jobledger.adapters.http.page.rendering import etag_of, page, unless_known
+from jobledger.adapters.http.page.views import change_of, generations
+from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.comparing.compare import Comparison, compare
-from jobledger.core.jobs.rows import DecisionRow, JobRow
+from jobledger.core.forensics.comparing.documents import differing
+from jobledger.core.forensics.story.explain import explained
+from jobledger.core.forensics.story.kept import kept
+from jobledger.core.jobs.rows import AttemptRow, DecisionRow, JobRow
 from jobledger.core.ports.history import JobFilter
 from jobledger.core.values.ids import SHARDS, StreamId
+from jobledger.core.values.instants import Instant
 
 PENDING_MAX = 200
 CHOICES = 30
 """So many runs are offered to compare with."""
+FIRST, SECOND = (
+    Parameter(name=name, kind=ParameterKind.NUMBER, meaning="", least=1)
+    for name in ("attempt", "other")
+)
 HERE, THERE = (Parameter(name=n, kind=ParameterKind.STREAM, meaning="") for n in ("here", "there"))
 
 
@@ -29,6 +39,15 @@ class Due:
     row: DecisionRow
     job: JobRow | None
     is_late: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptLine:
+    """One thing about two attempts."""
+
+    what: str
+    here: object
+    there: object
 
 
 def pending(parts: PageParts, request: Request) -> Response:
@@ -75,7 +94,7 @@ def health(parts: PageParts, request: Request) -> Response:
 
 def compare_jobs(parts: PageParts, request: Request) -> Response:
     """Return what differs between two jobs; without the second, what it may be."""
-    given = asked(request, HERE, THERE)
+    given = asked(request, HERE, THERE, FIRST, SECOND)
     here, there = given.stream("here"), given.stream("there")
     if here is None:
         raise BadRequest("say which job: `here` is its stream_id")
@@ -83,9 +102,15 @@ def compare_jobs(parts: PageParts, request: Request) -> Response:
     same = JobFilter(namespace=row.namespace, text=_family(row.name), kind=row.kind)
     found = parts.sources.history.jobs(same, CHOICES + 1)
     other = None if there is None else _row(parts, there)
+    found_here = dossier_of(parts, row)
     told: Comparison | None = None
     if other is not None:
-        told = compare(dossier_of(parts, row), dossier_of(parts, other))
+        told = compare(found_here, dossier_of(parts, other))
+    chosen = given.number("attempt"), given.number("other")
+    attempts = parts.sources.history.attempts(row.stream_id)
+    sides = [one for number in chosen for one in attempts if one.number == number]
+    if any(chosen) and len(sides) != len(chosen):
+        raise NotFound("This job has no two such attempts.")
     return page(
         "compare.html",
         signed_in=request.scope.get("signed_in", False),
@@ -93,8 +118,57 @@ def compare_jobs(parts: PageParts, request: Request) -> Response:
         other=other,
         told=told,
         view="compare",
+        attempts=attempts,
+        sides=sides,
+        lines=_side_by_side(found_here, sides) if sides else (),
+        changes=_changed_between(found_here, sides) if sides else (),
         choices=[one for one in found if one.stream_id != row.stream_id],
     )
+
+
+def _side_by_side(found: Dossier, sides: Sequence[AttemptRow]) -> list[AttemptLine]:
+    """Return what there is to say of two attempts, beside each other."""
+    why, events = explained(found)[1], found.read()
+    logs = {one.number: _logs(events, one.number) for one in sides}
+    columns = [
+        {
+            "outcome": one.outcome or "goes on",
+            "cause": why.get(one.number, ""),
+            "reason": one.reason,
+            "message": one.message,
+            "Ray says": one.job_status,
+            "RayCluster": one.ray_cluster_name,
+            "started": one.started_at,
+            "starting": _seconds(one.started_at, one.running_at),
+            "ran": _seconds(one.running_at, one.ended_at),
+            "ended": one.ended_at,
+            "generation": one.generation,
+            "retried": "yes" if one.retried else "no",
+            "logs": logs[one.number],
+        }
+        for one in sides
+    ]
+    first, second = columns
+    lines = (AttemptLine(what=name, here=first[name], there=second[name]) for name in first)
+    return [one for one in lines if one.here or one.there]
+
+
+def _logs(events: Sequence[ReadEvent], attempt: int) -> tuple[tuple[str, str], ...]:
+    """Return name and digest of the logs that were kept of an attempt."""
+    return tuple((o.source, o.digest) for o in kept(events) if o.digest and o.attempt == attempt)
+
+
+def _seconds(begin: Instant | None, end: Instant | None) -> float | None:
+    return None if begin is None or end is None else (end - begin).total_seconds()
+
+
+def _changed_between(
+    found: Dossier, sides: Sequence[AttemptRow]
+) -> tuple[tuple[str, str, str], ...]:
+    """Return path and both values of what the manifest said otherwise when each attempt began."""
+    said = [generations(found.read(), upto=one.started_at) for one in sides]
+    before, now = (told[-1].document if told else {} for told in said)
+    return tuple(change_of(place) for place in differing(before, now))
 
 
 def _family(name: str) -> str:

@@ -3,6 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 
@@ -27,6 +28,8 @@ PERIODS: Mapping[str, timedelta] = {
 COUNTS_SECONDS = 2.0
 """So long counts are told again as they were: however many look, the table is counted once."""
 COUNTS_KEPT = 64
+COUNTS_PATIENCE = 0.1
+"""Seconds that a page waits for its counts; if they take longer, they come with the next news."""
 
 _TEXTS = ("q", "cluster", "namespace", "kind", "state", "cause", "period")
 _K = ParameterKind
@@ -34,31 +37,53 @@ FIELDS = (
     *(Parameter(name=name, kind=_K.TEXT, meaning="") for name in _TEXTS),
     Parameter(name="from", kind=_K.INSTANT, meaning=""),
     Parameter(name="until", kind=_K.INSTANT, meaning=""),
+    Parameter(name="label", kind=_K.LABEL, meaning=""),
     Parameter(name="open", kind=_K.FLAG, meaning=""),
     Parameter(name="after", kind=_K.STREAM, meaning=""),
 )
 
 
 class Counts:
-    """Counts by state, kept for a moment."""
+    """Counts by state, kept for a moment; the list does not wait for them for long."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._kept: OrderedDict[JobFilter, tuple[float, Mapping[str, int]]] = OrderedDict()
+        self._begun: dict[JobFilter, Future[Mapping[str, int]]] = {}
+        self._counters = ThreadPoolExecutor(1, "counts")
 
-    def of(self, history: History, key: JobFilter, wanted: JobFilter) -> Mapping[str, int]:
-        """Return the counts; `key` says what is asked for, whenever that is."""
+    def of(
+        self, history: History, key: JobFilter, wanted: JobFilter, patience: float
+    ) -> Mapping[str, int] | None:
+        """Return the counts, or those of the time before; None if they take longer than that.
+
+        `key` says what is asked for, whenever that is; `patience` is in seconds.
+        """
         with self._lock:
-            now = self._monotonic()
-            known = self._kept.get(key)
-            if known is not None and now - known[0] < COUNTS_SECONDS:
-                return known[1]
+            at, known = self._kept.get(key, (-COUNTS_SECONDS, None))
+            if self._monotonic() - at < COUNTS_SECONDS:
+                return known
+            counting = self._begun.get(key)
+            if counting is None:
+                counting = self._counters.submit(self._count, history, key, wanted)
+                self._begun[key] = counting
+        try:
+            return counting.result(patience)
+        except TimeoutError:
+            return known
+
+    def _count(self, history: History, key: JobFilter, wanted: JobFilter) -> Mapping[str, int]:
+        try:
             counted = history.counts(wanted)
-            self._kept[key] = now, counted
-            while len(self._kept) > COUNTS_KEPT:
-                self._kept.popitem(last=False)
+            with self._lock:
+                self._kept[key] = self._monotonic(), counted
+                while len(self._kept) > COUNTS_KEPT:
+                    self._kept.popitem(last=False)
             return counted
+        finally:
+            with self._lock:
+                del self._begun[key]
 
 
 def filter_of(given: Asked, now: Instant) -> JobFilter:
@@ -73,6 +98,7 @@ def filter_of(given: Asked, now: Instant) -> JobFilter:
         kind=given.text("kind"),
         phase="" if given.text("state") == NEW else given.text("state"),
         cause=given.text("cause"),
+        label=given.label("label"),
         open_only=given.flag("open"),
         created_from=given.instant("from") or (now - PERIODS[period] if period else None),
         created_until=given.instant("until"),
@@ -91,13 +117,13 @@ def jobs(counted: Counts, parts: PageParts, request: Request) -> Response:
     every = replace(wanted, phase="", older_than=None)
     with_period = replace(every, created_from=None, reason=given.text("period"))  # a key alone
     key = replace(with_period, created_from=given.instant("from"))
-    counts = counted.of(history, key, every)
+    counts = counted.of(history, key, every, COUNTS_PATIENCE)
     rows = history.jobs(wanted, ROWS + 1)
     shown, query = rows[:ROWS], {key: value for key, value in request.query_params.items() if value}
     first = {key: value for key, value in query.items() if key != "after"}
     states = [
         (name or NEW, count, address("/jobs", **{**first, "state": name or NEW}))
-        for name, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        for name, count in sorted((counts or {}).items(), key=lambda one: (-one[1], one[0]))
         if name
     ]
     return unless_known(
@@ -107,7 +133,7 @@ def jobs(counted: Counts, parts: PageParts, request: Request) -> Response:
             "jobs.html",
             signed_in=request.scope.get("signed_in", False),
             rows=shown,
-            total=sum(counts.values()),
+            total=None if counts is None else sum(counts.values()),
             states=states,
             query=query,
             causes=sorted(CAUSES),

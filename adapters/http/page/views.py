@@ -50,8 +50,9 @@ class Generation:
     at: Instant
     number: int
     """Which of those that came, from 1."""
+    document: Manifest
     text: str
-    """JSON, as it was kept."""
+    """The same as JSON, as it was kept."""
     changes: tuple[tuple[str, str, str], ...]
     """Path, before and now, of what changed since the one before."""
 
@@ -70,13 +71,18 @@ def manifest(parts: PageParts, request: Request) -> Response:
     return unless_known(request, etag_of("manifest", row, signed_in), make)
 
 
-def generations(events: Sequence[ReadEvent]) -> list[Generation]:
-    """Return the manifests that came, in order; one that says the same as before is left out."""
+def generations(events: Sequence[ReadEvent], upto: Instant | None = None) -> list[Generation]:
+    """Return the manifests that came, in order; one that says the same as before is left out.
+
+    With an instant, those that had come by then.
+    """
     found: list[Generation] = []
     before: Manifest = {}
     for read in events:
         event = read.event
         if not isinstance(event, ROLES.manifest_received) or not event.document:
+            continue
+        if upto is not None and read.occurred_at > upto:
             continue
         changes = differing(before, event.document) if before else ()
         if before == event.document:
@@ -85,15 +91,18 @@ def generations(events: Sequence[ReadEvent]) -> list[Generation]:
             version=read.version,
             at=read.occurred_at,
             number=len(found) + 1,
+            document=event.document,
             text=json.dumps(event.document, ensure_ascii=False, indent=2),
-            changes=tuple(_change(place) for place in changes),
+            changes=tuple(change_of(place) for place in changes),
         )
         found.append(told)
         before = event.document
     return found
 
 
-def _change(place: Place) -> tuple[str, str, str]:
+def change_of(place: Place) -> tuple[str, str, str]:
+    """Return a path and how its two values are shown."""
+
     def shown(value: object) -> str:
         if value is None:
             return ""

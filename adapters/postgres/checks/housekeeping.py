@@ -21,6 +21,11 @@ UNSEALED_EVENTS_MAX = 1_000_000
 """More events should not be without a seal."""
 
 
+def lags(events: int, waiting: timedelta) -> bool:
+    """Return whether reports that are so many events behind, for so long, are a warning."""
+    return events > LAG_EVENTS_MAX or waiting > LAG_MAX
+
+
 def roles(found: Condition) -> Iterator[Finding]:
     """Yield roles that are missing."""
     for role, is_there in (
@@ -115,7 +120,7 @@ def reports(found: Condition) -> Iterator[Finding]:
         yield error("reports", what, remedy)
     since = found.unreported_since
     waiting = found.now - since if since is not None else timedelta()
-    if lag > LAG_EVENTS_MAX or waiting > LAG_MAX:
+    if lags(lag, waiting):
         what = f"the reporting tables are {lag} events behind the log"
         if since is not None:
             what += f": the oldest was written down at {since:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,23 +1,30 @@
 """The port `core.ports.history` over the inline projections."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import (
     ARRAY,
+    Column,
     ColumnElement,
+    CompoundSelect,
     Engine,
+    FromClause,
     Select,
     SmallInteger,
     Uuid,
     and_,
     any_,
+    cast,
     func,
     literal,
     or_,
     select,
     true,
+    union_all,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 
 from jobledger.adapters.postgres.connection.codec import stored_event
 from jobledger.adapters.postgres.connection.errors import ledger_errors
@@ -29,7 +36,10 @@ from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.history import FinishedJob, JobFilter
 from jobledger.core.values.ids import StreamId, first_stream_at
 
-failure = job.metadata.tables["report_failure"]
+failure, reported = (job.metadata.tables[name] for name in ("report_failure", "report_job"))
+
+FEW_JOBS = 1_000
+"""So many jobs that a search finds are picked out by their keys; more are met on the way."""
 
 
 def _keeps_its_cluster() -> ColumnElement[bool]:
@@ -46,28 +56,23 @@ def _keeps_its_cluster() -> ColumnElement[bool]:
     return and_(ended, last_word == KEPT)
 
 
-def _of_order(wanted: JobFilter) -> Iterator[ColumnElement[bool]]:
+def _of_order(wanted: JobFilter, table: FromClause = job) -> Iterator[ColumnElement[bool]]:
     """Yield what bounds the streams: they sort by the creation of their jobs."""
+    stream = table.c.stream_id
     if wanted.older_than is not None:
-        yield job.c.stream_id < wanted.older_than
+        yield stream < wanted.older_than
     if wanted.created_from is not None:
-        yield job.c.stream_id >= first_stream_at(wanted.created_from)
+        yield stream >= first_stream_at(wanted.created_from)
     if wanted.created_until is not None:
-        yield job.c.stream_id < first_stream_at(wanted.created_until)
+        yield stream < first_stream_at(wanted.created_until)
 
 
 def _conditions(wanted: JobFilter) -> Iterator[ColumnElement[bool]]:
-    """Yield what a job has to be."""
+    """Yield what a job has to be, but what `_searches` looks for."""
     for field in ("cluster", "namespace", "name", "kind", "uid", "phase", "reason"):
         value = getattr(wanted, field)
         if value:
             yield job.c[field] == value
-    if wanted.text:
-        named = (job.c.name, job.c.namespace, job.c.uid)
-        yield or_(*(one.icontains(wanted.text, autoescape=True) for one in named))
-    if wanted.cause:
-        failed = select(failure.c.stream_id).where(failure.c.cause == wanted.cause)
-        yield job.c.stream_id.in_(failed)
     if wanted.stream_id is not None:
         yield job.c.stream_id == wanted.stream_id
     if wanted.open_only:
@@ -75,6 +80,55 @@ def _conditions(wanted: JobFilter) -> Iterator[ColumnElement[bool]]:
     yield from _of_order(wanted)
     if wanted.kept_only:
         yield _keeps_its_cluster()
+
+
+_Search: TypeAlias = tuple[Select[Any] | CompoundSelect[Any], ColumnElement[bool]]
+
+
+def _searches(wanted: JobFilter) -> Iterator[_Search]:
+    """Yield for each filter that may find few jobs anywhere: which ones, and it as a condition."""
+    if wanted.text:
+        yield _named(wanted)
+    if wanted.cause:
+        yield _reported(wanted, failure, failure.c.cause == wanted.cause)
+    if wanted.label:
+        yield _labelled(wanted)
+
+
+def _named(wanted: JobFilter) -> _Search:
+    """Return what finds jobs by a text: names are in small letters. Source: Kubernetes."""
+    small = re.sub("([/%_])", r"/\1", wanted.text.lower())
+    named = or_(*(_like(one, f"%{small}%") for one in (job.c.name, job.c.namespace)))
+    uid = _like(job.c.uid, f"{small}%")
+    bounds = list(_of_order(wanted))
+    if wanted.namespace:
+        bounds.append(job.c.namespace == wanted.namespace)
+    both = (select(job.c.stream_id).where(one, *bounds) for one in (named, uid))
+    return union_all(*both), or_(named, uid)
+
+
+def _like(named: Column[str], pattern: str) -> ColumnElement[bool]:
+    """Compare with a pattern that stands in the statement: a plan for any would not do."""
+    return named.like(literal(pattern, literal_execute=True), escape="/")
+
+
+def _labelled(wanted: JobFilter) -> _Search:
+    """Return what finds jobs by a label.
+
+    Of many the planner takes few, as it has no statistics of labels: so a subquery that it cannot
+    turn round says of each job on the way whether it has it.
+    """
+    name, _, value = wanted.label.partition("=")
+    has_it = cast(reported.c.labels, JSONB).contains({name: value})
+    found = select(reported.c.stream_id).where(has_it, *_of_order(wanted, reported))
+    of_job = select(has_it).where(reported.c.stream_id == job.c.stream_id)
+    return found, of_job.correlate(job).scalar_subquery()
+
+
+def _reported(wanted: JobFilter, table: FromClause, condition: ColumnElement[bool]) -> _Search:
+    """Return what finds jobs by facts that reports have of them."""
+    found = select(table.c.stream_id).where(condition, *_of_order(wanted, table))
+    return found, job.c.stream_id.in_(found)
 
 
 class PostgresHistory:
@@ -88,13 +142,26 @@ class PostgresHistory:
     def jobs(self, wanted: JobFilter, limit: int) -> Sequence[JobRow]:
         """See `core.ports.history.History.jobs`."""
         query = select(job).order_by(job.c.stream_id.desc()).limit(limit)
-        return [JobRow(**row) for row in self._rows(query.where(*_conditions(wanted)))]
+        return [JobRow(**row) for row in self._searched(query, wanted)]
 
     def counts(self, wanted: JobFilter) -> Mapping[str, int]:
         """See `core.ports.history.History.counts`."""
         query = select(job.c.phase, func.count().label("jobs")).group_by(job.c.phase)
-        rows = self._rows(query.where(*_conditions(wanted)))
-        return {row["phase"]: row["jobs"] for row in rows}
+        return {row["phase"]: row["jobs"] for row in self._searched(query, wanted)}
+
+    def _searched(self, query: Select[Any], wanted: JobFilter) -> Sequence[dict[str, Any]]:
+        """Return what a query says of these jobs.
+
+        The planner cannot tell whether a search finds few jobs, for which a walk through the list
+        in its order takes for ever, or many, of which the first are met soon: so it is tried.
+        """
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            query = query.where(*_conditions(wanted))
+            for search, condition in _searches(wanted):
+                found = connection.execute(search.limit(FEW_JOBS + 1)).scalars().all()
+                few = job.c.stream_id == any_(literal(found, ARRAY(Uuid)))
+                query = query.where(few if len(found) <= FEW_JOBS else condition)
+            return [dict(row) for row in connection.execute(query).mappings()]
 
     def streams(self) -> Sequence[StreamId]:
         """See `core.ports.history.History.streams`."""

@@ -176,6 +176,7 @@ def _add_jobs(metadata: MetaData) -> None:
         Index("report_job_ended", "ended_at"),
         Index("report_job_open", "phase_since", postgresql_where=text("open")),
         Index("report_job_name", "name"),
+        Index("report_job_labels", text("(labels::jsonb)"), postgresql_using="gin"),
         comment="Behind the view jobs",
     )
 
@@ -247,6 +248,7 @@ def _add_failures(metadata: MetaData) -> None:
         _column("node", Text, nullable=True),
         PrimaryKeyConstraint("stream_id", "number", name="report_failure_pkey"),
         Index("report_failure_failed", "failed_at"),
+        Index("report_failure_cause", "cause", "stream_id"),
         comment="Behind the view failures",
     )
 

@@ -234,7 +234,9 @@ job = Table(
     PrimaryKeyConstraint("stream_id", name="job_pkey"),
     Index("job_open", "stream_id", postgresql_where=text("open")),
     Index("job_there", "stream_id", postgresql_where=text("NOT open AND deleted_at IS NULL")),
-    Index("job_name", "namespace", "name"),
+    Index("job_name", "namespace", "name", "stream_id"),
+    Index("job_phase", "phase", "stream_id"),
+    Index("job_uid", "uid", postgresql_ops={"uid": "text_pattern_ops"}),
     comment="Current state of each job; follows from the log",
     postgresql_with={"fillfactor": 70},
 )

@@ -7,8 +7,10 @@ from jobledger.core.catalogue import FATES_OF_A_CLUSTER, KEPT
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.story.explain import causes
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from jobledger.core.kinds import ROLES
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.history import FinishedJob, JobFilter
+from jobledger.core.values.documents import child
 from jobledger.core.values.ids import StreamId, first_stream_at
 from tests.support.memory.event_store import MemoryEventStore
 
@@ -25,6 +27,8 @@ class MemoryHistory:
             rows = [row for row in self._store.rows.jobs.values() if _matches(row, wanted)]
             if wanted.cause:
                 rows = [row for row in rows if self._failed_of(row, wanted.cause)]
+            if wanted.label:
+                rows = [row for row in rows if self._is_labelled(row, wanted.label)]
             if wanted.kept_only:
                 rows = [row for row in rows if self._keeps_its_cluster(row)]
         return sorted(rows, key=lambda row: row.stream_id, reverse=True)[:limit]
@@ -34,11 +38,21 @@ class MemoryHistory:
         return Counter(row.phase for row in self.jobs(wanted, 10**9))
 
     def _failed_of(self, row: JobRow, cause: str) -> bool:
+        return cause in causes(self._dossier(row)).values()
+
+    def _dossier(self, row: JobRow) -> Dossier:
         events = tuple(self._store.read_stream(row.stream_id))
-        return (
-            cause
-            in causes(Dossier(events=events, evidence=reader_of({}), origin="memory")).values()
-        )
+        return Dossier(events=events, evidence=reader_of({}), origin="memory")
+
+    def _is_labelled(self, row: JobRow, label: str) -> bool:
+        """Return whether the manifest that came last has a label."""
+        name, _, value = label.partition("=")
+        came = [
+            event.document
+            for event in (one.event for one in self._dossier(row).read())
+            if isinstance(event, ROLES.manifest_received) and event.document
+        ]
+        return bool(came) and child(came[-1], "labels").get(name) == value
 
     def _keeps_its_cluster(self, row: JobRow) -> bool:
         told = [
@@ -126,8 +140,8 @@ def _matches(row: JobRow, wanted: JobFilter) -> bool:
     )
     if not _is_in_order(row, wanted):
         return False
-    named = f"{row.name}\n{row.namespace}\n{row.uid}".lower()
-    if wanted.text.lower() not in named:
+    small = wanted.text.lower()
+    if small not in f"{row.name}\n{row.namespace}" and not row.uid.startswith(small):
         return False
     if wanted.open_only and not row.open:
         return False

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from jobledger.adapters.http.page import listing
 from tests.support import rayjob_stories as stories
 from tests.support.pages import Pages, empty_pages, serving
 from tests.support.recorded import append_lives
@@ -20,6 +21,12 @@ def filled() -> Pages:
     append_lives(made.ledger, waits.items())
     append_lives(made.ledger, {"open": stories.initializing}.items())
     return made
+
+
+@pytest.fixture(autouse=True)
+def _wait_for_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is, pages come with their counts."""
+    monkeypatch.setattr(listing, "COUNTS_PATIENCE", 60.0)
 
 
 @pytest.fixture(scope="module")

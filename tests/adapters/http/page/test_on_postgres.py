@@ -1,6 +1,7 @@
 """The pages of a ledger in Postgres: reports, health, causes, and a list that stays quick."""
 
 import csv
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from jobledger.adapters.http.page.parts import PageParts
 from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.ledger_wiring import open_ledger
 from jobledger.adapters.page_wiring import page_parts
+from jobledger.adapters.postgres.log import history as log_history
 from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
 from jobledger.core.ports.history import JobFilter
 from tests.support.ledgers import app_engine
@@ -78,6 +80,43 @@ def test_jobs_are_found_by_the_cause_of_a_failure(
     for cause, jobs in found.items():
         assert len(parts.sources.history.jobs(JobFilter(cause=cause), 1000)) == jobs
         assert f"All <b>{jobs}</b>" in shown(served, f"/jobs?cause={cause}")
+
+
+def test_jobs_are_found_by_a_label(served: Pages, parts: PageParts, sample_url: str) -> None:
+    """In the list and in the API, whether few jobs have it or so many that they are met soon."""
+    query = "SELECT key || '=' || value AS label, count(*) AS jobs"
+    query += " FROM report_job, jsonb_each_text(labels::jsonb) GROUP BY 1"
+    with app_engine(sample_url) as engine, engine.connect() as connection:
+        found = {row.label: row.jobs for row in connection.execute(text(query))}
+    assert {"team=vision", "team=speech"} <= set(found)
+    for label, jobs in found.items():
+        wanted = JobFilter(label=label)
+        rows = parts.sources.history.jobs(wanted, 1000)
+        assert len(rows) == jobs == sum(parts.sources.history.counts(wanted).values())
+    assert parts.sources.history.jobs(JobFilter(label="team=nobody"), 1000) == []
+    jobs = found["team=vision"]
+    assert f"All <b>{jobs}</b>" in shown(served, "/jobs?label=team%3Dvision")
+    told = json.loads(served.ask("/api/v1/jobs?label=team%3Dvision&limit=500").data)
+    assert len(told["items"]) == jobs
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+def test_a_search_finds_the_same_by_either_way(
+    parts: PageParts, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    history = parts.sources.history
+    every = history.jobs(JobFilter(), 1000)
+    one = every[len(every) // 2]
+    monkeypatch.setattr(log_history, "FEW_JOBS", few)
+    by_name = [row for row in every if one.name[2:] in row.name]
+    assert history.jobs(JobFilter(text=one.name[2:].upper()), 1000) == by_name
+    assert history.jobs(JobFilter(text=one.uid), 1000) == [one]
+    of_place = [row for row in every if row.namespace == one.namespace]
+    assert history.jobs(JobFilter(text=one.namespace), 1000) == of_place
+    older = JobFilter(text=one.namespace, older_than=one.stream_id)
+    assert history.jobs(older, 1000) == of_place[of_place.index(one) + 1 :]
+    failed = history.jobs(JobFilter(cause="application"), 1000)
+    assert [row for row in every if row in failed] == failed != []
 
 
 def test_a_ledger_that_is_gone_is_said_to_be() -> None:

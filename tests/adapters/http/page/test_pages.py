@@ -1,5 +1,7 @@
 """Each page answers, says what it is asked for, and nothing as markup that came from elsewhere."""
 
+from threading import Event
+
 import pytest
 
 from jobledger.adapters.http.page import listing
@@ -7,10 +9,13 @@ from jobledger.adapters.http.page.ansi import coloured, plain
 from jobledger.adapters.http.page.listing import Counts
 from jobledger.adapters.http.page.parts import ReportColumn
 from jobledger.adapters.http.page.reports import text_of
+from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import QUIET
 from jobledger.core.ports.history import JobFilter
-from tests.support.pages import PAGE, Pages
+from tests.support import rayjob_stories as stories
+from tests.support.pages import PAGE, Pages, empty_pages, serving
+from tests.support.recorded import append_lives
 from tests.support.records import NOON
 
 
@@ -52,23 +57,66 @@ def test_the_list_goes_on_page_by_page(pages: Pages, monkeypatch: pytest.MonkeyP
     assert [f">{row.name}</a>" in second for row in rows] == [False] * 4 + [True] * 3
 
 
+class Counted:
+    """A history that counts how often it is asked to count."""
+
+    def __init__(self) -> None:
+        self.asked, self.may_go_on = 0, Event()
+        self.may_go_on.set()
+
+    def counts(self, wanted: JobFilter) -> dict[str, int]:
+        del wanted
+        assert self.may_go_on.wait(60), "the test lets it go on"
+        self.asked += 1
+        return {"Failed": self.asked}
+
+
+def counts_of(counts: Counts, history: Counted, name: str = "", patience: float = 60.0) -> object:
+    key = JobFilter(name=name)
+    return counts.of(history, key, key, patience)  # type: ignore[arg-type]  # all that is asked of it
+
+
 def test_counts_are_kept_for_a_moment_and_only_so_many() -> None:
-    asked, clock = list[JobFilter](), [0.0]
-
-    class History:
-        def counts(self, wanted: JobFilter) -> dict[str, int]:
-            asked.append(wanted)
-            return {"Failed": len(asked)}
-
-    counts, history = Counts(lambda: clock[0]), History()
+    clock, history = [0.0], Counted()
+    counts = Counts(lambda: clock[0])
     for _ in range(3):
-        assert counts.of(history, JobFilter(), JobFilter()) == {"Failed": 1}  # type: ignore[arg-type]  # all that is asked of it
+        assert counts_of(counts, history) == {"Failed": 1}
     clock[0] += listing.COUNTS_SECONDS
-    assert counts.of(history, JobFilter(), JobFilter()) == {"Failed": 2}  # type: ignore[arg-type]  # as above
+    assert counts_of(counts, history) == {"Failed": 2}
     for number in range(listing.COUNTS_KEPT):
-        key = JobFilter(name=str(number))
-        counts.of(history, key, key)  # type: ignore[arg-type]  # as above
-    assert counts.of(history, JobFilter(), JobFilter())["Failed"] > 2  # type: ignore[arg-type]  # as above
+        counts_of(counts, history, str(number))
+    assert counts_of(counts, history) == {"Failed": 3 + listing.COUNTS_KEPT}
+
+
+def test_a_list_does_not_wait_for_counts_that_take_long() -> None:
+    clock, history = [0.0], Counted()
+    counts = Counts(lambda: clock[0])
+    history.may_go_on.clear()
+    assert [counts_of(counts, history, patience=0) for _ in range(3)] == [None] * 3
+    history.may_go_on.set()
+    assert counts_of(counts, history) == {"Failed": 1}, "counted once, whoever asked meanwhile"
+    clock[0] += listing.COUNTS_SECONDS
+    history.may_go_on.clear()
+    assert counts_of(counts, history, patience=0) == {"Failed": 1}, "as it was before"
+    history.may_go_on.set()
+    assert counts_of(counts, history) == {"Failed": 2}
+
+
+def test_counts_that_could_not_be_had_are_counted_again() -> None:
+    counts, history = Counts(lambda: 0.0), Counted()
+
+    class Lost(Counted):
+        def counts(self, wanted: JobFilter) -> dict[str, int]:
+            raise LedgerUnavailable(f"{wanted} cannot be counted")
+
+    with pytest.raises(LedgerUnavailable):
+        counts_of(counts, Lost())
+    assert counts_of(counts, history) == {"Failed": 1}
+
+
+def test_a_label_that_is_none_is_refused(pages: Pages) -> None:
+    for wrong in ("team", "=vision", "a" * 400 + "=b"):
+        assert "That makes no sense" in shown(pages, f"{PAGE}/jobs?label={wrong}", 400)
 
 
 @pytest.mark.parametrize("path", ["", "/evidence", "/manifest", "/decisions"])
@@ -238,3 +286,21 @@ def test_a_colour_goes_on_over_the_end_of_a_line() -> None:
 )
 def test_cells_are_told_in_their_unit(value: object, unit: str, told: str) -> None:
     assert text_of(value, ReportColumn("a", "a", unit, "")) == told  # type: ignore[arg-type]  # any cell
+
+
+def test_two_attempts_stand_side_by_side() -> None:
+    made = empty_pages()
+    lives = {"twice": lambda: stories.failed_attempts(2, backoff_limit=3)}
+    append_lives(made.ledger, lives.items())
+    with serving(made) as served:
+        asked = f"{PAGE}/compare?here={served.stream('twice')}"
+        assert "Two attempts of this job" in shown(served, asked)
+        told = shown(served, f"{asked}&attempt=1&other=2")
+        (row,) = served.ledger.history.jobs(JobFilter(), 2)
+        first, second = served.ledger.history.attempts(row.stream_id)[:2]
+        for one in (first, second):
+            assert f'<th scope="col">Attempt {one.number}</th>' in told
+        assert told.index(first.ray_cluster_name) < told.index(second.ray_cluster_name)
+        assert "The manifest was the same when both began." in told
+        for wrong in ("&attempt=1&other=99", "&attempt=1"):
+            assert "no two such attempts" in shown(served, asked + wrong, 404)
