@@ -35,6 +35,7 @@ from jobledger.sandbox.controllers.batch_job.verdict import (
 from jobledger.sandbox.controllers.conditions import condition
 from jobledger.sandbox.controllers.loop import ControllerLoop
 from jobledger.sandbox.controllers.names import controlled_by, derived_name
+from jobledger.sandbox.controllers.owners import is_still_there
 from jobledger.sandbox.controllers.raycluster.status import is_running_and_ready
 from jobledger.sandbox.controllers.store import (
     Store,
@@ -186,6 +187,8 @@ class BatchJobController:
             wait = (due - self._clock.now()).total_seconds()
             if wait > 0:
                 return wait
+        if memory.created and not is_still_there(self._cluster, BATCH_JOBS, job):
+            return None
         wanted: list[int] | list[None] = [None] * missing
         if is_indexed(job):
             wanted = wanted_indexes(job, active, memory.indexes, missing)

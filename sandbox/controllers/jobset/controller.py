@@ -51,6 +51,7 @@ from jobledger.sandbox.controllers.jobset.policies import (
 from jobledger.sandbox.controllers.jobset.resume import resumption
 from jobledger.sandbox.controllers.jobset.status import StatusDraft
 from jobledger.sandbox.controllers.loop import ControllerLoop
+from jobledger.sandbox.controllers.owners import is_still_there
 from jobledger.sandbox.controllers.store import (
     Store,
     controller_uid,
@@ -158,6 +159,8 @@ class JobSetController:
             for index in range(replicas_of(group)):
                 if job_name(jobset, group, index) in known or (blocks and children.previous):
                     continue
+                if child(jobset, "status") and not is_still_there(self._cluster, JOBSETS, jobset):
+                    return
                 made = child_job(jobset, group, index, status.restarts)
                 self._stores.jobs.note(self._cluster.create(BATCH_JOBS, made))
             if in_order:

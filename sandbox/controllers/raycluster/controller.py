@@ -17,6 +17,7 @@ from jobledger.core.values.documents import Json, Manifest, child, items, text
 from jobledger.core.values.instants import rfc3339
 from jobledger.sandbox.controllers.conditions import condition_is_true
 from jobledger.sandbox.controllers.loop import ControllerLoop
+from jobledger.sandbox.controllers.owners import is_still_there
 from jobledger.sandbox.controllers.raycluster.groups import (
     HEAD_GROUP,
     head_container,
@@ -165,6 +166,8 @@ class RayClusterController:
         for _ in range(wanted - len(live)):
             index = next(free)
             before = memory.incarnations.get((name, index), 0)
+            if before and not is_still_there(self._cluster, RAYCLUSTERS, cluster):
+                return
             slot = Slot(group=name, index=index, spec=spec, incarnation=before)
             self._stores.pods.note(self._cluster.create(PODS, ray_pod(cluster, slot)))
             memory.incarnations[name, index] = before + 1

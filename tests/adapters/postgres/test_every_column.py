@@ -118,7 +118,13 @@ OTHERWISE = (
 """Another value for a column, by its type."""
 
 
+JSON_IN_TEXT = {"labels": """((labels)::jsonb || '{"another":"1"}')::text"""}
+"""Columns of texts that an index reads as JSON."""
+
+
 def another(column: Column[object]) -> str:
+    if column.name in JSON_IN_TEXT:
+        return JSON_IN_TEXT[column.name]
     for kind, expression in OTHERWISE:
         if isinstance(column.type, kind):
             return expression.format(column.name)
