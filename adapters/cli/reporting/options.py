@@ -28,7 +28,7 @@ By = Annotated[
     list[str] | None,
     typer.Option(
         help="What the rows are grouped by: cluster, namespace, queue, user, image, framework, "
-        "kind, hour, day, week, or what the report offers besides; cost also label:NAME; 'nothing' "
+        "kind, hour, day, week, or label:NAME, or what the report offers besides; 'nothing' "
         "for one row. "
         "Several with commas.",
         show_default="by report",

@@ -63,7 +63,10 @@ def expression(name: str, dimensions: Mapping[str, Dimension], dated: str) -> st
         starts = f"CAST(:{name}_starts AS timestamptz[])"
         return f"({starts})[width_bucket({dated}, {starts})]"
     if name not in dimensions and (label := LABEL.fullmatch(name)):
-        return f"coalesce(v.labels ->> '{label[1]}', '')"
+        return (
+            f"coalesce((SELECT l.labels ->> '{label[1]}' FROM report_v1.jobs l"  # noqa: S608  # LABEL
+            " WHERE l.stream_id = v.stream_id), '')"
+        )
     return dimensions[name].sql
 
 

@@ -105,8 +105,6 @@ class Report:
     """The measures, in the order in which they are shown."""
     dimensions: Mapping[str, Dimension]
     """What the rows may be grouped by; empty: its rows are single facts."""
-    by_label: bool = False
-    """Whether its rows may be grouped by `label:` and the name of a label as well."""
     default_by: tuple[str, ...]
     dated: str
     """SQL of the instant that hours, days and weeks are made of; empty: it has none."""
@@ -123,6 +121,11 @@ class Report:
     thresholds: tuple[Threshold, ...] = ()
     snapshot: bool = False
     """Whether it tells of the instant `until`; `since` then only bounds what it compares with."""
+
+    @property
+    def by_label(self) -> bool:
+        """Whether its rows may be grouped by `label:` and the name of a label as well."""
+        return bool(self.dimensions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

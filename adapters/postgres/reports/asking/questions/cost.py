@@ -94,7 +94,6 @@ COST = Report(
         "job": JOB,
         "family": FAMILY,
     },
-    by_label=True,
     default_by=("namespace",),
     dated="v.started_at",
     order="accelerator_seconds DESC, cpu_seconds DESC",

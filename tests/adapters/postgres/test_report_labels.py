@@ -1,0 +1,29 @@
+"""Reports grouped by a label of the jobs."""
+
+import pytest
+from sqlalchemy import Engine
+
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from tests.adapters.postgres.test_report_answers import answered
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.mark.parametrize("name", [name for name, one in REPORTS.items() if one.dimensions])
+def test_rows_by_a_label_are_those_by_what_it_says(sample_engine: Engine, name: str) -> None:
+    """In the sample data each job has its namespace as its label `team`."""
+    by_label, by_namespace = (
+        {row[by]: {column: row[column] for column in measures(name)} for row in found.rows}
+        for by in ("label:team", "namespace")
+        for found in [answered(sample_engine, name, by)]
+    )
+    assert by_label.keys() == by_namespace.keys()
+    for team, row in by_namespace.items():
+        for column, value in row.items():
+            same = pytest.approx(value) if isinstance(value, float) else value
+            assert by_label[team][column] == same
+    assert by_label.keys() - {""} or name == "idle", "there are rows of a team"
+
+
+def measures(name: str) -> list[str]:
+    return [column.name for column in REPORTS[name].columns]
