@@ -12,7 +12,7 @@ from jobledger.core.errors import JobledgerError
 from jobledger.core.forensics.story.trace import Span, Trace, Values
 from jobledger.core.values.documents import Json, Manifest
 from jobledger.core.values.instants import EPOCH, Instant
-from jobledger.core.values.visible_text import visible
+from jobledger.core.values.visible_text import one_line
 
 PATH = "/v1/traces"
 """Where a collector takes traces, below its own address."""
@@ -90,7 +90,7 @@ def _refused(said: bytes) -> str:
 
 
 def _cut(text: str) -> str:
-    return " ".join(visible(text).split())[:_SAID_MAX]
+    return one_line(text)[:_SAID_MAX]
 
 
 def _span(trace: bytes, span: Span) -> Json:

@@ -49,7 +49,7 @@ def learning(tree: ast.Module) -> Iterator[str]:
         if not isinstance(node, ast.Call):
             continue
         name = ast.unparse(node.func)
-        if name.split(".")[-1] == "convert" and name in {"convert", "msgspec.convert"}:
+        if name in {"convert", "msgspec.convert"}:
             yield "convert"
         if name.endswith("json.decode") and any(word.arg == "type" for word in node.keywords):
             yield f"{name}(type=…)"

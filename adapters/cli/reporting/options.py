@@ -28,9 +28,8 @@ By = Annotated[
     list[str] | None,
     typer.Option(
         help="What the rows are grouped by: cluster, namespace, queue, user, image, framework, "
-        "kind, hour, day, week, or label:NAME, or what the report offers besides; 'nothing' "
-        "for one row. "
-        "Several with commas.",
+        "kind, hour, day, week, label:NAME, or what the report offers besides; 'nothing' for one "
+        "row. Several with commas.",
         show_default="by report",
     ),
 ]

@@ -56,12 +56,13 @@ def trace(
     One span for the job, one for each attempt, and below it what was done and waited for.
     """
     given = _headers([*(headers or ()), *filter(None, more_headers.split(","))])
+    address = _address(to) if to else ""
     with dossier(settings_from(database_url, data_dir), job, namespace, cluster) as found:
         told = trace_of(found.read())
-    if not to:
+    if not address:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(request_of(told))).decode() + "\n")
         return
-    send(told, _address(to), given)
+    send(told, address, given)
     typer.echo(f"trace {told.id.hex()} sent: {len(told.spans)} spans", err=True)
 
 
