@@ -14,7 +14,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 
 # the sources: without it each worker compiles everything, and so does each program that it starts.
 KEEPING_BYTECODE := env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/build/bytecode"
 
-.PHONY: help demo screenshots failures test test-ray test-operators node test-node explore check failover format apiserver operators helm upstream sdk bench soak mutate lock install clean
+.PHONY: help demo screenshots failures test test-ray test-operators node test-node explore check failover format apiserver operators helm upstream sdk bench profile soak mutate lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -53,6 +53,9 @@ failover: install ## A ledger that loses its last seconds, or meets another, whi
 
 soak: install $(BENCH_STAMP) ## An hour of churn under kills and restarts: fails if anything grows or leaks
 	@$(BIN)/python -m tests.soak $(ARGS)
+
+profile: install $(BENCH_STAMP) ## Where the controller's CPU goes, by thread, folder and function
+	@$(BIN)/python -m bench profile $(ARGS)
 
 bench: install $(BENCH_STAMP) ## The figures, as ratios in one run, with the settings printed
 	@$(BIN)/python -m bench $(ARGS)

@@ -21,6 +21,7 @@ CLAIMS = {
     "replicas": "throughput with 1, 2 and 3 replicas; how soon others act for one that is gone",
     "rayjobs": "RayJobs on a real API server, next to upstream's operator",
     "trainjobs": "TrainJobs on a real API server, JobSets simulated; requests and CPU per job",
+    "profile": "where the controller's CPU goes, by thread, folder and function",
     "service": "RayJobs with one retry each through the whole service, on the sandbox",
 }
 

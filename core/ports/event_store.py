@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from jobledger.core.jobs.rows import RowChanges
 from jobledger.core.log.envelope import EventRecord, StoredEvent
+from jobledger.core.log.recording import Tail
 from jobledger.core.values.ids import StreamId
 
 
@@ -78,6 +79,10 @@ class EventStore(Protocol):
 
         An event is never skipped.
         """
+        ...
+
+    def has(self, ends: Sequence[Tail]) -> bool:
+        """Return whether each of these events is there, with this link; of none: it is."""
         ...
 
     def last_position(self) -> int:

@@ -1,7 +1,7 @@
 """JSON documents as the core reads them: read-only, recursive, typed without `Any`."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -12,6 +12,12 @@ else:
 Manifest: TypeAlias = Mapping[str, Json]
 """A JSON object: a Kubernetes object, a part of one, or the payload of an event."""
 
+
+OBJECT_TYPES: Final = (dict, Mapping)
+"""What a JSON object is, to `isinstance`: asking for a `Mapping` alone takes ten times as long."""
+
+LIST_TYPES: Final = (list, Sequence)
+"""What a JSON list is, to `isinstance`, where the value is no string."""
 
 LABEL_CHARACTERS_MAX = 253 + 1 + 63 + 1 + 63
 """Of a label as `name=value`: prefix, `/`, name, `=`, value. Source: Kubernetes' labels."""
@@ -24,8 +30,8 @@ def child(document: Json, *path: str) -> Manifest:
     """
     here = document
     for key in path:
-        here = here.get(key) if isinstance(here, Mapping) else None
-    return here if isinstance(here, Mapping) else {}
+        here = here.get(key) if isinstance(here, OBJECT_TYPES) else None
+    return here if isinstance(here, OBJECT_TYPES) else {}
 
 
 def items(document: Json, *path: str) -> Sequence[Json]:
@@ -35,7 +41,7 @@ def items(document: Json, *path: str) -> Sequence[Json]:
     """
     parent = child(document, *path[:-1])
     found = parent.get(path[-1]) if path else document
-    return found if isinstance(found, Sequence) and not isinstance(found, str) else ()
+    return found if isinstance(found, LIST_TYPES) and not isinstance(found, str) else ()
 
 
 def text(document: Json, *path: str) -> str:

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from jobledger.core.errors import BrokenChain, LedgerUnavailable
 from jobledger.core.log.chain import GENESIS, first_fault
+from jobledger.core.log.recording import Tail
 from jobledger.core.ports.event_store import AppendOutcome, StreamAppend
 from tests.support.ledgers import ANOTHER_WRITER, Ledger
 from tests.support.lost_acknowledgements import ForgetfulStore
@@ -33,6 +34,12 @@ def written(ledger: Ledger, name: str, *counts: int) -> StreamWriter:
         assert outcomes(ledger, part) == [APPENDED]
         writer.wrote(part)
     return writer
+
+
+def tail_of(writer: StreamWriter, version: int) -> Tail:
+    """Return where its stream ended when it had so many events."""
+    chain = writer.written[version - 1].chain
+    return Tail(stream_id=writer.stream_id, version=version, chain=chain)
 
 
 class EventStoreContract:
@@ -72,6 +79,18 @@ class EventStoreContract:
             a_stream("none"): 0,
         }
         assert [event.record for event in found[one.stream_id]] == one.written
+
+    def test_an_event_is_there_with_its_own_link_alone(self, ledger: Ledger) -> None:
+        one, two = written(ledger, "one", 2), written(ledger, "two", 1)
+        ends = [tail_of(one, 1), tail_of(one, 2), tail_of(two, 1)]
+        assert ledger.store.has(ends)
+        assert ledger.store.has([])
+        beyond = replace(ends[1], version=3)
+        unknown = replace(ends[2], stream_id=a_stream("none"))
+        other_link = replace(ends[0], chain=ends[1].chain)
+        for absent in (beyond, unknown, other_link, replace(ends[0], version=0)):
+            assert not ledger.store.has([absent])
+            assert not ledger.store.has([*ends, absent])
 
     def test_positions_are_dense_and_in_the_order_of_appends(self, ledger: Ledger) -> None:
         one, two = StreamWriter(a_stream("one")), StreamWriter(a_stream("two"))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ARRAY, Engine, Select, Uuid, any_, literal, select
+from sqlalchemy import ARRAY, Engine, Select, Uuid, any_, literal, select, text
 
 from jobledger.adapters.postgres.connection.codec import append_arguments, stored_event
 from jobledger.adapters.postgres.connection.errors import ledger_errors
@@ -11,9 +11,18 @@ from jobledger.adapters.postgres.log.partitions import Partitions
 from jobledger.adapters.postgres.log.prepared_append import append
 from jobledger.adapters.postgres.schema.tables import event, log_head
 from jobledger.core.log.envelope import StoredEvent
+from jobledger.core.log.recording import Tail
 from jobledger.core.ports.event_store import AppendOutcome, AppendResult, StreamAppend
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
+
+_FOUND = text(
+    "SELECT count(*) FROM unnest(CAST(:streams AS uuid[]), CAST(:versions AS integer[]),"
+    " CAST(:links AS bytea[])) AS asked (stream, number, link)"
+    " CROSS JOIN LATERAL (SELECT FROM event"
+    " WHERE stream_id = stream AND version = number AND chain = link LIMIT 1) AS found"
+)
+"""How many events are there as they are asked for; the limit has each looked up by its key."""
 
 
 class PostgresEventStore:
@@ -72,6 +81,17 @@ class PostgresEventStore:
         return self._events(
             select(event).where(event.c.position > position).order_by(event.c.position).limit(limit)
         )
+
+    def has(self, ends: Sequence[Tail]) -> bool:
+        """See `core.ports.event_store.EventStore.has`."""
+        told = {
+            "streams": [end.stream_id for end in ends],
+            "versions": [end.version for end in ends],
+            "links": [end.chain for end in ends],
+        }
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            found: int = connection.execute(_FOUND, told).scalar_one()
+        return found == len(ends)
 
     def last_position(self) -> int:
         """See `core.ports.event_store.EventStore.last_position`."""

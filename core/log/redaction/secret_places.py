@@ -119,10 +119,13 @@ def _is_named_secret(node: Manifest) -> bool:
 
     A toleration, which has a key and a value as well, is none.
     """
-    names = (node.get(name) for name in _NAMES)
-    return "operator" not in node and any(
-        isinstance(name, str) and promises_secret(name) for name in names
-    )
+    if "operator" in node:
+        return False
+    for key in _NAMES:
+        name = node.get(key)
+        if isinstance(name, str) and promises_secret(name):
+            return True
+    return False
 
 
 def _list(node: Sequence[Json], visitor: Visitor, depth: int, program: Json = None) -> Json:

@@ -13,6 +13,7 @@ from jobledger.core.errors import BrokenChain
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
 from jobledger.core.log.chain import GENESIS, canonical, first_fault
 from jobledger.core.log.envelope import EventRecord, StoredEvent
+from jobledger.core.log.recording import Tail
 from jobledger.core.ports.event_store import AppendOutcome, AppendResult, StreamAppend
 from jobledger.core.values.ids import DecisionId, EffectId, StreamId, shard_of
 from tests.support.memory.leases import MemoryLeases
@@ -85,6 +86,15 @@ class MemoryEventStore:
         with self.lock:
             first = max(position, 0)
             return self._log[first : first + limit]
+
+    def has(self, ends: Sequence[Tail]) -> bool:
+        """See `core.ports.event_store.EventStore.has`."""
+        with self.lock:
+            return all(self._has(end) for end in ends)
+
+    def _has(self, end: Tail) -> bool:
+        there = self._streams.get(end.stream_id, [])[: max(end.version, 0)]
+        return len(there) == end.version > 0 and there[-1].record.chain == end.chain
 
     def last_position(self) -> int:
         """See `core.ports.event_store.EventStore.last_position`."""
