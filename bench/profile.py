@@ -40,9 +40,7 @@ Spent = dict[tuple[str, str, str], tuple[int, float]]
 class Profiles:
     """A profiler in every thread that begins while `watching`."""
 
-    of_threads: dict[str, list[cProfile.Profile]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    of_threads: dict[str, list[cProfile.Profile]] = field(default_factory=lambda: defaultdict(list))
 
     @contextmanager
     def watching(self) -> Iterator[None]:

@@ -19,8 +19,8 @@ import urllib3
 from kubernetes.client import ApiClient
 from kubernetes.config import ConfigException
 
+from jobledger.adapters.exchange import Reader, exchange, head_of, open_within
 from jobledger.adapters.kube.errors import answer_error, transport_error
-from jobledger.adapters.kube.exchange import exchange, head_of
 from jobledger.core.errors import ClusterError, ClusterUnreachable
 from jobledger.core.values.documents import Json, Manifest
 
@@ -85,6 +85,7 @@ class Transport:
         self._found_way: tuple[urllib3.PoolManager | urllib3.HTTPConnectionPool, str] | None = None
         self._connect_timeout = connect_timeout_seconds
         self._read_timeout = read_timeout_seconds
+        self._begin = open_within(connect_timeout_seconds, read_timeout_seconds)
 
     def send(self, request: Request, *, max_bytes: int = MAX_ANSWER_BYTES) -> bytes:
         """Return the body of the 2xx answer; raise a `ClusterError` for every other end.
@@ -105,18 +106,14 @@ class Transport:
     ) -> bytes:
         """Return the body of the 2xx answer of a server that is reached directly."""
         try:
-            answer = exchange(
-                pool,
-                self._bytes_of(request, prefix),
-                connect_seconds=self._connect_timeout,
-                read_seconds=self._read_timeout,
-                max_bytes=max_bytes,
-            )
+            answer = Reader(max_bytes)
+            exchange(pool, self._bytes_of(request, prefix), self._begin, answer)
+            body = answer.body()
         except (ConfigException, urllib3.exceptions.HTTPError, OSError, ValueError) as failure:
             raise transport_error(self._whereto(request), failure) from failure
         if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-            return answer.body
-        raise self._refusal(request, answer.status, answer.headers, answer.body[:_READ_AT_ONCE])
+            return body
+        raise self._refusal(request, answer.status, answer.headers, body[:_READ_AT_ONCE])
 
     def _refusal(
         self, request: Request, status: int, headers: Mapping[str, str], body: bytes

@@ -63,10 +63,10 @@ class DeadlineSocket(socket.socket):
     ends: float = 0.0
     """On the monotonic clock, in seconds."""
 
-    def recv_into(self, *arguments: Any, **options: Any) -> int:  # noqa: ANN401 -- as in the library
+    def recv(self, *arguments: Any, **options: Any) -> bytes:  # noqa: ANN401 -- as in the library
         """Receive, within what is left of the time."""
         self.settimeout(seconds_left(self.ends))
-        return super().recv_into(*arguments, **options)
+        return super().recv(*arguments, **options)
 
     def sendall(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 -- as in the library
         """Send everything, within what is left of the time."""
@@ -75,21 +75,22 @@ class DeadlineSocket(socket.socket):
 
 
 class DeadlineConnection(HTTPConnection):
-    """A connection that reads its timeout as the time of the whole call, answer included."""
+    """A connection each of whose calls has a time, answer included."""
 
     _ends: float = 0.0
     _last_used: float = 0.0
 
-    def request(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 -- as in the library
-        """Send a request; its time begins here."""
+    def begin(self, seconds: float) -> None:
+        """Begin a call: be open, and end within so many seconds."""
         now = time.monotonic()
-        self._ends = now + (self.timeout or 0.0)
+        self._ends = now + seconds
         if now - self._last_used > IDLE_SECONDS:
-            self.close()  # and it is opened anew below
+            self.close()
         self._last_used = now
+        if self.is_closed:
+            self.connect()
         if isinstance(self.sock, DeadlineSocket):
             self.sock.ends = self._ends
-        super().request(*arguments, **options)
 
     def connect(self) -> None:
         """Connect, and bound what follows."""

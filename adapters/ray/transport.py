@@ -5,14 +5,16 @@ No retries (they are the caller's decision), no redirects (a head sends none), n
 
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from urllib3 import BaseHTTPResponse, PoolManager, Timeout
+from urllib3 import HTTPConnectionPool, PoolManager, ProxyManager
+from urllib3.connection import HTTPConnection
 from urllib3.exceptions import HTTPError, NameResolutionError, NewConnectionError
 from urllib3.exceptions import TimeoutError as Urllib3Timeout
 
-from jobledger.adapters.ray.deadline import direct_pools, proxy_pool
+from jobledger.adapters.exchange import Reader, exchange, head_of
+from jobledger.adapters.ray.deadline import DeadlineConnection, direct_pools, proxy_pool
 from jobledger.adapters.ray.errors import STRUCK_OUT
 from jobledger.adapters.ray.proxies import proxy_credentials, proxy_for
 from jobledger.core.errors import RayApiUnreachable
@@ -25,9 +27,6 @@ CONNECTIONS = 4
 
 PROXY_CONNECTIONS = 32
 """Connections kept to a proxy, through which all heads are reached."""
-
-CHUNK_BYTES = 1 << 16
-"""Read at a time."""
 
 EXPLANATION_CHARACTERS = 300
 """As much of a library's error as a message holds."""
@@ -94,21 +93,15 @@ class Transport:
         _check_address(request.address)
         try:
             manager = self._manager(request.address)
-            response = manager.urlopen(
-                request.method,
-                f"http://{request.address}{request.path}",
-                body=request.body,
-                headers=_headers(request),
-                timeout=Timeout(total=limits.seconds),
-                redirect=False,
-                retries=False,
-                preload_content=False,
-                decode_content=False,
+            host, _, port = request.address.rpartition(":")
+            pool = manager.connection_from_host(host, int(port), "http")
+            assert isinstance(pool, HTTPConnectionPool), "heads speak plain HTTP"
+            reader = Reader(
+                limits.answer_bytes + 1, kept_bytes=limits.kept_bytes, takes_cut_refusals=False
             )
-            try:
-                return _read(request.address, response, limits)
-            finally:
-                response.close()  # a connection with an unread rest is of no more use
+            through = manager.proxy_headers if isinstance(manager, ProxyManager) else None
+            exchange(pool, _bytes_of(request, through), _begin_within(limits.seconds), reader)
+            return _answer(request.address, reader, limits)
         except (HTTPError, OSError, ValueError) as error:
             raise RayApiUnreachable(
                 f"the Ray head at {request.address} {_explanation(error, request, limits)}"
@@ -163,22 +156,35 @@ def _headers(request: Request) -> dict[str, str]:
     return headers
 
 
-def _read(address: str, response: BaseHTTPResponse, limits: Limits) -> Answer:
-    """Return the answer with the end of its body."""
-    kept = bytearray()
-    total = 0
-    while chunk := response.read(CHUNK_BYTES):
-        total += len(chunk)
-        if total > limits.answer_bytes:
-            raise RayApiUnreachable(
-                f"the Ray head at {address} answered more than {limits.answer_bytes} bytes"
-            )
-        kept += chunk
-        if len(kept) > 2 * limits.kept_bytes:
-            del kept[: -limits.kept_bytes]
-    return Answer(
-        response.status, bytes(kept[-limits.kept_bytes :]), beginning_lost=total > limits.kept_bytes
-    )
+def _begin_within(seconds: float) -> Callable[[HTTPConnection], None]:
+    """Return what begins a call that ends within so many seconds."""
+
+    def begin(connection: HTTPConnection) -> None:
+        assert isinstance(connection, DeadlineConnection), "the pools are made of those"
+        connection.begin(seconds)
+
+    return begin
+
+
+def _bytes_of(request: Request, proxy_headers: Mapping[str, str] | None) -> bytes:
+    """Return a request as it goes over the wire; to a proxy it names the head, in the whole."""
+    body = request.body or b""
+    target = request.path if proxy_headers is None else f"http://{request.address}{request.path}"
+    headers = {"Host": request.address, **_headers(request), **(proxy_headers or {})}
+    if body or request.method != "GET":
+        headers["Content-Length"] = str(len(body))
+    line = f"{request.method} {target} HTTP/1.1\r\n".encode("ascii")
+    return line + head_of(headers) + b"\r\n" + body
+
+
+def _answer(address: str, reader: Reader, limits: Limits) -> Answer:
+    """Return what was read, with the end of its body."""
+    if reader.size > limits.answer_bytes:
+        raise RayApiUnreachable(
+            f"the Ray head at {address} answered more than {limits.answer_bytes} bytes"
+        )
+    kept = reader.raw()[-limits.kept_bytes :]
+    return Answer(reader.status, kept, beginning_lost=reader.size > limits.kept_bytes)
 
 
 def _explanation(error: Exception, request: Request, limits: Limits) -> str:

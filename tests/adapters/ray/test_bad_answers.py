@@ -96,6 +96,7 @@ def test_an_answer_that_makes_no_sense_is_no_answer(
         Script(CHUNKED + b'14\r\n{"status": "RUNNING"'),
         Script(CHUNKED + b'zz\r\n{"status": "RUNNING"}\r\n0\r\n\r\n'),
         answer(b"\x1f\x8b\x08garbage", headers="Content-Encoding: gzip\r\n"),
+        Script(b"HTTP/1.1 404 Not Found\r\nContent-Length: 500\r\n\r\n{"),
     ],
     ids=[
         "another protocol",
@@ -112,6 +113,7 @@ def test_an_answer_that_makes_no_sense_is_no_answer(
         "cut chunk",
         "no chunk length",
         "no gzip",
+        "cut refusal",
     ],
 )
 def test_an_answer_that_breaks_off_is_no_answer(api: RayJobApi, script: Script) -> None:
@@ -145,6 +147,14 @@ def test_a_head_that_hangs_or_trickles_holds_nobody_for_long(
     error = refused(impatient, script)
     assert isinstance(error, RayApiUnreachable)
     assert "did not answer in full within 0.3 s" in str(error)
+
+
+@pytest.mark.parametrize("begin", [b"HTTP/1.1 200 OK\r\n", CHUNKED + b"1\r\n{\r\n0\r\n"])
+def test_of_headers_without_end_no_more_is_read_than_of_long_ones(
+    api: RayJobApi, begin: bytes
+) -> None:
+    script = Script(begin + b"X-Header: 1\r\n" * 80_000, Then.SILENCE)
+    assert "Too much around the body" in str(refused(api, script))
 
 
 def test_the_time_of_a_call_is_anew_on_a_kept_connection() -> None:

@@ -5,28 +5,22 @@ and `http.client` do around each request takes several times as long as sending 
 here the request is one piece of bytes, and a parser in C (llhttp, by httptools) reads the answer.
 """
 
+import socket
 import ssl
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import httptools
 import urllib3
-from msgspec import Struct
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import ProtocolError, ReadTimeoutError, SSLError
 
 _READ_AT_ONCE = 256 * 1024
 
+AROUND_BYTES_MAX = 2 * _READ_AT_ONCE
+"""Of headers, or of anything else after which no more of the body has come."""
+
 _ENDS_OF_A_LINE = frozenset("\r\n")
-
-
-class Answer(Struct, frozen=True):
-    """An answer, read to its end or as far as was asked."""
-
-    status: int
-    headers: Mapping[str, str]
-    """By names such as `Retry-After`."""
-    body: bytes
 
 
 def head_of(headers: Mapping[str, str]) -> bytes:
@@ -41,19 +35,16 @@ def head_of(headers: Mapping[str, str]) -> bytes:
 def exchange(
     pool: urllib3.HTTPConnectionPool,
     request: bytes,
-    *,
-    connect_seconds: float,
-    read_seconds: float,
-    max_bytes: int,
-) -> Answer:
-    """Send `request` and return its answer, of the body `max_bytes` at most. Nothing is sent twice.
+    begin: Callable[[HTTPConnection], None],
+    reader: "Reader",
+) -> None:
+    """Send `request` and have its answer read. Nothing is sent twice.
 
     Args:
         pool: Whose connections are used.
         request: Head and body.
-        connect_seconds: Within which a new connection must be there.
-        read_seconds: Between two packets of the answer.
-        max_bytes: Of a longer body only the beginning is returned.
+        begin: Opens a connection that is closed, and bounds its waits.
+        reader: Reads the answer.
 
     Raises:
         urllib3.exceptions.HTTPError: there was no whole answer.
@@ -63,15 +54,10 @@ def exchange(
     assert isinstance(connection, HTTPConnection), "the pool is one of those"
     may_stay = False
     try:
-        if connection.is_closed:
-            connection.timeout = connect_seconds
-            connection.connect()
-        connection.sock.settimeout(read_seconds)
+        begin(connection)
         connection.sock.sendall(request)
-        reader = _Reader(connection, max_bytes)
-        reader.read()
+        reader.read(connection.sock)
         may_stay = reader.may_stay()
-        return Answer(reader.status, reader.headers, reader.body())
     except TimeoutError as failure:
         raise ReadTimeoutError(pool, "", "Read timed out.") from failure
     except ssl.SSLError as failure:
@@ -85,43 +71,77 @@ def exchange(
         pool._put_conn(connection)  # noqa: SLF001
 
 
-class _Reader:
+def open_within(connect_seconds: float, read_seconds: float) -> Callable[[HTTPConnection], None]:
+    """Return what opens a connection in time, and bounds the time between two packets."""
+
+    def begin(connection: HTTPConnection) -> None:
+        if connection.is_closed:
+            connection.timeout = connect_seconds
+            connection.connect()
+        connection.sock.settimeout(read_seconds)
+
+    return begin
+
+
+class Reader:
     """Reads one answer; the parser calls its methods."""
 
-    def __init__(self, connection: HTTPConnection, max_bytes: int) -> None:
-        self._socket = connection.sock
-        self._max_bytes = max_bytes
+    def __init__(
+        self, max_bytes: int, *, kept_bytes: int = 0, takes_cut_refusals: bool = True
+    ) -> None:
+        """Read a body of `max_bytes` at most, or somewhat more.
+
+        Args:
+            max_bytes: As much of the body as is read.
+            kept_bytes: If it is not 0: of a longer body only an end of this length is kept.
+            takes_cut_refusals: Whether of a refusal that breaks off the status alone says enough.
+        """
+        self._max_bytes, self._kept_bytes = max_bytes, kept_bytes
+        self._takes_cut_refusals = takes_cut_refusals
         self._parser = httptools.HttpResponseParser(self)
         self._parts: list[bytes] = []
-        self._size = 0
+        self.size = 0
+        """Bytes of the body so far."""
+        self._around = 0
+        """Bytes since the body last grew."""
+        self._dropped = 0
         self._is_begun = self._is_whole = self._is_kept = self._has_more = False
         self.status = 0
         self.headers: dict[str, str] = {}
 
-    def read(self) -> None:
-        """Read until the answer is whole, or as long as was asked.
-
-        Of a refusal that breaks off, the status alone says enough.
-        """
+    def read(self, connected: socket.socket) -> None:
+        """Read until the answer is whole, or as long as was asked."""
         try:
-            while not self._is_whole and self._size < self._max_bytes:
-                data = self._socket.recv(_READ_AT_ONCE)
+            while not self._is_whole and self.size < self._max_bytes:
+                data = connected.recv(_READ_AT_ONCE)
                 if not data:
                     self._broke_off()
                     return
-                self._parser.feed_data(data)
+                self._take(data)
         except (OSError, ProtocolError, httptools.HttpParserError):
             self._has_more = True
-            if not self._is_whole and self.status < 300:  # noqa: PLR2004 worth nothing without its end
+            is_refusal = self.status >= 300  # noqa: PLR2004 neither OK nor an announcement
+            if not self._is_whole and not (is_refusal and self._takes_cut_refusals):
                 raise
+
+    def _take(self, data: bytes) -> None:
+        self._around += len(data)
+        self._parser.feed_data(data)
+        if self._around > AROUND_BYTES_MAX:
+            message = "Too much around the body of the answer"
+            raise ProtocolError(message)
 
     def may_stay(self) -> bool:
         """Return whether the connection can be used again: nothing of this answer is left on it."""
         return self._is_whole and not self._has_more and self._is_kept
 
+    def raw(self) -> bytes:
+        """Return the body as it came, as far as it is kept."""
+        return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+
     def body(self) -> bytes:
         """Return the body, unpacked, as far as was asked."""
-        found = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        found = self.raw()
         packed = self.headers.get("Content-Encoding", "identity").lower()
         if packed == "gzip":
             # A megabyte of gzip can be a gigabyte of text: no more is unpacked than was asked for.
@@ -155,9 +175,14 @@ class _Reader:
 
     def on_body(self, part: bytes) -> None:
         """See httptools."""
-        if not self._is_whole:
-            self._parts.append(part)
-            self._size += len(part)
+        if self._is_whole:
+            return
+        self._parts.append(part)
+        self.size += len(part)
+        self._around = 0
+        if self._kept_bytes and self.size - self._dropped > 2 * self._kept_bytes:
+            kept = b"".join(self._parts)[-self._kept_bytes :]
+            self._parts, self._dropped = [kept], self.size - len(kept)
 
     def on_message_complete(self) -> None:
         """See httptools; what only announces an answer (100, 103) is none."""
