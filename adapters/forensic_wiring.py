@@ -46,6 +46,7 @@ log = get_logger(__name__)
 
 PARTITIONS_EVERY = timedelta(hours=6)
 ANALYZE_EVERY = timedelta(minutes=15)
+SWEEP_EVERY = timedelta(minutes=20)
 
 AFTER_A_FAILOVER = (
     "the database was promoted or restored without it; if seals are kept elsewhere, take the "
@@ -144,6 +145,7 @@ def keep_house(opened: Ledger, alarms: SchedulerAlarms, now: Callable[[], Instan
     )
     analyze = partial(analyze_quietly, opened.engine)
     alarms.add_duty("analyze what has grown", analyze, ANALYZE_EVERY)
+    alarms.add_duty("sweep snapshots", opened.snapshots.sweep, SWEEP_EVERY)
 
 
 def archive_parts(

@@ -22,6 +22,7 @@ from jobledger.adapters.postgres.log.partitions import Partitions
 from jobledger.adapters.postgres.log.pending import PostgresPendingDecisions
 from jobledger.adapters.postgres.log.projections import PostgresProjections
 from jobledger.adapters.postgres.log.replicas import PostgresReplicas
+from jobledger.adapters.postgres.log.snapshots import PostgresSnapshots
 from jobledger.adapters.postgres.reports.asking.access import reading_role
 from jobledger.adapters.postgres.reports.projecting.projector import ReportService
 from jobledger.adapters.postgres.schema.version import require_current, upgrade
@@ -46,6 +47,7 @@ class Ledger:
     leases: PostgresLeases
     replicas: PostgresReplicas
     projections: PostgresProjections
+    snapshots: PostgresSnapshots
     partitions: Partitions
     seals: PostgresSeals
     evidence: PostgresEvidence
@@ -185,6 +187,7 @@ def open_ledger(url: str, engine: Engine) -> Ledger:
         leases=PostgresLeases(engine),
         replicas=PostgresReplicas(engine),
         projections=PostgresProjections(engine),
+        snapshots=PostgresSnapshots(engine),
         partitions=Partitions(engine),
         seals=PostgresSeals(engine),
         evidence=PostgresEvidence(engine),

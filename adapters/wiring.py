@@ -31,6 +31,7 @@ from jobledger.adapters.ray.log_streams import LogStreams
 from jobledger.adapters.redaction_key import redaction_key
 from jobledger.adapters.scheduler.alarms import SchedulerAlarms
 from jobledger.adapters.service.assembly import (
+    Parts,
     ServiceHooks,
     ServiceOptions,
     ServicePorts,
@@ -55,6 +56,7 @@ from jobledger.core.kinds import KINDS
 SUM_UP_EVERY = timedelta(seconds=15)
 COUNT_KEPT_EVERY = timedelta(seconds=60)
 LOOK_AROUND_EVERY = timedelta(seconds=60)
+SNAPSHOTS_EVERY = timedelta(seconds=15)
 ASK_FOR_KINDS_EVERY = timedelta(seconds=5)
 FRESH_LOOKS = 1.2
 """So many looks at the others ago the API server may have answered and still count as heard."""
@@ -132,7 +134,7 @@ def _basis(settings: Settings, opened: Ledger) -> _Basis:
     )
 
 
-def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
+def _assembled(basis: _Basis, alarms: SchedulerAlarms) -> Parts:
     settings, ray = basis.settings, RayJobApi(call_seconds=basis.settings.ray_timeout_seconds)
     ports = ServicePorts(
         store=basis.opened.store,
@@ -143,6 +145,7 @@ def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
         clock=basis.clock,
         leases=basis.leases,
         alarms=alarms,
+        snapshots=basis.opened.snapshots,
         ends=LogStreams(streams_max=settings.log_streams_max)
         if settings.log_streams_max > 0
         else None,
@@ -168,7 +171,7 @@ def _controller(basis: _Basis, alarms: SchedulerAlarms) -> Controller:
         ),
         watch_troubles=basis.watches.troubles,
     )
-    return assemble(ports, options, hooks).controller
+    return assemble(ports, options, hooks)
 
 
 def _share_work(basis: _Basis, controller: Controller, alarms: SchedulerAlarms) -> None:
@@ -199,7 +202,8 @@ def service(settings: Settings, opened: Ledger) -> Service:
     clocks = basis.clocks
     alarms = SchedulerAlarms(opened.pending, basis.clock, basis.leases.shards, clocks.holds)
     clock_wiring.keep_comparing(clocks, alarms, basis.metrics)
-    controller = _controller(basis, alarms)
+    parts = _assembled(basis, alarms)
+    controller = parts.controller
     _share_work(basis, controller, alarms)
     claiming = claim_wiring.claiming(settings, opened, basis.cluster, basis.clock, basis.actor)
     claim = claim_wiring.keep_claim(claiming, basis.leases, alarms, basis.metrics)
@@ -210,6 +214,7 @@ def service(settings: Settings, opened: Ledger) -> Service:
     alarms.add_duty("count kept RayClusters", count_kept, COUNT_KEPT_EVERY)
     alarms.add_duty("look around", controller.look_around, LOOK_AROUND_EVERY)
     alarms.add_duty("ask for kinds", controller.kinds.ask_for_unwatched, ASK_FOR_KINDS_EVERY)
+    alarms.add_duty("keep snapshots", parts.keep_snapshots, SNAPSHOTS_EVERY)
     forensic_wiring.keep_house(opened, alarms, basis.clock.now)
     if settings.seal_every_seconds:
         seal_every = timedelta(seconds=settings.seal_every_seconds)

@@ -26,6 +26,7 @@ from jobledger.adapters.service.watches.job_listener import retell_job
 from jobledger.adapters.service.watches.kind_watches import SyncedKinds
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.slots import Slots
+from jobledger.adapters.service.work.snapshots import SnapshotKeeper
 from jobledger.adapters.service.work.workers import Lane, Workers
 from jobledger.adapters.telemetry.dice import dice
 from jobledger.adapters.telemetry.metrics import Metrics
@@ -38,6 +39,7 @@ from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import History
 from jobledger.core.ports.job_ends import JobEnds
 from jobledger.core.ports.ray_jobs import RayJobs
+from jobledger.core.ports.snapshots import Snapshots
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
 
@@ -54,6 +56,8 @@ class ServicePorts:
     clock: Clock
     leases: LeaseKeeper
     alarms: Alarms
+    snapshots: Snapshots | None = None
+    """None: every start folds all streams anew."""
     ends: JobEnds | None = None
     """Early hints that Ray jobs have ended; None: heads are polled only."""
 
@@ -114,6 +118,12 @@ class Parts:
     handover: Handover
     turn: Turn
     controller: Controller
+    snapshots: SnapshotKeeper | None
+
+    def keep_snapshots(self) -> None:
+        """Carry out the duty of writing snapshots of the jobs that are held."""
+        if self.snapshots is not None:
+            self.snapshots.keep((slot.tail, slot.view) for slot in self.stores.slots)
 
 
 def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) -> Parts:
@@ -134,6 +144,10 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
     writes = OwnWrites(options.mapper.cluster, ports.store, handover.publisher.is_own)
     options.mapper.control_policy.is_own = writes.recognise
     turn = Turn(_turn_parts(ports, options, hooks, stores), handover)
+    snapshots = None
+    if ports.snapshots is not None:
+        snapshots = SnapshotKeeper(ports.snapshots, options.mapper.redaction_key, ports.clock)
+        snapshots.spent, stores.slots.known = turn.slowing.used_up, snapshots.read
     watching = tuple(kind.watching for kind in options.kinds)
     synced = SyncedKinds(max(1, len(options.namespaces)), watching)
     controller = Controller(
@@ -165,6 +179,7 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
         handover=handover,
         turn=turn,
         controller=controller,
+        snapshots=snapshots,
     )
 
 

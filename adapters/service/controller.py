@@ -249,7 +249,7 @@ class Controller:
             return
         self._first_looks.begin(held)
         try:
-            parts.slots.load(parts.history.open_streams(gained))
+            parts.slots.load_open(parts.history.open_streams(gained))
             parts.slots.note_finished(parts.history.finished(gained))
             self._setting_back.tell()
             if self._gates_open:

@@ -62,14 +62,18 @@ def whole_budget_of_edits(at: float) -> Budget:
     return Budget(EDITS_AT_ONCE, EDITS_PER_MINUTE / 60, EDITS_AT_ONCE, at)
 
 
-def budget_after(per_hour: int, at: float, ages: Iterable[float]) -> Budget:
+def budget_after(
+    per_hour: int, at: float, ages: Iterable[float], known: tuple[float, float] | None = None
+) -> Budget:
     """Return what the events of a job's whole stream have left of its budget.
 
     `ages` are the seconds since each was written down, the oldest first. One that seems to lie
-    ahead, because a clock was set back, counts as written now.
+    ahead, because a clock was set back, counts as written now. `known` is what those before them
+    had used up, and how many seconds ago that was so.
     """
-    half = left = per_hour / 2
-    before = -math.inf
+    half = per_hour / 2
+    spent, age = known or (0.0, math.inf)
+    left, before = half - spent, min(at, at - age)
     for age in ages:
         written = max(before, min(at, at - age))
         left = min(half, left + (written - before) * half / HOUR_SECONDS) - 1

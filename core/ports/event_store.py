@@ -74,6 +74,12 @@ class EventStore(Protocol):
         """Return whole streams; an unknown one maps to nothing."""
         ...
 
+    def read_rest(
+        self, versions: Mapping[StreamId, int]
+    ) -> Mapping[StreamId, Sequence[StoredEvent]]:
+        """Return the events of streams after a version of each; none map to nothing."""
+        ...
+
     def read_after(self, position: int, limit: int) -> Sequence[StoredEvent]:
         """Return the next events of the whole log after a position, in commit order.
 

@@ -92,6 +92,14 @@ class EventStoreContract:
             assert not ledger.store.has([absent])
             assert not ledger.store.has([*ends, absent])
 
+    def test_the_rest_of_streams_is_read_together(self, ledger: Ledger) -> None:
+        one, two, none = written(ledger, "one", 2, 3), written(ledger, "two", 1), a_stream("none")
+        found = ledger.store.read_rest({two.stream_id: 1, one.stream_id: 3, none: 0})
+        versions = {stream: [e.record.version for e in rest] for stream, rest in found.items()}
+        assert versions == {two.stream_id: [], one.stream_id: [4, 5], none: []}
+        assert [event.record for event in found[one.stream_id]] == one.written[3:]
+        assert ledger.store.read_rest({}) == {}
+
     def test_positions_are_dense_and_in_the_order_of_appends(self, ledger: Ledger) -> None:
         one, two = StreamWriter(a_stream("one")), StreamWriter(a_stream("two"))
         ledger.store.append([one.next(None, None), two.next(None)])

@@ -27,6 +27,7 @@ from jobledger.core.ports.leases import Leases
 from jobledger.core.ports.pending import PendingDecisions
 from jobledger.core.ports.ray_jobs import RayJobs
 from jobledger.core.ports.replicas import Replicas
+from jobledger.core.ports.snapshots import Snapshots
 from jobledger.core.values.ids import StreamId
 from tests.simulation.clocks import SkewedClock
 from tests.simulation.reflectors import Reflectors
@@ -52,6 +53,7 @@ class Ports:
     ray: RayJobs
     watches: Reflectors
     clock: SkewedClock
+    snapshots: Snapshots
     replicas: Replicas | None = None
     """None: the work is not shared, one stands by."""
 
@@ -114,6 +116,7 @@ class Replica:
         self.workers, self.polls = parts.handover.workers, polls_of(parts)
         self.event_recorder, self.handover = parts.event_recorder, parts.handover
         self.turn, self.controller = parts.turn, parts.controller
+        self._keep_snapshots = parts.keep_snapshots
         self.turn.footing = _ToldFooting(ports.store, around.looked)
         self.alarms.start(self.controller._on_due)  # noqa: SLF001 as `Controller.start` does
         self.controller.watch()
@@ -131,6 +134,11 @@ class Replica:
     def take_turn(self) -> None:
         """Do what the turn's thread does, once."""
         self.controller.run_once(wait_seconds=0)
+
+    def sum_up(self) -> None:
+        """Carry out the duties that nobody waits for."""
+        self.controller.sum_up()
+        self._keep_snapshots()
 
     def vanish(self) -> None:
         """Be gone: only what the world holds of it is let go."""
@@ -157,6 +165,7 @@ class Replica:
             clock=self.clock,
             leases=self.leases,
             alarms=self.alarms,
+            snapshots=self.ports.snapshots,
         )
         options = ServiceOptions(
             actor=self.actor,

@@ -162,7 +162,7 @@ class Run:
         yield 1.0, f"{name} alarms", lambda: len(replica.alarms.fire_due()) > 0
         yield 0.2, f"{name} herald", replica.event_recorder.run_once
         yield 0.6, f"{name} renews", replica.controller.renew_leases
-        yield 0.2, f"{name} sums up", replica.controller.sum_up
+        yield 0.2, f"{name} sums up", replica.sum_up
         yield 0.1, f"{name} looks around", replica.controller.look_around
         for watch in replica.ports.watches.all:
             about = f"{name} hears of {watch.resource.plural}"

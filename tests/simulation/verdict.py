@@ -4,9 +4,12 @@ from datetime import timedelta
 
 from jobledger.adapters.rebuilding import compare
 from jobledger.adapters.service.status.shown import PROGRESS
+from jobledger.adapters.service.work.folding_code import folding_code
+from jobledger.adapters.service.work.slots import fold_slot
 from jobledger.core.forensics.replay.replay import replay
 from jobledger.core.log.chain import GENESIS, canonical, first_fault
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
+from jobledger.core.projections.snapshot import folded_in
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.deletion import covering_rules
 from jobledger.core.rayjob.ending import is_open
@@ -95,6 +98,7 @@ def _plain(shown: Manifest) -> bytes:
 def check_all(world: World) -> None:
     """Hold the end of a run against the invariants of the design, section 10."""
     _check_log(world)
+    _check_snapshots(world)
     for stream, story in world.witness.stories.items():
         _check_story(world, stream, story)
     _check_leaks(world)
@@ -121,6 +125,14 @@ def _check_log(world: World) -> None:
         otherwise = (*again.unknown, *again.divergences)
         require(not otherwise, f"{stream} is decided otherwise by what it saw: {otherwise[:1]}")
         _check_pace(stream, [record.occurred_at for record in records])
+
+
+def _check_snapshots(world: World) -> None:
+    """What a start goes on from is what the log adds up to until there."""
+    for one in world.snapshots.read(list(world.snapshots.kept), folding_code()):
+        folded = fold_slot(one.stream_id, world.log.read_stream(one.stream_id)[: one.version])
+        known = folded_in(one).view
+        require(known == folded.view, f"{one.stream_id} is another in its snapshot: {known}")
 
 
 def _check_pace(stream: StreamId, instants: list[Instant]) -> None:

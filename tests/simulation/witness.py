@@ -284,6 +284,7 @@ class WatchedStore:
         self._store = store
         self.read_stream = store.read_stream
         self.read_streams = store.read_streams
+        self.read_rest = store.read_rest
         self.read_after = store.read_after
         self.last_position = store.last_position
 

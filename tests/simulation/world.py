@@ -47,6 +47,7 @@ from tests.support.memory.history import MemoryHistory
 from tests.support.memory.leases import MemoryLeases
 from tests.support.memory.pending import MemoryPendingDecisions
 from tests.support.memory.replicas import MemoryReplicas
+from tests.support.memory.snapshots import MemorySnapshots
 from tests.support.records import NOON
 
 CLUSTER = "kind"
@@ -77,6 +78,7 @@ class World:
         self.replica_list = MemoryReplicas(self.lease_table, self.clock.now)
         self.log = MemoryEventStore(self.lease_table)
         self.history = MemoryHistory(self.log)
+        self.snapshots = MemorySnapshots(self.log)
         self.api = SimulatedApi(self.clock.now, self.seed)
         self.heads = SimulatedHeads(self.clock.now)
         self.witness = Witness(self.api)
@@ -146,6 +148,7 @@ class World:
             ray=faulty(self.heads, "ray", actor, faults, faults.ray),
             watches=Reflectors(self.api, clock.now),
             clock=clock,
+            snapshots=self.snapshots,
         )
         around = Surrounding(
             actor=actor,

@@ -28,6 +28,7 @@ HARMLESS: Mapping[str, str] = {
     "Cluster.list": _READS,
     "EventStore.last_position": _READS,
     "EventStore.read_after": _READS,
+    "EventStore.read_rest": _READS,
     "EventStore.read_stream": _READS,
     "EventStore.read_streams": _READS,
     "EvidenceStore.get": _READS,
@@ -41,6 +42,7 @@ HARMLESS: Mapping[str, str] = {
     "RayJobs.info": _READS,
     "RayJobs.log_tail": _READS,
     "Replicas": "it says only who is there; what dies is off the list when its time is over",
+    "Snapshots": "nothing follows from one: what is there or is not is folded from the log",
     "Subscription": _INSIDE,
     "Watches": _INSIDE,
 }

@@ -16,6 +16,7 @@ from jobledger.adapters.postgres.log.leases import PostgresLeases
 from jobledger.adapters.postgres.log.pending import PostgresPendingDecisions
 from jobledger.adapters.postgres.log.projections import PostgresProjections
 from jobledger.adapters.postgres.log.replicas import PostgresReplicas
+from jobledger.adapters.postgres.log.snapshots import PostgresSnapshots
 from jobledger.adapters.postgres.schema.version import upgrade
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import History
@@ -23,6 +24,7 @@ from jobledger.core.ports.leases import Leases
 from jobledger.core.ports.pending import PendingDecisions
 from jobledger.core.ports.projections import Projections
 from jobledger.core.ports.replicas import Replicas
+from jobledger.core.ports.snapshots import Snapshots
 from jobledger.core.values.ids import SHARDS
 from jobledger.core.values.instants import Instant
 from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
@@ -31,6 +33,7 @@ from tests.support.memory.history import MemoryHistory
 from tests.support.memory.leases import MemoryLeases
 from tests.support.memory.pending import MemoryPendingDecisions
 from tests.support.memory.replicas import MemoryReplicas
+from tests.support.memory.snapshots import MemorySnapshots
 from tests.support.postgres import fresh_database, plain_url
 from tests.support.records import NOON, WRITER
 
@@ -73,6 +76,7 @@ class Ledger:
     pending: PendingDecisions
     history: History
     projections: Projections
+    snapshots: Snapshots
     writer: str = field(default=WRITER)
 
     def take_all_shards(self) -> None:
@@ -97,6 +101,7 @@ def memory_ledger() -> Ledger:
         pending=MemoryPendingDecisions(store),
         history=MemoryHistory(store),
         projections=store,
+        snapshots=MemorySnapshots(store),
     )
 
 
@@ -109,6 +114,7 @@ def postgres_ledger(engine: Engine) -> Ledger:
         pending=PostgresPendingDecisions(engine),
         history=PostgresHistory(engine),
         projections=PostgresProjections(engine),
+        snapshots=PostgresSnapshots(engine),
     )
 
 

@@ -36,6 +36,7 @@ from jobledger.core.ports.leases import Leases
 from jobledger.core.ports.pending import PendingDecisions
 from jobledger.core.ports.ray_jobs import RayJobs
 from jobledger.core.ports.replicas import Replicas
+from jobledger.core.ports.snapshots import Snapshots
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import DecisionId, StreamId
 from jobledger.core.values.instants import Instant
@@ -48,6 +49,7 @@ from tests.support.memory.leases import MemoryLeases
 from tests.support.memory.pending import MemoryPendingDecisions
 from tests.support.memory.ray_jobs import MemoryRayJobs
 from tests.support.memory.replicas import MemoryReplicas
+from tests.support.memory.snapshots import MemorySnapshots
 from tests.support.polls import polls_of
 from tests.support.records import NOON
 from tests.support.stepped_cluster import SteppedCluster
@@ -80,6 +82,7 @@ class Ports:
     history: History
     cluster: Cluster
     ray: RayJobs
+    snapshots: Snapshots
     replicas: Replicas | None = None
     """None: it takes every shard that it can get."""
 
@@ -155,6 +158,7 @@ class Service:
                 clock=clock,
                 leases=self.leases,
                 alarms=self.alarms,
+                snapshots=ports.snapshots,
             ),
             ServiceOptions(
                 actor=actor,
@@ -179,6 +183,7 @@ class Service:
         self.workers, self.polls = parts.handover.workers, polls_of(parts)
         self.event_recorder, self.handover = parts.event_recorder, parts.handover
         self.turn, self.controller = parts.turn, parts.controller
+        self.keep_snapshots = parts.keep_snapshots
 
     def start(self) -> None:
         """Start what needs no thread."""
@@ -226,6 +231,7 @@ class ServiceWorld:
         self.store = MemoryEventStore(self.lease_table)
         self.projections = self.store
         self.history = MemoryHistory(self.store)
+        self.snapshots = MemorySnapshots(self.store)
         self.cluster = SteppedCluster(self.clock.now)
         self.ray = MemoryRayJobs(self.clock.now)
         self.plane = DataPlane(self.cluster, self.ray, self.exit_codes)
@@ -314,6 +320,7 @@ class ServiceWorld:
         if due:
             self._renewed = self.clock.monotonic()
             self.service.controller.renew_leases()
+            self.service.keep_snapshots()
 
     _renewed: float = 0.0
 
@@ -326,5 +333,6 @@ class ServiceWorld:
             history=fused(self.history, "History", fuse, LedgerUnavailable),
             cluster=fused(self.cluster, "Cluster", fuse, ClusterUnreachable),
             ray=fused(self.ray, "RayJobs", fuse, RayApiUnreachable),
+            snapshots=fused(self.snapshots, "Snapshots", fuse, LedgerUnavailable),
             replicas=self.replica_list if self.is_shared else None,
         )

@@ -1,9 +1,22 @@
 """The port `core.ports.event_store` over `append_v1` and the table `event`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ARRAY, Engine, Select, Uuid, any_, literal, select, text
+from sqlalchemy import (
+    ARRAY,
+    Engine,
+    Integer,
+    Select,
+    Uuid,
+    and_,
+    any_,
+    column,
+    func,
+    literal,
+    select,
+    text,
+)
 
 from jobledger.adapters.postgres.connection.codec import append_arguments, stored_event
 from jobledger.adapters.postgres.connection.errors import ledger_errors
@@ -67,13 +80,27 @@ class PostgresEventStore:
 
     def read_streams(self, streams: Sequence[StreamId]) -> Mapping[StreamId, Sequence[StoredEvent]]:
         """See `core.ports.event_store.EventStore.read_streams`."""
+        wanted = event.c.stream_id == any_(literal(list(streams), ARRAY(Uuid)))
+        return self._of_streams(streams, select(event).where(wanted))
+
+    def read_rest(
+        self, versions: Mapping[StreamId, int]
+    ) -> Mapping[StreamId, Sequence[StoredEvent]]:
+        """See `core.ports.event_store.EventStore.read_rest`."""
+        known = func.unnest(
+            literal(list(versions), ARRAY(Uuid)), literal(list(versions.values()), ARRAY(Integer))
+        ).table_valued(column("stream_id", Uuid), column("version", Integer))
+        known = known.render_derived("known")
+        is_after = and_(event.c.stream_id == known.c.stream_id, event.c.version > known.c.version)
+        return self._of_streams(versions, select(event).select_from(event.join(known, is_after)))
+
+    def _of_streams(
+        self, streams: Collection[StreamId], query: Select[Any]
+    ) -> Mapping[StreamId, Sequence[StoredEvent]]:
         found: dict[StreamId, list[StoredEvent]] = {stream: [] for stream in streams}
-        if not found:
-            return found
-        wanted = event.c.stream_id == any_(literal(list(found), ARRAY(Uuid)))
-        query = select(event).where(wanted).order_by(event.c.stream_id, event.c.version)
-        for stored in self._events(query):
-            found[stored.record.stream_id].append(stored)
+        if found:
+            for stored in self._events(query.order_by(event.c.stream_id, event.c.version)):
+                found[stored.record.stream_id].append(stored)
         return found
 
     def read_after(self, position: int, limit: int) -> Sequence[StoredEvent]:

@@ -30,6 +30,7 @@ OTHER_TABLES = (
     "replica",
     "report_checkpoint",
     "shard_lease",
+    "snapshot",
 )
 """Tables without a trigger on which a rule or row level security would hide or turn something."""
 

@@ -304,6 +304,20 @@ effect = Table(
     comment="What the controller does outside; follows from the log",
 )
 
+snapshot = Table(
+    "snapshot",
+    metadata,
+    column("stream_id", Uuid, _JOB_ID),
+    column("version", Integer, "Version of the last event that is in it"),
+    column("chain", LargeBinary, "Link of that event"),
+    column("folded_by", LargeBinary, "SHA-256 of the code that folded it"),
+    column("content", LargeBinary, "The fold, as MessagePack"),
+    column("seal", LargeBinary, "HMAC-SHA256 of all this under the key of the service"),
+    PrimaryKeyConstraint("stream_id", name="snapshot_pkey"),
+    comment="Folds of open jobs, from which a start goes on; nothing is lost with them",
+    postgresql_with={"toast_tuple_target": 8160},
+)
+
 shard_lease = Table(
     "shard_lease",
     metadata,

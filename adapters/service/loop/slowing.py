@@ -25,6 +25,7 @@ from jobledger.core.jobs.budget import (
 from jobledger.core.kinds import JobObservation, JobState, known_marks, marks_of, subject
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.clock import Clock
+from jobledger.core.projections.snapshot import Folded
 from jobledger.core.values.ids import StreamId
 
 log = get_logger(__name__)
@@ -134,15 +135,29 @@ class Slowing:
         for look in looks:
             look()
 
-    def read(self, stream: StreamId, stored: Sequence[StoredEvent]) -> None:
-        """Take note of what the log says that a job has used; what is known here is not undone."""
+    def read(
+        self, stream: StreamId, stored: Sequence[StoredEvent], known: Folded | None = None
+    ) -> None:
+        """Take note of what the log says that a job has used; what is known here is not undone.
+
+        Of the events that are not read again it is known what they had used.
+        """
         now, today = self._clock.monotonic(), self._clock.now()
         ages = ((today - item.record.recorded_at).total_seconds() for item in stored)
-        found = budget_after(self._per_hour, now, ages)
+        before = None if known is None else (known.spent, (today - known.at).total_seconds())
+        found = budget_after(self._per_hour, now, ages, before)
         known = self._budgets.get(stream)
         if found.is_whole or (known is not None and known.now(now).left <= found.left):
             return
         self._budgets[stream] = found
+
+    def used_up(self, stream: StreamId) -> float:
+        """Return how much of its budget a job has used up. May be called from any thread."""
+        budget = self._budgets.get(stream)
+        if budget is None:
+            return 0.0
+        now = budget.now(self._clock.monotonic())
+        return now.at_once - now.left
 
     def spent(self, stream: StreamId, events: int) -> None:
         """Take note that so many events of a job were appended."""

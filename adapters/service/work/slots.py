@@ -5,8 +5,9 @@ relist of many
 finished jobs reads nothing from the log.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.catalogue import read_event
@@ -16,6 +17,7 @@ from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.log.recording import Tail
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import FinishedJob
+from jobledger.core.projections.snapshot import Folded
 from jobledger.core.projections.view import View, advance
 from jobledger.core.values.ids import StreamId, shard_of
 
@@ -46,11 +48,16 @@ def empty_slot(stream: StreamId) -> Slot:
     return Slot(stream, View(), Tail(stream_id=stream, version=0, chain=GENESIS))
 
 
-def fold_slot(stream: StreamId, stored: Sequence[StoredEvent]) -> Slot:
-    """Return the slot that a whole stream adds up to."""
+Known: TypeAlias = tuple[Tail, Folded]
+"""What a stream adds up to until an end of it."""
+
+
+def fold_slot(stream: StreamId, stored: Sequence[StoredEvent], known: Known | None = None) -> Slot:
+    """Return the slot that a whole stream adds up to, or what follows on what is known of it."""
+    before = empty_slot(stream) if known is None else Slot(stream, known[1].view, known[0])
     if not stored:
-        return empty_slot(stream)
-    view, _ = advance(View(), (read_event(item.record) for item in stored))
+        return before
+    view, _ = advance(before.view, (read_event(item.record) for item in stored))
     last = stored[-1].record
     return Slot(stream, view, Tail(stream_id=stream, version=last.version, chain=last.chain))
 
@@ -89,8 +96,12 @@ class Slots:
 
     def __init__(self, store: EventStore) -> None:
         self._store = store
-        self.on_read: Callable[[StreamId, Sequence[StoredEvent]], None] = lambda *_: None
-        """Is told of each stream that was read from the log."""
+        self.on_read: Callable[[StreamId, Sequence[StoredEvent], Folded | None], None] = lambda *_: (
+            None
+        )
+        """Is told of each stream that was read from the log, whole or after what was known."""
+        self.known: Callable[[Sequence[StreamId]], Mapping[StreamId, Known]] = lambda _: {}
+        """Tells what streams add up to until an end of each, as far as that is known."""
         self._held: dict[StreamId, Slot] = {}
         self._finished: dict[StreamId, Finished] = {}
 
@@ -106,6 +117,17 @@ class Slots:
             for stream in chunk:
                 self._fold(stream, found.get(stream, ()))
 
+    def load_open(self, streams: Sequence[StreamId]) -> None:
+        """Hold these jobs, as `load`; of what is known of them nothing is read again."""
+        missing = [stream for stream in streams if stream not in self._held]
+        for start in range(0, len(missing), CHUNK):
+            chunk = missing[start : start + CHUNK]
+            known = self.known(chunk)
+            rest = self._store.read_rest({stream: known[stream][0].version for stream in known})
+            for stream, stored in rest.items():
+                self._fold(stream, stored, known[stream])
+            self.load(stream for stream in chunk if stream not in known)
+
     def reload(self, stream: StreamId) -> None:
         """Put the job as the log has it now in place of what was held; never without either."""
         before = self._held.get(stream)
@@ -115,15 +137,17 @@ class Slots:
         if before is not None and slot is not None:
             slot.is_cut_off = not _goes_on(stored, before.tail)
 
-    def _fold(self, stream: StreamId, stored: Sequence[StoredEvent]) -> None:
+    def _fold(
+        self, stream: StreamId, stored: Sequence[StoredEvent], known: Known | None = None
+    ) -> None:
         try:
-            slot = fold_slot(stream, stored)
+            slot = fold_slot(stream, stored, known)
         except Exception:  # a stream that cannot be folded must not keep the others from working
             log.exception("stream_unreadable", stream=str(stream))
             self._held.pop(stream, None)
         else:
             self._held[stream] = slot
-            self.on_read(stream, stored)
+            self.on_read(stream, stored, None if known is None else known[1])
 
     def held(self, stream: StreamId) -> Slot | None:
         """Return a job that is held."""

@@ -78,7 +78,7 @@ def test_its_jobs_are_read_anew_once_and_those_of_no_other_shard() -> None:
     settle(world)
     lost = shard_of(jobs[0])
     read: list[StreamId] = []
-    world.service.slots.on_read = lambda stream, _: read.append(stream)
+    world.service.slots.on_read = lambda stream, *_: read.append(stream)
     settle(world)
     assert read == []
     world.service.turn.unheard.add(lost)

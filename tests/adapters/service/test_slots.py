@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from jobledger.adapters.service.work.slots import CHUNK, fold_slot
+from jobledger.adapters.service.work.slots import CHUNK, Known, fold_slot
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.history import FinishedJob
 from jobledger.core.values.ids import StreamId, shard_of
@@ -116,10 +116,10 @@ def test_a_stream_that_cannot_be_folded_is_not_held(monkeypatch: pytest.MonkeyPa
     bench = TurnBench()
     bench.slots.load([ONE])
 
-    def fold(stream: StreamId, stored: Sequence[StoredEvent]) -> object:
+    def fold(stream: StreamId, stored: Sequence[StoredEvent], known: Known | None) -> object:
         if stream == ONE:
             raise KeyError("an event of tomorrow")
-        return fold_slot(stream, stored)
+        return fold_slot(stream, stored, known)
 
     monkeypatch.setattr("jobledger.adapters.service.work.slots.fold_slot", fold)
     bench.slots.reload(ONE)

@@ -325,7 +325,7 @@ def test_a_stream_that_cannot_be_folded_harms_only_its_job(
     bench.take()
     bench.slots.drop([ONE, TWO])
 
-    def fold(stream: object, stored: Any) -> object:  # noqa: ANN401 passes everything on
+    def fold(stream: object, stored: Any, _: object) -> object:  # noqa: ANN401 passes all on
         if stream == ONE:
             raise ZeroDivisionError
         return fold_slot(TWO, stored)

@@ -81,6 +81,13 @@ class MemoryEventStore:
         with self.lock:
             return {stream: self.read_stream(stream) for stream in streams}
 
+    def read_rest(
+        self, versions: Mapping[StreamId, int]
+    ) -> Mapping[StreamId, Sequence[StoredEvent]]:
+        """See `core.ports.event_store.EventStore.read_rest`."""
+        with self.lock:
+            return {stream: self.read_stream(stream, after) for stream, after in versions.items()}
+
     def read_after(self, position: int, limit: int) -> Sequence[StoredEvent]:
         """See `core.ports.event_store.EventStore.read_after`."""
         with self.lock:

@@ -1,0 +1,102 @@
+"""Keeps snapshots of the jobs that are held, so that the next start need not fold their streams.
+
+They are written beside the work, never with an append, and lag behind: a start reads one and the
+events after it. One that is not exactly what this code wrote here, of an end that the log has, is
+left alone, and its stream is folded from its first event.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import DecodeError
+
+from jobledger.adapters.service.work.folding_code import folding_code
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import LedgerError
+from jobledger.core.log.recording import Tail
+from jobledger.core.ports.clock import Clock
+from jobledger.core.ports.snapshots import Snapshots
+from jobledger.core.projections.snapshot import Folded, folded_in, is_genuine, snapshot_of
+from jobledger.core.projections.view import View
+from jobledger.core.values.ids import StreamId
+
+log = get_logger(__name__)
+
+QUIET_EVENTS = 4
+"""A job that had no event since the last round is written again after so many since it was."""
+
+BUSY_EVENTS = 32
+"""Any other after so many."""
+
+BATCH = 100
+"""Snapshots that are written at once, of some 4 kB each."""
+
+ROUND_MAX = 2_000
+"""Snapshots that are written in a round, so that a start with many jobs is not all about them."""
+
+
+class SnapshotKeeper:
+    """Reads and writes them. The turn's thread reads, one other writes."""
+
+    def __init__(self, snapshots: Snapshots, key: bytes, clock: Clock) -> None:
+        """Take the installation's key: without it nobody can make one that is gone on from."""
+        self._snapshots, self._key, self._clock = snapshots, key, clock
+        self.spent: Callable[[StreamId], float] = lambda _: 0.0
+        """Tells how much of its budget of events a job has used up."""
+        self._made: dict[StreamId, int] = {}
+        """At which version a job's snapshot was made."""
+        self._ends: Mapping[StreamId, int] = {}
+        """Where the streams ended at the last round."""
+
+    def read(self, streams: Sequence[StreamId]) -> dict[StreamId, tuple[Tail, Folded]]:
+        """Return what can be gone on from, with the ends; raises as the ledger does."""
+        found: dict[StreamId, tuple[Tail, Folded]] = {}
+        refused = 0
+        for one in self._snapshots.read(streams, folding_code()):
+            try:
+                if is_genuine(one, folding_code(), self._key):
+                    found[one.stream_id] = one.tail, folded_in(one)
+                    self._made[one.stream_id] = one.version
+                    continue
+            except DecodeError:
+                log.exception("snapshot_unreadable", stream=str(one.stream_id))
+            refused += 1
+        if refused:
+            log.warning("snapshots_refused", snapshots=refused)
+        return found
+
+    def keep(self, held: Iterable[tuple[Tail, View]]) -> None:
+        """Carry out the duty of writing those that are due; what fails is due again."""
+        ends, due = dict[StreamId, int](), list[tuple[Tail, View]]()
+        for tail, view in held:
+            ends[tail.stream_id] = tail.version
+            is_one = view.version == tail.version > 0  # they may be set one after the other
+            if is_one and len(due) < ROUND_MAX and self._is_due(tail):
+                due.append((tail, view))
+        self._ends = ends
+        for stream in list(self._made):
+            if stream not in ends:
+                self._made.pop(stream, None)
+        try:
+            for start in range(0, len(due), BATCH):
+                self._write(due[start : start + BATCH])
+        except LedgerError as error:
+            log.warning("snapshots_not_written", error=str(error))
+
+    def _is_due(self, end: Tail) -> bool:
+        behind = end.version - self._made.get(end.stream_id, 0)
+        is_quiet = self._ends.get(end.stream_id) == end.version
+        return behind >= (QUIET_EVENTS if is_quiet else BUSY_EVENTS) or behind < 0
+
+    def _write(self, due: Sequence[tuple[Tail, View]]) -> None:
+        now = self._clock.now()
+        made = [
+            snapshot_of(
+                tail,
+                Folded(view=view, spent=self.spent(tail.stream_id), at=now),
+                folding_code(),
+                self._key,
+            )
+            for tail, view in due
+        ]
+        self._snapshots.write(made)
+        self._made |= {one.stream_id: one.version for one in made}
