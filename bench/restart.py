@@ -21,8 +21,11 @@ from bench.story import Played, Story
 from bench.throwaway import Server, ledger_engine, postgres
 from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.adapters.postgres.log.history import PostgresHistory
+from jobledger.adapters.postgres.log.snapshots import PostgresSnapshots
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.work.slots import Slots
+from jobledger.adapters.service.work.snapshots import ROUND_MAX, SnapshotKeeper
+from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.values.ids import SHARDS
 
 OPEN_JOBS, OPEN_JOBS_FULL = 1_000, 10_000
@@ -32,6 +35,7 @@ FINISHED_SHARE = 10
 """One finished job in so many is still there."""
 
 DATABASE = "restarts"
+KEY = b"a key of the bench"
 
 
 def measure(report: Report) -> None:
@@ -46,6 +50,7 @@ def measure(report: Report) -> None:
             report.say(f"appending {open_jobs} open jobs")
             events = append_all(engine, _open(open_jobs))
             short = _measure(report, server, engine, events)
+            _measure_snapshots(report, server, engine)
             report.say(f"appending finished jobs until the log has {wanted:,} events")
             events += append_all(engine, _finished(report, wanted - events))
             long = _measure(report, server, engine, events)
@@ -106,6 +111,37 @@ def _measure(report: Report, server: Server, engine: Engine, events: int) -> flo
     report.figure(f"{name}: CPU per open job, the server's included", min(cpus) / held * 1e3, "ms")
     report.figure(f"{name}: {noted:,} finished jobs noted", min(glances), "s")
     return min(cpus)
+
+
+def _measure_snapshots(report: Report, server: Server, engine: Engine) -> None:
+    """Write a snapshot of every open job, then load from them."""
+    keeper = SnapshotKeeper(PostgresSnapshots(engine), KEY, SystemClock())
+    slots, streams = (
+        Slots(PostgresEventStore(engine, _long_ago)),
+        PostgresHistory(engine).open_streams(range(SHARDS)),
+    )
+    slots.load(streams)
+    report.say("writing snapshots")
+    cpu, wal, began = _spent(server), server.wal_bytes(), time.monotonic()
+    for _ in range(0, len(slots) + ROUND_MAX, ROUND_MAX):
+        keeper.keep((slot.tail, slot.view) for slot in slots)
+    wrote, cpu, wal = time.monotonic() - began, _spent(server) - cpu, server.wal_bytes() - wal
+    report.figure("snapshots: written, wall per job", wrote / len(slots) * 1e3, "ms")
+    report.figure("snapshots: written, CPU per job", cpu / len(slots) * 1e6, "µs")
+    report.figure("snapshots: WAL per job", wal / len(slots) / 1e3, "kB")
+    loads, cpus = [], []
+    for number in range(REPEATS):
+        report.say(f"loading from snapshots, {number + 1} of {REPEATS}")
+        again = Slots(PostgresEventStore(engine, _long_ago))
+        again.known = SnapshotKeeper(PostgresSnapshots(engine), KEY, SystemClock()).read
+        cpu, began = _spent(server), time.monotonic()
+        again.load_open(streams)
+        loads.append(time.monotonic() - began)
+        cpus.append(_spent(server) - cpu)
+        assert all(again.held(slot.stream_id) == slot for slot in slots), "it is the same"
+    report.figure(f"snapshots: {len(slots):,} open jobs loaded", min(loads), "s")
+    report.figure("snapshots: wall per open job", min(loads) / len(slots) * 1e3, "ms")
+    report.figure("snapshots: CPU per open job", min(cpus) / len(slots) * 1e3, "ms")
 
 
 def _spent(server: Server) -> float:

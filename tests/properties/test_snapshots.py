@@ -37,7 +37,9 @@ def assert_goes_on(records: Sequence[EventRecord], at: int) -> None:
 
 @lighter
 @given(specs, choices, st.data())
-def test_of_whatever_happened(spec: dict[str, object], chosen: list[int], data: st.DataObject) -> None:
+def test_of_whatever_happened(
+    spec: dict[str, object], chosen: list[int], data: st.DataObject
+) -> None:
     world = World(dict(spec))
     live(world, chosen)
     records = logged(world)

@@ -299,6 +299,7 @@ class ServiceWorld:
         try:
             told = self.cluster.deliver()
             moved = self.service.step()
+            self.service.keep_snapshots()
             self._renew()
         except Crash:
             self.deaths += 1
@@ -320,7 +321,6 @@ class ServiceWorld:
         if due:
             self._renewed = self.clock.monotonic()
             self.service.controller.renew_leases()
-            self.service.keep_snapshots()
 
     _renewed: float = 0.0
 

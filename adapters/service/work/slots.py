@@ -51,6 +51,8 @@ def empty_slot(stream: StreamId) -> Slot:
 Known: TypeAlias = tuple[Tail, Folded]
 """What a stream adds up to until an end of it."""
 
+OnRead = Callable[[StreamId, Sequence[StoredEvent], Folded | None], None]
+
 
 def fold_slot(stream: StreamId, stored: Sequence[StoredEvent], known: Known | None = None) -> Slot:
     """Return the slot that a whole stream adds up to, or what follows on what is known of it."""
@@ -96,9 +98,7 @@ class Slots:
 
     def __init__(self, store: EventStore) -> None:
         self._store = store
-        self.on_read: Callable[[StreamId, Sequence[StoredEvent], Folded | None], None] = lambda *_: (
-            None
-        )
+        self.on_read: OnRead = lambda *_: None
         """Is told of each stream that was read from the log, whole or after what was known."""
         self.known: Callable[[Sequence[StreamId]], Mapping[StreamId, Known]] = lambda _: {}
         """Tells what streams add up to until an end of each, as far as that is known."""
