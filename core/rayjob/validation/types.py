@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jobledger.core.rayjob.spec.go_values import INT32_MAX, INT32_MIN
-from jobledger.core.values.documents import OBJECT_TYPES, Json, Manifest
+from jobledger.core.values.documents import LIST_TYPES, OBJECT_TYPES, Json, Manifest
 from jobledger.core.values.float32 import FLOAT32_MAX
 
 SPEC = "The RayJob spec is invalid: "
@@ -55,7 +55,7 @@ INT32 = Shape(
 FLOAT32 = Shape("write a number that fits 32 bits, without quotes", _is_float32, shows_text=True)
 OBJECT = Shape("write an object with named fields", lambda v: isinstance(v, OBJECT_TYPES))
 TEXTS = Shape("write an object whose values are all texts (quote numbers and booleans)", _are_texts)
-LIST = Shape("write a list", lambda v: isinstance(v, (list, Sequence)) and not isinstance(v, str))
+LIST = Shape("write a list", lambda v: isinstance(v, LIST_TYPES) and not isinstance(v, str))
 
 _CONTAINER = (
     ("", OBJECT),
@@ -165,54 +165,53 @@ FIELDS: tuple[tuple[str, Shape], ...] = (
 
 
 @dataclass(slots=True)
-class _Field:
-    """A field of `FIELDS` with those below it."""
+class _Place:
+    """A place in a specification, and what lies below it."""
 
     shape: Shape | None = None
-    below: dict[str, "_Field"] = field(default_factory=dict)
-    item: "_Field | None" = None
-    """What each item of a list is."""
+    fields: dict[str, "_Place"] = field(default_factory=dict)
+    items: "_Place | None" = None
+
+    def holds(self, value: Json) -> bool:
+        """Return whether everything here and below is as it must be; null counts as absent."""
+        if self.shape is not None and not self.shape.holds(value):
+            return False
+        if self.fields and isinstance(value, OBJECT_TYPES):
+            for key, found in value.items():
+                place = self.fields.get(key)
+                if place is not None and found is not None and not place.holds(found):
+                    return False
+        if self.items is not None and LIST.holds(value) and isinstance(value, Sequence):
+            return all(map(self.items.holds, value))
+        return True
 
 
-def _tree() -> _Field:
-    root = _Field()
+def _places() -> _Place:
+    root = _Place()
     for path, shape in FIELDS:
-        here = root
+        place = root
         for key in path.split("."):
-            here = here.below.setdefault(key.removesuffix("[]"), _Field())
+            place = place.fields.setdefault(key.removesuffix("[]"), _Place())
             if key.endswith("[]"):
-                here.item = here.item or _Field()
-                here = here.item
-        here.shape = shape
+                place.items = place = place.items or _Place()
+        place.shape = shape
     return root
 
 
-_TREE = _tree()
+_ROOT = _places()
 
 
 def type_problems(spec: Manifest) -> Iterator[str]:
     """Yield every field of `.spec` that does not hold what it must, in the order of `FIELDS`."""
-    if _holds(spec, _TREE):  # of most: found by one walk through what is there
-        return
+    if not _ROOT.holds(spec):  # one walk through what is there, before one for each field
+        yield from _in_order(spec)
+
+
+def _in_order(spec: Manifest) -> Iterator[str]:
     for path, shape in FIELDS:
         for name, value in _found(spec, path.split("."), "spec"):
             if not shape.holds(value):
                 yield f"{SPEC}{name} is {_shown(value, shape)}; {shape.advice}"
-
-
-def _holds(value: Json, known: _Field) -> bool:
-    """Return whether a value and all below it hold what they must."""
-    if known.shape is not None and not known.shape.holds(value):
-        return False
-    if known.below and isinstance(value, OBJECT_TYPES):
-        for key, entry in value.items():
-            at = known.below.get(key)
-            if at is not None and entry is not None and not _holds(entry, at):
-                return False
-    if known.item is not None and LIST.holds(value) and isinstance(value, Sequence):
-        item = known.item
-        return all(_holds(entry, item) for entry in value)
-    return True
 
 
 def _found(document: Json, path: Sequence[str], place: str) -> Iterator[tuple[str, Json]]:

@@ -26,9 +26,11 @@ from jobledger.core.rayjob.validation.types import (
     TEXT,
     TEXTS,
     Shape,
+    _in_order,
     type_problems,
 )
 from jobledger.core.rayjob.validation.validate import validate
+from jobledger.core.values.documents import Json
 from tests.rules.rayjob.jobs import HEAD_ENV, HEAD_POD, WORKERS, Change, rayjob, selecting
 from tests.rules.rayjob.upstream import field_schema
 
@@ -140,6 +142,25 @@ def test_what_is_in_a_field_of_a_wrong_type_is_no_problem_of_its_own() -> None:
     spec = {"submitterPodTemplate": {"spec": {"containers": {"image": 5}}}}
     (problem,) = type_problems(spec)
     assert "spec.submitterPodTemplate.spec.containers is an object" in problem
+
+
+VALUES: tuple[Json, ...] = (
+    *(None, True, 1, 2**40, 1.5, "x", [], [None], ["x"], [1], [[]], [{}], {}),
+    *({"a": "b"}, {"a": 1}, {"items": [None]}, [{"name": 1}], [{"env": [None]}]),
+)
+
+
+def _with(path: str, value: Json) -> dict[str, Json]:
+    key, _, rest = path.partition(".")
+    inner = _with(rest, value) if rest else value
+    return {key.removesuffix("[]"): [inner] if key.endswith("[]") else inner}
+
+
+def test_the_quick_walk_finds_fault_where_the_walk_for_each_field_does() -> None:
+    for path, _ in FIELDS:
+        for value in VALUES:
+            spec = _with(path, value)
+            assert list(type_problems(spec)) == list(_in_order(spec)), (path, value)
 
 
 TYPES: dict[Shape, dict[str, Any]] = {
