@@ -23,10 +23,11 @@ from jobledger.adapters.http.page.door import Door
 from jobledger.adapters.http.page.parts import PageParts
 from jobledger.adapters.http.page.site import page_routes
 from jobledger.adapters.kube.client import KubernetesCluster
-from jobledger.adapters.ledger_wiring import Ledger
+from jobledger.adapters.ledger_wiring import Ledger, report_rules
 from jobledger.adapters.postgres.connection.analyzing import analyze_grown
 from jobledger.adapters.postgres.connection.identity import database_identity
 from jobledger.adapters.postgres.log.evidence import PostgresEvidence
+from jobledger.adapters.postgres.reports.projecting.projector import catch_up
 from jobledger.adapters.postgres.schema.version import status
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.adapters.postgres.verifying.verify import Extent, verify
@@ -163,6 +164,7 @@ def archive_parts(
         signer=signer(key) if key is not None else None,
         copies=settings.seals_dir,
         progress=progress,
+        catch_up=partial(catch_up, opened.engine, report_rules(settings)),
     )
 
 

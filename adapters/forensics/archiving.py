@@ -102,6 +102,8 @@ class ArchiveParts:
     progress: Progress = lambda *_: None
     jobs_max: int = 2000
     """Jobs per file."""
+    catch_up: Callable[[], None] = lambda: None
+    """Brings what reports say of the jobs up to their ends: it stays when they have left."""
     events_max: int = 100_000
     """Events per file, about."""
 
@@ -139,6 +141,8 @@ def archive(parts: ArchiveParts, jobs: Sequence[JobRow], seals: Sequence[Seal]) 
         left.records.append(record)
         done += len(chunk)
         parts.progress("write", done, len(jobs))
+    if left.records:
+        parts.catch_up()
     _remove(parts, left)
     return left
 

@@ -44,6 +44,12 @@ def test_jobs_are_shown_archived_verified_and_brought_back(
     assert made["jobs"] == 2
     (file,) = (item["file"] for item in made["archives"])
     filled.jobledger("rebuild", "--check")
+    asked_of_reports = ("rebuild", "--reports", "--check", "--archives", "archives")
+    assert "equal the fold" in filled.jobledger(*asked_of_reports).out
+    past = ("report", "durations", "--since", "2000-01-01", "--by", "job", "--output", "json")
+    assert {row["job"] for row in json.loads(filled.jobledger(*past).out)["rows"]} == {
+        f"ml/{name}" for name in ("done", "failed", "there")
+    }
     assert f"{made['events']} events have left the log" in filled.jobledger("verify").out
     whole = filled.jobledger("verify", "--archives", "archives").out
     assert "1 files hold what their records say" in whole

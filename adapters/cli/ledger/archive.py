@@ -159,7 +159,7 @@ def verify(
 
 
 def _candidates(opened: Ledger, wanted: Retention, limit: int | None) -> Sequence[JobRow]:
-    """Return the jobs that may go, and say so if reports still lag behind some of them."""
+    """Return the jobs that may go, the oldest first."""
     return opened.archives.candidates(wanted)[:limit]
 
 

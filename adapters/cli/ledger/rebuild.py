@@ -1,8 +1,9 @@
 """`jobledger rebuild`: recomputes the projections, to compare them or to replace their rows."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,13 +12,16 @@ from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
 from jobledger.adapters.cli.output import Output, console, errors, marked, show
 from jobledger.adapters.cli.progressing import progressing
+from jobledger.adapters.forensics.archive_files import checked
 from jobledger.adapters.ledger_wiring import Ledger, ledger, report_rules, user_engine
+from jobledger.adapters.postgres.reports.projecting.archived import jobs_without_facts
 from jobledger.adapters.postgres.reports.projecting.checkpoint import wrong_checkpoint
 from jobledger.adapters.postgres.reports.projecting.dimensions import wrong_dimensions
 from jobledger.adapters.postgres.reports.projecting.rebuild import check_reports, rebuild_reports
 from jobledger.adapters.postgres.verifying.orphans import orphans, remove_orphans
 from jobledger.adapters.rebuilding import compare, replace
 from jobledger.adapters.settings import Settings
+from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.projections.differences import Difference
 from jobledger.core.values.ids import StreamId
 
@@ -36,6 +40,15 @@ def rebuild(
         bool,
         typer.Option("--reports", help="The tables behind the reporting views, instead of those."),
     ] = False,
+    archives: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="JOBLEDGER_ARCHIVE_DIR",
+            help="With --reports: directory of the archives; what reports say of archived jobs is "
+            "computed from their files. Without it, it stays as it is.",
+            show_default=False,
+        ),
+    ] = None,
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
@@ -43,8 +56,11 @@ def rebuild(
     """Compute job, attempt, decision and effect anew from the log, while the service runs."""
     settings = settings_from(database_url, data_dir)
     with ledger(settings) as opened:
-        work = _of_reports if reports else _of_jobs
-        jobs, found, left = work(settings, opened, check=check)
+        if reports:
+            jobs, found, left = _of_reports(settings, opened, archives, check=check)
+            _tell_lacking(jobs_without_facts(opened.engine))
+        else:
+            jobs, found, left = _of_jobs(opened, check=check)
     _tell(jobs, found, output, check=check)
     if left:
         errors.print(_LEFT, style="red", soft_wrap=True)
@@ -52,9 +68,7 @@ def rebuild(
         raise typer.Exit(ExitCode.FOUND_WRONG)
 
 
-def _of_jobs(
-    _: Settings, opened: Ledger, *, check: bool
-) -> tuple[int, list[Difference], list[Difference]]:
+def _of_jobs(opened: Ledger, *, check: bool) -> tuple[int, list[Difference], list[Difference]]:
     """Compare or replace the rows of jobs.
 
     Return of how many jobs, what was different, and what of that nobody put right.
@@ -73,10 +87,11 @@ def _of_jobs(
 
 
 def _of_reports(
-    settings: Settings, opened: Ledger, *, check: bool
+    settings: Settings, opened: Ledger, archives: Path | None, *, check: bool
 ) -> tuple[int, list[Difference], list[Difference]]:
     """Compare or replace the reporting tables; what it returns is as for jobs."""
     rules, jobs = report_rules(settings), 0
+    archived = _archived(opened, archives) if archives is not None else ()
     with progressing() as progress:
         task = progress.add_task("fold")
 
@@ -86,12 +101,29 @@ def _of_reports(
             progress.update(task, completed=done, total=total)
 
         if check:
-            found = list(check_reports(opened.engine, rules, told))
+            found = list(check_reports(opened.engine, rules, told, archived))
             return jobs, found, []
         with user_engine(opened.url) as owner:
-            jobs = rebuild_reports(opened.engine, rules, told, os.cpu_count() or 1, owner)
+            jobs = rebuild_reports(opened.engine, rules, told, os.cpu_count() or 1, owner, archived)
     left = [*wrong_checkpoint(opened.engine), *wrong_dimensions(opened.engine, rules)]
     return jobs, left, left
+
+
+def _archived(opened: Ledger, directory: Path) -> Iterator[Sequence[StoredEvent]]:
+    """Yield the events of every archived job, each file held against its record."""
+    for record in opened.archives.records():
+        for bundle in checked(directory / record.file.name, record.file, record.jobs):
+            yield bundle.events
+
+
+def _tell_lacking(jobs: int) -> None:
+    if jobs:
+        errors.print(
+            f"jobledger: {jobs} archived jobs are in no report; `jobledger rebuild --reports "
+            "--archives DIRECTORY` brings them back from the files of the archives",
+            style="yellow",
+            soft_wrap=True,
+        )
 
 
 def _tell(jobs: int, found: Sequence[Difference], output: Output, *, check: bool) -> None:

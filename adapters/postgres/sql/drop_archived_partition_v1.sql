@@ -1,6 +1,7 @@
 -- Drop the oldest monthly partition of which every job is archived and at the end that its record
 -- says (or which is empty), with the other rows of its jobs; return its name, or null if there is
--- none. Only months that ended over a month ago. For the owner of the tables only.
+-- none, or while reports are behind an event of any archive. Only months that ended over a month
+-- ago. For the owner of the tables only.
 --
 -- Rows that follow from about `at_most` events go in each call, before the partition does: while
 -- there is more, `next_from` says from where the next call has to go on. Whoever stops in between
@@ -56,6 +57,8 @@ BEGIN
         END IF;
         -- Before the append lock, so that no append waits for the projector of reports.
         PERFORM FROM {schema}.report_checkpoint FOR UPDATE;
+        EXIT WHEN (SELECT c.position FROM {schema}.report_checkpoint c WHERE c.single)
+            < (SELECT max(upper(a.positions)) - 1 FROM {schema}.archive a);
         -- Shorter than deadlock_timeout: should an append wait for a row below, it goes first.
         PERFORM set_config('lock_timeout', '500ms', true);
         -- What the planner knows of these tables is from before their rows went.

@@ -1,9 +1,8 @@
--- Remove what follows from the events of jobs that leave the log: rows of every projection, those
--- of reports included. Of the jobs in `leaving`, together with where their streams ended; where it
--- is null, of all jobs from one id to another (excluded), without that.
+-- Remove what follows from the events of jobs that leave the log: their rows of every projection,
+-- but for the facts of reports, which stay. Of the jobs in `leaving`, together with where their
+-- streams ended; where it is null, of all jobs from one id to another (excluded), without that.
 --
--- Called by the functions that remove events, which hold the append lock and the row of
--- `report_checkpoint`: the projector of reports can then add no row of a job that leaves.
+-- Called by the functions that remove events, which hold the append lock.
 CREATE FUNCTION {schema}.forget_jobs_v1(
     leaving uuid[], from_stream uuid DEFAULT NULL, until_stream uuid DEFAULT NULL
 ) RETURNS void
@@ -14,8 +13,7 @@ DECLARE
     projection text;
 BEGIN
     FOREACH projection IN ARRAY ARRAY[
-        'job', 'attempt', 'decision', 'effect', 'stream', 'report_job', 'report_attempt',
-        'report_phase', 'report_failure', 'report_decision', 'report_gap', 'report_activity'
+        'job', 'attempt', 'decision', 'effect', 'stream'
     ] LOOP
         IF leaving IS NOT NULL THEN
             EXECUTE format('DELETE FROM {schema}.%I WHERE stream_id = ANY ($1)', projection)

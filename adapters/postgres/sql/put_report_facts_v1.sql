@@ -1,6 +1,7 @@
 -- Put rows of the reporting tables in place of their predecessors; rows that say the same stay as
--- they are, and jobs that have left the log get none. `suffix` is empty, or `_next` for the tables that a rebuild fills. Called by the other
--- functions of reports and by a rebuild.
+-- they are. `suffix` is empty, or `_next` for the tables that a rebuild fills: those take facts of
+-- archived jobs too, which the others keep as they are. Called by the other functions of reports
+-- and by a rebuild.
 --
 -- dimension_rows is a JSON array, fact_rows an object with an array for each table; their objects
 -- have the names of the columns.
@@ -41,9 +42,11 @@ BEGIN
         EXECUTE format(
             'INSERT INTO %1$s AS t (%2$s) SELECT %2$s FROM json_populate_recordset(NULL::%1$s, $1) r'
             ' WHERE EXISTS (SELECT FROM %5$I.stream s WHERE s.stream_id = r.stream_id)'
+            ' OR %6$L = ''_next'' AND EXISTS'
+            ' (SELECT FROM %5$I.archived_stream a WHERE a.stream_id = r.stream_id)'
             ' ON CONFLICT (%4$s) DO UPDATE SET (%2$s) = ROW (%3$s)'
             ' WHERE (t.*) IS DISTINCT FROM (excluded.*)',
-            target, names, values_, keys, {schema_literal}
+            target, names, values_, keys, {schema_literal}, suffix
         ) USING fact.rows;
     END LOOP;
 END

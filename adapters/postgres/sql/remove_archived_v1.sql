@@ -1,6 +1,7 @@
 -- Remove jobs of an archive from the log, each with all its rows: as many as have about `at_most`
 -- events together, but one at least. Return how many jobs and events that were. A job that has
--- moved on since it was archived stays. Locks are waited for 20 s at most, and half a second while
+-- moved on since it was archived stays. Refused (JL002) while reports are behind an event of any
+-- archive: what they say of a job that has left is what they say for good. Locks are waited for 20 s at most, and half a second while
 -- appends wait (SQLSTATE 55P03). For the owner of the tables only.
 CREATE FUNCTION {schema}.remove_archived_v1(
     archive_number bigint, at_most integer, OUT jobs integer, OUT events bigint
@@ -29,6 +30,12 @@ BEGIN
     );
     -- Before the append lock, so that no append waits for the projector of reports.
     PERFORM FROM {schema}.report_checkpoint FOR UPDATE;
+    IF (SELECT c.position FROM {schema}.report_checkpoint c WHERE c.single)
+        < (SELECT max(upper(a.positions)) - 1 FROM {schema}.archive a)
+    THEN
+        RAISE EXCEPTION 'the reports are behind the jobs of an archive; when they have caught up, '
+            'run `jobledger archive create` again' USING ERRCODE = 'JL002';
+    END IF;
     LOCK TABLE {schema}.append_lock IN EXCLUSIVE MODE;
     PERFORM set_config('lock_timeout', '500ms', true);
     SELECT array_agg(a.stream_id), coalesce(sum(a.version), 0) INTO leaving, expected

@@ -1,6 +1,7 @@
 -- Put the filled twins in place of the reporting tables, in one transaction: readers see all of the
 -- old rows before and all of the new ones after. `upto` is the position that the twins reflect;
 -- unless `turn_back` is true, nothing happens, and false is returned, if the tables are further.
+-- Facts of archived jobs that the twins lack are taken over.
 --
 -- The views are made anew over the new tables; they stay the same objects, with their comments and
 -- grants. A reader that holds the old tables for longer than 5 s ends the call (SQLSTATE 55P03).
@@ -69,18 +70,35 @@ BEGIN
         EXECUTE format('ALTER TABLE %s RENAME TO %I', live, fact || '_old');
         EXECUTE format('ALTER TABLE %s RENAME TO %I', twin, fact);
     END LOOP;
-    -- Jobs that have left the log since the twins were filled: none can leave any more now, because
-    -- that takes their rows out of these tables as well.
+    -- Jobs that are not in the log: none can leave or come now, because that takes the row of the
+    -- checkpoint. An archived one has its facts from the twins if they were made of all its events,
+    -- else from before; what else is of no job goes.
     gone := ARRAY(
         SELECT j.stream_id FROM {schema}.report_job j
         WHERE NOT EXISTS (SELECT FROM {schema}.stream s WHERE s.stream_id = j.stream_id)
+            AND NOT EXISTS (
+                SELECT FROM {schema}.archived_stream a
+                WHERE a.stream_id = j.stream_id AND a.version = j.events
+            )
     );
-    IF cardinality(gone) > 0 THEN
-        FOREACH fact IN ARRAY facts LOOP
-            EXECUTE format('DELETE FROM %I.%I WHERE stream_id = ANY ($1)', {schema_literal}, fact)
-            USING gone;
-        END LOOP;
-    END IF;
+    FOREACH fact IN ARRAY facts LOOP
+        EXECUTE format('DELETE FROM %I.%I WHERE stream_id = ANY ($1)', {schema_literal}, fact)
+        USING gone;
+    END LOOP;
+    gone := ARRAY(
+        SELECT o.stream_id FROM {schema}.report_job_old o
+        WHERE NOT EXISTS (SELECT FROM {schema}.stream s WHERE s.stream_id = o.stream_id)
+            AND EXISTS (
+                SELECT FROM {schema}.archived_stream a WHERE a.stream_id = o.stream_id
+            )
+            AND NOT EXISTS (SELECT FROM {schema}.report_job j WHERE j.stream_id = o.stream_id)
+    );
+    FOREACH fact IN ARRAY facts LOOP
+        EXECUTE format(
+            'INSERT INTO %1$I.%2$I SELECT o.* FROM %1$I.%3$I o WHERE o.stream_id = ANY ($1)',
+            {schema_literal}, fact, fact || '_old'
+        ) USING gone;
+    END LOOP;
     FOREACH definition IN ARRAY definitions LOOP
         EXECUTE definition;
     END LOOP;

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
+from bench.population.life import RULES
 from jobledger.adapters.forensics import signing
 from jobledger.adapters.forensics.archive_files import bundles
 from jobledger.adapters.forensics.archived_log import ArchivedLog
@@ -17,6 +18,7 @@ from jobledger.adapters.ledger_wiring import Ledger as OpenedLedger
 from jobledger.adapters.ledger_wiring import open_ledger
 from jobledger.adapters.postgres.archive.archives import PostgresArchives, Retention
 from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.reports.projecting.projector import catch_up
 from jobledger.adapters.postgres.verifying.verify import verify
 from jobledger.core.forensics.seals.seals import Seal
 from jobledger.core.values.ids import StreamId
@@ -91,6 +93,7 @@ class Site:
             signer=signing.signer(self.key),
             copies=self.copies,
             jobs_max=jobs_max,
+            catch_up=lambda: catch_up(self.engine, RULES),
         )
         return archive(how, jobs, list(ledger.seals.seals()))
 

@@ -4,12 +4,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
-from psycopg import sql
 
 from jobledger.adapters.postgres.archive.archives import PostgresArchives, Removed, Retention
-from jobledger.adapters.postgres.schema.report_tables import FACTS
 from jobledger.adapters.postgres.verifying.verify import verify
 from jobledger.adapters.rebuilding import compare
 from jobledger.core.errors import BrokenChain, LedgerError, LedgerMisconfigured
@@ -23,9 +20,7 @@ from tests.adapters.postgres.archive_site import (
     gone,
 )
 from tests.support import rayjob_stories as stories
-from tests.support.postgres import plain_url
 from tests.support.records import NOON
-from tests.support.reported import project_all
 
 pytestmark = pytest.mark.postgres
 
@@ -52,22 +47,6 @@ def test_what_is_over_and_gone_leaves_and_the_rest_stays_provable(site: Site) ->
     assert site.faults() == []
     assert site.faults(with_files=True) == []
     assert [found for stream in site.in_the_log() for found in compare(site.ledger, stream)] == []
-
-
-def test_what_reports_say_of_a_job_goes_with_it(site: Site) -> None:
-    project_all(site.engine, 1_000)
-    told = {stream for table in FACTS for stream in reported_in(site, table)}
-    assert told == set(site.streams.values())
-    site.archive()
-    project_all(site.engine, 1_000)
-    told = {stream for table in FACTS for stream in reported_in(site, table)}
-    assert told == site.in_the_log()
-
-
-def reported_in(site: Site, table: str) -> set[object]:
-    with psycopg.connect(plain_url(site.url)) as connection:
-        query = sql.SQL("SELECT DISTINCT stream_id FROM {}").format(sql.Identifier(table))
-        return {stream for (stream,) in connection.execute(query).fetchall()}
 
 
 def test_the_log_grows_on_and_later_seals_name_the_record(site: Site) -> None:

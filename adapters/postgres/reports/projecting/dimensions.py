@@ -30,6 +30,7 @@ _MISSING = text(
     "SELECT DISTINCT j.dimension_id FROM report_job j WHERE NOT EXISTS"
     " (SELECT FROM report_dimension d WHERE d.dimension_id = j.dimension_id) ORDER BY 1"
 )
+_OF_JOBS = text("SELECT EXISTS (SELECT FROM report_job j WHERE j.dimension_id = :key)")
 
 
 def wrong_dimensions(engine: Engine, rules: Rules) -> Iterator[Difference]:
@@ -41,6 +42,16 @@ def wrong_dimensions(engine: Engine, rules: Rules) -> Iterator[Difference]:
         for key, found in _changed(connection).items():
             right = _right(connection, key, rules)
             place = NAME, str(key)
+            if right is None and connection.execute(_OF_JOBS, {"key": key}).scalar_one():
+                of_found = str(dimension_id(found))
+                yield Difference(
+                    table=NAME,
+                    key=str(key),
+                    column="dimension_id",
+                    found=str(key),
+                    expected=of_found,
+                )
+                continue
             expected = {} if right is None else {place: asdict(right)}
             yield from differences({place: asdict(found)}, expected)
 
@@ -59,6 +70,8 @@ def mend_dimensions(owner: Engine, rules: Rules) -> None:
             for key in _changed(connection):
                 here = _TABLE.c.dimension_id == key
                 right = _right(connection, key, rules)
+                if right is None and connection.execute(_OF_JOBS, {"key": key}).scalar_one():
+                    continue  # of archived jobs: what it said is in their files
                 if right is None:
                     connection.execute(delete(_TABLE).where(here))
                 else:

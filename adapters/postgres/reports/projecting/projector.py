@@ -165,6 +165,14 @@ def folded_from(start: Folded, events: Sequence[StoredEvent], rules: Rules) -> F
     return start
 
 
+def catch_up(engine: Engine, rules: Rules, proceed: Callable[[], bool] = lambda: True) -> None:
+    """Carry the reporting tables on to the end of the log, without the lock, while `proceed`."""
+    projector = Projector(rules)
+    with ledger_errors(engine.url), engine.connect() as connection:
+        while proceed() and projector.step(connection):
+            pass
+
+
 class ReportService:
     """The thread that runs a projector as long as the service runs."""
 
@@ -212,7 +220,8 @@ class ReportService:
                 elif self._stands_still(connection):
                     told = told_holder(connection, _NUMBER)
                     log.warning("reports_stood_still", seconds=STILL_SECONDS, holder=told)
-                    self._catch_up(connection)
+                    catch_up(self._engine, self._rules, lambda: not self._stopping.is_set())
+                    self._tell_lag()
             finally:
                 connection.invalidate()  # with the session the lock goes, whatever happened
 
@@ -224,13 +233,6 @@ class ReportService:
             self._stood = at.position, now
             return False
         return now - since >= STILL_SECONDS
-
-    def _catch_up(self, connection: Connection) -> None:
-        """Carry the tables on to the end of the log, without the lock."""
-        projector = Projector(self._rules)
-        while not self._stopping.is_set() and projector.step(connection):
-            pass
-        self._tell_lag()
 
     def _tell_lag(self) -> None:
         lag = report_lag(self._engine)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, Engine, Row, select, text
@@ -18,6 +19,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
+from jobledger.adapters.postgres.reports.projecting.archived import ArchivedJobs, archived_rows
 from jobledger.adapters.postgres.reports.projecting.checkpoint import (
     GONE,
     mend_checkpoint,
@@ -86,9 +88,11 @@ def rebuild_reports(
     told: Told = lambda _done, _all: None,
     processes: int = 1,
     owner: Engine | None = None,
+    archived: ArchivedJobs = (),
 ) -> int:
     """Put newly computed rows in place of all rows of the reporting tables; return how many jobs.
 
+    Rows of archived jobs stay as they are, but of those in `archived`, which are computed too.
     Many jobs are shared by several processes: folding is Python, which keeps one core busy.
     A checkpoint that is gone and dimensions that were changed are put right by `owner`: the role of
     the service may not.
@@ -110,6 +114,8 @@ def rebuild_reports(
             streams = connection.execute(select(heads.c.stream_id)).scalars().all()
             try:
                 _fill_all(engine, connection, streams, upto, rules, told, processes)
+                for share in _batched(archived_rows(archived, set(streams), rules)):
+                    fill_twins(connection, share)
                 _swap(connection, upto, rules)
             except Exception:
                 with suppress(SQLAlchemyError):  # the twins keep no room; the next rebuild has them
@@ -123,11 +129,15 @@ def rebuild_reports(
 
 
 def check_reports(
-    engine: Engine, rules: Rules, told: Told = lambda _done, _all: None
+    engine: Engine,
+    rules: Rules,
+    told: Told = lambda _done, _all: None,
+    archived: ArchivedJobs = (),
 ) -> Iterator[Difference]:
     """Yield every column of the tables that is not what the log up to their checkpoint says.
 
-    Each share of the jobs is read in one snapshot, so that a projector at work disturbs nothing.
+    Rows of archived jobs are held against the events in `archived`. Each share of the jobs is read
+    in one snapshot, so that a projector at work disturbs nothing.
     """
     wrong = list(wrong_checkpoint(engine))
     yield from wrong
@@ -140,21 +150,36 @@ def check_reports(
         share = streams[at : at + SHARE_JOBS]
         with ledger_errors(engine.url), snapshot.connect() as connection, connection.begin():
             found, expected = _compared(connection, share, rules)
-        if any(differences(found, _by_key(expected))):
-            with ledger_errors(engine.url), engine.connect() as connection:
-                expected = holdable(connection, expected)
-        yield from differences(found, _by_key(expected))
+        yield from _different(engine, found, expected)
         told(min(at + SHARE_JOBS, len(streams)), len(streams))
+    for rows in _batched(archived_rows(archived, set(streams), rules)):
+        with ledger_errors(engine.url), engine.connect() as connection:
+            found = _found(connection, [one.stream_id for one in rows])
+        yield from _different(engine, found, rows)
     yield from _orphans(engine)
     yield from wrong_dimensions(engine, rules)
 
 
+def _batched(rows: Iterator[Rows]) -> Iterator[list[Rows]]:
+    while share := list(islice(rows, SHARE_JOBS)):
+        yield share
+
+
+def _different(engine: Engine, found: _ByKey, expected: list[Rows]) -> Iterator[Difference]:
+    """Yield what differs, but for jobs that the tables cannot hold."""
+    if any(differences(found, _by_key(expected))):
+        with ledger_errors(engine.url), engine.connect() as connection:
+            expected = holdable(connection, expected)
+    yield from differences(found, _by_key(expected))
+
+
 def _orphans(engine: Engine) -> Iterator[Difference]:
-    """Yield, of each table, the streams that have facts in it and are not in the log."""
+    """Yield, of each table, the streams that have facts in it and were never in the log."""
     for table in FACTS:
         query = text(
             f"SELECT DISTINCT f.stream_id FROM {table} f WHERE NOT EXISTS"  # noqa: S608  # a name of ours
-            " (SELECT FROM stream s WHERE s.stream_id = f.stream_id) ORDER BY 1"
+            " (SELECT FROM stream s WHERE s.stream_id = f.stream_id) AND NOT EXISTS"
+            " (SELECT FROM archived_stream a WHERE a.stream_id = f.stream_id) ORDER BY 1"
         )
         with ledger_errors(engine.url), engine.connect() as connection:
             streams = connection.execute(query).scalars().all()
@@ -276,13 +301,15 @@ def _compared(
 ) -> tuple[_ByKey, list[Rows]]:
     """Return what is in the tables, and what should be."""
     upto = read_checkpoint(connection).position
-    expected = list(_folded(connection, streams, upto, rules))
-    found = {
+    return _found(connection, streams), list(_folded(connection, streams, upto, rules))
+
+
+def _found(connection: Connection, streams: Sequence[StreamId]) -> _ByKey:
+    return {
         (table, _key(table, row._mapping)): dict(row._mapping)  # noqa: SLF001 its documented name
         for table in TABLES
         for row in _stored(connection, table, streams)
     }
-    return found, expected
 
 
 def _by_key(rows: Iterable[Rows]) -> _ByKey:

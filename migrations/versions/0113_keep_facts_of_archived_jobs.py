@@ -1,0 +1,33 @@
+"""Keep what reports say of a job when it leaves the log for an archive.
+
+Functions are put in place of those of the same names: they ask for nothing that is new, so programs
+from before work with them too, and nothing has to be put back on the way down.
+"""
+
+from alembic import op
+from sqlalchemy import DDL
+
+from jobledger.adapters.postgres.schema.functions import create_function
+
+revision = "0113"
+down_revision = "0111"
+branch_labels = None
+depends_on = None
+
+FUNCTIONS = (
+    "forget_jobs_v1",
+    "remove_archived_v1",
+    "drop_archived_partition_v1",
+    "put_report_facts_v1",
+    "swap_reports_v1",
+)
+
+
+def upgrade() -> None:
+    for name in FUNCTIONS:
+        made = create_function(op.get_bind(), name).statement
+        op.execute(DDL(made.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION", 1)))
+
+
+def downgrade() -> None:
+    """Leave the functions: those of the revision before made reports forget archived jobs."""
