@@ -77,6 +77,8 @@ class LogReaders(Generic[State, Event, OwnEvent]):
     cluster_news: Callable[[Event], ClusterNews | None]
     shows_ready_pods: Callable[[Event], bool]
     """Whether an event shows that Pods of the attempt do not wait any more."""
+    shows_step: Callable[[Event], bool]
+    """Whether an event shows that the attempt's own program is at work, beyond Pods that run."""
     attempt_cluster: Callable[[State], AttemptCluster]
     found: Callable[[State], Found | None]
     """How a job was found that was just adopted; None: as if from its beginning."""
@@ -181,6 +183,12 @@ def no_built_pods(sent: Manifest) -> Sequence[Pods]:
 def no_holding_seen(event: object) -> None:
     """Return that an event says nothing of what is held, for kinds that do not grow or shrink."""
     del event
+
+
+def no_step(event: object) -> bool:
+    """Return that an event shows no step, for kinds whose programs say nothing while they run."""
+    del event
+    return False
 
 
 def no_attempt_cluster(state: object) -> AttemptCluster:

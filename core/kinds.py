@@ -240,6 +240,12 @@ def shows_ready_pods(event: JobEvent) -> bool:
     return kind is not None and kind.log.shows_ready_pods(event)
 
 
+def shows_step(event: JobEvent) -> bool:
+    """Return whether an event shows that the attempt's own program is at work."""
+    kind = _OF_EVENT.get(type(event))
+    return kind is not None and kind.log.shows_step(event)
+
+
 TURNING_POINTS = (
     *(cls for kind in KINDS.values() for cls in kind.observing.turning_points),
     DecisionDue,

@@ -1,6 +1,6 @@
 """Who runs what on the made-up platform, how long that takes, and how it fails."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from jobledger.core.values.documents import Json, Manifest
@@ -83,6 +83,17 @@ WORKLOADS = (
         0.12,
     ),
 )
+
+RELEASED = {
+    work.family: replace(work, image=image, failing=failing)
+    for work in WORKLOADS
+    for family, image, failing in (
+        ("batch-infer", f"{REGISTRY}/vision/infer:2.0", 0.3),
+        ("llm-sft", f"{REGISTRY}/llm/sft:2.5", 0.1),
+    )
+    if work.family == family
+}
+"""Work that has a new image some day: one that fails more, one that fails less."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,15 @@ from jobledger.core.catalogue import JobEvent
 from jobledger.core.decider import Decided
 from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.jobs.events import Confirmation
+from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.jobs.observations import DecisionDue, EffectEnded, NothingNew, StatusWritten
+from jobledger.core.jobs.observations import (
+    DecisionDue,
+    EffectEnded,
+    EvidenceSeen,
+    NothingNew,
+    StatusWritten,
+)
 from jobledger.core.jobs.pending.effects import EffectKind, Outcome
 from jobledger.core.jobs.rows import RowChanges
 from jobledger.core.kinds import NOTHING, JobObservation, JobState, decide
@@ -28,6 +35,8 @@ CLUSTER = "prod-eu"
 ACTOR = "controller-0/5a1e"
 MARK = "zqzqzq"
 """Stands in names and uids where a stamped job has its number; occurs nowhere else."""
+
+NODES = (*(f"gpu-{number:02}" for number in range(1, 13)), *["gpu-07"] * 12)
 
 RULES = Rules(causes=ExplainedCauses())
 
@@ -91,6 +100,27 @@ class Life:
             gone = effect.desired.kind is EffectKind.DELETE_JOBSET
             found = uid or f"uid-{effect.desired.name}"
             self._end(effect.effect_id, Outcome.SUCCEEDED, uid=found, gone=gone, **more)
+
+    def seen_aside(self, kind: type, **fields: object) -> None:
+        """Take in an observation that leaves the dice, and so the rest of all lives, as they were.
+
+        For what was added to the platform when its numbers stood in the docs already.
+        """
+        before = self.dice.getstate()
+        self.see(kind, **fields)
+        self.dice.setstate(before)
+
+    def evidence(self, attempt: int) -> None:
+        """Let the Pod of a failed attempt be captured, with its node: one node fails often."""
+        place = self.identity.created_at.microsecond % len(NODES)
+        pod = PodEvidence(
+            name=f"{self.identity.name}-{attempt}-0",
+            uid=f"uid-{self.identity.name}-{attempt}",
+            role="worker",
+            phase="Failed",
+            node=NODES[place],
+        )
+        self.seen_aside(EvidenceSeen, attempt=attempt, occasion=f"failure/{attempt}", pods=(pod,))
 
     def due(self, kind: str, *, looked: bool = False) -> None:
         """Let the pending decision of a kind fall due, a little late."""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from random import Random
 
-from bench.population.habits import pick_user, pick_workload
+from bench.population.habits import RELEASED, Workload, pick_user, pick_workload
 from bench.population.life import MARK, Life
 from bench.population.rayjobs import STOPS, RayJobLife
 from bench.population.stamping import Birth
@@ -15,6 +15,9 @@ from bench.population.trainjobs import TrainJobLife
 
 END = datetime(2026, 11, 16, tzinfo=UTC)
 """Where the data end: a Monday, midnight UTC. No event is younger."""
+
+RELEASED_AFTER = 0.7
+"""After so much of the time the new images are in use."""
 
 _HOUR = timedelta(hours=1)
 _BY_HOUR = (2, 1, 1, 1, 1, 2, 3, 6, 9, 12, 12, 11, 9, 11, 12, 12, 11, 9, 7, 6, 6, 5, 4, 3)
@@ -59,19 +62,50 @@ def populate(size: Size) -> Population:
     """Return the platform of a size; the same one every time."""
     dice = Random(size.seed)
     start = END - timedelta(days=size.days)
-    over = [_played(dice, start, "") for _ in range(size.templates)]
+    over: list[Template] = []
+    released: dict[int, Template] = {}
+    for number in range(size.templates):
+        before = dice.getstate()
+        over.append(_played(dice, start, ""))
+        after = dice.getstate()
+        dice.setstate(before)
+        if (twin := _released(dice, start)) is not None:
+            released[number] = twin
+        dice.setstate(after)
     standing = [
         _played(dice, start, STOPS[number % len(STOPS)])
         for number in range(min(60, size.open_jobs))
     ]
     births = _births(dice, size, over)
     births += _standing(dice, size, standing, len(over), len(births))
+    templates = [*over, *standing]
+    for number, twin in released.items():
+        births = [_reborn(one, number, len(templates), twin, size) for one in births]
+        templates.append(twin)
     births.sort(key=lambda one: (one.hours, one.number))
-    return Population([*over, *standing], births)
+    return Population(templates, births)
+
+
+def _released(dice: Random, start: datetime) -> Template | None:
+    """Return the life that comes now as it would be with a new image; None: there is no new one."""
+    work = RELEASED.get(pick_workload(dice).family)
+    return None if work is None else _played_by(work, dice, start, "")
+
+
+def _reborn(one: Birth, old: int, new: int, twin: Template, size: Size) -> Birth:
+    """Return a birth, with the new image if it is late enough and the life ends in time."""
+    hours = size.days * 24
+    late = one.template == old and one.hours >= hours * RELEASED_AFTER
+    fits = one.hours + int(twin.span_seconds // 3600) + 2 < hours
+    return one._replace(template=new) if late and fits else one
 
 
 def _played(dice: Random, start: datetime, stop: str) -> Template:
-    work, user = pick_workload(dice), pick_user(dice)
+    return _played_by(pick_workload(dice), dice, start, stop)
+
+
+def _played_by(work: Workload, dice: Random, start: datetime, stop: str) -> Template:
+    user = pick_user(dice)
     born = start + timedelta(microseconds=dice.randrange(3_600_000_000))
     kind = RayJobLife if work.kind == "RayJob" else TrainJobLife
     life: Life = kind(work, user, born, dice, MARK)

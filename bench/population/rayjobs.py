@@ -167,6 +167,9 @@ class RayJobLife(Life):
 
     def _judged(self) -> bool:
         """Let what became of the attempt be shown; return whether another one follows."""
+        attempt = self._job.attempt
+        if self._mishap is not None and attempt is not None:
+            self.evidence(attempt.number)
         self.shown(self._job.phase.value)
         return self._job.phase not in FINAL
 

@@ -7,12 +7,14 @@ from jobledger.core.trainjob.observations import (
     JobCounts,
     JobSetEnd,
     JobSetSeen,
+    ProgressSeen,
     RuntimeSeen,
     SeenTrainStatus,
     TrainJobGone,
     TrainJobSeen,
 )
 from jobledger.core.trainjob.policy import TrainPolicy
+from jobledger.core.trainjob.progress import TrainerProgress
 from jobledger.core.trainjob.spec import RuntimeRef, TrainJobSpec
 
 RUNTIME_DIGEST = "5" * 64
@@ -54,6 +56,7 @@ class TrainJobLife(Life):
         if usual > 900:
             self.wait(600)
             self.confirmed("JobSet", 600)
+            self.seen_aside(ProgressSeen, progress=TrainerProgress(percentage=1))
         if failing and self.dice.random() < 0.6:
             self.wait(usual * 0.4)
             self._restarts = 1
@@ -78,6 +81,8 @@ class TrainJobLife(Life):
             JobCounts(name="node", failed=1) if failing else JobCounts(name="node", succeeded=1)
         )
         self._jobset(counts, end)
+        if failing:
+            self.evidence(self._restarts + 1)
 
     def _manifest(self, *, suspend: bool) -> None:
         self.see(

@@ -35,6 +35,7 @@ from jobledger.core.job_kind import (
     no_details,
     no_holding_seen,
     no_standing,
+    no_step,
 )
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.ports.cluster import BATCH_JOBS
@@ -128,6 +129,7 @@ BATCHJOB_KIND = JobKind(
         columns=attempt_row.columns,
         failure_news=report_news.failure_news,
         shows_ready_pods=report_news.shows_ready_pods,
+        shows_step=no_step,
         cluster_news=no_cluster_news,
         attempt_cluster=no_attempt_cluster,
         found=report_news.found,

@@ -165,6 +165,7 @@ RAYJOB_KIND = JobKind(
         columns=attempt_row.columns,
         failure_news=report_news.failure_news,
         shows_ready_pods=report_news.shows_ready_pods,
+        shows_step=report_news.shows_step,
         cluster_news=report_news.cluster_news,
         attempt_cluster=report_news.attempt_cluster,
         found=report_news.found,

@@ -165,6 +165,7 @@ TRAINJOB_KIND = JobKind(
         columns=attempt_row.columns,
         failure_news=report_news.failure_news,
         shows_ready_pods=report_news.shows_ready_pods,
+        shows_step=report_news.shows_step,
         cluster_news=no_cluster_news,
         attempt_cluster=no_attempt_cluster,
         found=report_news.found,

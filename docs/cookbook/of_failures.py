@@ -110,6 +110,75 @@ SELECT user_name, cause, count(*) AS failures, max(failed_at) AS last_at
 """,
     ),
     Recipe(
+        question="Which share of what ends is a failure, by cause and week?",
+        words="Of all that came to an end: failures of every cause, and jobs that succeeded.",
+        command="jobledger report failures --by cause,week",
+        sql="""
+WITH ended AS (
+  SELECT date_trunc('week', failed_at AT TIME ZONE 'UTC')::date AS week, cause
+    FROM report_v1.failures
+   WHERE failed_at >= '{since}' AND failed_at < '{until}'
+  UNION ALL
+  SELECT date_trunc('week', ended_at AT TIME ZONE 'UTC')::date, NULL
+    FROM report_v1.jobs
+   WHERE ended_at >= '{since}' AND ended_at < '{until}' AND outcome = 'succeeded'
+), weekly AS (
+  SELECT week, cause, count(*) AS failures,
+         round(100 * count(*) / sum(count(*)) OVER (PARTITION BY week), 1) AS percent_of_ended
+    FROM ended
+   GROUP BY week, cause
+)
+SELECT * FROM weekly
+ WHERE cause IS NOT NULL
+ ORDER BY failures DESC, week, cause
+ LIMIT 10
+""",
+    ),
+    Recipe(
+        question="What fails more since its image changed?",
+        words="By family: digits at the end of a name tell runs apart. A change is the first job "
+        "with an image that none of the family had before.",
+        command="jobledger report regressions",
+        sql="""
+WITH run AS (
+  SELECT namespace || '/' || regexp_replace(name, '(-[0-9]+)+$', '') AS family,
+         image, created_at, (outcome = 'failed')::int AS failed
+    FROM report_v1.jobs
+   WHERE created_at >= '{since}' AND created_at < '{until}'
+     AND outcome IN ('succeeded', 'failed') AND image <> ''
+), used AS (
+  SELECT family, image, min(created_at) AS since, count(*) AS jobs,
+         round(100 * avg(failed), 1) AS failed_percent
+    FROM run
+   GROUP BY family, image
+), turn AS (
+  SELECT *, lag(image) OVER w AS image_before, lag(failed_percent) OVER w AS percent_before
+    FROM used
+  WINDOW w AS (PARTITION BY family ORDER BY since)
+)
+SELECT family, image_before, image, since::date AS since, jobs, percent_before, failed_percent
+  FROM turn
+ WHERE failed_percent > percent_before
+ ORDER BY failed_percent - percent_before DESC, family
+""",
+    ),
+    Recipe(
+        question="On which nodes does more fail than on others?",
+        words="Many images and jobs on one node speak for the node. What is usual is the mean of "
+        "the nodes on which anything failed.",
+        command="jobledger report nodes",
+        sql="""
+SELECT node, count(*) AS failures, count(DISTINCT stream_id) AS jobs,
+       count(DISTINCT image) AS images,
+       round(avg(count(*)) OVER (), 1) AS mean_of_nodes
+  FROM report_v1.failures
+ WHERE failed_at >= '{since}' AND failed_at < '{until}' AND node IS NOT NULL
+ GROUP BY node
+ ORDER BY failures DESC, node
+ LIMIT 5
+""",
+    ),
+    Recipe(
         question="Which jobs are flaky?",
         words="A run is flaky if it succeeded after a failed attempt. One that failed for good is "
         "broken, not flaky. Digits at the end of a name tell runs of one family apart.",

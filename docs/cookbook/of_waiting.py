@@ -53,6 +53,23 @@ SELECT kind,
 """,
     ),
     Recipe(
+        question="How long until the first step, by runtime?",
+        words="From the wish to the run, as above, until the program itself was seen at work: of a "
+        "RayJob Ray's word RUNNING, of a TrainJob the first report of its training code.",
+        command="jobledger report start-latency --by runtime",
+        sql="""
+SELECT runtime, count(first_step_seconds) AS stepped,
+       round(percentile_cont(0.5) WITHIN GROUP (ORDER BY first_step_seconds)::numeric, 1)
+         AS p50_seconds,
+       round(percentile_cont(0.95) WITHIN GROUP (ORDER BY first_step_seconds)::numeric, 1)
+         AS p95_seconds
+  FROM report_v1.queue_and_start_latency
+ WHERE started_at >= '{since}' AND started_at < '{until}'
+ GROUP BY runtime
+ ORDER BY p95_seconds DESC NULLS LAST, runtime
+""",
+    ),
+    Recipe(
         question="Do jobs start within five minutes and succeed, by queue?",
         words="Judged are jobs that have ended or are late already. `report slo` has the rule in "
         "full and takes the limit as an option.",

@@ -1,7 +1,7 @@
 """What the second reckoning knows of jobs and attempts, by events and nothing else."""
 
 BASE = """
-WITH said AS (
+WITH said AS NOT MATERIALIZED (
   SELECT e.stream_id, e.version, e.type, e.occurred_at AS at, e.data,
          (e.data ->> 'attempt')::int AS attempt
     FROM event e
@@ -50,6 +50,10 @@ WITH said AS (
               AND s.version < coalesce(t.next_version, 2147483647)
               AND jsonb_path_exists(s.data, '$.jobs[*] ? (@.active > 0 || @.ready > 0)')
             ELSE s.type = 'AttemptReachedRunning' AND s.attempt = t.attempt END) AS ran_at,
+         (SELECT min(s.at) FROM said s WHERE s.stream_id = t.stream_id AND s.version > t.version
+              AND s.version < coalesce(t.next_version, 2147483647)
+              AND (s.type = 'TrainerProgressReported' OR s.type = 'EntrypointObserved'
+                   AND s.data ->> 'status' = 'RUNNING')) AS step_at,
          CASE WHEN j.trains THEN t.started_at ELSE (
            SELECT min(s.at) FROM said s WHERE s.stream_id = t.stream_id
               AND s.data ->> 'name' = t.cluster

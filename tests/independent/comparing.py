@@ -13,8 +13,12 @@ from jobledger.adapters.postgres.reports.asking.report import Question
 from jobledger.core.values.instants import Instant
 from tests.independent.base import BASE
 from tests.independent.queries import QUERIES
+from tests.independent.stays import stuck
 
 YEAR = timedelta(days=365)
+HELD = (*QUERIES, "stuck")
+"""Every report that is held against the events."""
+
 ROWS_MAX = 100_000
 CLOSE_RELATIVE, CLOSE_SECONDS = 1e-9, 1e-3
 
@@ -34,13 +38,17 @@ def first(
         thresholds={item.name: item.default for item in report.thresholds},
         limit=ROWS_MAX,
     )
-    key = "namespace" if report.dimensions else report.keys[0].name
-    rows = ask(engine, report, question).rows
-    return {str(row[key]): {one: row[one] for one in columns} for row in rows}
+    told = ask(engine, report, question)
+    return {
+        " ".join(str(row[key.name]) for key in told.keys): {one: row[one] for one in columns}
+        for row in told.rows
+    }
 
 
 def second(engine: Engine, name: str, since: Instant, until: Instant) -> Numbers:
     """Return what the events say."""
+    if name == "stuck":
+        return stuck(engine, since, until)
     with engine.connect() as connection:
         asked = {"since": since, "until": until}
         rows = connection.execute(text(BASE + QUERIES[name]), asked).mappings().all()

@@ -101,7 +101,14 @@ def _arrow(unit: Unit, pa: Any) -> Any:  # noqa: ANN401  # pyarrow has no types
     match unit:
         case Unit.COUNT:
             return pa.int64()
-        case Unit.SECONDS | Unit.CLUSTER_SECONDS | Unit.RESOURCE_SECONDS | Unit.MONEY | Unit.SHARE:
+        case (
+            Unit.SECONDS
+            | Unit.CLUSTER_SECONDS
+            | Unit.RESOURCE_SECONDS
+            | Unit.MONEY
+            | Unit.NUMBER
+            | Unit.SHARE
+        ):
             return pa.float64()
         case Unit.INSTANT:
             return pa.timestamp("us", tz="UTC")

@@ -49,7 +49,8 @@ Kind = Annotated[str, typer.Option(help="Only this kind: RayJob, TrainJob or Job
 Cause = Annotated[
     str,
     typer.Option(
-        help="failures, retries, waste, cost: only this cause or retry group, as explain names it."
+        help="failures, retries, nodes, waste, cost: only this cause or retry group, as explain "
+        "names it."
     ),
 ]
 Within = Annotated[

@@ -234,7 +234,7 @@ def _scale(values: Sequence[float | None], measure: Column) -> tuple[float, str]
     """Return by what the values are divided, and what the axis then counts."""
     if measure.unit is Unit.SHARE:
         return 0.01, "%"
-    if measure.unit in {Unit.COUNT, Unit.MONEY}:
+    if measure.unit in {Unit.COUNT, Unit.MONEY, Unit.NUMBER}:
         return 1.0, measure.heading
     prefix = "cluster-" if measure.unit is Unit.CLUSTER_SECONDS else ""
     largest = max((value for value in values if value is not None), default=0.0)

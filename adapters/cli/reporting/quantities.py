@@ -44,7 +44,7 @@ def quantity(value: float, unit: Unit) -> str:
     """Return a number of a unit: 1,234; 12.5 %; 4m 05s; of cluster-seconds 49.2 h."""
     if unit is Unit.SHARE:
         return f"{value * 100:.1f} %"
-    if unit is Unit.COUNT:
+    if unit in {Unit.COUNT, Unit.NUMBER}:
         return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
     if unit is Unit.MONEY:
         return f"{value:,.2f}"

@@ -22,6 +22,7 @@ from jobledger.adapters.cli.story.comparison import compare_runs
 from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.reports.asking.similar import similar_to
 from jobledger.core.forensics.bundles.dossier import Dossier
+from jobledger.core.forensics.story.causes import counted_as
 from jobledger.core.forensics.story.explain import Account
 from jobledger.core.forensics.story.explain import explain as account_of
 from jobledger.core.forensics.story.sentence import Sentence
@@ -60,13 +61,15 @@ def explain(
         account = account_of(found)
         worked = _worked(opened, found.identity) if account.failure_class else ""
         alike = _alike(opened, found, account.failure_class)
-        events = found.read() if output is Output.TABLE else ()
+        events = found.read()
+    counted = counted_as([read.event for read in events])
+    told = {**asdict(account), "counted_as": counted, "similar": alike and asdict(alike)}
     if output is Output.JSON:
-        print_json({**asdict(account), "similar": alike and asdict(alike)})
+        print_json(told)
     elif output is Output.YAML:
-        show(output, [{**asdict(account), "similar": alike and asdict(alike)}], ())
+        show(output, [told], ())
     else:
-        _tell(account)
+        _tell(account, counted)
         for sentence in alike.sentences if alike is not None else ():
             console.print(Text(sentence), soft_wrap=True)
         named_so = job if is_file(job) else f"{found.identity.namespace}/{found.identity.name}"
@@ -100,7 +103,7 @@ def _alike(opened: Ledger | None, found: Dossier, told_as: str) -> Similar | Non
     return similar_to(opened.engine, found.events[0].record.stream_id, told_as)
 
 
-def _tell(account: Account) -> None:
+def _tell(account: Account, counted: str) -> None:
     for sentence in account.sentences:
         text = Text.assemble(sentence.text, " ", (_cited(sentence), "dim"))
         console.print(text, soft_wrap=True)
@@ -108,6 +111,8 @@ def _tell(account: Account) -> None:
         group = account.failure_group
         of = "" if group == account.failure_class else f" (retry group {group})"
         line = f"failure class {account.failure_class}{of}: {account.advice}"
+        if counted not in {"", account.failure_class}:
+            line += f" (reports, which read no kept logs, count it as {counted})"
         console.print(Text(line, style="yellow"), soft_wrap=True)
 
 

@@ -14,6 +14,7 @@ from jobledger.adapters.http.page.rendering import address, etag_of, page, unles
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.story.attempts import facts
+from jobledger.core.forensics.story.causes import counted_as
 from jobledger.core.forensics.story.explain import Account, explained
 from jobledger.core.forensics.story.moment import Moment, at_instant, at_version
 from jobledger.core.forensics.story.timeline import QUIET, Line, timeline
@@ -88,6 +89,7 @@ def _told(
         row=row,
         view="story",
         account=account,
+        counted=counted_as([read.event for read in events]),
         alike=alike.sentences if alike is not None else (),
         worked=_worked(parts, row, account),
         chart=gantt(row, told, decisions, parts.now()),

@@ -198,5 +198,24 @@ START = ReportView(
             between("f.waiting_since", "f.running_at"),
             null=NOT_SEEN,
         ),
+        later(
+            "0114",
+            field(
+                "first_step_at",
+                INSTANT,
+                "When its program was first seen at work. RayJob: when Ray told of its job as "
+                "RUNNING. TrainJob: when a first report of its training code was written down",
+                null=f"{NOT_SEEN}; of a Job, and of TrainJobs that report no progress",
+            ),
+        ),
+        later(
+            "0114",
+            seconds(
+                "first_step_seconds",
+                "From waiting_since to first_step_at",
+                between("f.waiting_since", "f.first_step_at"),
+                null="while first_step_at is",
+            ),
+        ),
     ),
 )

@@ -208,6 +208,7 @@ def _add_attempts(metadata: MetaData) -> None:
         _column("queue_seconds", Double),
         _column("cluster_seconds", Double),
         _column("resources", JSONB, nullable=True),
+        _column("first_step_at", _INSTANT, nullable=True),
         PrimaryKeyConstraint("stream_id", "number", name="report_attempt_pkey"),
         Index("report_attempt_started", "started_at"),
         Index("report_attempt_granted", "granted_at", postgresql_where=text("retried")),

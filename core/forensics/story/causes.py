@@ -8,6 +8,7 @@ from typing import cast
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
+from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.failures.diagnosis import Judged, diagnose
 from jobledger.core.jobs.history.attempt_facts import JobFacts
@@ -46,6 +47,16 @@ class ExplainedCauses:
         """Return the cause that the signs of one attempt speak for, and its retry group."""
         rule = diagnose(cast("Sequence[Sign]", signs), ran=ran, judged=judged).rule
         return rule.name, rule.group
+
+
+def counted_as(events: Sequence[JobEvent]) -> str:
+    """Return the cause that reports have for the last attempt that failed; empty: none has.
+
+    They read no kept logs, only the last lines of these that stand in the events, so `explain` may
+    know it better.
+    """
+    attempts = with_causes(facts(events), events).attempts
+    return next((one.cause for one in reversed(attempts) if one.cause), "")
 
 
 def with_causes(job: JobFacts, events: Iterable[JobEvent]) -> JobFacts:

@@ -10,7 +10,7 @@ from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.history.report_news import FailureJudged, Found
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.rows import AttemptRow
-from jobledger.core.kinds import JobState, cluster_news, failure_news, kind_of
+from jobledger.core.kinds import JobState, cluster_news, failure_news, kind_of, shows_step
 from jobledger.core.projections.reporting.facts import AttemptFact, PhaseFact, seconds_between
 from jobledger.core.projections.reporting.found import may_have_run
 from jobledger.core.projections.reporting.held import Held, Span, uses
@@ -76,6 +76,8 @@ def with_event(attempts: tuple[AttemptFact, ...], event: JobEvent) -> tuple[Atte
     if isinstance(news, FailureJudged):
         granted = {"counted": news.counted, "granted_at": event.at} if news.retried else {}
         return _changed(attempts, news.attempt, failure_class=news.failure.value, **granted)
+    if shows_step(event):
+        return _at_step(attempts, event.at)
     name, created, ready, gone = _of_cluster(event)
     known = next((one for one in reversed(attempts) if one.cluster_name == name), None)
     if not name or known is None or known.cluster_shared:
@@ -88,6 +90,13 @@ def with_event(attempts: tuple[AttemptFact, ...], event: JobEvent) -> tuple[Atte
         first = known.cluster_created_at or event.at
         return _changed(attempts, known.number, cluster_created_at=first)
     return attempts
+
+
+def _at_step(attempts: tuple[AttemptFact, ...], at: Instant) -> tuple[AttemptFact, ...]:
+    """Return the attempts where the one that goes on has made its first step at the latest then."""
+    if not attempts or attempts[-1].ended_at is not None or attempts[-1].first_step_at is not None:
+        return attempts
+    return (*attempts[:-1], replace(attempts[-1], first_step_at=at))
 
 
 def priced(

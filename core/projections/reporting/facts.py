@@ -84,6 +84,7 @@ class AttemptFact(Struct, frozen=True):
     queue_seconds: float
     cluster_seconds: float
     resources: tuple[ResourceUse, ...] | None = None
+    first_step_at: Instant | None = None
 
 
 class PhaseFact(Struct, frozen=True):

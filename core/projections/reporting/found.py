@@ -62,4 +62,5 @@ def _without_guesses(one: AttemptFact, found: Found, *, runs_when_seen: bool) ->
         cluster_created_at=None,
         cluster_ready_at=None if at_first else one.cluster_ready_at,
         running_at=None if guessed else one.running_at,
+        first_step_at=None if found.may_have_run else one.first_step_at,
     )

@@ -15,6 +15,7 @@ from jobledger.core.jobs.history.report_news import (
 )
 from jobledger.core.rayjob.events import lifecycle as rayjob
 from jobledger.core.rayjob.manifests.gang_scheduling import parts_of
+from jobledger.core.rayjob.phases import JobStatus
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.documents import Manifest, child, items, text
 from jobledger.core.values.quantities import Quantity
@@ -57,6 +58,11 @@ def cluster_news(event: rayjob.RayJobEvent) -> ClusterNews | None:
 def shows_ready_pods(event: rayjob.RayJobEvent) -> bool:
     """Return whether an event shows that the RayCluster is ready."""
     return isinstance(event, rayjob.ClusterObserved) and event.state == READY
+
+
+def shows_step(event: rayjob.RayJobEvent) -> bool:
+    """Return whether an event says that Ray runs the entrypoint."""
+    return isinstance(event, rayjob.EntrypointObserved) and event.status is JobStatus.RUNNING
 
 
 def attempt_cluster(state: RayJobState) -> AttemptCluster:

@@ -47,6 +47,11 @@ def shows_ready_pods(event: trainjob.TrainJobEvent) -> bool:
     return any(one.ready or one.succeeded for one in event.jobs)
 
 
+def shows_step(event: trainjob.TrainJobEvent) -> bool:
+    """Return whether an event is a report of the training code itself."""
+    return isinstance(event, trainjob.TrainerProgressReported)
+
+
 def found(state: TrainJobState) -> Found | None:
     """Return how a job was found that was just adopted; None: as if from its beginning.
 

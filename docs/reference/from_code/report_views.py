@@ -29,8 +29,8 @@ but in `other`, the views are in `other_{VERSION}`.
 * The views follow the log by a moment; `controller_health` says by how much, and so do the metrics
   `jobledger_report_lag_events` and `jobledger_report_lag_seconds`. `jobledger rebuild --reports`
   computes all of it anew while it is being read, `jobledger rebuild --reports --check` compares.
-* An archived job stays in the views when its events leave. A column that is newer than the archive is
-  null of it, until `jobledger rebuild --reports --archives` has read the files.
+* An archived job stays in the views when its events leave. A column that is newer than the archive
+  is null of it, until `jobledger rebuild --reports --archives` has read the files.
 """
 
 

@@ -5,7 +5,7 @@ from msgspec.structs import asdict
 
 from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.story.attempts import facts
-from jobledger.core.forensics.story.causes import ExplainedCauses, with_causes
+from jobledger.core.forensics.story.causes import ExplainedCauses, counted_as, with_causes
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.jobs.failures.rules import GENERAL
 from jobledger.core.projections.reporting.fold import Folded, Rules, fold, rows_of
@@ -15,6 +15,8 @@ from tests.rules.forensics.corpus.jobs import JOBS
 from tests.rules.forensics.corpus.pods import PODS
 from tests.rules.forensics.corpus.programs import PROGRAMS
 from tests.rules.forensics.corpus.trainjobs import TRAINJOBS, TrainCase
+from tests.support.rayjob_stories import working
+from tests.support.recorded import recorded
 
 RULES = Rules(causes=ExplainedCauses())
 CORPUS: tuple[Case | TrainCase | BatchCase, ...] = (
@@ -49,3 +51,16 @@ def test_explain_reports_and_what_if_say_the_same_of_a_failure(
     events = [read_event(one) for one in records]
     attempts = with_causes(facts(events), events).attempts
     assert {(one.cause, one.failure.value) for one in attempts[-1:] if one.cause} <= possible
+    if told:
+        assert counted_as(events) in {"", *(cause for cause, _ in told)}
+
+
+def test_where_the_log_alone_decides_reports_count_it_as_the_general_class() -> None:
+    (case,) = (one for one in CORPUS if one.name == "a loss that is no number")
+    dossier = case.dossier()
+    assert explain(dossier).failure_class == "diverged"
+    assert counted_as([read.event for read in dossier.read()]) == "application"
+
+
+def test_a_job_of_which_nothing_failed_is_counted_as_nothing() -> None:
+    assert counted_as([read_event(one) for one in recorded(working())]) == ""

@@ -3,7 +3,9 @@
 In a report's SQL stand for what was asked: `{keys}`, what the rows are grouped by, as columns
 `key_…`, with a comma behind; `{filters}`, the conditions that narrow the facts; `{names}`, those
 columns under their own names, with a comma behind; `{standing}`, the seconds that the cluster of
-`v` stands beyond its cluster-seconds; `{is_total}`, whether a row is that over
+`v` stands beyond its cluster-seconds; `{of_cause}`, the condition of `--cause`, which is else one
+of `{filters}`; `{whole}`, the columns `key_…` that are none of `apart`, a comma before each;
+`{is_total}`, whether a row is that over
 everything; `{groups}`, the GROUP BY that makes the rows and that one row. One statement gives both,
 so that they are of one moment.
 """
@@ -61,7 +63,8 @@ def ask(engine: Engine, report: Report, question: Question) -> Answer:
         LedgerUnavailable: it took longer than the connection's statements may take.
         LedgerError: as reading does.
     """
-    keys = report.keys or tuple(key_column(name, report.dimensions) for name in question.by)
+    by = grouped_by(report, question)
+    keys = report.keys or tuple(key_column(name, report.dimensions) for name in by)
     values = parameters(report, question)
     with ledger_errors(engine.url), engine.connect() as connection:
         (state,) = run(connection, _STATE, {})
@@ -90,16 +93,26 @@ def ask(engine: Engine, report: Report, question: Question) -> Answer:
     )
 
 
+def grouped_by(report: Report, question: Question) -> tuple[str, ...]:
+    """Return what rows are grouped by: what is asked for, and what the report has beside it."""
+    beside = report.beside if question.by else ()
+    return tuple(dict.fromkeys((*question.by, *beside)))
+
+
 def statement(report: Report, question: Question) -> str:
     """Return the SQL of a question; its parameters are those of `parameters`."""
-    by = question.by
+    by = grouped_by(report, question)
     expressions = {name: expression(name, report.dimensions, report.dated) for name in by}
     keys = "".join(f'{sql} AS "key_{name}", ' for name, sql in expressions.items())
     grouped = ", ".join(f'"key_{name}"' for name in by)
-    conditions = [f" AND {_narrowed(name)}" for name in question.filters]
+    whole = "".join(f', "key_{name}"' for name in by if name not in report.apart)
+    conditions = {name: f" AND {_narrowed(name)}" for name in question.filters}
+    of_cause = conditions.pop("cause", "") if "{of_cause}" in report.sql else ""
     parts = {
         "{keys}": keys,
-        "{filters}": "".join(conditions),
+        "{filters}": "".join(conditions.values()),
+        "{of_cause}": of_cause,
+        "{whole}": whole,
         "{standing}": STANDING,
         "{names}": "".join(f'"key_{name}" AS "{name}", ' for name in by),
         "{is_total}": f"(grouping({grouped}) > 0)" if by else "true",

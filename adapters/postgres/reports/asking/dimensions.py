@@ -48,6 +48,9 @@ BUCKETS: Mapping[str, str] = {
 LABEL = re.compile(r"label:([A-Za-z0-9][A-Za-z0-9._/-]{0,316})")
 """Groups by a label of jobs; the names that Kubernetes allows have no other characters."""
 
+GROUPED = "stream_id, name, cluster, namespace, kind, framework, runtime, queue, user_name, image"
+"""Columns of every view that `STANDARD`, `JOB` and `FAMILY` need, where a report joins two."""
+
 OF_FAILURES: Mapping[str, str] = {
     "cause": f":is_cause IN ({CAUSE.sql}, {CLASS.sql})",
 }

@@ -25,6 +25,8 @@ class Unit(StrEnum):
     """Seconds that one core, GiB or accelerator was held; the name of the column says which."""
     MONEY = "money"
     """Of the list of prices, which says nothing of its currency."""
+    NUMBER = "number"
+    """One that cannot be added up: a mean, an estimate, or so many times."""
     SHARE = "share"
     """A part of one: from 0 to 1."""
     INSTANT = "instant"
@@ -118,6 +120,10 @@ class Report:
     listed: str = ""
     """SQL of what a group must be to be a row; empty: every group is one. It is not asked of hours,
     days and weeks alone, which have a row each: what they counted must not pass for nothing."""
+    beside: tuple[str, ...] = ()
+    """Dimensions that rows are grouped by whatever is asked for, unless it is one row."""
+    apart: tuple[str, ...] = ()
+    """Dimensions that name a part of what the others name: `{whole}` leaves them out."""
     thresholds: tuple[Threshold, ...] = ()
     snapshot: bool = False
     """Whether it tells of the instant `until`; `since` then only bounds what it compares with."""

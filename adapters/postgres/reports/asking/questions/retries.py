@@ -4,6 +4,7 @@ from jobledger.adapters.postgres.reports.asking.dimensions import (
     CAUSE,
     CLASS,
     FAMILY,
+    GROUPED,
     JOB,
     REASON,
     STANDARD,
@@ -24,6 +25,19 @@ RETRIES = Report(
         Column("helped", Unit.COUNT, "Those whose next attempt succeeded", rank=2),
         Column("failed_again", Unit.COUNT, "Those whose next attempt failed too", rank=3),
         Column("helped_share", Unit.SHARE, "helped / (helped + failed_again)", "helped %", rank=1),
+        Column(
+            "not_retried",
+            Unit.COUNT,
+            "Attempts that failed and after which none was granted, dated by their failure",
+            rank=5,
+        ),
+        Column(
+            "would_help",
+            Unit.NUMBER,
+            "How many of these one more attempt would have saved, as `what-if --estimate` has it: "
+            "not_retried times helped_share; empty under 5 retries of which it is known",
+            rank=5,
+        ),
         Column(
             "cluster_seconds",
             Unit.CLUSTER_SECONDS,
@@ -54,13 +68,20 @@ RETRIES = Report(
     chart=Chart(columns=("retries", "helped"), title="retries", style="yellow"),
     sql="""
 WITH fact AS (
-  SELECT {keys}v.stream_id, v.counted, v.next_outcome, v.cluster_seconds, v.wait_seconds
-    FROM report_v1.retries v
+  SELECT {keys}v.stream_id, v.granted, v.counted, v.next_outcome, v.cluster_seconds,
+         v.wait_seconds
+    FROM (
+      SELECT {grouped}, granted_at, failure_class, cause, reason, true AS granted, counted,
+             next_outcome, cluster_seconds, wait_seconds FROM report_v1.retries
+      UNION ALL
+      SELECT {grouped}, failed_at, failure_class, cause, reason, false, false, '', 0, NULL
+        FROM report_v1.failures WHERE attempt > 0 AND NOT retried) v
    WHERE v.granted_at >= :since AND v.granted_at < :until{filters}
 ), summed AS (
   SELECT {names}{is_total} AS is_total,
-         count(*) AS retries,
-         count(DISTINCT stream_id) AS jobs,
+         count(*) FILTER (WHERE granted) AS retries,
+         count(*) FILTER (WHERE NOT granted) AS not_retried,
+         count(DISTINCT stream_id) FILTER (WHERE granted) AS jobs,
          count(*) FILTER (WHERE counted) AS counted,
          count(*) FILTER (WHERE next_outcome = 'succeeded') AS helped,
          count(*) FILTER (WHERE next_outcome IN ('failed', 'lost')) AS failed_again,
@@ -70,7 +91,10 @@ WITH fact AS (
 )
 SELECT *,
        helped::float8 / nullif(helped + failed_again, 0) AS helped_share,
+       CASE WHEN helped + failed_again >= 5
+            THEN not_retried * helped::float8 / (helped + failed_again) END AS would_help,
        waits[1] AS wait_p50_seconds,
        waits[2] AS wait_p95_seconds
-  FROM summed""",
+  FROM summed""".replace("{grouped}", GROUPED),
+    listed="retries > 0 OR not_retried > 0",
 )

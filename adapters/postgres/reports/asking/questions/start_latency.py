@@ -11,6 +11,9 @@ START_LATENCY = Report(
     "until it ran. "
     "Queueing (suspended) is in it, and in queue_p95_seconds alone. Attempts that never ran, or of "
     "which nobody saw since when, have no latency: they are in attempts and not in ran. "
+    "The first step of a RayJob is when Ray told of its job as RUNNING, that of a TrainJob when "
+    "the first report of its training code (status.trainerStatus) was written down; where neither "
+    "was seen, and of a Job, there is none. "
     "Percentiles are over attempts, interpolated.",
     columns=(
         Column("attempts", Unit.COUNT, "Attempts that were started", rank=5),
@@ -18,6 +21,26 @@ START_LATENCY = Report(
         Column("p50_seconds", Unit.SECONDS, "Median latency", "p50", rank=1),
         Column("p95_seconds", Unit.SECONDS, "95th percentile", "p95", rank=0),
         Column("p99_seconds", Unit.SECONDS, "99th percentile", "p99", rank=4),
+        Column(
+            "stepped",
+            Unit.COUNT,
+            "Those of which it is known when they made their first step",
+            rank=6,
+        ),
+        Column(
+            "first_step_p50_seconds",
+            Unit.SECONDS,
+            "Median from the wish to the first step",
+            "step p50",
+            rank=4,
+        ),
+        Column(
+            "first_step_p95_seconds",
+            Unit.SECONDS,
+            "95th percentile of the same",
+            "step p95",
+            rank=2,
+        ),
         Column("queue_p95_seconds", Unit.SECONDS, "p95 of the time suspended", "queue p95", rank=2),
         Column(
             "cluster_p95_seconds",
@@ -50,6 +73,7 @@ START_LATENCY = Report(
     sql="""
 WITH fact AS (
   SELECT {keys}v.running_at, v.total_seconds, v.queue_seconds, v.submit_seconds,
+         v.first_step_seconds,
          v.cluster_create_seconds + v.cluster_ready_seconds AS cluster_seconds
     FROM report_v1.queue_and_start_latency v
    WHERE v.started_at >= :since AND v.started_at < :until{filters}
@@ -58,6 +82,9 @@ WITH fact AS (
          count(*) AS attempts,
          count(running_at) AS ran,
          percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY total_seconds) AS whole,
+         count(first_step_seconds) AS stepped,
+         percentile_cont(0.5) WITHIN GROUP (ORDER BY first_step_seconds) AS first_step_p50_seconds,
+         percentile_cont(0.95) WITHIN GROUP (ORDER BY first_step_seconds) AS first_step_p95_seconds,
          percentile_cont(0.95) WITHIN GROUP (ORDER BY queue_seconds) AS queue_p95_seconds,
          percentile_cont(0.95) WITHIN GROUP (ORDER BY cluster_seconds) AS cluster_p95_seconds,
          percentile_cont(0.95) WITHIN GROUP (ORDER BY submit_seconds) AS submit_p95_seconds
