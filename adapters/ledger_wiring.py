@@ -18,6 +18,7 @@ from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.adapters.postgres.log.evidence import PostgresEvidence
 from jobledger.adapters.postgres.log.history import PostgresHistory
 from jobledger.adapters.postgres.log.leases import PostgresLeases
+from jobledger.adapters.postgres.log.notifications import PostgresNotifications
 from jobledger.adapters.postgres.log.partitions import Partitions
 from jobledger.adapters.postgres.log.pending import PostgresPendingDecisions
 from jobledger.adapters.postgres.log.projections import PostgresProjections
@@ -53,6 +54,7 @@ class Ledger:
     evidence: PostgresEvidence
     imports: Imports
     archives: PostgresArchives
+    notifications: PostgresNotifications
 
 
 @contextmanager
@@ -193,6 +195,7 @@ def open_ledger(url: str, engine: Engine) -> Ledger:
         evidence=PostgresEvidence(engine),
         imports=Imports(engine),
         archives=PostgresArchives(engine),
+        notifications=PostgresNotifications(engine),
     )
 
 

@@ -35,6 +35,7 @@ COMMANDS = {
     "seal": ("jobledger.adapters.cli.ledger.seal", "app"),
     "archive": ("jobledger.adapters.cli.ledger.archive", "app"),
     "backup": ("jobledger.adapters.cli.ledger.backup", "app"),
+    "notify": ("jobledger.adapters.cli.notifying.notify", "app"),
     "db": ("jobledger.adapters.cli.ledger.db", "app"),
     "doctor": ("jobledger.adapters.cli.ledger.doctor", "doctor"),
 }

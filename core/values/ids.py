@@ -82,6 +82,11 @@ def decision_id_of(observation: ObservationId, kind: str, subject: str) -> Decis
     return DecisionId(_uuid5(str(observation), "decision", kind, subject))
 
 
+def notice_id_of(event: EventId, rule: str, target: str) -> UUID:
+    """Return the id of what a target is told of an event because of a rule."""
+    return _uuid5(str(event), "notice", rule, target)
+
+
 def name_suffix(uid: str, *what: str) -> str:
     """Return five characters that follow from a job's UID and what they are for.
 

@@ -153,6 +153,18 @@ ALERTS = (
         lasting="15m",
     ),
     Alert(
+        name="JobledgerNotificationsDead",
+        summary="{{ $value }} notices for {{ $labels.target }} were given up: nobody was told",
+        expr="max by (namespace, target) (jobledger_notifications_dead) > 0",
+        lasting="1m",
+    ),
+    Alert(
+        name="JobledgerNotificationsBehind",
+        summary="Nobody is told of the last {{ $value | humanizeDuration }}",
+        expr="max by (namespace) (jobledger_notification_lag_seconds) > 600",
+        lasting="10m",
+    ),
+    Alert(
         name="JobledgerClustersKept",
         summary="{{ $value }} RayClusters stand though their jobs have ended",
         expr="sum by (namespace) (jobledger_kept_rayclusters) > 20",

@@ -114,6 +114,13 @@ CONTROLLER = (
         exprs={"{{pod}}": f"sum by (pod) (jobledger_inbox_observations{{{HERE}}})"},
     ),
     Panel(
+        title="Notices that wait or were given up, by target",
+        exprs={
+            "{{target}} waits": f"max by (target) (jobledger_notifications_waiting{{{HERE}}})",
+            "{{target}} dead": f"max by (target) (jobledger_notifications_dead{{{HERE}}})",
+        },
+    ),
+    Panel(
         title="Saturation: processor",
         exprs={
             "{{pod}}": f"rate(process_cpu_seconds_total{{{HERE}}}[$__rate_interval]) "

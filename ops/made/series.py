@@ -6,6 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from jobledger.adapters.kinds.rayjob.kuberay_metrics import LABELS
 from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.adapters.telemetry.notification_metrics import NotificationMetrics
 
 OF_THE_SCRAPE = frozenset({"job", "instance", "namespace", "pod", "service", "cluster"})
 """Labels that Prometheus adds to each series."""
@@ -28,7 +29,9 @@ OF_THE_PROCESS: Mapping[str, frozenset[str]] = {
 
 def series() -> dict[str, frozenset[str]]:
     """Return name -> labels of all series, those of the scrape left out."""
-    declared = vars(Metrics(CollectorRegistry())).values()
+    registry = CollectorRegistry()
+    catalogues = Metrics(registry), NotificationMetrics(registry)
+    declared = [one for catalogue in catalogues for one in vars(catalogue).values()]
     ours = [one for one in declared if isinstance(one, Counter | Gauge | Histogram)]
     return {**dict(_of(ours)), **OF_KUBERAY, **OF_THE_PROCESS}
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from jobledger.adapters.notifying.rules_file import read_rules
 from jobledger.adapters.settings import Settings
 from ops.made.__main__ import FILES, stale
 from ops.made.values_schema import GIVEN_ELSEWHERE, OF_A_POD
@@ -160,3 +161,25 @@ def test_alerts_and_dashboards_are_handed_on_as_they_are(tmp_path: Path) -> None
     assert {name.removeprefix("jobledger-"): text + "\n" for name, text in data.items()} == boards
     [endpoint] = by_kind["ServiceMonitor"]["spec"]["endpoints"]
     assert endpoint["honorLabels"] is True, "RayJobs would all be in the namespace of the Pod"
+
+
+def test_rules_of_notifications_are_read_by_the_program_as_they_are_given(tmp_path: Path) -> None:
+    said = MATRIX["notifications"]
+    documents = rendered(together(IMAGE, said), tmp_path)
+    [rules] = [one for one in documents if "rules.yaml" in one.get("data", {})]
+    file = tmp_path / "rules.yaml"
+    file.write_text(rules["data"]["rules.yaml"])
+    found = read_rules(file)
+    wanted = said["notifications"]
+    assert {name: target.form.value for name, target in found.targets.items()} == {
+        name: target["form"] for name, target in wanted["targets"].items()
+    }
+    assert [rule.name for rule in found.rules] == [rule["name"] for rule in wanted["rules"]]
+    given = environment(documents, "notifications")
+    assert given["DATABASE_URL"] == {"secretKeyRef": {"name": "jobledger", "key": "database-url"}}
+    monitored = [
+        one["spec"]["selector"]["matchLabels"]["app.kubernetes.io/component"]
+        for one in documents
+        if one["kind"] == "ServiceMonitor"
+    ]
+    assert monitored == ["controller", "notifications"]

@@ -28,6 +28,28 @@ MATRIX: dict[str, Values] = {
     "webhooks": {"webhooks": {"enabled": True, "strict": True}},
     "cert-manager": {"webhooks": {"enabled": True, "certManager": {"issuer": "ours"}}},
     "trainer-status": {"trainerStatus": {"enabled": True}},
+    "notifications": {
+        "notifications": {
+            "enabled": True,
+            "secret": "addresses",
+            "targets": {
+                "chat": {"form": "slack", "url": {"file": "/etc/jobledger/notify/chat"}},
+                "alerts": {"form": "alertmanager", "url": {"env": "ALERTS"}, "per_minute": 600},
+            },
+            "rules": [
+                {"name": "failures", "events": ["job-failed"], "targets": ["chat", "alerts"]},
+                {
+                    "name": "lost nodes",
+                    "events": ["attempt-failed"],
+                    "failures": ["preemption"],
+                    "namespaces": ["team-*"],
+                    "labels": {"tier": "1"},
+                    "targets": ["chat"],
+                },
+            ],
+        },
+        "metrics": {"serviceMonitor": {"enabled": True}},
+    },
     "upkeep": {
         "seals": {"enabled": True, "claim": "seals", "keySecret": "seal-key"},
         "archive": {"enabled": True, "claim": "archive"},
@@ -91,6 +113,14 @@ WRONG: dict[str, tuple[Values, str]] = {
     "no image": (
         {"image": {"repository": ""}},
         "image.repository is empty: say where your image is",
+    ),
+    "an address in the values": (
+        {"notifications": {"targets": {"chat": {"form": "slack", "url": "https://a.example"}}}},
+        "at '/notifications/targets/chat/url': got string, want object",
+    ),
+    "nobody to be told": (
+        {"notifications": {"enabled": True}},
+        "notifications.enabled without notifications.targets and notifications.rules",
     ),
     "seals without a volume": (
         {"seals": {"enabled": True}},

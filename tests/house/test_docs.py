@@ -27,7 +27,7 @@ DOCUMENTS = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in ON
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w+)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-SHOWN = re.compile(r"\$ jobledger ((?:(?:db|seal|archive|backup) )?[\w-]+)([^#|;]*)")
+SHOWN = re.compile(r"\$ jobledger ((?:(?:db|seal|archive|backup|notify) )?[\w-]+)([^#|;]*)")
 PARTS_OF_A_RECORD = ("Status", "Context", "Decision", "Consequences", "Alternatives", "Evidence")
 
 

@@ -92,6 +92,11 @@ STORIES: dict[str, Story] = {
     ),
     "JobledgerJobsSlowed": _gauge("jobledger_jobs_slowed", 2),
     "JobledgerReportsBehind": _gauge("jobledger_report_lag_seconds", 1000, 60),
+    "JobledgerNotificationsDead": Story(
+        {f'jobledger_notifications_dead{{{POD}, target="chat"}}': "0+0x30 1+0x30"},
+        {f'jobledger_notifications_dead{{{POD}, target="chat"}}': "0+0x60"},
+    ),
+    "JobledgerNotificationsBehind": _gauge("jobledger_notification_lag_seconds", 700, 60),
     "JobledgerClustersKept": Story(
         {f"jobledger_kept_rayclusters{{{POD}}}": "21+0x120"},
         {f"jobledger_kept_rayclusters{{{POD}}}": "20+0x120"},

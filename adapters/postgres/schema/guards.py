@@ -27,6 +27,8 @@ OTHER_TABLES = (
     "imported_job",
     "job",
     "ledger_cluster",
+    "notification",
+    "notification_cursor",
     "replica",
     "report_checkpoint",
     "shard_lease",

@@ -26,6 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import INT8MULTIRANGE, JSONB
 
 from jobledger.adapters.postgres.schema.columns import INSTANT, column
+from jobledger.adapters.postgres.schema.notification_tables import add_notification_tables
 from jobledger.adapters.postgres.schema.report_tables import add_report_tables
 
 PARTITION_PREFIX = "event_"
@@ -354,3 +355,4 @@ ledger_cluster = Table(
 )
 
 add_report_tables(metadata)
+add_notification_tables(metadata)

@@ -72,6 +72,10 @@ SERVICE_FUNCTIONS = (
     "beat_v1",
     "leave_v1",
     "give_shards_v1",
+    "put_notifications_v1",
+    "take_notifications_v1",
+    "settle_notification_v1",
+    "clear_dead_notifications_v1",
 )
 """What the service calls: its role may execute it."""
 

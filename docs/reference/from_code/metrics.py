@@ -6,13 +6,15 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from docs.reference.from_code.attributes import cell
 from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.adapters.telemetry.notification_metrics import NotificationMetrics
 
 HEAD = """\
 # Metrics
 
 Served at `/metrics` in the text format of Prometheus, beside `/healthz` (200, or 500 if the process
 should be restarted) and `/readyz` (200, or 503 with the list of what is missing). Those of the
-Python process (`process_*`, `python_*`) come with them.
+Python process (`process_*`, `python_*`) come with them. Those of notifications are served by
+`jobledger notify run`, all others by `jobledger run`.
 """
 
 
@@ -25,8 +27,8 @@ def _rows() -> Iterator[str]:
     yield "| metric | kind | labels | meaning |"
     yield "|---|---|---|---|"
     registry = CollectorRegistry()
-    found = vars(Metrics(registry)).values()
-    for metric in found:
+    catalogues = Metrics(registry), NotificationMetrics(registry)
+    for metric in (one for catalogue in catalogues for one in vars(catalogue).values()):
         if isinstance(metric, Counter | Gauge | Histogram):
             described = next(iter(metric.describe()))
             suffix = "_total" if isinstance(metric, Counter) else ""

@@ -46,6 +46,8 @@ NOT_COVERED = {
     "evidence": {"stored_at"},
     "imported_job": {"imported_at"},
     "ledger_cluster": {"cluster"},
+    "notification": {column.name for column in metadata.tables["notification"].columns},
+    "notification_cursor": {"single", "position"},
     "replica": {"owner", "cluster", "since", "until", "hears", "heard_at", "well_since"},
     "resource_price": {"resource", "accelerator", "valid_from", "price_per_hour"},
     "shard_lease": {"shard", "epoch", "owner", "until"},

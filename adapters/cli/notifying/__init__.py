@@ -1,0 +1,1 @@
+"""`jobledger notify`: telling others of events of the log."""

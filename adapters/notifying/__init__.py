@@ -1,0 +1,1 @@
+"""Tells others of events of the log: webhooks, chats, an Alertmanager."""
