@@ -18,9 +18,10 @@ from urllib.parse import urlencode
 import urllib3
 import yaml
 
+from tests.support.waiting import pause
+
 WAIT_SECONDS: Final = 60.0
 """Limit of every wait in these tests."""
-PAUSE_SECONDS: Final = 0.02
 MERGE: Final = "application/merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
@@ -177,12 +178,12 @@ def take(events: Iterator[Any], count: int) -> list[tuple[str, str]]:
 
 def eventually(condition: Callable[[], Any], what: str) -> Any:  # noqa: ANN401 whatever the condition returns
     """Return the first true answer of a condition, asked until `WAIT_SECONDS` have passed."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < deadline:
+    begun = time.monotonic()
+    while (waited := time.monotonic() - begun) < WAIT_SECONDS:
         found = condition()
         if found:
             return found
-        time.sleep(PAUSE_SECONDS)
+        pause(waited)
     raise AssertionError(f"not within {WAIT_SECONDS} s: {what}")
 
 

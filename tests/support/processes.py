@@ -14,6 +14,8 @@ from typing import Protocol, Self
 
 import urllib3
 
+from tests.support.waiting import pause
+
 COMMAND_SECONDS = 150.0
 """Limit of one command; most take one second."""
 
@@ -24,7 +26,6 @@ STOP_SECONDS = 90.0
 """Limit from SIGTERM to the end; the controller's own limits add up to less."""
 
 HTTP_SECONDS = 30.0
-POLL_SECONDS = 0.02
 LOG_SHOWN_CHARACTERS = 12_000
 """As much of the end of a controller's log is shown with a failure."""
 
@@ -298,12 +299,13 @@ class Controller:
         )
 
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
-        until = time.monotonic() + self._start_seconds
+        begun = time.monotonic()
         while not condition():
+            waited = time.monotonic() - begun
             trouble = f"{self._start_seconds:.0f} s have passed"
             if self._process is not None and (code := self._process.poll()) is not None:
                 trouble = f"it ended with {code}"
-            if not self.running or time.monotonic() >= until:
+            if not self.running or waited >= self._start_seconds:
                 log = self.log[-LOG_SHOWN_CHARACTERS:]
                 raise AssertionError(f"{trouble} before {what}; log of {self._replica}:\n{log}")
-            time.sleep(POLL_SECONDS)
+            pause(waited)
