@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.exchange import head_of
+from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.kube.transport import Request, Transport
 from jobledger.core.errors import ClusterUnreachable, ObjectNotFound
 

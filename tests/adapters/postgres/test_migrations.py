@@ -175,7 +175,20 @@ def test_status_tells_what_is_pending(database_url: str) -> None:
     upgrade(database_url, "0102")
     found = status(database_url)
     assert (found.current, found.newer) == ("0102", False)
-    assert found.pending == ("0103", "0104", "0105", "0106", "0107", "0108", "0109", "0110", "0111", "0113", "0114", "0115")
+    assert found.pending == (
+        "0103",
+        "0104",
+        "0105",
+        "0106",
+        "0107",
+        "0108",
+        "0109",
+        "0110",
+        "0111",
+        "0113",
+        "0114",
+        "0115",
+    )
     with pytest.raises(LedgerMisconfigured, match=r"schema 0102 .*run `jobledger db upgrade`"):
         require_current(database_url)
 
