@@ -21,6 +21,8 @@ ECMA-48; Unicode, annex 9, general category Cf, property Default_Ignorable_Code_
 
 def visible(text: str) -> str:
     r"""Return a text with escapes such as `\x1b` in place of what a terminal would obey."""
+    if text.isascii() and text.isprintable():  # most are, and looking for more takes time
+        return text
     return _OBEYED.sub(_written_out, text)
 
 

@@ -1,8 +1,8 @@
 """One job: why, when and what, with a cursor that tells what was true and what was known."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -10,9 +10,19 @@ from jobledger.adapters.http.api.application import NotFound
 from jobledger.adapters.http.api.parameters import BadRequest, Parameter, ParameterKind
 from jobledger.adapters.http.page.gantt import gantt
 from jobledger.adapters.http.page.parts import PageParts, asked, dossier_of, job_of
-from jobledger.adapters.http.page.rendering import address, etag_of, page, unless_known
-from jobledger.core.catalogue import JobEvent
-from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
+from jobledger.adapters.http.page.rendering import (
+    EVENTS_MAX,
+    address,
+    etag_of,
+    event_address,
+    lasting,
+    page,
+    page_in_parts,
+    unless_known,
+    when,
+)
+from jobledger.core.catalogue import NAMES, JobEvent
+from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.forensics.story.causes import counted_as
 from jobledger.core.forensics.story.explain import Account, explained
@@ -21,10 +31,8 @@ from jobledger.core.forensics.story.timeline import QUIET, Line, timeline
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.kinds import ROLES, retry_words
 from jobledger.core.ports.history import JobFilter
-from jobledger.core.values.instants import parse_rfc3339
+from jobledger.core.values.instants import Instant, parse_rfc3339
 
-EVENTS_MAX = 1_000
-"""So many events are on a page."""
 RUNS_MAX = 50
 """So many runs of the same name are looked through for one that worked."""
 WORDS_MAX = 600
@@ -42,17 +50,6 @@ _TURNS = (
 SHOW = Parameter(name="show", kind=ParameterKind.TEXT, meaning="")
 AT = Parameter(name="at", kind=ParameterKind.TEXT, meaning="")
 AFTER = Parameter(name="after", kind=ParameterKind.NUMBER, meaning="")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """An event of the page."""
-
-    line: Line
-    since: float
-    """Seconds after the first."""
-    level: str
-    """The first of `LEVELS` on which it is shown."""
 
 
 def story(parts: PageParts, request: Request) -> Response:
@@ -75,15 +72,17 @@ def _told(
     level, at, after = wanted
     found = dossier_of(parts, row)
     events = found.read()
-    account, why = explained(found)
+    account, why = explained(found, events)
     decisions = parts.sources.history.decisions(row.stream_id)
     told = facts(read.event for read in events)
-    every = _events(events)
-    lines = [one for one in every if LEVELS.index(one.level) <= LEVELS.index(level)]
-    lines = [one for one in lines if one.line.version > after]
-    shown = lines[:EVENTS_MAX]
+    levels = {read.version: _level(read.event) for read in events}
+    of_level = (one for one in events if LEVELS.index(levels[one.version]) <= LEVELS.index(level))
+    every = timeline(((read.version, read.event) for read in of_level), WORDS_MAX)
+    lines = [line for line in every if line.version > after]
+    shown, show = lines[:EVENTS_MAX], level if level != "main" else ""
+    here, then = {one.version for one in shown}, address(f"/jobs/{row.stream_id}", show=show)
     alike = parts.similar(row.stream_id, account.failure_class) if account.failure_class else None
-    return page(
+    return page_in_parts(
         "job.html",
         signed_in=signed_in,
         row=row,
@@ -95,39 +94,57 @@ def _told(
         chart=gantt(row, told, decisions, parts.now()),
         causes=why,
         pending=[one for one in decisions if one.state == "pending"],
-        events=shown,
-        count=len(every),
+        items=lambda: _items(
+            shown,
+            f"{then}{'&' if show else '?'}at=",
+            events[0].event.at,
+            {version for version, its in levels.items() if its == "turns"},
+        ),
+        count=len(events),
         level=level,
         at=at,
         moment=moment_of(found, at) if at else None,
-        links={one.line.version: _link(row, one, level) for one in every},
-        next=address(f"/jobs/{row.stream_id}", show=level, after=shown[-1].line.version)
+        links={
+            version: f"#v{version}" if version in here else event_address(row.stream_id, version)
+            for one in account.sentences
+            for version in one.versions
+        },
+        next=address(f"/jobs/{row.stream_id}", show=level, after=shown[-1].version)
         if len(lines) > EVENTS_MAX
         else "",
     )
 
 
-def _link(row: JobRow, one: Shown, level: str) -> str:
-    """Return where an event stands: on this page, or on the one that shows all."""
-    anchor = f"#v{one.line.version}"
-    if LEVELS.index(one.level) <= LEVELS.index(level):
-        return anchor
-    return address(f"/jobs/{row.stream_id}", show="all") + anchor
-
-
-def _events(events: Sequence[ReadEvent]) -> list[Shown]:
-    told = timeline(((read.version, read.event) for read in events), WORDS_MAX)
-    begun = events[0].event.at
-    return [
-        Shown(line=line, since=(line.at - begun).total_seconds(), level=_level(read.event, line))
-        for read, line in zip(events, told, strict=True)
-    ]
-
-
-def _level(event: JobEvent, line: Line) -> str:
+def _level(event: JobEvent) -> str:
+    """Return the first level on which an event is shown."""
     if isinstance(event, _TURNS) or retry_words(event):
         return "turns"
-    return "all" if line.event in QUIET else "main"
+    return "all" if NAMES[type(event)] in QUIET else "main"
+
+
+def _items(lines: Iterable[Line], then: str, begun: Instant, turns: Collection[int]) -> Markup:
+    """Return events as items of a list; of five hundred a template takes several times as long.
+
+    `then` is the address of an instant without its value, `turns` has the versions of what turned
+    the story.
+    """
+    written, attempt, day, then = list[str](), -1, None, str(escape(then))
+    for line in lines:
+        if (line.attempt, line.at.date()) != (attempt, day):
+            attempt, day = line.attempt, line.at.date()
+            name = f"Attempt {attempt}" if attempt else "Before the first attempt"
+            written.append(f'<li class="split">{name}<span class="day">{day} (UTC)</span></li>')
+        number, since = line.version, (line.at - begun).total_seconds()
+        written.append(
+            f'<li id="v{number}" class="event{" turn" if number in turns else ""}">'
+            f'<a class="version" href="#v{number}" title="Link to event {number}">{number}</a>'
+            f'<span class="at">{when(line.at, "clock")}</span>'
+            f'<span class="since">+{lasting(since)}</span>'
+            f'<span class="type">{escape(line.event)}</span>'
+            f'<span class="words">{escape(line.words)} <a class="then" href="{then}{number}#moment"'
+            ' title="How the job stood when this was written down">then</a></span></li>'
+        )
+    return Markup("\n".join(written))  # noqa: S704  # what is foreign in it is escaped
 
 
 def _worked(parts: PageParts, row: JobRow, account: Account) -> str:

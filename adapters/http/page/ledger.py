@@ -128,7 +128,8 @@ def compare_jobs(parts: PageParts, request: Request) -> Response:
 
 def _side_by_side(found: Dossier, sides: Sequence[AttemptRow]) -> list[AttemptLine]:
     """Return what there is to say of two attempts, beside each other."""
-    why, events = explained(found)[1], found.read()
+    events = found.read()
+    why = explained(found, events)[1]
     logs = {one.number: _logs(events, one.number) for one in sides}
     columns = [
         {

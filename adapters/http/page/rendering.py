@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC
 from pathlib import Path
 from urllib.parse import urlencode
@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from jobledger.core.values.durations import span
 from jobledger.core.values.excerpts import gist
@@ -20,6 +20,10 @@ from jobledger.core.values.visible_text import visible
 PREFIX = "/page"
 HERE = Path(__file__).parent
 GIST_MAX = 300
+EVENTS_MAX = 1_000
+"""So many events of a job are on a page."""
+REST = "<!-- the rest -->"
+"""Stands in a template where its page may be sent in two parts."""
 HTML = "text/html; charset=utf-8"
 
 HEADERS: Mapping[str, str] = {
@@ -71,11 +75,10 @@ def when(at: Instant | None, form: str = "coarse") -> Markup:
     """
     if at is None:
         return Markup('<span class="none">never</span>')
-    there = at.astimezone(UTC)
-    machine = there.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    precision = "seconds" if form == "coarse" else "milliseconds"
-    told = there.replace(tzinfo=None).isoformat(sep=" ", timespec=precision)
-    shown = told.partition(" ")[2] if form == "clock" else f"{told} UTC"
+    machine = at.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    day, _, clock = machine.removesuffix("Z").partition("T")
+    told = clock.partition(".")[0] if form == "coarse" else clock
+    shown = told if form == "clock" else f"{day} {told} UTC"
     written = f'<time datetime="{machine}" data-form="{form}">{shown}</time>'
     return Markup(written)  # noqa: S704  # made of an instant, and of a word of ours
 
@@ -120,6 +123,7 @@ def _environment() -> Environment:
     made.filters.update({"when": when, "lasting": lasting, "look": look})
     made.filters.update({"tojson_text": _json_text, "gist": _gist})
     made.globals.update({"prefix": PREFIX, "mark": _asset_mark(), "address": address})
+    made.globals["event_address"] = event_address
     return made
 
 
@@ -127,6 +131,12 @@ def address(path: str, **query: object) -> str:
     """Return an address of a page; what is empty is left out of the query."""
     given = {key: str(value) for key, value in query.items() if value not in (None, "", False)}
     return f"{PREFIX}{path}" + (f"?{urlencode(given)}" if given else "")
+
+
+def event_address(stream: object, version: int) -> str:
+    """Return where an event of a job stands among all of them."""
+    before = (version - 1) // EVENTS_MAX * EVENTS_MAX
+    return address(f"/jobs/{stream}", show="all", after=before or "") + f"#v{version}"
 
 
 TEMPLATES = _environment()
@@ -150,6 +160,26 @@ def page(name: str, status: int = 200, **context: object) -> Response:
     """Return a page."""
     body = TEMPLATES.get_template(name).render(context)
     return Response(body, status_code=status, media_type=HTML, headers=dict(HEADERS))
+
+
+def page_in_parts(name: str, **context: object) -> Response:
+    """Return a page of which what stands before the mark `REST` is sent while the rest is made.
+
+    So a browser fetches the style and paints while a long list is written. What is sent late is to
+    be made of what is known already: an error has no page any more.
+    """
+    pieces = TEMPLATES.get_template(name).generate(context)
+    return StreamingResponse(_parts(pieces), media_type=HTML, headers=dict(HEADERS))
+
+
+def _parts(pieces: Iterable[str]) -> Iterator[str]:
+    waiting = list[str]()
+    for piece in pieces:
+        waiting.append(piece)
+        if REST in piece:
+            yield "".join(waiting)
+            waiting.clear()
+    yield "".join(waiting)
 
 
 def problem_page(status: int, title: str, detail: str, **context: object) -> Response:

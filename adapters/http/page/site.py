@@ -45,7 +45,11 @@ log = get_logger(__name__)
 
 
 class Assets(StaticFiles):
-    """Style and scripts; they hold nothing of the ledger, and are asked for by what they hold."""
+    """Style and scripts; they hold nothing of the ledger.
+
+    Their folder is named after what all of them hold, so that a browser that kept some of another
+    version takes none of them beside the new ones.
+    """
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         """Return a file with the headers of every page, to be kept for a day."""
@@ -61,7 +65,7 @@ def page_routes(parts: PageParts) -> list[BaseRoute]:
     inside = [
         Route("/", _to_jobs),
         *(Route(path, partial(_served, parts, what)) for path, what in (("/jobs", listed), *PAGES)),
-        Mount("/static", Assets(directory=HERE / "static")),
+        Mount("/static/{mark}", Assets(directory=HERE / "static")),
     ]
     handlers = {HTTPException: _refused, Exception: _failed}
     pages = Starlette(routes=inside, exception_handlers=handlers)

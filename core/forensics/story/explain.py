@@ -66,17 +66,17 @@ class Account:
 
 def explain(dossier: Dossier) -> Account:
     """Return the account of a job. Raises as `Dossier.read` does."""
-    return _Account(dossier).shown()
+    return _Account(dossier, dossier.read()).shown()
 
 
 def causes(dossier: Dossier) -> Mapping[int, str]:
     """Return the class of each attempt that failed. Raises as `Dossier.read` does."""
-    return _Account(dossier).causes()
+    return _Account(dossier, dossier.read()).causes()
 
 
-def explained(dossier: Dossier) -> tuple[Account, Mapping[int, str]]:
-    """Return what `explain` and `causes` do, of one reading."""
-    account = _Account(dossier)
+def explained(dossier: Dossier, events: tuple[ReadEvent, ...]) -> tuple[Account, Mapping[int, str]]:
+    """Return what `explain` and `causes` do; `events` are what the dossier was read as."""
+    account = _Account(dossier, events)
     return account.shown(), account.causes()
 
 
@@ -86,8 +86,7 @@ _ENDS = (*ROLES.completed, *ROLES.failed)
 class _Account:
     """An account in the making."""
 
-    def __init__(self, dossier: Dossier) -> None:
-        events = dossier.read()
+    def __init__(self, dossier: Dossier, events: tuple[ReadEvent, ...]) -> None:
         identity = dossier.identity
         self._name = f"{dossier.kind} {identity.namespace}/{identity.name}"
         self._events = events
@@ -96,6 +95,7 @@ class _Account:
         self._ran: set[int] = set()
         self._judged: dict[int, Judged] = {}
         self._failed_at: dict[int, int] = {}
+        self._diagnosed: dict[int, Diagnosis[Sign]] = {}
         for read in events:
             if isinstance(read.event, ROLES.attempt_started):
                 self._last_attempt = read.event.attempt
@@ -257,6 +257,11 @@ class _Account:
         return kept
 
     def _diagnosis(self, attempt: int) -> Diagnosis[Sign]:
+        if attempt not in self._diagnosed:
+            self._diagnosed[attempt] = self._looked_for(attempt)
+        return self._diagnosed[attempt]
+
+    def _looked_for(self, attempt: int) -> Diagnosis[Sign]:
         failed = self._failed_at.get(attempt)
         of_attempt = [
             sign

@@ -8,8 +8,7 @@ from jobledger.core.forensics.story.sentence import Sentence
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.pending.decisions import DecisionKind
-from jobledger.core.kinds import ROLES, part_of
-from jobledger.core.projections.view import View, advance
+from jobledger.core.kinds import NOTHING, ROLES, evolve, part_of
 from jobledger.core.values.instants import rfc3339
 
 REFUSAL_MAX = 700
@@ -51,17 +50,15 @@ def stood_when_deleted(name: str, events: Sequence[ReadEvent], gone: ReadEvent) 
 
 def _standing(events: Sequence[ReadEvent]) -> tuple[str, set[int]]:
     """Return phase and attempt with since when, in words, and the events that brought them."""
-    view, phase, attempt = View(), "", 0
+    state, phase, attempt = NOTHING, "", 0
     since = began = events[0]
     for read in events:
-        view, _ = advance(view, (read.event,))
-        row = view.job
-        if row is None:
-            continue
-        if row.phase != phase:
-            phase, since = row.phase, read
-        if row.attempt != attempt:
-            attempt, began = row.attempt, read
+        state = evolve(state, read.event)
+        if state.phase.value != phase:
+            phase, since = state.phase.value, read
+        number = state.attempt.number if state.attempt is not None else 0
+        if number != attempt:
+            attempt, began = number, read
     text = f"{phase or 'New'} since {rfc3339(since.occurred_at)}"
     if attempt:
         text += f", in attempt {attempt}"

@@ -8,11 +8,23 @@ from jobledger.core.jobs import events as shared
 from jobledger.core.kinds import ROLES
 from jobledger.core.values.instants import rfc3339
 
+_TOLD = (
+    *ROLES.adopted,
+    *ROLES.transitions_missed,
+    shared.ControlReleased,
+    shared.LedgerBehindFound,
+    shared.RecoveredFromCluster,
+    shared.ControlTaken,
+)
+
 
 def others_told(events: Iterable[ReadEvent]) -> Iterator[tuple[str, int]]:
     """Yield sentences, each with the version of the event that says so."""
     for read in events:
-        event, at = read.event, rfc3339(read.occurred_at)
+        event = read.event
+        if not isinstance(event, _TOLD):
+            continue
+        at = rfc3339(read.occurred_at)
         if isinstance(event, ROLES.adopted):
             found = in_words(event).partition(";")[0]
             yield (

@@ -81,13 +81,21 @@ def diagnose(
     groups = _possible(judged)
     is_certain = judged is not None and len(groups) == 1
     has_begun = ran and not is_certain and not _left_no_word(found)
-    clear = [(sign, certain(sign.text)) for sign in found]
+    clear = _clear(found)
     for rule in rules:
         if rule.group not in groups or (rule.before_running and has_begun):
             continue
         if signs := _matched(rule, clear):
             return Diagnosis(rule=rule, signs=signs)
     return Diagnosis(rule=GENERAL[judged.group if judged else FailureClass.OTHER], signs=())
+
+
+def _clear(found: Iterable[SignT]) -> list[tuple[SignT, str]]:
+    """Return signs with what is certain of them, the first of those that say the same alone."""
+    first: dict[tuple[Source, str], SignT] = {}
+    for sign in found:
+        first.setdefault((sign.source, sign.text), sign)
+    return [(sign, certain(sign.text)) for sign in first.values()]
 
 
 _EVERY = frozenset(FailureClass)

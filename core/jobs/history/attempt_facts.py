@@ -93,6 +93,7 @@ class FactsSoFar:
 
     def __init__(self) -> None:
         self._job = JobFacts()
+        self._last_at: Instant | None = None
         self._attempts: list[AttemptFacts] = []
         self.selects_cluster = False
         """Whether attempts run on a RayCluster that is not the job's own."""
@@ -109,7 +110,7 @@ class FactsSoFar:
 
     def occurred(self, at: Instant) -> None:
         """Take note that an event was true at an instant."""
-        self._job = replace(self._job, last_at=at)
+        self._last_at = at
 
     def asked(self, **values: object) -> None:
         """Take what the manifest asks for: fields of `JobFacts`."""
@@ -179,11 +180,11 @@ class FactsSoFar:
 
     def finished(self) -> JobFacts:
         """Return everything; a cluster that was never seen to go was there until the last event."""
-        last = self._job.last_at
+        last = self._last_at
         attempts = [
             item
             if item.cluster_from is None or item.cluster_until is not None
             else replace(item, cluster_until=last)
             for item in self._attempts
         ]
-        return replace(self._job, attempts=tuple(attempts))
+        return replace(self._job, attempts=tuple(attempts), last_at=last)
