@@ -20,6 +20,8 @@ class JobFilter:
     kind: str = ""
     uid: str = ""
     stream_id: StreamId | None = None
+    streams: tuple[StreamId, ...] = ()
+    """One of these."""
     phase: str = ""
     reason: str = ""
     text: str = ""

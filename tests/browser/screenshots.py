@@ -53,25 +53,8 @@ def third_time_lucky() -> stories.Story:
     )
 
 
-@contextmanager
-def served(directory: Path) -> Iterator[tuple[str, History]]:
-    """Yield the address of pages on a ledger that is made for them, and its tables."""
-    with EmbeddedPostgres(directory / "postgres") as server:
-        upgrade(server.url)
-        engine = open_engine(server.url, EngineOptions(role=APP_ROLE))
-        try:
-            _fill(engine)
-            opened = open_ledger(server.url, engine)
-            parts = replace(page_parts(opened), now=lambda: NOON + LATER)
-            http = HttpServer(with_api(Starlette(), opened, None, parts), "127.0.0.1", 0)
-            http.start()
-            yield http.url, opened.history
-            http.stop()
-        finally:
-            engine.dispose()
-
-
-def _fill(engine: Engine) -> None:
+def filled(engine: Engine) -> None:
+    """Put the jobs into an empty ledger, and what reports know of them."""
     fill(engine)
     more = {
         "third-time-lucky": third_time_lucky,
@@ -80,6 +63,33 @@ def _fill(engine: Engine) -> None:
     }
     append_lives(postgres_ledger(engine), more.items())
     project_all(engine)
+
+
+@contextmanager
+def serving(url: str, engine: Engine) -> Iterator[tuple[str, History]]:
+    """Yield the address of pages on a ledger, and its tables."""
+    opened = open_ledger(url, engine)
+    parts = replace(page_parts(opened), now=lambda: NOON + LATER)
+    http = HttpServer(with_api(Starlette(), opened, None, parts), "127.0.0.1", 0)
+    http.start()
+    try:
+        yield http.url, opened.history
+    finally:
+        http.stop()
+
+
+@contextmanager
+def served(directory: Path) -> Iterator[tuple[str, History]]:
+    """Yield the address of pages on a ledger that is made for them, and its tables."""
+    with EmbeddedPostgres(directory / "postgres") as server:
+        upgrade(server.url)
+        engine = open_engine(server.url, EngineOptions(role=APP_ROLE))
+        try:
+            filled(engine)
+            with serving(server.url, engine) as told:
+                yield told
+        finally:
+            engine.dispose()
 
 
 def take(browser: Browser, url: str, history: History, into: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Tabs
 from tests.browser.lives import (
@@ -100,6 +100,29 @@ def test_the_list_takes_a_new_job_over(tabs: Tabs) -> None:
         running(made)
         expect(tab.get_by_role("link", name="waits")).to_be_visible()
         expect(tab.get_by_role("link", name="Failed 1")).to_be_visible()
+
+
+def test_an_answer_that_takes_its_time_is_said_to_be_on_its_way(pages: Pages, tabs: Tabs) -> None:
+    tab, held, said = tabs(), list[Route](), list[str]()
+
+    def told(route: Route) -> None:
+        said.append(route.request.post_data or "")
+        route.fulfill(status=204)
+        held[0].continue_()
+
+    tab.goto(f"{pages.url}{PAGE}/jobs")
+    tab.route("**/jobs?q=waits*", lambda route: held.append(route))  # noqa: PLW0108  # Playwright writes into what it calls
+    tab.route("**/told", told)
+    tab.evaluate(
+        """() => new MutationObserver(() => {
+            fetch("/told", {method: "POST", body: banner.textContent});
+        }).observe(banner, {childList: true})"""
+    )
+    tab.get_by_label("Name, namespace or UID").fill("waits")
+    tab.get_by_role("button", name="Find").click(no_wait_after=True)
+    expect(tab.get_by_role("link", name="fails", exact=True)).to_have_count(0)
+    assert said == ["One moment: the ledger is being asked."]
+    expect(tab.locator("#banner")).to_be_hidden()
 
 
 def test_a_server_that_goes_is_told_and_what_stood_stays(tabs: Tabs) -> None:

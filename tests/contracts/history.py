@@ -87,6 +87,13 @@ class HistoryContract:
         both = JobFilter(created_from=since, created_until=until)
         assert ledger.history.jobs(both, 9) == rows[1:3]
 
+    def test_jobs_are_found_by_their_streams(self, ledger: Ledger) -> None:
+        rows = [
+            a_job(ledger, a_stream(f"job {age}", NOON - timedelta(hours=age))) for age in range(3)
+        ]
+        streams = (rows[2].stream_id, rows[0].stream_id, a_stream("unknown"))
+        assert ledger.history.jobs(JobFilter(streams=streams), 9) == [rows[0], rows[2]]
+
     def test_jobs_with_a_reason_are_found(self, ledger: Ledger) -> None:
         a_job(ledger, a_stream("one"))
         row = a_job(ledger, a_stream("two"), reason="AppFailed")

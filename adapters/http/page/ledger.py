@@ -71,12 +71,10 @@ def pending(parts: PageParts, request: Request) -> Response:
 
 
 def _jobs(parts: PageParts, streams: Sequence[StreamId]) -> Mapping[StreamId, JobRow]:
-    """Return the jobs of these streams; each is one look by its key."""
-    found = {}
-    for stream in dict.fromkeys(streams):
-        for row in parts.sources.history.jobs(JobFilter(stream_id=stream), 1):
-            found[stream] = row
-    return found
+    if not streams:
+        return {}
+    found = parts.sources.history.jobs(JobFilter(streams=tuple(streams)), len(streams))
+    return {row.stream_id: row for row in found}
 
 
 def health(parts: PageParts, request: Request) -> Response:

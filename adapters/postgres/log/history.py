@@ -75,6 +75,8 @@ def _conditions(wanted: JobFilter) -> Iterator[ColumnElement[bool]]:
             yield job.c[field] == value
     if wanted.stream_id is not None:
         yield job.c.stream_id == wanted.stream_id
+    if wanted.streams:
+        yield job.c.stream_id == any_(literal(list(wanted.streams), ARRAY(Uuid)))
     if wanted.open_only:
         yield job.c.open
     yield from _of_order(wanted)

@@ -147,4 +147,6 @@ def _matches(row: JobRow, wanted: JobFilter) -> bool:
         return False
     if wanted.stream_id is not None and row.stream_id != wanted.stream_id:
         return False
+    if wanted.streams and row.stream_id not in wanted.streams:
+        return False
     return all(value in ("", found) for value, found in restrictions)

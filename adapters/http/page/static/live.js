@@ -4,9 +4,16 @@ const SLOWEST = 60;
 const banner = document.querySelector("#banner");
 let tag = null, pause = 0, timer = null;
 
-const tell = (text) => {
+export const show = (text) => {
   banner.textContent = text;
   banner.hidden = text === "";
+};
+
+// Shows what is wrong with news, and takes away that alone.
+let trouble = "";
+const tell = (text) => {
+  if (text !== trouble) show(text);
+  trouble = text;
 };
 
 // What each part said when it came, before scripts made anything of it.

@@ -1,7 +1,9 @@
 // What a page does beyond its links and forms: the reader's own time, the chart, news without reload.
 import { showTimes, countDown } from "./times.js";
 import { drawCharts } from "./chart.js";
-import { keepLive, remember } from "./live.js";
+import { keepLive, remember, show } from "./live.js";
+
+const PATIENCE = 600; // milliseconds without an answer, after which a reader is told
 
 const dress = (within) => {
   showTimes(within);
@@ -13,6 +15,10 @@ dress(document);
 countDown(document);
 setInterval(() => countDown(document), 1000);
 keepLive(dress);
+
+// A report over a year takes its time: whoever asked is told that the answer is on its way.
+addEventListener("beforeunload", () => setTimeout(() => show("One moment: the ledger is being asked."), PATIENCE));
+addEventListener("pageshow", (event) => { if (event.persisted) show(""); });
 
 // `/` goes to the search field, as on many pages; not while somebody writes.
 document.addEventListener("keydown", (event) => {
