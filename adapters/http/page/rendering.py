@@ -12,6 +12,8 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from jobledger.core.forensics.story.going_on import THEN
+from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.values.durations import span
 from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import Instant
@@ -105,6 +107,11 @@ def _json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _then(kind: str) -> str:
+    """Return what happens when a decision of a kind falls due."""
+    return THEN[DecisionKind(kind)]
+
+
 def _asset_mark() -> str:
     """Return what changes with the static files: they are asked for by it."""
     content = b"".join(path.read_bytes() for path in sorted((HERE / "static").iterdir()))
@@ -121,7 +128,7 @@ def _environment() -> Environment:
         finalize=_shown,
     )
     made.filters.update({"when": when, "lasting": lasting, "look": look})
-    made.filters.update({"tojson_text": _json_text, "gist": _gist})
+    made.filters.update({"tojson_text": _json_text, "gist": _gist, "then": _then})
     made.globals.update({"prefix": PREFIX, "mark": _asset_mark(), "address": address})
     made.globals["event_address"] = event_address
     return made

@@ -40,7 +40,9 @@ const ticks = (chart, x) => {
     for (const [name, value] of Object.entries({ x1: where, x2: where, y1: 0, y2: height })) line.setAttribute(name, value);
     text.setAttribute("x", where);
     text.setAttribute("y", height + 15);
-    text.setAttribute("dx", 3);
+    const isLast = x((at / whole) * 100) > 94; // a label to the right of it would be cut off
+    text.setAttribute("dx", isLast ? -3 : 3);
+    if (isLast) text.setAttribute("text-anchor", "end");
     text.textContent = offset(at);
     group.append(line, text);
   }
