@@ -26,7 +26,8 @@ FUNCTIONS = (
 def upgrade() -> None:
     for name in FUNCTIONS:
         made = create_function(op.get_bind(), name).statement
-        op.execute(DDL(made.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION", 1)))
+        made = made.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION", 1)
+        op.execute(DDL(made))  # type: ignore[no-untyped-call]  # SQLAlchemy left it untyped
 
 
 def downgrade() -> None:
