@@ -14,7 +14,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 
 # the sources: without it each worker compiles everything, and so does each program that it starts.
 KEEPING_BYTECODE := env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/build/bytecode"
 
-.PHONY: help demo screenshots failures test test-ray test-operators node test-node explore check failover format apiserver operators helm upstream sdk bench profile soak mutate lock install clean
+.PHONY: help demo demo-ray screenshots failures test test-ray test-operators node test-node explore check failover format apiserver operators helm upstream sdk bench profile soak mutate lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -33,6 +33,9 @@ test: install ## All tests that this machine can run; skipped ones say what is m
 
 test-ray: install $(RAY_STAMP) ## The job API and whole RayJobs on real heads of the `ray` package
 	@$(BIN)/python -m tests.real_ray $(RAY_VENV)/bin $(ARGS)
+
+demo-ray: install $(RAY_STAMP) ## One of KubeRay's own samples, which imports ray, on a real head in the sandbox
+	@$(BIN)/python -m tests.real_ray.demo $(RAY_VENV)/bin $(ARGS)
 
 explore: install ## The properties with fresh seeds; says how to see again what it found
 	@$(BIN)/python -m tests.explore $(ARGS)

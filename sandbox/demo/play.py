@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,8 +49,11 @@ class Stage:
 
 
 @contextmanager
-def stage(console: Console) -> Iterator[Stage]:
-    """Yield the running stage; nothing of it is left afterwards."""
+def stage(console: Console, more: Mapping[str, str] | None = None) -> Iterator[Stage]:
+    """Yield the running stage; nothing of it is left afterwards.
+
+    `more` is what the controller's environment has besides.
+    """
     directory = temporary_directory("jobledger-demo-")
     try:
         settings = Settings(database_url=SecretStr(""), data_dir=directory / "data", cluster="demo")
@@ -65,6 +68,7 @@ def stage(console: Console) -> Iterator[Stage]:
                 "NO_PROXY": "127.0.0.1,localhost",
                 "JOBLEDGER_CLUSTER": "demo",
                 "JOBLEDGER_DATA_DIR": str(settings.data_dir),
+                **(more or {}),
             }
             controller = ControllerProcess(directory, environment)
             table = LiveTable(console)

@@ -20,7 +20,7 @@ from jobledger.sandbox.http.openapi import openapi
 from jobledger.sandbox.model.documents import Document, encode
 from jobledger.sandbox.model.field_ownership import Writer
 from jobledger.sandbox.model.kinds import Kind, Kinds, StorageKey
-from jobledger.sandbox.model.refusals import Refusal, page_not_found
+from jobledger.sandbox.model.refusals import Refusal, not_within_pods, page_not_found
 from jobledger.sandbox.model.storage import Change, Storage
 from jobledger.sandbox.model.targets import Target, target_of
 from jobledger.sandbox.model.write_options import WriteOptions
@@ -41,6 +41,9 @@ _ALLOWED: Final = {
 }
 
 _log = structlog.get_logger()
+
+WITHIN_PODS = ("/exec", "/attach", "/portforward")
+"""Ends of addresses at which a kubelet would be asked."""
 
 
 class Application:
@@ -156,7 +159,7 @@ class Application:
             return await self._endpoint.serve(request, target)
         document = openapi(path, self._kinds) or discovery(path, self._kinds)
         if document is None:
-            raise page_not_found()
+            raise not_within_pods() if path.endswith(WITHIN_PODS) else page_not_found()
         return Response(encode(document), media_type=JSON)
 
 

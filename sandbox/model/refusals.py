@@ -101,6 +101,16 @@ def page_not_found() -> Refusal:
     )
 
 
+def not_within_pods() -> Refusal:
+    """Return the answer to whoever wants a connection into a Pod, with what can be done instead."""
+    return Refusal(
+        HTTPStatus.NOT_FOUND,
+        "NotFound",
+        "the sandbox does no exec, attach or port-forward: its containers are processes of this "
+        "machine, and their ports are at the podIP of the Pod",
+    )
+
+
 def exists(kind: Kind, name: str) -> Refusal:
     """Return the answer for a name that is taken."""
     message = f'{kind.resource} "{name}" already exists'

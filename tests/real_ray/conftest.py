@@ -1,10 +1,6 @@
 """A sandbox whose RayClusters are real Ray heads on this machine."""
 
 import os
-import shlex
-import shutil
-import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,14 +26,9 @@ def ray_bin() -> Path:
 def sandbox(tmp_path_factory: pytest.TempPathFactory, ray_bin: Path) -> Iterator[Sandbox]:
     """In place of the sandbox's own small `ray`, Pods find the real one."""
     directory = tmp_path_factory.mktemp("sandbox")
-    short = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
     running = start_sandbox(directory, "127.0.0.1", 0)
     try:
-        ray, api = str(ray_bin / "ray"), running.api.url
-        words = [sys.executable, real_command.__file__, ray, api, str(short)]
-        script = directory / "pods" / "bin" / "ray"
-        script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
-        yield running
+        with real_command.in_place_of_ours(directory, running.api.url, ray_bin):
+            yield running
     finally:
         running.stop()
-        shutil.rmtree(short, ignore_errors=True)

@@ -10,10 +10,16 @@ proxy, so the name of a head's Service is replaced by its address.
 
 import json
 import os
+import shlex
+import shutil
+import signal
 import sys
+import tempfile
 import urllib.parse
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 PROXIES = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY")
 HEAD_OPTIONS = (
@@ -24,6 +30,20 @@ HEAD_OPTIONS = (
     "--dashboard-agent-listen-port=0",
 )
 SERVICE_SUFFIX = "-head-svc"
+
+
+@contextmanager
+def in_place_of_ours(sandbox: Path, api: str, ray_bin: Path) -> Iterator[None]:
+    """Have the Pods of a sandbox find the real `ray` and its `python`, as long as this lasts."""
+    short = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
+    ours = [sys.executable, __file__, str(ray_bin / "ray"), api, str(short)]
+    for name, words in (("ray", ours), ("python", [str(ray_bin / "python")])):
+        script = sandbox / "pods" / "bin" / name
+        script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    try:
+        yield
+    finally:
+        shutil.rmtree(short, ignore_errors=True)
 
 
 def words_for(arguments: Sequence[str], api: str, root: str) -> list[str]:
@@ -62,6 +82,8 @@ def _head_of(api: str, namespace: str, cluster: str) -> str:
 def main() -> None:
     """Become the real program."""
     ray, api, root, *arguments = sys.argv[1:]
+    while arguments[:1] == ["start"] and "--head" not in arguments:
+        signal.pause()  # a worker: the head of a small machine works alone
     environment = {key: value for key, value in os.environ.items() if key not in PROXIES}
     if arguments[:1] == ["start"]:
         environment["TMPDIR"] = root

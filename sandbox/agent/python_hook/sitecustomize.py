@@ -23,6 +23,7 @@ SEARCH = ("", f".{NAMESPACE}.svc.cluster.local", ".svc.cluster.local", ".cluster
 CLUSTER = (".svc", ".svc.cluster.local")
 EVERYWHERE = ("", "0.0.0.0", "::")  # noqa: S104  # told apart, not listened at
 HERE = ("localhost", "127.0.0.1", "::1")
+NO_RAY = "the sandbox has no Ray but its job API; `make demo-ray` runs a program of Ray's"
 
 
 def address_of(name: object) -> object:
@@ -118,6 +119,17 @@ class _Finder:
         return spec
 
 
+def _say_what_is_missing(before: Callable[..., object]) -> Callable[..., object]:
+    """Return what tells of an error that ends the program, with a word where `ray` is missing."""
+
+    def told(kind: type[BaseException], error: BaseException, trace: object) -> object:
+        if isinstance(error, ModuleNotFoundError) and error.name == "ray":
+            error.msg = f"{error.msg} ({NO_RAY})"
+        return before(kind, error, trace)
+
+    return told
+
+
 def _hand_on() -> None:
     """Run the `sitecustomize` that the program would have had without this one."""
     here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  # as above
@@ -132,4 +144,5 @@ if NAMES:
         _patch(sys.modules["socket"])
     else:
         sys.meta_path.insert(0, _Finder())
+    sys.excepthook = _say_what_is_missing(sys.excepthook)
     _hand_on()

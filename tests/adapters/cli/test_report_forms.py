@@ -26,12 +26,16 @@ from tests.adapters.cli.answers import answer
 BERLIN = ZoneInfo("Europe/Berlin")
 
 COLUMNS = {
-    "failures": "failures share jobs retried final never_ran last_at",
-    "retries": "retries jobs counted helped failed_again helped_share cluster_seconds "
-    "wait_p50_seconds wait_p95_seconds",
+    "failures": "failures rate share jobs retried final never_ran last_at",
+    "retries": "retries jobs counted helped failed_again helped_share not_retried would_help "
+    "cluster_seconds wait_p50_seconds wait_p95_seconds",
+    "regressions": "image_before changed_at before_runs before_failed before_share runs failed "
+    "failed_share more_failures",
+    "nodes": "failures expected times jobs images cured last_at",
     "waste": "wasted_seconds wasted_share failed_attempts attempts failed_share cluster_seconds",
-    "start-latency": "attempts ran p50_seconds p95_seconds p99_seconds queue_p95_seconds "
-    "cluster_p95_seconds submit_p95_seconds",
+    "start-latency": "attempts ran p50_seconds p95_seconds p99_seconds stepped "
+    "first_step_p50_seconds first_step_p95_seconds queue_p95_seconds cluster_p95_seconds "
+    "submit_p95_seconds",
     "durations": "jobs p50_seconds p95_seconds p99_seconds max_seconds running_p50_seconds "
     "running_p95_seconds running_share",
     "slo": "jobs judged good good_share met late failed retried open withdrawn unknown",
@@ -54,6 +58,7 @@ def of_failures() -> Answer:
             "day": datetime(2026, 11, 1, 23, tzinfo=UTC),
             "reason": reason,
             "failures": 2,
+            "rate": 0.25,
             "share": 0.5,
             "jobs": 1,
             "retried": 1,

@@ -31,7 +31,8 @@ def test_only_what_tells_of_failures_is_narrowed_by_a_cause(
     with pytest.raises(typer.Exit):
         asked.filters(REPORTS["busiest"], {"cause": "gpu-fault"})
     assert (
-        "--cause is for failures, retries, waste, cost, not for busiest" in capsys.readouterr().err
+        "--cause is for failures, retries, nodes, waste, cost, not for busiest"
+        in capsys.readouterr().err
     )
     with pytest.raises(typer.Exit):
         asked.filters(REPORTS["failures"], {"cause": "gpu-falt"})

@@ -193,3 +193,39 @@ def test_what_kubectl_makes_up_itself_is_created(kubectl: Kubectl) -> None:
     assert "the body of the request was in an unknown format" in told
     assert kubectl("auth", "can-i", "create", "pods") == "yes\n"
     assert 'namespace "team" deleted' in kubectl("delete", "namespace", "team")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("exec", "p", "--", "ls"), ("attach", "p"), ("port-forward", "pod/p", "18080:8080")],
+    ids=["exec", "attach", "port-forward"],
+)
+def test_the_sandbox_says_what_it_does_not_do_within_pods(
+    server: SandboxApi, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert KUBECTL
+    write_kubeconfig(tmp_path / "kubeconfig", server.url)
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "default"},
+        "spec": {"containers": [{"name": "main", "image": "x"}]},
+    }
+    (tmp_path / "pod.json").write_text(json.dumps(pod), encoding="utf-8")
+
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [KUBECTL, *arguments],
+            env=_environment(tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=WAIT_SECONDS,
+            check=False,
+        )
+
+    assert run("create", "-f", str(tmp_path / "pod.json")).returncode == 0
+    running = json.dumps({"status": {"phase": "Running"}})
+    assert run("patch", "pod", "p", "--subresource=status", "-p", running).returncode == 0
+    told = run(*words)
+    assert told.returncode == 1
+    assert "the sandbox does no exec, attach or port-forward" in told.stderr

@@ -147,3 +147,17 @@ def test_a_claim_is_shared_by_the_pods_that_name_it(world: World) -> None:
     world.create(PODS, pod("r", shell("cat /space/f", volumeMounts=mount), volumes=[volume]))
     world.wait_for_phase("r", "Succeeded")
     assert world.log("r") == "x\n"
+
+
+def test_a_program_that_wants_ray_is_told_where_there_is_one(world: World) -> None:
+    _pod(world, "one", shell("python -c 'import ray'"), restartPolicy="Never")
+    world.wait_for_phase("one", "Failed")
+    *_, last = world.log("one").splitlines()
+    assert last.startswith("ModuleNotFoundError: No module named 'ray' (the sandbox has no Ray")
+
+
+def test_a_program_that_can_do_without_ray_is_told_nothing(world: World) -> None:
+    asks = 'import importlib.util\nprint(importlib.util.find_spec("ray"))'
+    _pod(world, "one", shell(f"python -c '{asks}'"), restartPolicy="Never")
+    world.wait_for_phase("one", "Succeeded")
+    assert world.log("one") == "None\n"
