@@ -2,37 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Event
 
 from jobledger.adapters.admission import tls
 from jobledger.adapters.admission.kept_certificate import KeptCertificate
-from jobledger.adapters.admission.looking_after import keep_fresh
+from jobledger.adapters.admission.looking_after import ServerOptions, certified, keep_fresh
 from jobledger.adapters.admission.reviews import webhook_app
+from jobledger.adapters.cluster_wiring import judging_cluster
 from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.kinds.admission import handlers
-from jobledger.adapters.kube.client import KubernetesCluster
-from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
 
-CONNECTIONS = 50
-"""As many as requests are judged at once."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookOptions:
+class WebhookOptions(ServerOptions):
     """How webhooks are served."""
 
-    host: str
-    port: int
-    namespace: str
-    service: str
-    """The Service in front, which the certificate is for."""
-    cert_dir: Path | None = None
-    """Where somebody else keeps a certificate; None: we keep one in a Secret."""
-    dns_names: tuple[str, ...] = ()
-    """Further names in our certificate."""
     configuration: str = "jobledger"
     """Name of the webhook configurations that are told whom to trust."""
     strict: bool = False
@@ -45,12 +31,9 @@ class Webhooks:
     http: HttpServer
     refresh: Callable[[], None]
 
-    def start(self) -> None:
-        """Begin to serve."""
+    def serve(self, stopped: Event) -> None:
+        """Serve, and look after the certificate, until told to stop."""
         self.http.start()
-
-    def keep_fresh(self, stopped: Event) -> None:
-        """Look after the certificate until told to stop, then end."""
         keep_fresh(self.refresh, stopped)
         self.http.stop()
 
@@ -64,11 +47,7 @@ def webhooks(settings: Settings, options: WebhookOptions) -> Webhooks:
         NoCertificate: `cert_dir` holds none that can be used.
         CannotServe: nobody can listen there.
     """
-    connection = ConnectionSettings(
-        kubeconfig=settings.kubeconfig, context=settings.context, connections=CONNECTIONS
-    )
-    cluster = KubernetesCluster(connect(connection))
-    secured = tls.context()
+    cluster, secured = judging_cluster(settings), tls.context()
     kept = KeptCertificate(
         cluster=cluster,
         now=SystemClock().now,
@@ -77,13 +56,6 @@ def webhooks(settings: Settings, options: WebhookOptions) -> Webhooks:
         other_names=options.dns_names,
         configuration=options.configuration,
     )
-
-    def refresh() -> None:
-        if options.cert_dir is not None:
-            tls.take_from(secured, options.cert_dir)
-        else:
-            tls.take(secured, kept.read())
-
-    refresh()
+    refresh = certified(secured, kept, options.cert_dir)
     app = webhook_app(handlers(cluster, SystemClock().now, strict=options.strict))
     return Webhooks(HttpServer(app, options.host, options.port, tls=secured), refresh)

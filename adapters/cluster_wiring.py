@@ -6,6 +6,8 @@ from jobledger.adapters.kube.watching.watches import KubernetesWatches
 from jobledger.adapters.settings import Settings
 
 WATCH_KINDS = 10
+JUDGED_AT_ONCE = 50
+"""Requests, by a server without a ledger: each may ask the API server."""
 
 
 def cluster_connection(settings: Settings) -> ConnectionSettings:
@@ -21,6 +23,14 @@ def cluster_connection(settings: Settings) -> ConnectionSettings:
 def kubernetes_cluster(settings: Settings) -> KubernetesCluster:
     """Return the API server, for commands that read and write single objects."""
     return KubernetesCluster(connect(cluster_connection(settings)))
+
+
+def judging_cluster(settings: Settings) -> KubernetesCluster:
+    """Return the API server, for servers that ask it about the requests that they get."""
+    connection = ConnectionSettings(
+        kubeconfig=settings.kubeconfig, context=settings.context, connections=JUDGED_AT_ONCE
+    )
+    return KubernetesCluster(connect(connection))
 
 
 def kubernetes_watches(settings: Settings) -> KubernetesWatches:

@@ -5,18 +5,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from threading import Event
 
 from jobledger.adapters.admission import tls
 from jobledger.adapters.admission.kept_certificate import KeptCertificate
-from jobledger.adapters.admission.looking_after import keep_fresh
+from jobledger.adapters.admission.looking_after import ServerOptions, certified, keep_fresh
+from jobledger.adapters.cluster_wiring import judging_cluster
 from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.kinds.trainjob.progress.endpoint import Endpoint
 from jobledger.adapters.kinds.trainjob.progress.speakers import Speakers
 from jobledger.adapters.kinds.trainjob.progress.writing import Writer
-from jobledger.adapters.kube.client import KubernetesCluster
-from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.serving.pace import Each, Pace
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
@@ -27,8 +25,6 @@ LOOK_SECONDS = 0.05
 """Pause between two looks at reports whose turn has not come."""
 IDLE_SECONDS = 1.0
 """Between two looks where none waits."""
-CONNECTIONS = 50
-"""As many as requests are judged at once."""
 VALID = timedelta(days=3650)
 """Of our certificate, as of upstream's: a Pod that runs cannot be told of another authority."""
 
@@ -38,18 +34,8 @@ JOBS_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatusOptions:
+class StatusOptions(ServerOptions):
     """How the endpoint is served."""
-
-    host: str
-    port: int
-    namespace: str
-    service: str
-    """The Service in front, which the certificate is for."""
-    cert_dir: Path | None = None
-    """Where somebody else keeps a certificate and its authority; None: we keep ours in a Secret."""
-    dns_names: tuple[str, ...] = ()
-    """Further names in our certificate."""
 
     @property
     def authority(self) -> str:
@@ -104,11 +90,7 @@ def status_server(settings: Settings, options: StatusOptions) -> StatusServer:
         NoCertificate: `cert_dir` holds none that can be used.
         CannotServe: nobody can listen there.
     """
-    connection = ConnectionSettings(
-        kubeconfig=settings.kubeconfig, context=settings.context, connections=CONNECTIONS
-    )
-    cluster = KubernetesCluster(connect(connection))
-    secured = tls.context()
+    cluster, secured = judging_cluster(settings), tls.context()
     kept = KeptCertificate(
         cluster=cluster,
         now=SystemClock().now,
@@ -118,24 +100,9 @@ def status_server(settings: Settings, options: StatusOptions) -> StatusServer:
         authority=options.authority,
         valid=VALID,
     )
-
-    def refresh() -> None:
-        if options.cert_dir is not None:
-            tls.take_from(secured, options.cert_dir)
-            kept.publish(_authority_in(options.cert_dir))
-        else:
-            tls.take(secured, kept.read())
-
-    refresh()
+    refresh = certified(secured, kept, options.cert_dir)
     writer = Writer(cluster, time.monotonic, SystemClock().now)
     speakers = Speakers(cluster, time.monotonic, Pace(time.monotonic).may_ask)
     endpoint = Endpoint(speakers, writer, each_job(time.monotonic).may_take)
     http = HttpServer(endpoint.app(), options.host, options.port, tls=secured)
     return StatusServer(http, refresh, writer)
-
-
-def _authority_in(directory: Path) -> str:
-    try:
-        return (directory / "ca.crt").read_text()
-    except OSError as error:
-        raise tls.NoCertificate(f"{directory}: ca.crt cannot be used: {error.strerror}") from error

@@ -1,17 +1,12 @@
 """`jobledger trainer-status`: serves the endpoint to which TrainJob Pods report progress."""
 
-import threading
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from jobledger.adapters.admission.kept_certificate import ForeignSecret
-from jobledger.adapters.admission.tls import NoCertificate
-from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.options import Kubeconfig, settings_from
-from jobledger.adapters.cli.output import console, fail
-from jobledger.adapters.cli.running.stopping import StopSignals
+from jobledger.adapters.cli.running.certified_server import serve_until_stopped
 from jobledger.adapters.progress_wiring import StatusOptions, status_server
 from jobledger.adapters.telemetry.logging import configure_logging
 
@@ -59,18 +54,4 @@ def trainer_status(
         cert_dir=cert_dir,
         dns_names=tuple(dns_name or ()),
     )
-    stop, stopped = StopSignals(), threading.Event()
-    try:
-        server = status_server(settings, options)
-    except (ForeignSecret, NoCertificate) as error:
-        fail(str(error), ExitCode.MISCONFIGURED)
-
-    def tell() -> None:
-        stop.wait()
-        stopped.set()
-
-    threading.Thread(target=tell, daemon=True).start()
-    console.print(server.http.url)
-    if ready_file is not None:
-        ready_file.write_text(server.http.url)
-    server.serve(stopped)
+    serve_until_stopped(lambda: status_server(settings, options), ready_file)

@@ -1,19 +1,14 @@
 """`jobledger webhooks`: serves admission webhooks for RayJobs, TrainJobs and runtimes."""
 
-import threading
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from jobledger.adapters.admission.kept_certificate import ForeignSecret
-from jobledger.adapters.admission.tls import NoCertificate
-from jobledger.adapters.admission_wiring import WebhookOptions, Webhooks
+from jobledger.adapters.admission_wiring import WebhookOptions
 from jobledger.adapters.admission_wiring import webhooks as wired
-from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.options import Kubeconfig, settings_from
-from jobledger.adapters.cli.output import console, fail
-from jobledger.adapters.cli.running.stopping import StopSignals
+from jobledger.adapters.cli.running.certified_server import serve_until_stopped
 from jobledger.adapters.telemetry.logging import configure_logging
 
 PORT = 9443
@@ -71,23 +66,4 @@ def webhooks(
         configuration=configuration,
         strict=strict,
     )
-    stop, stopped = StopSignals(), threading.Event()
-    try:
-        served = wired(settings, options)
-    except (ForeignSecret, NoCertificate) as error:
-        fail(str(error), ExitCode.MISCONFIGURED)
-    threading.Thread(target=_tell, args=(stop, stopped), daemon=True).start()
-    _serve(served, stopped, ready_file)
-
-
-def _serve(served: Webhooks, stopped: threading.Event, ready_file: Path | None) -> None:
-    served.start()
-    console.print(served.http.url)
-    if ready_file is not None:
-        ready_file.write_text(served.http.url)
-    served.keep_fresh(stopped)
-
-
-def _tell(stop: StopSignals, stopped: threading.Event) -> None:
-    stop.wait()
-    stopped.set()
+    serve_until_stopped(lambda: wired(settings, options), ready_file)
