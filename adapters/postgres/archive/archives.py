@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Engine, Select, and_, func, not_, or_, sel
 from jobledger.adapters.postgres.connection.answer_limit import unhurried
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
+from jobledger.adapters.postgres.connection.pooler import require_own_session
 from jobledger.adapters.postgres.schema.tables import archive, archived_stream, job, stream
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import BrokenChain, LedgerMisconfigured, LedgerUnavailable
@@ -95,6 +96,7 @@ class PostgresArchives:
                     "this user may not do that: jobs are taken out of the log by the owner of its "
                     "tables (the user of `jobledger db upgrade`), never by the service"
                 )
+            require_own_session(connection, "`jobledger archive create`")
             if not connection.execute(_LOCK).scalar_one():
                 told = told_holder(connection, *_NUMBERS)
                 raise LedgerMisconfigured(

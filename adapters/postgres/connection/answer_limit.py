@@ -18,6 +18,8 @@ from typing import Any, Self
 import psycopg
 from sqlalchemy import Connection, text
 
+from jobledger.adapters.postgres.connection.pooler import require_own_session
+
 GRACE_SECONDS = 10.0
 """How long after the limit of a statement the server's word that it was reached may take."""
 
@@ -116,16 +118,24 @@ def _cut(wait: _Wait) -> None:
 
 @contextmanager
 def unhurried(connection: Connection) -> Iterator[None]:
-    """Let the statements inside take as long as they need: walks over the whole log do."""
-    raw = connection.connection.driver_connection
+    """Let the statements inside take as long as they need: walks over the whole log do.
+
+    In a transaction it holds for that alone, which a pooler leaves to one server process.
+
+    Raises:
+        LedgerMisconfigured: there is no transaction, and a pooler is in between.
+    """
+    raw: Any = connection.connection.driver_connection
+    alone = not raw.autocommit
+    if not alone:
+        require_own_session(connection, "a walk over the whole log")
     before = connection.execute(text("SHOW statement_timeout")).scalar_one()
-    connection.execute(text("SET statement_timeout = 0"))
+    change = text("SELECT set_config('statement_timeout', :it, :alone)")
+    connection.execute(change, {"it": "0", "alone": alone})
     setattr(raw, _UNHURRIED, True)
     try:
         yield
-        connection.execute(
-            text("SELECT set_config('statement_timeout', :it, false)"), {"it": before}
-        )
+        connection.execute(change, {"it": before, "alone": alone})
     except BaseException:
         connection.invalidate()  # nobody else gets it without its limit
         raise

@@ -8,7 +8,7 @@ from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event, make
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from jobledger.adapters.postgres.connection import password_file
+from jobledger.adapters.postgres.connection import password_file, pooler
 from jobledger.adapters.postgres.connection.answer_limit import (
     GRACE_SECONDS,
     AnswerLimit,
@@ -150,6 +150,8 @@ def _prepare_session(connection: psycopg.Connection[Any], options: EngineOptions
         require_supported(connection.info.server_version)
         register(connection)
         connection.autocommit = True
+        if not pooler.look(connection, options.role):
+            return
         connection.execute("SET timezone = 'UTC'")
         connection.execute("SET default_transaction_isolation = 'read committed'")
         connection.execute(f"SET statement_timeout = '{options.statement_timeout_seconds}s'")

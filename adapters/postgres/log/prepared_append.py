@@ -1,5 +1,7 @@
 """Calls `append_v1` as a statement that each connection prepares once, through libpq itself.
 
+Through a pooler it is parsed anew each time, in one message with its parameters.
+
 It is called for each turn. Through SQLAlchemy and a cursor of the driver's a call costs the service
 several times as much CPU (`docs/decisions/0077`); connections, their settings and their limits
 are those of the engine.
@@ -19,6 +21,7 @@ from sqlalchemy.pool import PoolProxiedConnection
 from jobledger.adapters.postgres.connection.answer_limit import limited
 from jobledger.adapters.postgres.connection.codec import Argument
 from jobledger.adapters.postgres.connection.engine import is_read_only
+from jobledger.adapters.postgres.connection.pooler import has_own_session
 
 STATEMENT = "append_v1"
 """What a connection calls the statement."""
@@ -49,18 +52,28 @@ def append(engine: Engine, arguments: Sequence[Argument]) -> Sequence[tuple[str,
 def _called(
     pooled: PoolProxiedConnection, connection: PGconn, arguments: Sequence[Argument]
 ) -> PGresult:
-    if _PREPARED not in pooled.info:
-        places = ", ".join(f"${number}" for number in range(1, len(arguments) + 1))
-        query = f"SELECT * FROM append_v1({places})"  # noqa: S608 places only
-        types = [argument.oid for argument in arguments]
-        prepared = connection.prepare(STATEMENT.encode(), query.encode(), types)
-        _require(connection, prepared, ExecStatus.COMMAND_OK)
-        pooled.info[_PREPARED] = True
     values: list[Any] = [argument.packed for argument in arguments]  # a null is None
     formats = [argument.format for argument in arguments]
+    if not has_own_session(pooled.driver_connection):  # type: ignore[arg-type] # the driver's
+        query, types = _query(arguments)
+        result = connection.exec_params(query, values, types, formats, Format.BINARY)
+        _require(connection, result, ExecStatus.TUPLES_OK)
+        return result
+    if _PREPARED not in pooled.info:
+        query, types = _query(arguments)
+        prepared = connection.prepare(STATEMENT.encode(), query, types)
+        _require(connection, prepared, ExecStatus.COMMAND_OK)
+        pooled.info[_PREPARED] = True
     result = connection.exec_prepared(STATEMENT.encode(), values, formats, Format.BINARY)
     _require(connection, result, ExecStatus.TUPLES_OK)
     return result
+
+
+def _query(arguments: Sequence[Argument]) -> tuple[bytes, Sequence[int]]:
+    """Return the statement and the types of its parameters."""
+    places = ", ".join(f"${number}" for number in range(1, len(arguments) + 1))
+    query = f"SELECT * FROM append_v1({places})"  # noqa: S608 places only
+    return query.encode(), [argument.oid for argument in arguments]
 
 
 def _require(connection: PGconn, result: PGresult, status: ExecStatus) -> None:

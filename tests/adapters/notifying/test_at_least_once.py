@@ -316,7 +316,7 @@ def test_nothing_is_told_before_it_was_there_for_a_while(
 ) -> None:
     from_the_beginning(opened)
     now = 1000.0
-    monkeypatch.setattr(service.time, "monotonic", lambda: now)
+    monkeypatch.setattr("time.monotonic", lambda: now)
     notifier, _ = a_notifier(opened)
     notifier.look(10)
     now += 9

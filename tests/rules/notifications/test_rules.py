@@ -1,5 +1,7 @@
 """Which occasions a rule asks for, and what is said of rules that mean nothing."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -7,7 +9,7 @@ from jobledger.core.notifications.rules import OCCASIONS, Occasion, Rule, asks_f
 from tests.support.notices import an_occasion
 
 FAILED = an_occasion()
-MATCHES = {
+MATCHES: dict[str, dict[str, Any]] = {
     "no restriction but the event": {},
     "the cause": {"failures": ("quota", "out-of-memory")},
     "the retry group of the cause": {"failures": ("application",)},
@@ -20,7 +22,7 @@ MATCHES = {
     "its stored name": {"events": ("JobFailed",)},
     "one word of several": {"events": ("job-complete", "job-failed")},
 }
-DIFFERS = {
+DIFFERS: dict[str, dict[str, Any]] = {
     "another cause": {"failures": ("quota",)},
     "another kind": {"kinds": ("TrainJob",)},
     "another namespace": {"namespaces": ("ml-2", "m")},
@@ -70,7 +72,7 @@ def test_words_stand_for_events_of_every_kind_of_job() -> None:
     }
 
 
-SLIPS = {
+SLIPS: dict[str, dict[str, Any]] = {
     "rule 'r': there is no target 'caht'": {"targets": ("caht",)},
     "rule 'r': there is no event 'job-fialed'": {"events": ("job-fialed",)},
     "rule 'r': there is no cause of failures 'oom'": {"failures": ("oom",)},

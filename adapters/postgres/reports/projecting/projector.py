@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine, select, text
 from jobledger.adapters.postgres.connection.codec import stored_event
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
+from jobledger.adapters.postgres.connection.pooler import owns_session
 from jobledger.adapters.postgres.reports.projecting.checkpoint import read_checkpoint, report_lag
 from jobledger.adapters.postgres.reports.projecting.rows import (
     events_of,
@@ -215,7 +216,8 @@ class ReportService:
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
             try:
                 self._tell_lag()
-                if connection.execute(_LOCK).scalar_one():
+                # Through a pooler the lock would stay with a server process that others use too.
+                if not owns_session(connection) or connection.execute(_LOCK).scalar_one():
                     self._project(connection)
                 elif self._stands_still(connection):
                     told = told_holder(connection, _NUMBER)

@@ -19,6 +19,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
+from jobledger.adapters.postgres.connection.pooler import require_own_session
 from jobledger.adapters.postgres.reports.projecting.archived import ArchivedJobs, archived_rows
 from jobledger.adapters.postgres.reports.projecting.checkpoint import (
     GONE,
@@ -102,6 +103,7 @@ def rebuild_reports(
         LedgerUnavailable: another rebuild is under way, or a reader held the tables for too long.
     """
     with ledger_errors(engine.url), engine.connect() as connection:
+        require_own_session(connection, "a rebuild of the reports")
         try:
             if not connection.execute(_LOCK).scalar_one():
                 who = told_holder(connection, _NUMBER)
