@@ -28,6 +28,6 @@ class Timekeeper:
             self._until = math.inf
 
     def leave(self, until: float) -> None:
-        """Let another look at the clock, if nobody does any more: the caller goes to work."""
+        """Let another look at the clock, if nobody waits for an instant as early as this one."""
         if until < self._until:
             self._changed.notify()

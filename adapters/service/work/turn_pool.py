@@ -73,13 +73,14 @@ class TurnPool(Generic[Result]):
             call()
             with self._changed:
                 self._shares.give_back(namespace)
-                self._changed.notify()  # who waits may be one that could not have a thread before
 
     def _next(self) -> tuple[str, _Call[Result]] | None:
         with self._changed:
             while not self._stopping:
                 if (taken := self._waiting.pop(self._shares.may)) is not None:
                     self._shares.take(taken[0])
+                    if self._waiting.first(self._shares.may) is not None:
+                        self._changed.notify()  # it may have waited for a thread of its share
                     return taken
                 self._idle += 1
                 self._changed.wait()

@@ -187,10 +187,9 @@ class Workers:
                 at = self._clock.monotonic() + again
                 later = (at, next(self._ordinals), key, self._namespaces[key], task)
                 heapq.heappush(self._later, later)
-                self._changed.notify()
+                self._timekeeper.leave(at)
             if self._queues.get(key):
-                self._go_on(key)
-                self._changed.notify()
+                self._go_on(key)  # and this thread takes it, or wakes who does
             else:
                 self._queues.pop(key, None)
                 self._namespaces.pop(key, None)

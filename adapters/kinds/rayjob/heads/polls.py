@@ -233,7 +233,7 @@ class Polls:
 
     def _push(self, stream: StreamId, target: _Target) -> None:
         heapq.heappush(self._queue, (target.due, next(self._ordinals), stream))
-        self._changed.notify()
+        self._timekeeper.leave(target.due)
 
     def _hurry(self, stream: StreamId, target: _Target) -> None:
         if not target.in_flight:
