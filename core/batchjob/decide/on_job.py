@@ -11,8 +11,8 @@ from jobledger.core.batchjob.events import (
     OthersBatchStatusObserved,
 )
 from jobledger.core.batchjob.observations import NO_STATUS, BatchJobGone, BatchJobSeen
-from jobledger.core.batchjob.state import BatchJobState, BatchRecorded, KnownBatchJob
-from jobledger.core.jobs.control.control_change import control_change
+from jobledger.core.batchjob.state import BatchJobState, KnownBatchJob
+from jobledger.core.jobs.control.control_change import control_and_status, control_change, held
 from jobledger.core.jobs.control.lost_history import UNKNOWN_JOB
 from jobledger.core.jobs.control.went_back import is_old_look
 from jobledger.core.jobs.events import ControlReleased, LedgerBehindFound
@@ -93,35 +93,19 @@ def _received(seen: BatchJobSeen, *, with_document: bool) -> BatchJobReceived:
 def _control(state: BatchJobState, seen: BatchJobSeen) -> News:
     """Return who decides about the job from now on, and what its status shows; if that is news."""
     recorded = state.recorded
+    shown = OthersBatchStatusObserved(at=seen.at, status=seen.status)
+    before = recorded.shown if recorded is not None else None
+    is_news = seen.status not in (before, NO_STATUS)
+    ahead = is_ahead(state, seen)
     if recorded is not None and recorded.behind:
-        return _held(state, recorded, seen)
+        return held(shown, seen.recorded, is_news=is_news, is_old=not ahead)
     if behind := behind_by_status(state, seen):
-        return *behind, OthersBatchStatusObserved(at=seen.at, status=seen.status)
-    unchanged = seen.in_between and not is_ahead(state, seen)
-    if recorded is None and (unchanged or not seen.recorded):
+        return *behind, shown
+    if recorded is None and (not seen.recorded or (seen.in_between and not ahead)):
         return ()
     since, why = (recorded.since, recorded.why) if recorded is not None else (None, "")
     changed = control_change(since, why, seen.recorded, seen.at)
-    before = recorded.shown if recorded is not None else None
-    if seen.status in (before, NO_STATUS):
-        return changed
-    shown = OthersBatchStatusObserved(at=seen.at, status=seen.status)
-    # What the other did last is known before control is taken: the job goes on from there.
-    return (*changed, shown) if seen.recorded else (shown, *changed)
-
-
-def _held(state: BatchJobState, held: BatchRecorded, seen: BatchJobSeen) -> News:
-    """Return what a job shows that is held; it is let go if another controller is to have it.
-
-    A status of our own that is not ahead of the log may be one from before: nothing follows from
-    it.
-    """
-    is_old = not seen.recorded and not is_ahead(state, seen)
-    is_news = seen.status not in (held.shown, NO_STATUS) and not is_old
-    shown = (OthersBatchStatusObserved(at=seen.at, status=seen.status),) if is_news else ()
-    if seen.recorded:
-        return ControlReleased(at=seen.at, why=seen.recorded), *shown
-    return shown
+    return control_and_status(changed, shown, seen.recorded, is_news=is_news)
 
 
 def on_job_gone(state: BatchJobState, gone: BatchJobGone) -> News:

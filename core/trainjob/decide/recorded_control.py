@@ -1,11 +1,10 @@
 """Starts and ends the control of a TrainJob: by this controller, or by one that is recorded."""
 
-from jobledger.core.jobs.control.control_change import control_change
-from jobledger.core.jobs.events import ControlReleased
+from jobledger.core.jobs.control.control_change import control_and_status, control_change, held
 from jobledger.core.trainjob.decide.on_lost_history import behind_by_status, is_ahead
 from jobledger.core.trainjob.events import OthersTrainStatusObserved, TrainJobEvent
 from jobledger.core.trainjob.observations import SeenTrainStatus, TrainJobSeen
-from jobledger.core.trainjob.state import TrainJobState, TrainRecorded
+from jobledger.core.trainjob.state import TrainJobState
 
 NO_STATUS = SeenTrainStatus()
 
@@ -13,10 +12,13 @@ NO_STATUS = SeenTrainStatus()
 def control_of(state: TrainJobState, told: TrainJobSeen) -> tuple[TrainJobEvent, ...]:
     """Return who decides about the job from now on, and what others say of it; if that is news."""
     recorded = state.recorded
+    shown = OthersTrainStatusObserved(at=told.at, status=told.status)
     if recorded is not None and recorded.behind:
-        return _held(state, recorded, told)
+        is_old = told.written_here and not is_ahead(state, told)
+        is_news = told.status not in (recorded.shown, NO_STATUS)
+        return held(shown, told.recorded, is_news=is_news, is_old=is_old)
     if behind := behind_by_status(state, told):
-        return *behind, OthersTrainStatusObserved(at=told.at, status=told.status)
+        return *behind, shown
     if state.deleted_at is not None or _is_no_news(state, told):
         return ()
     since, why = (recorded.since, recorded.why) if recorded is not None else (None, "")
@@ -24,27 +26,8 @@ def control_of(state: TrainJobState, told: TrainJobSeen) -> tuple[TrainJobEvent,
     changed = control_change(since, why, still, told.at)
     before = recorded.shown if recorded is not None else None
     is_lost = not still and told.status == NO_STATUS
-    if is_lost or told.status == (before or NO_STATUS):
-        return changed
-    shown = OthersTrainStatusObserved(at=told.at, status=told.status)
-    # What the other did last is known before control is taken: the job goes on from there.
-    return (*changed, shown) if still else (shown, *changed)
-
-
-def _held(
-    state: TrainJobState, held: TrainRecorded, told: TrainJobSeen
-) -> tuple[TrainJobEvent, ...]:
-    """Return what a job shows that is held; it is let go if another controller is to have it.
-
-    A status of our own that is not ahead of the log may be one from before: nothing follows from
-    it.
-    """
-    is_old = told.written_here and not told.recorded and not is_ahead(state, told)
-    is_news = told.status not in (held.shown, NO_STATUS) and not is_old
-    shown = (OthersTrainStatusObserved(at=told.at, status=told.status),) if is_news else ()
-    if told.recorded:
-        return ControlReleased(at=told.at, why=told.recorded), *shown
-    return shown
+    is_news = not is_lost and told.status != (before or NO_STATUS)
+    return control_and_status(changed, shown, still, is_news=is_news)
 
 
 def _is_no_news(state: TrainJobState, told: TrainJobSeen) -> bool:
