@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.explore import EXAMPLES_VARIABLE
 
-USUAL = 250
+USUAL = 150
 EXAMPLES = int(os.environ.get(EXAMPLES_VARIABLE, USUAL))
 
 effort = settings(

@@ -23,6 +23,7 @@ from jobledger.core.jobs.rows import JobRow
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest
 from tests.adapters.http.conftest import Site, serve
+from tests.properties.effort import effort
 
 JOBS = f"{PREFIX}/jobs"
 
@@ -254,7 +255,7 @@ instants = st.datetimes().map(lambda at: at.isoformat())
 values = st.one_of(some_text, numbers, instants, st.uuids().map(str), st.sampled_from(["true"]))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(effort, suppress_health_check=list(HealthCheck))
 @given(
     endpoint=st.sampled_from(ENDPOINTS),
     there=st.booleans(),
