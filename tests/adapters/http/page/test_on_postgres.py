@@ -115,6 +115,9 @@ def test_a_search_finds_the_same_by_either_way(
     assert history.jobs(JobFilter(text=one.namespace), 1000) == of_place
     older = JobFilter(text=one.namespace, older_than=one.stream_id)
     assert history.jobs(older, 1000) == of_place[of_place.index(one) + 1 :]
+    labelled = history.jobs(JobFilter(label="team=vision"), 1000)
+    assert [row for row in every if row in labelled] == labelled
+    assert 0 < len(labelled) < len(every)
     failed = history.jobs(JobFilter(cause="application"), 1000)
     assert [row for row in every if row in failed] == failed != []
 
