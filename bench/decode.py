@@ -114,10 +114,11 @@ def _parts(report: Report, objects: Sequence[Manifest], whole: float) -> None:
     costs = {name: _each(work, objects) for name, work in parts.items()}
     costs["preparing the redactor"] -= costs["finding its secrets"]
     for name, cost in costs.items():
-        report.figure(f"of a new object: {name}", cost, "µs")
+        report.figure(f"of an object that is news: {name}", cost, "µs")
     names = ("finding its secrets", "preparing the redactor", "redacting")
-    share = 100 * sum(costs[name] for name in names) / whole
-    report.figure("of a new object: share of redaction", share, "%")
+    redaction = sum(costs[name] for name in names)
+    share = 100 * redaction / (whole + redaction)
+    report.figure("of an object that is news: share of redaction", share, "%")
 
 
 class Listening:

@@ -39,7 +39,7 @@ def written(name: str, observation: Struct, said: Mapping[str, object]) -> Manif
     for field, default in defaults(type(observation)):
         value = getattr(observation, field)
         known = said.get(field, default)
-        if known is value or known == value or field in told_once(type(observation)):
+        if known is value or field in told_once(type(observation)) or known == value:
             continue
         kept[field] = storable(plain(value))
     return cast("Manifest", kept)

@@ -1,10 +1,10 @@
 """Maps Jobs to observations: the user's Job and the Jobs of its attempts, decoded and redacted."""
 
+from jobledger.adapters.service.observing.late_document import LateDocument
 from jobledger.adapters.service.observing.mapper import (
     MESSAGE_CHARACTERS_MAX,
     REASON_CHARACTERS_MAX,
     ObservationMapper,
-    without_copy,
 )
 from jobledger.core.batchjob.observations import (
     AttemptJobSeen,
@@ -19,7 +19,7 @@ from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION, mark_in
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.log.redaction.redact import Redactor, digest
-from jobledger.core.values.documents import Json, Manifest, child, items, number, text
+from jobledger.core.values.documents import Manifest, child, items, number, text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import EPOCH, Instant, parse_rfc3339
 
@@ -39,12 +39,6 @@ def see_job(
     because = mapper.control_policy.why_recorded("Job", manifest)
     recorded = redactor.text(because, REASON_CHARACTERS_MAX)
     version = text(metadata, "resourceVersion")
-    redacted = redactor.manifest(manifest, None)
-    document: dict[str, Json] = {
-        "spec": child(redacted, "spec"),
-        "labels": child(redacted, "metadata", "labels"),
-        "annotations": without_copy(child(redacted, "metadata", "annotations")),
-    }
     marks = (recorded,) if recorded else ()
     return BatchJobSeen(
         id=observation_id(identity.stream_id, "job", version, *marks),
@@ -56,7 +50,7 @@ def see_job(
         policy=mapper.policy,
         deleting_at=parse_rfc3339(text(metadata, "deletionTimestamp")),
         status=_seen_status(child(manifest, "status"), redactor, at),
-        document={key: value for key, value in document.items() if value},
+        document=LateDocument(manifest, redactor),
         option_problems=tuple(redactor.text(one, MESSAGE_CHARACTERS_MAX) for one in read.problems),
         recorded=recorded,
         written_here=is_driven_here(BATCHJOB_CONTROLLER, manifest),

@@ -316,7 +316,6 @@ snapshot = Table(
     column("seal", LargeBinary, "HMAC-SHA256 of all this under the key of the service"),
     PrimaryKeyConstraint("stream_id", name="snapshot_pkey"),
     comment="Folds of open jobs, from which a start goes on; nothing is lost with them",
-    postgresql_with={"toast_tuple_target": 8160},
 )
 
 shard_lease = Table(

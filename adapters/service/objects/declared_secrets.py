@@ -16,8 +16,9 @@ from jobledger.adapters.service.objects.object_cache import (
     CachedRuntime,
     ObjectCache,
 )
+from jobledger.adapters.service.objects.packing import unpack
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
-from jobledger.core.log.redaction.redact import joined, secrets_in
+from jobledger.core.log.redaction.redact import Redactor, joined, secrets_in
 from jobledger.core.values.documents import Manifest, child, items, text
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -32,20 +33,28 @@ def secrets_of(manifest: Manifest) -> frozenset[str]:
     return secrets_in(manifest, None if problem else runtime_env)
 
 
-def secrets_of_job(manifest: Manifest, known: CachedJob | None, declared: object) -> frozenset[str]:
-    """Return the secrets that a job and its earlier forms declare.
+def redactor_of_job(
+    key: bytes, manifest: Manifest, packed: bytes, known: CachedJob | None, declared: object
+) -> Redactor:
+    """Return the redactor of a job, which knows the secrets that it and its earlier forms declare.
+
+    A job that is seen for the first time is looked through when something is said of it: after a
+    start, of most jobs nothing is for long.
 
     Args:
-        manifest: A RayJob or TrainJob.
+        key: The installation's key.
+        manifest: A job's object.
+        packed: The same, packed.
         known: The job as it was last seen.
         declared: What changes with its specification, labels and annotations; nothing is looked at
             again while that is the same.
     """
     if known is None:
-        return secrets_of(manifest)
-    return (
-        known.secrets if known.declared == declared else joined(known.secrets, secrets_of(manifest))
-    )
+        return Redactor(key, lambda: secrets_of(unpack(packed)))
+    if known.declared == declared:
+        return known.redactor
+    secrets = joined(known.secrets, secrets_of(manifest))
+    return known.redactor if known.secrets == secrets else Redactor(key, secrets)
 
 
 def secrets_of_parts(live: ObjectCache, job: CachedJob, kinds: Iterable[str]) -> frozenset[str]:

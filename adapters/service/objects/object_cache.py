@@ -53,13 +53,9 @@ class CachedJob:
     """What tells without parsing whether anything that matters has changed."""
     declared: object = None
     """What changes with its specification, labels and annotations."""
-    secrets: frozenset[str]
-    """What the redactor knows: the secrets of this and of earlier forms of the object, and those
-    of all that it runs from and that belongs to it.
-
-    What runs may have been started from an earlier one.
-    """
     redactor: Redactor
+    """Knows the secrets of this and of earlier forms of the object, and those of all that it runs
+    from and that belongs to it: what runs may have been started from an earlier one."""
     selected: str
     """Name of the RayCluster it runs on, if it selects one."""
     phase: str
@@ -81,6 +77,11 @@ class CachedJob:
     """resourceVersion of what was last seen; empty: `version`."""
     is_told_left_out: bool = False
     """Whether the program's log has named an annotation of it that is left out."""
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Return what the redactor knows; it is looked for when it is first asked for."""
+        return self.redactor.secrets
 
     @property
     def manifest(self) -> Manifest:
@@ -206,10 +207,9 @@ class ObjectCache:
         """Let the redactor of a job know more secrets; return the job as it then is."""
         with self._lock:
             job = self._jobs.get(uid)
-            if job is None or secrets <= job.secrets:
+            if job is None or not secrets or secrets <= job.secrets:
                 return job
-            known = joined(job.secrets, secrets)
-            job = replace(job, secrets=known, redactor=job.redactor.knowing(known))
+            job = replace(job, redactor=job.redactor.knowing(joined(job.secrets, secrets)))
             self._jobs[uid] = job
             return job
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, LiveWriter
-from jobledger.adapters.service.objects.declared_secrets import secrets_of_job, secrets_of_parts
+from jobledger.adapters.service.objects.declared_secrets import redactor_of_job, secrets_of_parts
 from jobledger.adapters.service.objects.object_cache import CachedJob, pack_status
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.observing.left_out import tell_left_out
@@ -21,7 +21,6 @@ from jobledger.core.jobs.control.status_writers import StatusWriter
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import WatchInterrupted
 from jobledger.core.kinds import JobObservation, altered
-from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.ports.cluster import ObjectListener
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId, observation_id
@@ -96,19 +95,18 @@ class JobListener:
             )
             around.live.put_job(now)
             return
-        secrets = secrets_of_job(manifest, known, declared)
+        packed, key = pack(manifest), around.mapper.redaction_key
         job = CachedJob(
             kind=kind.name,
             identity=identify(around.mapper.cluster, manifest),
             version=version,
             fingerprint=fingerprint,
             declared=declared,
-            secrets=secrets,
-            redactor=_redactor_of(around, known, secrets),
+            redactor=redactor_of_job(key, manifest, packed, known, declared),
             selected=look.selected,
             runtime=look.runtime,
             phase=look.phase,
-            packed=pack(manifest),
+            packed=packed,
             copied=look.copied,
             observed_generation=look.observed_generation,
             others=others,
@@ -242,12 +240,3 @@ def _recorded_fingerprint(recorded: str, manifest: Manifest) -> tuple[object, ..
     if not recorded:
         return ()
     return recorded, hash(msgspec.json.encode(child(manifest, "status")))
-
-
-def _redactor_of(
-    around: EventHandlers, known: CachedJob | None, secrets: frozenset[str]
-) -> Redactor:
-    """Return the redactor of a job, which is made anew only for other secrets."""
-    if known is not None and known.secrets == secrets:
-        return known.redactor
-    return Redactor(around.mapper.redaction_key, secrets)

@@ -17,7 +17,7 @@ numbers written as floats.
 import hmac
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from jobledger.core.log.chain import canonical
@@ -56,18 +56,36 @@ class Redactor:
 
     Args:
         key: The installation's key; never stored beside the log.
-        secrets: What `secrets_in` found, and whatever else must not appear. With `UNCOUNTED` among
-            them every text is taken for a secret, and of documents nothing is left.
+        secrets: What `secrets_in` found, and whatever else must not appear; or what finds it, which
+            is called before the first text or document is redacted. With `UNCOUNTED` among them
+            every text is taken for a secret, and of documents nothing is left.
     """
 
-    __slots__ = ("_hides_all", "_key", "_search")
+    __slots__ = ("_found", "_given", "_key")
 
-    def __init__(self, key: bytes, secrets: Iterable[str]) -> None:
+    def __init__(self, key: bytes, secrets: Iterable[str] | Callable[[], frozenset[str]]) -> None:
         self._key = key
-        known = frozenset(secrets)
-        self._hides_all = UNCOUNTED in known
-        searched = () if self._hides_all else known
-        self._search = SecretSearch(storable_text(secret) for secret in searched)
+        self._given = secrets if callable(secrets) else frozenset(secrets)
+        self._found: SecretSearch | None = None
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Return what must not appear."""
+        given = self._given
+        if callable(given):
+            given = self._given = given()
+        return given
+
+    @property
+    def _hides_all(self) -> bool:
+        return UNCOUNTED in self.secrets
+
+    @property
+    def _search(self) -> SecretSearch:
+        if self._found is None:
+            searched = () if self._hides_all else self.secrets
+            self._found = SecretSearch(storable_text(secret) for secret in searched)
+        return self._found
 
     def knowing(self, secrets: Iterable[str]) -> "Redactor":
         """Return a redactor under the same key that knows these secrets."""
@@ -100,6 +118,8 @@ class Redactor:
             limit: Characters at most, the mark of the cut included.
             keep_end: Cut at the beginning, as is right for logs.
         """
+        if not text:
+            return ""
         result = storable_text(text)
         if self._hides_all:
             return _cut(self._hidden(result), limit, keep_end=keep_end)

@@ -66,7 +66,7 @@ def test_whatever_a_job_holds_the_log_can_hold_what_was_seen(see: See, text: str
     manifest["metadata"]["annotations"] = {RECOVER_ANNOTATION: text}
     identity = identify("kind", manifest)
     seen = see(DOOR, identity, manifest, Redactor(b"k" * 32, frozenset()), NOON)
-    written = msgspec.json.encode(seen).decode()
+    written = msgspec.json.encode(seen, enc_hook=dict).decode()
     assert "\\u0000" not in written
     assert "mine" in written
 
@@ -97,6 +97,6 @@ def test_so_it_is_with_what_the_job_of_an_attempt_says(text: str) -> None:
     manifest = with_spec() | {"status": status}
     stream = identify("kind", manifest).stream_id
     seen = see_attempt(stream, manifest, Redactor(b"k" * 32, frozenset()), NOON)
-    assert "\\u0000" not in msgspec.json.encode(seen).decode()
+    assert "\\u0000" not in msgspec.json.encode(seen, enc_hook=dict).decode()
     assert seen.pods.failed <= COUNT_MAX
     assert seen.pods.active == 0

@@ -29,7 +29,6 @@ def test_a_job_that_is_told_again_shows_its_last_status_and_who_wrote_it() -> No
         identity=identify("kind", seen),
         version="7",
         fingerprint=(),
-        secrets=frozenset(),
         redactor=Redactor(b"k" * 32, frozenset()),
         selected="",
         phase="Complete",

@@ -23,7 +23,6 @@ def there(*, phase: str = "Complete", observed: int = 1, recorded: str = "") -> 
         identity=IDENTITY,
         version="1",
         fingerprint=(),
-        secrets=frozenset(),
         redactor=Redactor(b"k" * 32, frozenset()),
         selected="",
         phase=phase,

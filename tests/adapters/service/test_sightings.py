@@ -95,7 +95,7 @@ def test_what_is_wrong_with_a_manifest_is_told_without_quoting_a_secret() -> Non
     manifest = a_rayjob({HEAD_ENV: bad}, jobId=SECRET, submissionMode=SECRET)
     seen = seen_first(Bench(), manifest)
     assert seen.problem is None or SECRET not in seen.problem.message
-    assert SECRET not in msgspec.json.encode(seen.document).decode()
+    assert SECRET not in msgspec.json.encode(dict(seen.document)).decode()
 
 
 def test_what_children_and_heads_say_goes_through_the_redactor_of_the_job() -> None:

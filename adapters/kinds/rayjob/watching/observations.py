@@ -9,13 +9,13 @@ Nothing gets past here unredacted: whatever leaves this file for the core has go
 import msgspec
 
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
+from jobledger.adapters.service.observing.late_document import LateDocument
 from jobledger.adapters.service.observing.mapper import (
     COUNT_MAX,
     MESSAGE_CHARACTERS_MAX,
     REASON_CHARACTERS_MAX,
     WORD_CHARACTERS_MAX,
     ObservationMapper,
-    without_copy,
 )
 from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION, mark_in
 from jobledger.core.jobs.control.status_writers import is_driven_here
@@ -65,7 +65,7 @@ def see_manifest(
 ) -> ManifestSeen:
     """Return the sighting of a RayJob."""
     metadata = child(manifest, "metadata")
-    runtime_env, problem = parse_runtime_env(text(manifest, "spec", "runtimeEnvYAML"))
+    _, problem = parse_runtime_env(text(manifest, "spec", "runtimeEnvYAML"))
     seen_digest = digest(mapper.redaction_key, child(manifest, "spec"))
     deleting_at = parse_rfc3339(text(metadata, "deletionTimestamp"))
     finalizer = FINALIZER in items(metadata, "finalizers")
@@ -75,12 +75,6 @@ def see_manifest(
     )
     marks = (str(hash_of(mapper.policy)), *((recorded,) if recorded else ()))
     asked = read_retry_options(manifest)
-    redacted = redactor.manifest(manifest, runtime_env if not problem else None)
-    document: dict[str, Json] = {
-        "spec": child(redacted, "spec"),
-        "labels": child(redacted, "metadata", "labels"),
-        "annotations": without_copy(child(redacted, "metadata", "annotations")),
-    }
     return ManifestSeen(
         id=observation_id(identity.stream_id, "manifest", version, *marks),
         at=at,
@@ -93,7 +87,7 @@ def see_manifest(
         finalizer=finalizer,
         deleting_at=deleting_at,
         status=_seen_status(child(manifest, "status"), redactor, at),
-        document={key: value for key, value in document.items() if value},
+        document=LateDocument(manifest, redactor, _runtime_env),
         options=asked.options,
         option_problems=tuple(redactor.text(one, MESSAGE_CHARACTERS_MAX) for one in asked.problems),
         recorded=recorded,
@@ -101,6 +95,11 @@ def see_manifest(
         observed_generation=_count(child(manifest, "status"), "observedGeneration"),
         recover=mark_in(text(metadata, "annotations", RECOVER_ANNOTATION)),
     )
+
+
+def _runtime_env(manifest: Manifest) -> Json:
+    runtime_env, problem = parse_runtime_env(text(manifest, "spec", "runtimeEnvYAML"))
+    return None if problem else runtime_env
 
 
 def _problem(found: Problem | None, redactor: Redactor) -> Problem | None:

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.adapters.service.observing.late_document import LateDocument
 from jobledger.adapters.service.observing.mapper import (
     MESSAGE_CHARACTERS_MAX,
     REASON_CHARACTERS_MAX,
     ObservationMapper,
-    without_copy,
 )
 from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION, mark_in
 from jobledger.core.jobs.control.status_writers import is_driven_here
@@ -66,12 +66,6 @@ def see_trainjob(
         msgspec.json.encode(mapper.of(TrainInstallation).policy).decode(),
         *((recorded,) if recorded else ()),
     )
-    redacted = redactor.manifest(manifest, None)
-    document: dict[str, Json] = {
-        "spec": child(redacted, "spec"),
-        "labels": child(redacted, "metadata", "labels"),
-        "annotations": without_copy(child(redacted, "metadata", "annotations")),
-    }
     version = text(metadata, "resourceVersion")
     return TrainJobSeen(
         id=observation_id(identity.stream_id, "trainjob", version, *marks),
@@ -83,7 +77,7 @@ def see_trainjob(
         policy=mapper.of(TrainInstallation).policy,
         deleting_at=parse_rfc3339(text(metadata, "deletionTimestamp")),
         status=_seen_status(child(manifest, "status"), redactor),
-        document={key: value for key, value in document.items() if value},
+        document=LateDocument(manifest, redactor),
         option_problems=tuple(
             redactor.text(one, MESSAGE_CHARACTERS_MAX)
             for one in read_job_deadline(manifest).problems
