@@ -20,6 +20,7 @@ from jobledger.adapters.telemetry.logging import configure_logging
 from jobledger.core.forensics.story.timeline import QUIET
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.ports.history import JobFilter
+from jobledger.core.values.documents import Manifest
 from jobledger.sandbox.demo.play import NAMESPACE, DemoFailed, Stage, stage
 from tests.real_ray import real_command
 
@@ -58,10 +59,10 @@ def main() -> None:
             _tell(console, on, name)
 
 
-def _run(on: Stage, sample: dict[str, object], name: str) -> None:
+def _run(on: Stage, sample: Manifest, name: str) -> None:
     on.controller.start()
     on.table.header()
-    metadata = {"name": name, "namespace": NAMESPACE}
+    metadata: Manifest = {"name": name, "namespace": NAMESPACE}
     on.cluster.create(RAYJOBS, {**sample, "metadata": metadata})
     if not on.table.wait_for(lambda _: on.table.ended() == 1, SECONDS_MAX):
         message = f"{name} has not ended after {SECONDS_MAX:.0f} s"

@@ -4,7 +4,8 @@ from msgspec.structs import asdict
 
 from jobledger.core.trainjob.observations import SeenTrainStatus
 from tests.rules.projections.test_reports import RETRIED, facts, picked, rows, train_records
-from tests.rules.projections.test_reports_of_found_jobs import WHY, condition
+from tests.rules.projections.test_reports_of_found_jobs import condition
+from tests.rules.rayjob.test_recording import WHY
 from tests.support import trainjobs as train
 from tests.support.rayjob_builders import after, poll
 from tests.support.rayjob_stories import running
