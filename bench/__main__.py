@@ -11,6 +11,7 @@ from bench.machine import load, machine_settings, run_as_the_service_does
 CLAIMS = {
     "forensics": "refolding, deciding again, verifying, a job at an instant; capturing evidence",
     "reports": "every reporting view and documented query under a second; the generator's speed",
+    "parquet": "a platform as Parquet, and the cookbook's questions to DuckDB and Postgres",
     "fold": "what deciding and folding the retry story costs",
     "decode": "what one watched object costs, and how much of that is redaction",
     "append": "an append in batches reaches a fair share of COPY; WAL per event",

@@ -29,6 +29,7 @@ COMMANDS = {
     "report": ("jobledger.adapters.cli.reporting.report", "report"),
     "export": ("jobledger.adapters.cli.files.export", "export"),
     "import": ("jobledger.adapters.cli.files.import_", "import_"),
+    "parquet": ("jobledger.adapters.cli.files.parquet", "parquet"),
     "verify": ("jobledger.adapters.cli.ledger.verify", "verify"),
     "rebuild": ("jobledger.adapters.cli.ledger.rebuild", "rebuild"),
     "recover": ("jobledger.adapters.cli.jobs.recover", "recover"),

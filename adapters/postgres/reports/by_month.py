@@ -1,0 +1,138 @@
+"""Streams the rows of reporting views, and the events, month by month, for files that others read.
+
+The month is that of the creation of the job, as for the partitions of the log: a job is whole in
+one month. All is read in one snapshot, so that views and events agree.
+"""
+
+import uuid
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
+
+from sqlalchemy import Connection, Engine, text
+
+from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.log.partitions import created_at
+from jobledger.adapters.postgres.report_v1.model import BIGINT, INSTANT, INTEGER, JSON, TEXT, UUID
+from jobledger.adapters.postgres.report_v1.views import VIEWS, quoted, schema_of_views
+from jobledger.core.values.ids import StreamId, first_stream_at
+from jobledger.core.values.instants import Instant
+
+BATCH_ROWS = 20_000
+"""Rows that are held at a time."""
+
+Batch: TypeAlias = Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonthlyTable:
+    """A view, or the log, as files have it."""
+
+    name: str
+    columns: Mapping[str, str]
+    """Name -> type, as Postgres prints it; a document is JSON in a text."""
+    meanings: Mapping[str, str]
+    clock: str = ""
+    """The column that tells the month of a row that is of no job; empty: its job does."""
+
+
+EVENTS = MonthlyTable(
+    name="events",
+    columns={
+        "position": BIGINT,
+        "stream_id": UUID,
+        "version": INTEGER,
+        "event_id": UUID,
+        "type": TEXT,
+        "schema_version": INTEGER,
+        "occurred_at": INSTANT,
+        "recorded_at": INSTANT,
+        "actor": TEXT,
+        "epoch": BIGINT,
+        "causation_id": UUID,
+        "correlation_id": UUID,
+        "data": JSON,
+    },
+    meanings={},
+)
+"""The log, as its table is explained; without hashes."""
+
+TABLES: Mapping[str, MonthlyTable] = {
+    EVENTS.name: EVENTS,
+    **{
+        view.name: MonthlyTable(
+            name=view.name,
+            columns={field.name: field.kind for field in view.fields},
+            meanings={field.name: field.comment for field in view.fields},
+            clock="" if any(field.name == "stream_id" for field in view.fields) else view.order,
+        )
+        for view in VIEWS
+        if view.order
+    },
+}
+"""By name: all reporting views that tell of a time, and the events."""
+
+
+@contextmanager
+def snapshot(engine: Engine) -> Iterator[Connection]:
+    """Yield a connection that sees the ledger as it is now, whatever is written meanwhile."""
+    unchanging = engine.execution_options(isolation_level="REPEATABLE READ")
+    with ledger_errors(engine.url), unchanging.connect() as connection, connection.begin():
+        yield connection
+
+
+def months(connection: Connection) -> Sequence[Instant]:
+    """Return the first instant of each month from that of the oldest job on, the latest last."""
+    found = connection.execute(
+        # Facts stay of jobs whose streams have left with an archive.
+        text(
+            "SELECT min(one::text), max(one::text) FROM (SELECT stream_id FROM stream"
+            " UNION ALL SELECT stream_id FROM report_job) AS known (one)"
+        )
+    ).one()
+    if found[0] is None:
+        return ()
+    first, last = (created_at(StreamId(uuid.UUID(one))) for one in found)
+    steps = [_first_of(first)]
+    while (following := month_after(steps[-1])) <= last:
+        steps.append(following)
+    return steps
+
+
+def batches(
+    connection: Connection, table: MonthlyTable, month: Instant
+) -> Generator[Batch, None, None]:
+    """Yield the rows of one month, some at a time, without an order. To be closed."""
+    ends = month_after(month)
+    if table.clock:
+        where, bounds = table.clock, (month, ends)
+    else:
+        where, bounds = "stream_id", (first_stream_at(month), first_stream_at(ends))
+    shown = ", ".join(
+        f"{name}::text" if kind in {JSON, UUID} else name for name, kind in table.columns.items()
+    )
+    query = text(
+        f"SELECT {shown} FROM {_place(connection, table)}"  # noqa: S608 names of ours
+        f" WHERE {where} >= :first AND {where} < :end"
+    )
+    streamed = connection.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS)
+    with streamed.execute(query, {"first": bounds[0], "end": bounds[1]}) as rows:
+        yield from (list(part) for part in rows.partitions(BATCH_ROWS))
+
+
+def month_after(month: Instant) -> Instant:
+    """Return the first instant of the month after that of an instant."""
+    return _first_of(_first_of(month) + timedelta(days=31))
+
+
+def _first_of(instant: Instant) -> Instant:
+    return datetime(instant.year, instant.month, 1, tzinfo=UTC)
+
+
+def _place(connection: Connection, table: MonthlyTable) -> str:
+    if table is EVENTS:
+        return "event"
+    schema: str = connection.execute(text("SELECT current_schema()")).scalar_one()
+    return f"{quoted(schema_of_views(schema))}.{table.name}"
