@@ -102,6 +102,17 @@ def test_the_list_takes_a_new_job_over(tabs: Tabs) -> None:
         expect(tab.get_by_role("link", name="Failed 1")).to_be_visible()
 
 
+def test_jobs_of_some_days_are_found_by_their_dates(pages: Pages, tabs: Tabs) -> None:
+    tab = tabs()
+    tab.goto(f"{pages.url}{PAGE}/jobs")
+    for first, last, there in (("2026-11-21", "2026-11-22", 1), ("2026-11-22", "", 0)):
+        tab.get_by_label("From (UTC)").fill(first)
+        tab.get_by_label("Before (UTC)").fill(last)
+        tab.get_by_role("button", name="Find").click()
+        expect(tab.get_by_label("From (UTC)")).to_have_value(first)
+        expect(tab.get_by_role("link", name="fails", exact=True)).to_have_count(there)
+
+
 def test_an_answer_that_takes_its_time_is_said_to_be_on_its_way(pages: Pages, tabs: Tabs) -> None:
     tab, held, said = tabs(), list[Route](), list[str]()
 

@@ -35,6 +35,8 @@ def shown(pages: Pages, path: str, status: int = 200) -> str:
         ("cause=unexplained", set()),
         ("open=true&kind=RayJob&cluster=kind&namespace=ml&state=Initializing", {"open"}),
         ("until=2026-11-20T00:00:00Z", set()),
+        ("from=2026-11-21&until=2026-11-22&q=fail", {"failed"}),
+        ("from=2026-11-22", set()),
         ("from=2026-11-20T00:00:00Z&q=done", {"done-0", "done-1", "done-2", "done-3"}),
         ("period=1h", {"done-0", "done-1", "done-2", "done-3", "failed", "open", "waits"}),
     ],
