@@ -38,8 +38,8 @@ from jobledger.core.ports.cluster import Cluster, Watches
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import History
 from jobledger.core.ports.job_ends import JobEnds
+from jobledger.core.ports.projections import Snapshots
 from jobledger.core.ports.ray_jobs import RayJobs
-from jobledger.core.ports.snapshots import Snapshots
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
 

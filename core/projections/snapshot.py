@@ -12,8 +12,8 @@ from msgspec import Raw, Struct, msgpack
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
 from jobledger.core.kinds import KINDS, JobState, kind_of
 from jobledger.core.log.recording import Tail
+from jobledger.core.ports.projections import Snapshot
 from jobledger.core.projections.view import View
-from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
 
 _PURPOSE = b"jobledger snapshot"
@@ -27,26 +27,6 @@ class Folded(Struct, frozen=True, kw_only=True):
     """How much of its budget of events was used up at that instant; see `core.jobs.budget`."""
     at: Instant
     """When that was looked at."""
-
-
-class Snapshot(Struct, frozen=True, kw_only=True):
-    """A fold as it is stored."""
-
-    stream_id: StreamId
-    version: int
-    """Version of the last event that is in it."""
-    chain: bytes
-    """The link of that event."""
-    folded_by: bytes
-    """Which code folded it."""
-    content: bytes
-    seal: bytes
-    """HMAC-SHA256 of all this under the installation's key."""
-
-    @property
-    def tail(self) -> Tail:
-        """Return where the stream ended."""
-        return Tail(stream_id=self.stream_id, version=self.version, chain=self.chain)
 
 
 class _Content(Struct, frozen=True, array_like=True):

@@ -1,8 +1,8 @@
-"""What every store of snapshots does: `core.ports.snapshots`, one rule per function."""
+"""What every store of snapshots does: `core.ports.projections`, one rule per function."""
 
 from msgspec.structs import replace
 
-from jobledger.core.projections.snapshot import Snapshot
+from jobledger.core.ports.projections import Snapshot
 from jobledger.core.values.ids import StreamId
 from tests.support.ledgers import Ledger
 from tests.support.records import StreamWriter, a_stream

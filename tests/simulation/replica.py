@@ -25,9 +25,9 @@ from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import History
 from jobledger.core.ports.leases import Leases
 from jobledger.core.ports.pending import PendingDecisions
+from jobledger.core.ports.projections import Snapshots
 from jobledger.core.ports.ray_jobs import RayJobs
 from jobledger.core.ports.replicas import Replicas
-from jobledger.core.ports.snapshots import Snapshots
 from jobledger.core.values.ids import StreamId
 from tests.simulation.clocks import SkewedClock
 from tests.simulation.reflectors import Reflectors

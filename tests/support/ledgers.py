@@ -22,9 +22,8 @@ from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import History
 from jobledger.core.ports.leases import Leases
 from jobledger.core.ports.pending import PendingDecisions
-from jobledger.core.ports.projections import Projections
+from jobledger.core.ports.projections import Projections, Snapshots
 from jobledger.core.ports.replicas import Replicas
-from jobledger.core.ports.snapshots import Snapshots
 from jobledger.core.values.ids import SHARDS
 from jobledger.core.values.instants import Instant
 from jobledger.sandbox.postgres.embedded import EmbeddedPostgres

@@ -1,4 +1,4 @@
-"""The port `core.ports.snapshots` over the table `snapshot`, which is no part of the log."""
+"""The port `core.ports.projections` over the table `snapshot`, which is no part of the log."""
 
 from collections.abc import Collection, Sequence
 
@@ -6,7 +6,7 @@ from sqlalchemy import ARRAY, Engine, Uuid, and_, any_, literal, select, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.schema.tables import event, snapshot
-from jobledger.core.projections.snapshot import Snapshot
+from jobledger.core.ports.projections import Snapshot
 from jobledger.core.values.ids import StreamId
 
 _BORNE_OUT = snapshot.join(
@@ -31,7 +31,7 @@ class PostgresSnapshots:
         self._engine = engine
 
     def read(self, streams: Collection[StreamId], folded_by: bytes) -> Sequence[Snapshot]:
-        """See `core.ports.snapshots.Snapshots.read`."""
+        """See `core.ports.projections.Snapshots.read`."""
         wanted = snapshot.c.stream_id == any_(literal(list(streams), ARRAY(Uuid)))
         query = select(snapshot).select_from(_BORNE_OUT)
         query = query.where(wanted, snapshot.c.folded_by == folded_by)
@@ -39,7 +39,7 @@ class PostgresSnapshots:
             return [Snapshot(**row) for row in connection.execute(query).mappings()]
 
     def write(self, snapshots: Sequence[Snapshot]) -> None:
-        """See `core.ports.snapshots.Snapshots.write`."""
+        """See `core.ports.projections.Snapshots.write`."""
         if not snapshots:
             return
         values = {
@@ -54,7 +54,7 @@ class PostgresSnapshots:
             connection.execute(_PUT, values)
 
     def sweep(self) -> int:
-        """See `core.ports.snapshots.Snapshots.sweep`."""
+        """See `core.ports.projections.Snapshots.sweep`."""
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
             removed: int = connection.execute(_SWEEP).scalar_one()
         return removed

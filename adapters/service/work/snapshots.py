@@ -14,7 +14,7 @@ from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import LedgerError
 from jobledger.core.log.recording import Tail
 from jobledger.core.ports.clock import Clock
-from jobledger.core.ports.snapshots import Snapshots
+from jobledger.core.ports.projections import Snapshots
 from jobledger.core.projections.snapshot import Folded, folded_in, is_genuine, snapshot_of
 from jobledger.core.projections.view import View
 from jobledger.core.values.ids import StreamId

@@ -17,7 +17,8 @@ from jobledger.adapters.service.work.snapshots import BUSY_EVENTS, QUIET_EVENTS,
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.log.envelope import StoredEvent
-from jobledger.core.projections.snapshot import Folded, Snapshot, snapshot_of
+from jobledger.core.ports.projections import Snapshot
+from jobledger.core.projections.snapshot import Folded, snapshot_of
 from jobledger.core.projections.view import View
 from jobledger.core.values.ids import StreamId
 from tests.adapters.service.lives import outcome_in
