@@ -37,6 +37,8 @@ SAMPLE = (
 SECONDS_MAX = 600.0
 """A real head takes some ten seconds to start, and much longer on a busy machine."""
 
+LINES_SHOWN = 12
+
 PATIENCE = {"JOBLEDGER_RAY_TIMEOUT_SECONDS": "10", "JOBLEDGER_POLL_INTERVAL_SECONDS": "1"}
 
 
@@ -78,7 +80,7 @@ def _tell(console: Console, on: Stage, name: str) -> None:
         print_story(row, [line for line in story(opened, row) if line.event not in QUIET])
     finally:
         engine.dispose()
-    console.print(f"\n$ kubectl logs job/{name}", style="bold")
+    console.print(f"\n$ kubectl logs job/{name} --tail {LINES_SHOWN}", style="bold")
     console.print(_log(on.sandbox.api.url, name), highlight=False, markup=False)
     if row.phase != "Complete":
         message = f"{name} is {row.phase}"
@@ -86,16 +88,20 @@ def _tell(console: Console, on: Stage, name: str) -> None:
 
 
 def _log(api: str, name: str) -> str:
-    """Return what the submitter's Pod has printed."""
+    """Return the last lines that the submitter's Pod has printed, the one that succeeded."""
     pods = f"{api}/api/v1/namespaces/{NAMESPACE}/pods"
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(f"{pods}?labelSelector=job-name={name}", timeout=10) as answer:
-        names = [pod["metadata"]["name"] for pod in json.load(answer)["items"]]
-    told = []
+        names = [
+            pod["metadata"]["name"]
+            for pod in json.load(answer)["items"]
+            if pod["status"]["phase"] == "Succeeded"
+        ]
+    told = list[str]()
     for one in names:
         with opener.open(f"{pods}/{one}/log", timeout=10) as answer:
-            told.append(answer.read().decode())
-    return "".join(told).strip()
+            told += answer.read().decode().splitlines()
+    return "\n".join(told[-LINES_SHOWN:])
 
 
 if __name__ == "__main__":
