@@ -88,7 +88,7 @@ def _told(
         row=row,
         view="story",
         account=account,
-        counted=counted_as([read.event for read in events]),
+        counted=counted_as([read.event for read in events]) if account.failure_class else "",
         alike=alike.sentences if alike is not None else (),
         worked=_worked(parts, row, account),
         chart=gantt(row, told, decisions, parts.now()),
