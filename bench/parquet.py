@@ -20,7 +20,7 @@ from bench.population.loading import load
 from bench.population.population import END, ONE_MILLION, Size
 from bench.throwaway import postgres
 from docs.cookbook.recipes import RECIPES
-from jobledger.adapters.forensics.parquet_files import write
+from jobledger.adapters.cli.files.parquet_files import write
 from jobledger.adapters.postgres.connection.engine import REPORT_ROLE, EngineOptions, open_engine
 from jobledger.adapters.postgres.reports.by_month import TABLES, batches, months, snapshot
 

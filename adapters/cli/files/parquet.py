@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.files.parquet_files import write
 from jobledger.adapters.cli.options import (
     DataDir,
     OutputOption,
@@ -17,7 +18,6 @@ from jobledger.adapters.cli.options import (
 from jobledger.adapters.cli.output import Output, fail, show
 from jobledger.adapters.cli.periods import instant
 from jobledger.adapters.forensics.archive_files import SUFFIX, bundles
-from jobledger.adapters.forensics.parquet_files import write
 from jobledger.adapters.ledger_wiring import reading
 from jobledger.adapters.postgres.reports.by_month import (
     BATCH_ROWS,
