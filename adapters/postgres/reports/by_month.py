@@ -85,11 +85,11 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
 
 def months(connection: Connection) -> Sequence[Instant]:
     """Return the first instant of each month from that of the oldest job on, the latest last."""
-    found = connection.execute(
-        # Facts stay of jobs whose streams have left with an archive.
+    jobs = _place(connection, TABLES["jobs"])
+    found = connection.execute(  # facts stay of jobs whose streams have left with an archive
         text(
-            "SELECT min(one::text), max(one::text) FROM (SELECT stream_id FROM stream"
-            " UNION ALL SELECT stream_id FROM report_job) AS known (one)"
+            "SELECT min(one::text), max(one::text) FROM (SELECT stream_id FROM stream"  # noqa: S608 a name of ours
+            f" UNION ALL SELECT stream_id FROM {jobs}) AS known (one)"
         )
     ).one()
     if found[0] is None:
@@ -106,10 +106,10 @@ def batches(
 ) -> Generator[Batch, None, None]:
     """Yield the rows of one month, some at a time, without an order. To be closed."""
     ends = month_after(month)
-    if table.clock:
-        where, bounds = table.clock, (month, ends)
-    else:
-        where, bounds = "stream_id", (first_stream_at(month), first_stream_at(ends))
+    where = table.clock or "stream_id"
+    bounds: dict[str, object] = {"first": month, "end": ends}
+    if not table.clock:
+        bounds = {"first": first_stream_at(month), "end": first_stream_at(ends)}
     shown = ", ".join(
         f"{name}::text" if kind in {JSON, UUID} else name for name, kind in table.columns.items()
     )
@@ -118,7 +118,7 @@ def batches(
         f" WHERE {where} >= :first AND {where} < :end"
     )
     streamed = connection.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS)
-    with streamed.execute(query, {"first": bounds[0], "end": bounds[1]}) as rows:
+    with streamed.execute(query, bounds) as rows:
         yield from (list(part) for part in rows.partitions(BATCH_ROWS))
 
 

@@ -189,10 +189,14 @@ def events_in(files: Path, place: str) -> list[tuple[object, ...]]:
 def test_several_ledgers_are_read_as_one(sample_url: str, tmp_path: Path) -> None:
     for ledger in ("eu", "us"):
         written(sample_url, tmp_path / f"ledger={ledger}", "--table", "jobs")
-    found = duckdb.sql(
-        f"SELECT ledger, count(*) FROM read_parquet('{tmp_path}/*/jobs/*/*.parquet')"
-        " GROUP BY ledger ORDER BY ledger"
-    ).fetchall()
+    found = (
+        duckdb.connect()
+        .execute(
+            f"SELECT ledger, count(*) FROM read_parquet('{tmp_path}/*/jobs/*/*.parquet')"
+            " GROUP BY ledger ORDER BY ledger"
+        )
+        .fetchall()
+    )
     (eu, jobs), (us, others) = found
     assert (eu, us) == ("eu", "us")
     assert jobs == others > 0
