@@ -40,6 +40,7 @@ from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import BrokenChain, JobledgerError, LedgerMisconfigured
 from jobledger.core.forensics.seals.seals import Seal
+from jobledger.core.ports.projections import Snapshots
 from jobledger.core.ports.ray_jobs import RayJobs
 from jobledger.core.values.instants import Instant
 
@@ -125,6 +126,14 @@ class SealingDuty:
         self._history = history
 
 
+def sweep_quietly(snapshots: Snapshots) -> None:
+    """Remove snapshots that no start needs; what prevents it is a line in the log."""
+    try:
+        snapshots.sweep()
+    except JobledgerError as error:
+        log.warning("snapshots_not_swept", error=str(error))
+
+
 def analyze_quietly(engine: Engine) -> None:
     """Let the planner look at what has grown; what prevents it is a line in the log."""
     try:
@@ -146,7 +155,8 @@ def keep_house(opened: Ledger, alarms: SchedulerAlarms, now: Callable[[], Instan
     )
     analyze = partial(analyze_quietly, opened.engine)
     alarms.add_duty("analyze what has grown", analyze, ANALYZE_EVERY)
-    alarms.add_duty("sweep snapshots", opened.snapshots.sweep, SWEEP_EVERY)
+    sweep = partial(sweep_quietly, opened.snapshots)
+    alarms.add_duty("sweep snapshots", sweep, SWEEP_EVERY)
 
 
 def archive_parts(

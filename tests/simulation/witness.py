@@ -286,6 +286,7 @@ class WatchedStore:
         self.read_streams = store.read_streams
         self.read_rest = store.read_rest
         self.read_after = store.read_after
+        self.has = store.has
         self.last_position = store.last_position
 
     def append(self, batch: Sequence[StreamAppend]) -> Sequence[AppendResult]:

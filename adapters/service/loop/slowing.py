@@ -146,8 +146,8 @@ class Slowing:
         ages = ((today - item.record.recorded_at).total_seconds() for item in stored)
         before = None if known is None else (known.spent, (today - known.at).total_seconds())
         found = budget_after(self._per_hour, now, ages, before)
-        known = self._budgets.get(stream)
-        if found.is_whole or (known is not None and known.now(now).left <= found.left):
+        here = self._budgets.get(stream)
+        if found.is_whole or (here is not None and here.now(now).left <= found.left):
             return
         self._budgets[stream] = found
 

@@ -8,7 +8,7 @@ from jobledger.core.jobs import events as shared
 from jobledger.core.kinds import ROLES
 from jobledger.core.values.instants import rfc3339
 
-_TOLD = (
+_TOLD: tuple[type, ...] = (
     *ROLES.adopted,
     *ROLES.transitions_missed,
     shared.ControlReleased,
