@@ -55,7 +55,7 @@ def occasion_of(dossier: Dossier, stored: StoredEvent) -> Occasion:
         labels=_labels(events),
         attempt=_attempt(events, read),
     )
-    occasion = _with_cause(occasion, read, *explained(known))
+    occasion = _with_cause(occasion, read, *explained(known, events))
     return altered(occasion, text=cut(occasion.text, TEXT_MAX))
 
 
