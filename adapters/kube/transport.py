@@ -19,7 +19,7 @@ import urllib3
 from kubernetes.client import ApiClient
 from kubernetes.config import ConfigException
 
-from jobledger.adapters.exchange import Reader, exchange, head_of, open_within
+from jobledger.adapters.http_client.exchange import Reader, exchange, head_of, open_within
 from jobledger.adapters.kube.errors import answer_error, transport_error
 from jobledger.core.errors import ClusterError, ClusterUnreachable
 from jobledger.core.values.documents import Json, Manifest

@@ -13,7 +13,7 @@ from urllib3.connection import HTTPConnection
 from urllib3.exceptions import HTTPError, NameResolutionError, NewConnectionError
 from urllib3.exceptions import TimeoutError as Urllib3Timeout
 
-from jobledger.adapters.exchange import Reader, exchange, head_of
+from jobledger.adapters.http_client.exchange import Reader, exchange, head_of
 from jobledger.adapters.ray.deadline import DeadlineConnection, direct_pools, proxy_pool
 from jobledger.adapters.ray.errors import STRUCK_OUT
 from jobledger.adapters.ray.proxies import proxy_credentials, proxy_for

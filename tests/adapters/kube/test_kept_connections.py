@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from jobledger.adapters.exchange import head_of
+from jobledger.adapters.http_client.exchange import head_of
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.kube.transport import Request, Transport
 from jobledger.core.errors import ClusterUnreachable, ObjectNotFound
