@@ -6,7 +6,8 @@ import msgspec
 from msgspec.structs import replace as altered
 
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
-from jobledger.core.forensics.story.explain import Account, explained
+from jobledger.core.forensics.story.account import Account
+from jobledger.core.forensics.story.explain import explained
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs.failures.rules import CAUSES
 from jobledger.core.jobs.history.report_news import AttemptFailed

@@ -16,8 +16,8 @@ from typing import Any
 from msgspec import Struct
 
 from jobledger.core.forensics.bundles.dossier import Dossier
-from jobledger.core.forensics.story.explain import Account, explain
-from jobledger.core.forensics.story.sentence import Sentence
+from jobledger.core.forensics.story.account import Account, Sentence
+from jobledger.core.forensics.story.explain import explain
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.failures.rules import GENERAL, RULES
 from tests.failure_corpus.cases import Failure

@@ -22,10 +22,9 @@ from jobledger.adapters.cli.story.comparison import compare_runs
 from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.reports.asking.similar import similar_to
 from jobledger.core.forensics.bundles.dossier import Dossier
+from jobledger.core.forensics.story.account import Account, Sentence
 from jobledger.core.forensics.story.causes import counted_as
-from jobledger.core.forensics.story.explain import Account
 from jobledger.core.forensics.story.explain import explain as account_of
-from jobledger.core.forensics.story.sentence import Sentence
 from jobledger.core.forensics.story.similar import Similar
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.ports.history import JobFilter

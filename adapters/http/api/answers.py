@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from jobledger.core.forensics.story.explain import Account
+from jobledger.core.forensics.story.account import Account
 from jobledger.core.forensics.story.moment import Moment
 from jobledger.core.forensics.story.timeline import Line
 from jobledger.core.jobs.history.progress import ShownProgress

@@ -24,7 +24,8 @@ from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import JobledgerError, LedgerUnavailable
 from jobledger.core.forensics.bundles.dossier import Dossier
-from jobledger.core.forensics.story.explain import Account, explain
+from jobledger.core.forensics.story.account import Account
+from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.moment import Moment, at_instant, at_version
 from jobledger.core.forensics.story.timeline import timeline
 from jobledger.core.ports.event_store import EventStore

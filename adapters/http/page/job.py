@@ -23,9 +23,10 @@ from jobledger.adapters.http.page.rendering import (
 )
 from jobledger.core.catalogue import NAMES, JobEvent
 from jobledger.core.forensics.bundles.dossier import Dossier
+from jobledger.core.forensics.story.account import Account
 from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.forensics.story.causes import counted_as
-from jobledger.core.forensics.story.explain import Account, explained
+from jobledger.core.forensics.story.explain import explained
 from jobledger.core.forensics.story.moment import Moment, at_instant, at_version
 from jobledger.core.forensics.story.timeline import QUIET, Line, timeline
 from jobledger.core.jobs.rows import JobRow

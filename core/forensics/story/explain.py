@@ -5,10 +5,11 @@ Nothing is said that no event says. Which cause a failure has is told by rules t
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
+from jobledger.core.forensics.story.account import Account, Sentence
 from jobledger.core.forensics.story.going_on import (
     last_seen,
     standing_now,
@@ -25,7 +26,6 @@ from jobledger.core.forensics.story.quotes import (
     quoted,
 )
 from jobledger.core.forensics.story.recorded_words import others_told
-from jobledger.core.forensics.story.sentence import Sentence
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evidence.scene import waiting_occasion
@@ -46,22 +46,6 @@ from jobledger.core.values.durations import span
 from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import Instant, rfc3339
 from jobledger.core.values.visible_text import one_line
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """A causal account of a job."""
-
-    outcome: str
-    """complete, failed, not valid, deleted, or going on."""
-    failure_class: str
-    """Cause of the failure that it rests on; empty where nothing failed."""
-    failure_group: str
-    """The retry group of that cause."""
-    advice: str
-    sentences: tuple[Sentence, ...]
-    logs: tuple[str, ...] = ()
-    """Digests of the logs that were kept of the attempt it speaks of, the most telling first."""
 
 
 def explain(dossier: Dossier) -> Account:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
+from jobledger.core.forensics.story.account import Sentence
 from jobledger.core.forensics.story.quotes import QUOTE_MAX
-from jobledger.core.forensics.story.sentence import Sentence
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.pending.decisions import DecisionKind

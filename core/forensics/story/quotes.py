@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.failures.signs import Sign
-from jobledger.core.forensics.story.sentence import Sentence
+from jobledger.core.forensics.story.account import Sentence
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.failures.diagnosis import compiled
 from jobledger.core.jobs.failures.guesses import certain

@@ -3,7 +3,7 @@
 import pytest
 
 from jobledger.adapters.cli.story import explain
-from jobledger.core.forensics.story.explain import Account
+from jobledger.core.forensics.story.account import Account
 
 ACCOUNT = Account(
     outcome="failed",

@@ -17,7 +17,7 @@ from jobledger.adapters.http.api.openapi import openapi
 from jobledger.adapters.http.api.parameters import LIMIT_MAX
 from jobledger.adapters.http.api.review import KubernetesReviewer
 from jobledger.core.errors import ClusterUnreachable
-from jobledger.core.forensics.story.explain import Account
+from jobledger.core.forensics.story.account import Account
 from jobledger.core.forensics.story.moment import Moment
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.ports.cluster import Resource

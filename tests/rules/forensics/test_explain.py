@@ -5,7 +5,8 @@ from collections.abc import Iterable
 import pytest
 
 from jobledger.core.forensics.bundles.dossier import Dossier
-from jobledger.core.forensics.story.explain import Account, explain
+from jobledger.core.forensics.story.account import Account
+from jobledger.core.forensics.story.explain import explain
 from jobledger.core.jobs.failures.rules import RULES, UNEXPLAINED
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind

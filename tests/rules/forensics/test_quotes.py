@@ -2,7 +2,8 @@
 
 import pytest
 
-from jobledger.core.forensics.story.explain import Account, explain
+from jobledger.core.forensics.story.account import Account
+from jobledger.core.forensics.story.explain import explain
 from jobledger.core.jobs.evidence.evidence import ContainerEnd, PodEvidence
 from tests.rules.forensics.corpus.cases import Capture, Case, program, taken
 

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.replay.replay import replay
-from jobledger.core.forensics.story.explain import Account, explain
+from jobledger.core.forensics.story.account import Account
+from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.moment import at_instant, at_version
 from jobledger.core.forensics.story.timeline import timeline
 from jobledger.core.jobs.rows import JobRow

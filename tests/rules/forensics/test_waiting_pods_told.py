@@ -4,7 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
-from jobledger.core.forensics.story.explain import Account, explain
+from jobledger.core.forensics.story.account import Account
+from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs.events import EvidenceCaptured
 from tests.rules.forensics.corpus.cases import Capture, ended, pod, waiting
