@@ -127,7 +127,11 @@ class Queue:
             error.add_note(json.dumps(self.workload(job), indent=1))
             error.add_note(json.dumps(self.stage.status(job), indent=1))
             raise
-        return self.conditions(job)[condition]
+        found = self.conditions(job)[condition]
+        if condition in TOLD and value == "True":  # the watch may be behind what was just read
+            told = condition, found["reason"]
+            wait_until(lambda: told in self.told_by_kueue(job), f"{told} is told", SEEN_SECONDS)
+        return found
 
     def waits(self, job: str) -> None:
         """Return once Kueue has looked at a job and has no quota for it."""
