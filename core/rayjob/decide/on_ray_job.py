@@ -24,7 +24,7 @@ from jobledger.core.rayjob.observations.observations import (
 )
 from jobledger.core.rayjob.observations.ray_job import UNKNOWN_TO_ITS_HEAD
 from jobledger.core.rayjob.phases import JobStatus
-from jobledger.core.rayjob.rules.attempt_end import is_left_alone
+from jobledger.core.rayjob.rules.left_alone import is_left_alone
 from jobledger.core.rayjob.state import (
     Attempt,
     RayJobState,

@@ -31,6 +31,7 @@ from jobledger.core.rayjob.events.lifecycle import (
 from jobledger.core.rayjob.observations.ray_job import UNKNOWN_TO_ITS_HEAD
 from jobledger.core.rayjob.phases import JobStatus, Phase
 from jobledger.core.rayjob.rules.failure_class import by_evidence, by_reason, cause_in, of_submitter
+from jobledger.core.rayjob.rules.left_alone import LEFT_ALONE_MESSAGE, is_left_alone
 from jobledger.core.rayjob.rules.same_cluster import why_new_cluster
 from jobledger.core.rayjob.state import (
     Attempt,
@@ -39,7 +40,6 @@ from jobledger.core.rayjob.state import (
     KnownSubmitter,
     RayJobState,
     awaits_submitter,
-    has_submitter,
     is_sidecar,
     standing,
     submitter_of,
@@ -59,7 +59,6 @@ GRACE_PERIOD_MESSAGE = (
 )
 HEAD_GONE_MESSAGE = "Ray head pod not found."
 NOT_FOUND_MESSAGE = "Submitter completed but Ray job not found in RayCluster."
-LEFT_ALONE_MESSAGE = "Neither the submitter nor the Ray job was found: nobody would hand it in."
 
 
 def deadline_message(started_at: Instant, seconds: int) -> str:
@@ -315,16 +314,6 @@ def conclude(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
         lost = attempt.cluster_lost or attempt.head_lost or not awaits_submitter(state)
         return by_ray_status(state, at) if submitter_ended or lost else ()
     return _by_loss(state, attempt, manifest, submitter, at)
-
-
-def is_left_alone(state: RayJobState) -> bool:
-    """Return whether a submitter should have handed in the Ray job, and none is known.
-
-    As in an attempt that was taken over, begun another way than the manifest says by now.
-    """
-    said_nothing = state.entrypoint.status is JobStatus.NEW
-    running = standing(state) is Phase.RUNNING and state.submitter is None
-    return running and said_nothing and has_submitter(state)
 
 
 def _may_end(state: RayJobState, attempt: Attempt) -> bool:

@@ -29,6 +29,7 @@ from tests.support.memory.history import MemoryHistory
 from tests.support.memory.leases import MemoryLeases
 from tests.support.memory.ray_jobs import MemoryRayJobs
 from tests.support.memory.replicas import MemoryReplicas
+from tests.support.memory.snapshots import MemorySnapshots
 from tests.support.service_world import DOOR
 from tests.support.train_world import TrainWorld
 
@@ -123,6 +124,7 @@ class StrangersWorld(TrainWorld):
         self.replica_list = MemoryReplicas(self.lease_table, self.clock.now)
         self.store = MemoryEventStore(self.lease_table)
         self.projections, self.history = self.store, MemoryHistory(self.store)
+        self.snapshots = MemorySnapshots(self.store)
         self.polled = PolledCluster(client, self.api.namespace, self.clock.now)
         self.cluster = self.polled
         self.ray = MemoryRayJobs(self.clock.now)

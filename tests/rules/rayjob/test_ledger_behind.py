@@ -13,7 +13,8 @@ from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.observations.observations import ManifestSeen, Problem, SeenStatus
 from jobledger.core.rayjob.phases import FINAL, Phase
-from jobledger.core.rayjob.state import RayJobState
+from jobledger.core.rayjob.rules.left_alone import is_left_alone
+from jobledger.core.rayjob.state import KnownSubmitter, RayJobState
 from jobledger.core.rayjob.status.status import status
 from jobledger.core.values.documents import Manifest, number, text
 from jobledger.core.values.ids import observation_id
@@ -323,6 +324,17 @@ def test_a_ray_job_that_nobody_would_hand_in_ends_its_attempt_after_a_while() ->
     late = named(replace(submitter(at=420, uid="live"), attempt=2))
     played = play(RAYJOB, (*story, not_found(410, attempt=2), late, not_found(440, attempt=2)))
     assert played.state.phase is Phase.RUNNING
+
+
+def test_nor_does_one_hand_it_in_that_was_only_asked_for_when_the_log_lost_the_rest() -> None:
+    running, asked = play(RAYJOB, BUILT).state, play(RAYJOB, BUILT[:4]).state.effects[-1]
+    assert asked.desired.kind == "create_submitter"
+    only_asked_for = replace(running, submitter=KnownSubmitter(name="train"))
+    assert is_left_alone(only_asked_for)
+    assert not is_left_alone(replace(only_asked_for, effects=(asked,))), "it is being made"
+    vanished = KnownSubmitter(name="train", outcome="Vanished")
+    for state in (running, replace(running, submitter=vanished)):
+        assert not is_left_alone(state)
 
 
 def test_a_stream_that_ends_before_what_was_appended_holds_the_job() -> None:
