@@ -50,6 +50,19 @@ Kubeconfig = Annotated[
         show_default=False,
     ),
 ]
+HealthHost = Annotated[str, typer.Option("--host", help="Address of /healthz, /readyz, /metrics.")]
+HealthPort = Annotated[
+    int | None, typer.Option("--port", help="Port of them; 0: any free one.", min=0, max=65535)
+]
+HealthFile = Annotated[
+    Path | None,
+    typer.Option("--ready-file", help="File to write the HTTP address into once it is served."),
+]
+ReadyFile = Annotated[
+    Path | None,
+    typer.Option("--ready-file", help="File to write the address into once it is served."),
+]
+LogFormat = Annotated[str, typer.Option("--log-format", help="console or json.")]
 LIMIT_MAX = 1_000_000_000
 """Of every --limit: more rows than any ledger has jobs, and a number that Postgres can count to."""
 

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from jobledger.adapters.postgres.schema.functions import create_function
+from jobledger.adapters.postgres.schema.functions import create_function, current_schema
 
 revision = "0106"
 down_revision = "0105"
@@ -33,7 +33,7 @@ def upgrade() -> None:
     op.execute(create_function(op.get_bind(), "create_roles_v1"))
     op.execute("SELECT create_roles_v1()")
     op.execute("DROP FUNCTION create_roles_v1")
-    op.execute(f"GRANT USAGE ON SCHEMA {current_schema()} TO {READERS}")
+    op.execute(f"GRANT USAGE ON SCHEMA {quoted_schema()} TO {READERS}")
     op.execute(f"GRANT SELECT ON {TABLES} TO {READERS}")
     for function in (*FOR_THE_SERVICE, *FOR_THE_OWNER):
         op.execute(f"REVOKE ALL ON FUNCTION {function} FROM PUBLIC")
@@ -46,10 +46,10 @@ def downgrade() -> None:
     for function in FOR_THE_SERVICE:
         op.execute(f"REVOKE ALL ON FUNCTION {function} FROM jobledger_app")
     op.execute(f"REVOKE ALL ON {TABLES} FROM {READERS}")
-    op.execute(f"REVOKE USAGE ON SCHEMA {current_schema()} FROM {READERS}")
+    op.execute(f"REVOKE USAGE ON SCHEMA {quoted_schema()} FROM {READERS}")
 
 
-def current_schema() -> str:
+def quoted_schema() -> str:
     connection = op.get_bind()
-    name = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
+    name = current_schema(connection)
     return connection.dialect.identifier_preparer.quote_identifier(name)

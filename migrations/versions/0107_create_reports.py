@@ -6,7 +6,7 @@ from alembic import op
 from sqlalchemy import Column
 
 from jobledger.adapters.postgres.report_v1.views import creation, literal, removal
-from jobledger.adapters.postgres.schema.functions import create_function
+from jobledger.adapters.postgres.schema.functions import create_function, current_schema
 from jobledger.adapters.postgres.schema.tables import metadata
 
 revision = "0107"
@@ -122,7 +122,7 @@ def upgrade() -> None:
     for index in INDEXES:
         op.execute(f"CREATE INDEX {index}")
     op.execute("INSERT INTO report_checkpoint (position) VALUES (0)")
-    for statement in creation(current_schema(), READERS, revision):
+    for statement in creation(current_schema(op.get_bind()), READERS, revision):
         op.execute(statement)
     for name in FUNCTIONS:
         op.execute(create_function(op.get_bind(), name))
@@ -133,7 +133,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     for name in reversed(FUNCTIONS):
         op.execute(f"DROP FUNCTION {name}")
-    for statement in removal(current_schema()):
+    for statement in removal(current_schema(op.get_bind())):
         op.execute(statement)
     for name in reversed(TABLES):
         op.execute(f"DROP TABLE {name}")
@@ -153,9 +153,3 @@ def explain(name: str) -> None:
 
 def comment(name: str, column: Column[Any]) -> str:
     return f"COMMENT ON COLUMN {name}.{column.name} IS {literal(column.comment or '')}"
-
-
-def current_schema() -> str:
-    connection = op.get_bind()
-    name: str = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
-    return name

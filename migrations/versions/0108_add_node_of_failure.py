@@ -12,6 +12,7 @@ from jobledger.adapters.postgres.report_v1.views import (
     schema_of_views,
     view_creation,
 )
+from jobledger.adapters.postgres.schema.functions import current_schema
 from jobledger.adapters.postgres.schema.tables import metadata
 
 revision = "0108"
@@ -31,18 +32,12 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    view = f"{quoted(schema_of_views(current_schema()))}.{FAILURES.name}"
+    view = f"{quoted(schema_of_views(current_schema(op.get_bind())))}.{FAILURES.name}"
     op.execute(f"DROP VIEW {view}")
     op.execute("ALTER TABLE report_failure DROP COLUMN node")
     make_view(down_revision)
 
 
 def make_view(upto: str) -> None:
-    for statement in view_creation(FAILURES, current_schema(), READERS, upto):
+    for statement in view_creation(FAILURES, current_schema(op.get_bind()), READERS, upto):
         op.execute(statement)
-
-
-def current_schema() -> str:
-    connection = op.get_bind()
-    name: str = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
-    return name

@@ -13,6 +13,7 @@ from jobledger.adapters.postgres.report_v1.views import (
     schema_of_views,
     view_creation,
 )
+from jobledger.adapters.postgres.schema.functions import current_schema
 from jobledger.adapters.postgres.schema.tables import metadata
 
 revision = "0109"
@@ -42,28 +43,22 @@ def upgrade() -> None:
     for priced in prices.columns:
         explain("resource_price", priced.name)
     for view in (JOBS, RESOURCES):
-        for statement in view_creation(view, current_schema(), READERS, revision):
+        for statement in view_creation(view, current_schema(op.get_bind()), READERS, revision):
             op.execute(statement)
     op.execute("UPDATE report_checkpoint SET position = 0, recorded_at = NULL WHERE single")
 
 
 def downgrade() -> None:
-    views = quoted(schema_of_views(current_schema()))
+    views = quoted(schema_of_views(current_schema(op.get_bind())))
     for view in (RESOURCES, JOBS):
         op.execute(f"DROP VIEW {views}.{view.name}")
     op.execute("DROP TABLE resource_price")
     for table, column, _ in ADDED:
         op.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-    for statement in view_creation(JOBS, current_schema(), READERS, down_revision):
+    for statement in view_creation(JOBS, current_schema(op.get_bind()), READERS, down_revision):
         op.execute(statement)
 
 
 def explain(table: str, column: str) -> None:
     meaning = metadata.tables[table].c[column].comment or ""
     op.execute(f"COMMENT ON COLUMN {table}.{column} IS {literal(meaning)}")
-
-
-def current_schema() -> str:
-    connection = op.get_bind()
-    name: str = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
-    return name

@@ -5,7 +5,6 @@ from before work with them too, and nothing has to be put back on the way down.
 """
 
 from alembic import op
-from sqlalchemy import DDL
 
 from jobledger.adapters.postgres.schema.functions import create_function
 
@@ -25,9 +24,7 @@ FUNCTIONS = (
 
 def upgrade() -> None:
     for name in FUNCTIONS:
-        made = create_function(op.get_bind(), name).statement
-        made = made.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION", 1)
-        op.execute(DDL(made))  # type: ignore[no-untyped-call]  # SQLAlchemy left it untyped
+        op.execute(create_function(op.get_bind(), name, or_replace=True))
 
 
 def downgrade() -> None:

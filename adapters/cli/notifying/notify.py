@@ -13,6 +13,10 @@ from jobledger.adapters.cli.options import (
     LIMIT_MAX,
     DatabaseUrl,
     DataDir,
+    HealthFile,
+    HealthHost,
+    HealthPort,
+    LogFormat,
     OutputOption,
     settings_from,
 )
@@ -56,14 +60,10 @@ def run(
     rules: RulesFile,
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
-    host: Annotated[str, typer.Option(help="Address of /healthz, /readyz, /metrics.")] = "",
-    port: Annotated[
-        int | None, typer.Option(help="Port of them; 0: any free one.", min=0, max=65535)
-    ] = None,
-    log_format: Annotated[str, typer.Option(help="console or json.")] = "",
-    ready_file: Annotated[
-        Path | None, typer.Option(help="File to write the HTTP address into once it is served.")
-    ] = None,
+    host: HealthHost = "",
+    port: HealthPort = None,
+    log_format: LogFormat = "",
+    ready_file: HealthFile = None,
 ) -> None:
     """Tell targets of what happens from now on, until SIGTERM or SIGINT; each at least once.
 

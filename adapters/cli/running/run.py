@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from jobledger.adapters.cli.files.known_ledgers import is_private, remember, told_of_others
-from jobledger.adapters.cli.options import DatabaseUrl, DataDir, Kubeconfig, settings_from
+from jobledger.adapters.cli.options import (
+    DatabaseUrl,
+    DataDir,
+    HealthFile,
+    HealthHost,
+    HealthPort,
+    Kubeconfig,
+    LogFormat,
+    settings_from,
+)
 from jobledger.adapters.cli.running.control_options import (
     ControlNamespaces,
     ControlOption,
@@ -54,14 +63,10 @@ def run(
     control_namespace: ControlNamespaces = None,
     take_over: TakeOver = False,
     replica: Annotated[str, typer.Option(help="Name of this replica.")] = "",
-    host: Annotated[str, typer.Option(help="Address of /healthz, /readyz, /metrics.")] = "",
-    port: Annotated[
-        int | None, typer.Option(help="Port of them; 0: any free one.", min=0, max=65535)
-    ] = None,
-    log_format: Annotated[str, typer.Option(help="console or json.")] = "",
-    ready_file: Annotated[
-        Path | None, typer.Option(help="File to write the HTTP address into once it is served.")
-    ] = None,
+    host: HealthHost = "",
+    port: HealthPort = None,
+    log_format: LogFormat = "",
+    ready_file: HealthFile = None,
 ) -> None:
     """Control RayJobs, TrainJobs and, if asked for, Jobs until told to stop (SIGTERM, SIGINT).
 

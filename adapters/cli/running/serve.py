@@ -6,7 +6,13 @@ from typing import Annotated
 import typer
 from starlette.applications import Starlette
 
-from jobledger.adapters.cli.options import DatabaseUrl, DataDir, Kubeconfig, settings_from
+from jobledger.adapters.cli.options import (
+    DatabaseUrl,
+    DataDir,
+    Kubeconfig,
+    ReadyFile,
+    settings_from,
+)
 from jobledger.adapters.cli.output import console
 from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.cluster_wiring import kubernetes_cluster
@@ -31,9 +37,7 @@ def serve(
     token_review: Annotated[
         bool, typer.Option("--token-review", help="Let Kubernetes judge the tokens of readers.")
     ] = False,
-    ready_file: Annotated[
-        Path | None, typer.Option(help="File to write the address into once it is served.")
-    ] = None,
+    ready_file: ReadyFile = None,
 ) -> None:
     """Serve the pages (/page) and the read-only JSON API until SIGTERM or SIGINT.
 

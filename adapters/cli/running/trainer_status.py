@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from jobledger.adapters.cli.options import Kubeconfig, settings_from
+from jobledger.adapters.cli.options import Kubeconfig, ReadyFile, settings_from
 from jobledger.adapters.cli.running.certified_server import serve_until_stopped
 from jobledger.adapters.progress_wiring import StatusOptions, status_server
 from jobledger.adapters.telemetry.logging import configure_logging
@@ -35,9 +35,7 @@ def trainer_status(
         list[str] | None,
         typer.Option(help="A further name in our certificate, if Pods call by another."),
     ] = None,
-    ready_file: Annotated[
-        Path | None, typer.Option(help="File to write the address into once it is served.")
-    ] = None,
+    ready_file: ReadyFile = None,
 ) -> None:
     """Take the progress that Pods of TrainJobs report until SIGTERM or SIGINT; needs no database.
 

@@ -7,7 +7,7 @@ import typer
 
 from jobledger.adapters.admission_wiring import WebhookOptions
 from jobledger.adapters.admission_wiring import webhooks as wired
-from jobledger.adapters.cli.options import Kubeconfig, settings_from
+from jobledger.adapters.cli.options import Kubeconfig, ReadyFile, settings_from
 from jobledger.adapters.cli.running.certified_server import serve_until_stopped
 from jobledger.adapters.telemetry.logging import configure_logging
 
@@ -45,9 +45,7 @@ def webhooks(
             "--strict", help="Refuse invalid RayJobs. Without it their author is only warned."
         ),
     ] = False,
-    ready_file: Annotated[
-        Path | None, typer.Option(help="File to write the address into once it is served.")
-    ] = None,
+    ready_file: ReadyFile = None,
 ) -> None:
     """Answer admission webhooks until SIGTERM or SIGINT; needs no database.
 

@@ -14,7 +14,7 @@ from typing import Protocol
 from jobledger.core.log.redaction.secret_names import Promise, promise_of, promises_secret
 from jobledger.core.log.redaction.secret_shapes import passwords_in_command
 from jobledger.core.log.storable import DEEPEST, TOO_DEEP
-from jobledger.core.values.documents import Json, Manifest
+from jobledger.core.values.documents import OBJECT_TYPES, Json, Manifest
 
 _NAMES = ("name", "key", "Name", "Key")
 _VALUES = frozenset(("value", "Value"))
@@ -68,8 +68,7 @@ def visited(document: Json, visitor: Visitor, depth: int = 0) -> Json:
         return visitor.number(document)
     if depth >= DEEPEST:
         return TOO_DEEP
-    # Asking whether something is a Mapping takes ten times as long as whether it is a dict.
-    if isinstance(document, dict) or isinstance(document, Mapping):  # noqa: SIM101
+    if isinstance(document, OBJECT_TYPES):
         return _object(document, visitor, depth)
     return _list(document, visitor, depth)
 

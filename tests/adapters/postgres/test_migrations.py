@@ -29,6 +29,24 @@ pytestmark = pytest.mark.postgres
 
 CHECKOUT = Path(__file__).parents[3]
 
+REVISIONS = (
+    "0101",
+    "0102",
+    "0103",
+    "0104",
+    "0105",
+    "0106",
+    "0107",
+    "0108",
+    "0109",
+    "0110",
+    "0111",
+    "0113",
+    "0114",
+    "0115",
+)
+"""All migrations, in their order."""
+
 
 def append_something(url: str) -> None:
     with app_engine(url) as engine:
@@ -175,20 +193,7 @@ def test_status_tells_what_is_pending(database_url: str) -> None:
     upgrade(database_url, "0102")
     found = status(database_url)
     assert (found.current, found.newer) == ("0102", False)
-    assert found.pending == (
-        "0103",
-        "0104",
-        "0105",
-        "0106",
-        "0107",
-        "0108",
-        "0109",
-        "0110",
-        "0111",
-        "0113",
-        "0114",
-        "0115",
-    )
+    assert found.pending == REVISIONS[2:]
     with pytest.raises(LedgerMisconfigured, match=r"schema 0102 .*run `jobledger db upgrade`"):
         require_current(database_url)
 
@@ -267,22 +272,8 @@ def test_alembic_needs_to_be_told_where() -> None:
 
 def test_there_is_one_line_of_migrations() -> None:
     command.heads(config())
-    assert [path.name[:4] for path in sorted((CHECKOUT / "migrations/versions").glob("0*.py"))] == [
-        "0101",
-        "0102",
-        "0103",
-        "0104",
-        "0105",
-        "0106",
-        "0107",
-        "0108",
-        "0109",
-        "0110",
-        "0111",
-        "0113",
-        "0114",
-        "0115",
-    ]
+    found = sorted((CHECKOUT / "migrations/versions").glob("0*.py"))
+    assert tuple(path.name[:4] for path in found) == REVISIONS
 
 
 def test_the_migrations_are_found_below_a_folder_of_any_name(
