@@ -1,7 +1,8 @@
 """Dashboards for Grafana: the controller, all RayJobs, one RayJob.
 
 In the classic form of a dashboard, schema version 39, which Grafana 10 to 12 take in by import or
-from a ConfigMap. The data source is a variable, so that nothing has to be edited.
+from a ConfigMap; a test reads them with Grafana's own types. The data source is a variable, so
+that nothing has to be edited.
 """
 
 import json
@@ -12,6 +13,37 @@ from typing import Any
 SCHEMA_VERSION = 39
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 WIDE, HALF, QUARTER, HEIGHT = 24, 12, 6, 8
+
+LINK = {
+    "type": "dashboards",
+    "tags": ["jobledger"],
+    "title": "Jobledger",
+    "asDropdown": True,
+    "icon": "dashboard",
+    "tooltip": "",
+    "targetBlank": False,
+    "includeVars": False,
+    "keepTime": True,
+}
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "timeseries": {
+        "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True, "calcs": []},
+        "tooltip": {"mode": "multi", "sort": "desc"},
+    },
+    "stat": {
+        "graphMode": "none",
+        "colorMode": "value",
+        "justifyMode": "auto",
+        "textMode": "auto",
+        "wideLayout": True,
+        "showPercentChange": False,
+        "percentChangeColorMode": "standard",
+        "orientation": "auto",
+        "reduceOptions": {"calcs": ["lastNotNull"], "values": False, "fields": ""},
+    },
+    "table": {"frameIndex": 0, "showHeader": True},
+}
+"""Form of a panel -> what Grafana's own schema requires of it."""
 
 HERE = 'namespace=~"$namespace"'
 """The namespaces in which the controllers run that are looked at."""
@@ -280,9 +312,7 @@ def _dashboard(uid: str, title: str, panels: Sequence[Panel], choices: list[dict
         "refresh": "1m",
         "timezone": "",
         "annotations": {"list": []},
-        "links": [
-            {"type": "dashboards", "tags": ["jobledger"], "title": "Jobledger", "asDropdown": True}
-        ],
+        "links": [LINK],
         "templating": {"list": [source, *choices]},
         "panels": _placed(panels),
     }
@@ -337,5 +367,5 @@ def _panel(panel: Panel) -> dict[str, Any]:
         "datasource": SOURCE,
         "targets": targets,
         "fieldConfig": {"defaults": {"unit": panel.unit}, "overrides": []},
-        "options": {},
+        "options": OPTIONS[panel.form],
     }
