@@ -14,7 +14,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 
 # the sources: without it each worker compiles everything, and so does each program that it starts.
 KEEPING_BYTECODE := env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/build/bytecode"
 
-.PHONY: help demo demo-ray screenshots failures test test-ray test-operators node test-node explore check failover format apiserver operators helm upstream sdk bench profile soak mutate lock install clean
+.PHONY: help demo demo-ray screenshots failures test test-ray test-operators node test-node test-install explore check failover format apiserver operators helm upstream sdk bench profile soak mutate lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -83,6 +83,9 @@ node: apiserver ## A real Kubernetes node on this machine (Debian, root): contai
 
 test-node: apiserver ## Upstream's own end-to-end suite of RayJobs on that node (or KUBECONFIG's cluster); writes docs/compatibility.md
 	@$(BIN)/python -m tests.node.suite $(ARGS)
+
+test-install: apiserver helm ## The chart on that node, by every command of docs/howto/run-in-a-cluster.md (twenty minutes); ARGS="--keep FOLDER"
+	@$(BIN)/python -m tests.node.install $(ARGS)
 
 upstream: install ## Ask upstream's own code again: the answers that tests compare with (needs Go; ARGS="search")
 	@$(BIN)/python -m tests.upstream $(or $(ARGS),answers)

@@ -32,7 +32,7 @@ def values_of_pages() -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("words", COMMANDS)
 def test_a_command_of_a_page_is_one_that_helm_takes(words: str) -> None:
-    given = [word for word in shlex.split(words) if word != "--reuse-values"]
+    given = [word for word in shlex.split(words) if word != "--reset-then-reuse-values"]
     where = given.index("--namespace")
     del given[where : where + 2]
     assert "kind: Deployment" in template(os.environ, "--set", "image.repository=r", *given)

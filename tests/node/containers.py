@@ -51,7 +51,7 @@ def bring_pause(places: Layout, program: Path) -> None:
     layer, image = places.running / "pause-layer.tar", places.running / "pause.tar"
     with tarfile.open(layer, "w") as archive:
         archive.add(program, "pause")
-    pack(image, PAUSE_IMAGE, layer, {"Entrypoint": ["/pause"]})
+    pack(image, PAUSE_IMAGE, [layer], {"Entrypoint": ["/pause"]})
     bring(places, PAUSE_IMAGE, image)
 
 

@@ -1,4 +1,4 @@
-"""Packs one layer as an OCI image, which containerd takes without a registry.
+"""Packs layers as an OCI image, which containerd takes without a registry.
 
 Source: OCI Image Layout Specification 1.0, in the form that `ctr images import` takes.
 """
@@ -14,17 +14,16 @@ from typing import Any
 OCI = "application/vnd.oci.image"
 
 
-def pack(image: Path, name: str, layer: Path, settings: Mapping[str, Sequence[str]]) -> None:
-    """Write an image of one layer.
+def pack(image: Path, name: str, layers: Sequence[Path], settings: Mapping[str, object]) -> None:
+    """Write an image.
 
     Args:
         image: the file to be written, a tar.
         name: with its tag, such as `docker.io/local/pause:1`.
-        layer: a tar of the root file system.
+        layers: tars of the root file system, the lowest first.
         settings: of the container, as `Env` and `Entrypoint`.
     """
-    with layer.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digests = [_digest(layer) for layer in layers]
     blobs: dict[str, bytes] = {}
     config = _blob(
         blobs,
@@ -33,10 +32,10 @@ def pack(image: Path, name: str, layer: Path, settings: Mapping[str, Sequence[st
             "architecture": "amd64",
             "os": "linux",
             "config": dict(settings),
-            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}" for digest in digests]},
         },
     )
-    layers = [_reference("layer.v1.tar", digest, layer.stat().st_size)]
+    sizes = [layer.stat().st_size for layer in layers]
     manifest = _blob(
         blobs,
         "manifest.v1",
@@ -44,7 +43,10 @@ def pack(image: Path, name: str, layer: Path, settings: Mapping[str, Sequence[st
             "schemaVersion": 2,
             "mediaType": f"{OCI}.manifest.v1+json",
             "config": config,
-            "layers": layers,
+            "layers": [
+                _reference("layer.v1.tar", digest, size)
+                for digest, size in zip(digests, sizes, strict=True)
+            ],
         },
     )
     manifest["annotations"] = {
@@ -57,7 +59,13 @@ def pack(image: Path, name: str, layer: Path, settings: Mapping[str, Sequence[st
         _add(archive, "index.json", json.dumps(index).encode())
         for key, content in blobs.items():
             _add(archive, f"blobs/sha256/{key}", content)
-        archive.add(layer, f"blobs/sha256/{digest}")
+        for layer, digest in zip(layers, digests, strict=True):
+            archive.add(layer, f"blobs/sha256/{digest}")
+
+
+def _digest(layer: Path) -> str:
+    with layer.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _blob(blobs: dict[str, bytes], kind: str, document: Mapping[str, Any]) -> dict[str, Any]:

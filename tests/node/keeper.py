@@ -84,12 +84,17 @@ def running_node(places: Layout, programs: Programs) -> Iterator[Processes]:
         USERS,
         install_everything,
         controllers=("*",),
-        options=("--kubelet-preferred-address-types", "InternalIP"),
+        options=(
+            *("--kubelet-preferred-address-types", "InternalIP"),
+            *("--advertise-address", ADDRESS),
+        ),
+        admits_accounts=True,
     )
     network.make_bridge()
     try:
         processes.start("containerd", "containerd", "--config", "containerd.toml")
         server.start()
+        processes.start("apiserver-door", *network.door(server.port, server.port))
         containers.wait_until_served(places)
         containers.bring_pause(places, programs.kubernetes / "pause")
         containers.bring(places, image_name(), ray_image(places.cache))
@@ -102,7 +107,7 @@ def running_node(places: Layout, programs: Programs) -> Iterator[Processes]:
             processes.stop(name)
         if "containerd" in processes.running:
             containers.remove_containers(places)
-        for name in ("proxy", "coredns", "containerd"):
+        for name in ("proxy", "coredns", "apiserver-door", "containerd"):
             processes.stop(name)
         server.stop()
 

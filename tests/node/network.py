@@ -40,6 +40,17 @@ def foreign_node() -> str:
     return ""
 
 
+def door(port: int, inner: int) -> list[str]:
+    """Return the command that lets Pods reach what listens on the loopback of the machine.
+
+    Args:
+        port: on the bridge's address.
+        inner: on the loopback.
+    """
+    listening = f"TCP-LISTEN:{port},bind={ADDRESS},fork,reuseaddr"
+    return ["socat", listening, f"TCP:127.0.0.1:{inner}"]
+
+
 def make_bridge() -> None:
     """Make the bridge with its address: DNS and the kubelet listen there before any Pod is."""
     if not Path(f"/sys/class/net/{BRIDGE}").exists():

@@ -66,7 +66,7 @@ def ray_image(cache: Path) -> Path:
     try:
         _make_tree(tree)
         _run("tar", "--numeric-owner", "--sort=name", "-C", str(tree), "-cf", str(layer), ".")
-        pack(partial, image_name(), layer, SETTINGS)
+        pack(partial, image_name(), [layer], SETTINGS)
         partial.rename(image)
     finally:
         shutil.rmtree(tree, ignore_errors=True)

@@ -18,10 +18,11 @@ def read(image: Path) -> dict[str, bytes]:
 
 
 def test_every_part_of_an_image_is_found_by_its_digest(tmp_path: Path) -> None:
-    """From the index over the manifest to the layer; sizes are true."""
-    layer = tmp_path / "layer.tar"
-    layer.write_bytes(b"content")
-    pack(tmp_path / "image.tar", "docker.io/local/x:1", layer, {"Entrypoint": ["/x"]})
+    """From the index over the manifest to the layers, in their order; sizes are true."""
+    layers = [tmp_path / "lower.tar", tmp_path / "upper.tar"]
+    for layer in layers:
+        layer.write_bytes(layer.name.encode())
+    pack(tmp_path / "image.tar", "docker.io/local/x:1", layers, {"Entrypoint": ["/x"]})
     files = read(tmp_path / "image.tar")
 
     def part(reference: dict[str, Any]) -> bytes:
@@ -37,8 +38,8 @@ def test_every_part_of_an_image_is_found_by_its_digest(tmp_path: Path) -> None:
     manifest = json.loads(part(named))
     config = json.loads(part(manifest["config"]))
     assert config["config"] == {"Entrypoint": ["/x"]}
-    assert [part(one) for one in manifest["layers"]] == [b"content"]
-    assert config["rootfs"]["diff_ids"] == [manifest["layers"][0]["digest"]]
+    assert [part(one) for one in manifest["layers"]] == [b"lower.tar", b"upper.tar"]
+    assert config["rootfs"]["diff_ids"] == [one["digest"] for one in manifest["layers"]]
 
 
 def test_the_image_is_of_the_ray_that_is_pinned() -> None:

@@ -62,6 +62,8 @@ class ApiServerProcesses:
     """Controllers of the controller manager; none: it is not started."""
     options: tuple[str, ...] = ()
     """More options of the API server."""
+    admits_accounts: bool = False
+    """Whether Pods are given the token of their ServiceAccount, which then has to be there."""
     _ports: tuple[int, ...] = ()
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
@@ -69,6 +71,11 @@ class ApiServerProcesses:
     def url(self) -> str:
         """The address; the certificate is in the kubeconfigs."""
         return f"https://127.0.0.1:{self._ports[0]}"
+
+    @property
+    def port(self) -> int:
+        """The port of the address."""
+        return self._ports[0]
 
     def kubeconfig(self, user: str) -> Path:
         """Return the kubeconfig of a user."""
@@ -136,7 +143,8 @@ class ApiServerProcesses:
             *("--etcd-servers", f"http://127.0.0.1:{client_port}"),
             *("--bind-address", "127.0.0.1", "--secure-port", str(api_port)),
             *("--cert-dir", "certificates", "--token-auth-file", "tokens.csv"),
-            *("--authorization-mode", "RBAC", "--disable-admission-plugins", "ServiceAccount"),
+            *("--authorization-mode", "RBAC"),
+            *(() if self.admits_accounts else ("--disable-admission-plugins", "ServiceAccount")),
             *("--service-account-issuer", "https://kubernetes.default.svc"),
             *("--service-account-key-file", "service-accounts.key"),
             *("--service-account-signing-key-file", "service-accounts.key"),
@@ -152,6 +160,7 @@ class ApiServerProcesses:
                 "kube-controller-manager",
                 *("--kubeconfig", "admin.kubeconfig", "--secure-port", "0", "--leader-elect=false"),
                 *("--use-service-account-credentials=false", "--controllers", enabled),
+                *("--root-ca-file", "certificates/apiserver.crt"),
             )
 
     def _run(self, name: str, *arguments: str) -> None:

@@ -32,7 +32,7 @@ def beside(places: Layout, folder: Path) -> Iterator[None]:
     with ExitStack() as stack:
         controller = str(raycluster_controller(os.environ))
         admin = {"KUBECONFIG": str(places.kubeconfig)}
-        stack.enter_context(_started("raycluster-controller", [controller], admin, folder))
+        stack.enter_context(started("raycluster-controller", [controller], admin, folder))
         # for the claims of ledgers; there may be one from an earlier run
         reply = api_of_kubeconfig(places.kubeconfig).request("POST", "/api/v1/namespaces", OWN)
         assert reply.code in (201, 409), reply.message  # Created, Conflict
@@ -51,7 +51,7 @@ def beside(places: Layout, folder: Path) -> Iterator[None]:
         words = [jobledger, "run", "--cluster", "node", "--control", "all"]
         web = ["--host", "127.0.0.1", "--port", "0", "--ready-file", str(ready)]
         running = stack.enter_context(
-            _started("jobledger", in_cluster_dns(places, *words, *web), settings, folder)
+            started("jobledger", in_cluster_dns(places, *words, *web), settings, folder)
         )
 
         def serves() -> bool:
@@ -77,9 +77,10 @@ def _finish(words: Sequence[str], settings: Mapping[str, str], folder: Path) -> 
 
 
 @contextmanager
-def _started(
+def started(
     name: str, words: Sequence[str], settings: Mapping[str, str], folder: Path
 ) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run a program until the body ends; its log is in the folder."""
     with (folder / f"{name}.log").open("ab") as log:
         process = subprocess.Popen(
             words,

@@ -1,0 +1,1 @@
+"""The chart on the real node, by the commands of `docs/howto/run-in-a-cluster.md`."""

@@ -1,0 +1,116 @@
+"""`make test-install`: the chart on the real node, by every command of the page about it.
+
+Starts the node of `make node` (and ends it, if it was not there before), a Postgres and upstream's
+RayCluster controller; makes images of an earlier commit and of this checkout, without an engine;
+then types what docs/howto/run-in-a-cluster.md says, kills and drains beside it, and sees that the
+story of each job is whole. Takes twenty minutes on two cores.
+"""
+
+import argparse
+import datetime as dt
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.apiserver.build import CannotBuild
+from tests.chart.helm import program as helm
+from tests.node.__main__ import CannotStart, start, stop
+from tests.node.build import node_programs
+from tests.node.install.images import checkout, image_of
+from tests.node.install.page import PAGE, ROOT, commands
+from tests.node.install.shell import Shell
+from tests.node.install.site import operators, postgres
+from tests.node.install.story import Reader, clusters_seen, judge
+from tests.node.layout import Layout, layout
+from tests.node.ray_image import CannotMake
+from tests.node.suite.__main__ import alone
+from tests.upgrade.earlier import previous_commit
+
+NAME = "registry.example/jobledger"
+OLD, NEW = f"{NAME}:0.1.0", f"{NAME}:0.2.0"
+"""As the page calls them."""
+URL = "postgresql://{role}:…@db.example:5432/jobledger"
+SECTIONS = ("The image", "Install", "See what it survives", "Upgrade and go back", "Remove")
+
+
+def say(line: str) -> None:
+    """Write a line of progress at once."""
+    sys.stderr.write(f"{dt.datetime.now(tz=dt.UTC):%H:%M:%S} {line}\n")
+    sys.stderr.flush()
+
+
+def images(folder: Path, places: Layout) -> tuple[dict[str, Path], Path]:
+    """Make both images; return them, and the checkout of the earlier one.
+
+    Raises:
+        CannotMake: a step has failed.
+    """
+    commit = previous_commit()
+    earlier = checkout(commit, folder / "earlier")
+    say(f"images: {OLD} is {commit[:12]}, {NEW} this checkout")
+    made = {
+        OLD: image_of(earlier, commit, OLD, places.cache, folder),
+        NEW: image_of(ROOT, "", NEW, places.cache, folder),
+    }
+    return made, earlier
+
+
+def run(folder: Path, places: Layout) -> None:
+    """Do what the page says, and judge what has become of it.
+
+    Raises:
+        AssertionError: it is not as the page says.
+    """
+    made, earlier = images(folder, places)
+    control_plane = node_programs(os.environ).control_plane
+    path = [str(helm(os.environ).parent), str(control_plane), os.environ.get("PATH", os.defpath)]
+    environment = {"KUBECONFIG": str(places.kubeconfig), "PATH": os.pathsep.join(path)}
+    environment |= {f"HELM_{name}_HOME": str(folder) for name in ("CACHE", "CONFIG", "DATA")}
+    with ExitStack() as stack:
+        database = stack.enter_context(postgres(folder))
+        stack.enter_context(operators(places, folder))
+        shell = Shell(environment, earlier)
+        kubectl = str(control_plane / "kubectl")
+        seen = stack.enter_context(clusters_seen(shell, kubectl, folder))
+        roles = ("jobledger_service", "jobledger_owner")
+        own = {URL.format(role=role): database.url(role) for role in roles}
+        reader = Reader(shell, places, made, ROOT, own, say)
+        for command in commands(PAGE.read_text(encoding="utf-8")):
+            if command.section not in SECTIONS:
+                continue
+            if command.section == "Remove":
+                judge(reader, "third-time-lucky", seen(), failed=2)
+                judge(reader, "rayjob-deletion-rules", seen(), failed=1)
+            reader.types(command)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do as told; return 0 if all was as the page says."""
+    parser = argparse.ArgumentParser(prog="make test-install", description=__doc__)
+    parser.add_argument("--keep", type=Path, help="folder for logs and images")
+    told = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as an interrupt: all is ended
+    places = layout(os.environ)
+    folder = (told.keep or Path(tempfile.mkdtemp(prefix="jobledger-install-"))).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with alone(places):
+            is_ours = start(places)
+            try:
+                run(folder, places)
+            finally:
+                if is_ours:
+                    stop(places)
+    except (CannotBuild, CannotMake, CannotStart, AssertionError) as problem:
+        sys.stderr.write(f"{problem}\n")
+        return 1
+    say("installed, killed, drained, upgraded and taken back: the story of each job is whole")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,142 @@
+"""What is done and seen beside the page's commands, as a reader with a cluster would."""
+
+import json
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.node import containers
+from tests.node.install.page import Command, typed
+from tests.node.install.shell import Shell
+from tests.node.layout import Layout
+from tests.node.suite.programs import started
+from tests.support.waiting import wait_until
+
+PODS = (
+    "kubectl -n jobledger get pods -l app.kubernetes.io/component=controller "
+    "--field-selector=status.phase=Running -o json"
+)
+BUDGET = "kubectl -n jobledger get pdb jobledger -o jsonpath='{.status.disruptionsAllowed}'"
+IN_A_POD = "kubectl -n jobledger exec deploy/jobledger -- jobledger"
+SMALL_NODE = "--set resources.requests.cpu=50m"
+"""Two replicas and a Ray head would not have room on two cores otherwise."""
+WAIT_SECONDS = 600.0
+
+
+@dataclass(slots=True)
+class Reader:
+    """Somebody who types what the page says, and what becomes of it."""
+
+    shell: Shell
+    places: Layout
+    images: Mapping[str, Path]
+    """Name -> the file; the page's `docker build` stands for them."""
+    upgraded: Path
+    """The checkout from which the upgrade is done."""
+    own: dict[str, str]
+    """What stands on the page -> what the reader has."""
+    say: Callable[[str], None]
+
+    def types(self, command: Command) -> None:
+        """Run one command of the page."""
+        text = typed(command.text, self.own)
+        self.say(f"$ {command.text}")
+        otherwise = [do for beginning, do in OTHERWISE.items() if text.startswith(beginning)]
+        if otherwise:
+            otherwise[0](self, text)
+        else:
+            self.shell.run(text)
+
+    def bring_images(self, _: str) -> None:
+        """Give the node the images that were made already."""
+        for image in self.images.values():
+            containers.ctr(self.places, "images", "import", str(image))
+
+    def install(self, text: str) -> None:
+        """Install it on a node of two cores."""
+        self.shell.run(f"{text} {SMALL_NODE}")
+
+    def upgrade(self, text: str) -> None:
+        """Upgrade it from the newer checkout."""
+        self.shell.folder = self.upgraded
+        self.shell.run(text)
+
+    def kill(self, text: str) -> None:
+        """Kill the process, as a machine does that is lost; then do what the page says."""
+        name = self.shell.environment["REPLICA"]
+        [pod] = [one for one in self.pods() if one["metadata"]["name"] == name]
+        [status] = pod["status"]["containerStatuses"]
+        container = status["containerID"].rpartition("/")[2]
+        tasks = containers.ctr(self.places, "tasks", "list")
+        found = re.search(rf"^{container}\s+(\d+)", tasks, re.MULTILINE)
+        assert found, tasks
+        os.kill(int(found[1]), signal.SIGKILL)
+        self.say(f"  killed process {found[1]} of {name}")
+        self.shell.run(text)
+
+    def drain(self, text: str) -> None:
+        """Drain the only node: what is evicted finds another place once the node is open again."""
+        before = {pod["metadata"]["name"] for pod in self.pods() if is_ready(pod)}
+        assert len(before) == 2, before
+
+        def one_waits() -> None:
+            wait_until(lambda: self.shell.run(BUDGET) == "0", "one is evicted", WAIT_SECONDS)
+            left = {pod["metadata"]["name"] for pod in self.pods() if is_ready(pod)} & before
+            assert len(left) == 1, f"the budget keeps one: {left} of {before}"
+            self.shell.run('kubectl uncordon "$NODE"')
+
+        self.shell.run(text, one_waits)
+        after = {pod["metadata"]["name"] for pod in self.pods()}
+        assert not after & before, f"all are others: {after}, {before}"
+
+    def pods(self) -> list[dict[str, object]]:
+        """Return the controller's Pods that run."""
+        return json.loads(self.shell.run(PODS))["items"]
+
+
+OTHERWISE: Mapping[str, Callable[[Reader, str], None]] = {
+    "docker build": Reader.bring_images,
+    "helm upgrade --install": Reader.install,
+    "helm upgrade jobledger": Reader.upgrade,
+    "kubectl drain": Reader.drain,
+    'kubectl -n jobledger delete pod "$REPLICA"': Reader.kill,
+}
+"""Beginning of a command -> what is done for it in place of typing it, or beside that."""
+
+
+def is_ready(pod: Mapping[str, object]) -> bool:
+    """Tell whether a Pod is ready and nobody has deleted it."""
+    conditions = pod["status"]["conditions"]
+    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return ready and "deletionTimestamp" not in pod["metadata"]
+
+
+@contextmanager
+def clusters_seen(shell: Shell, kubectl: str, folder: Path) -> Iterator[Callable[[], set[str]]]:
+    """Take down the name of every RayCluster that there is until the body ends."""
+    name = '{.metadata.name}{"\\n"}'
+    words = [kubectl, "get", "rayclusters", "-A", "--watch", "-o", f"jsonpath={name}"]
+    with started("clusters", words, shell.environment, folder):
+        yield lambda: set((folder / "clusters.log").read_text(encoding="utf-8").split())
+
+
+def judge(reader: Reader, job: str, clusters: set[str], failed: int) -> None:
+    """See that the ledger tells of a job as often as it ran.
+
+    Args:
+        reader: of the page.
+        job: its name.
+        clusters: of all RayClusters that there were.
+        failed: how many of its attempts have failed; one more has not.
+    """
+    said = reader.shell.run(f"{IN_A_POD} history {job} --table -o json")
+    attempts = json.loads(said)
+    outcomes = [one["outcome"] for one in attempts]
+    assert outcomes == [*["failed"] * failed, "succeeded"], outcomes
+    mine = {name for name in clusters if name.startswith(f"{job}-")}
+    told = {one["cluster"] for one in attempts}
+    assert mine == told, f"one RayCluster for each attempt: {mine}, and the ledger has {told}"
