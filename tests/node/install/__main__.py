@@ -9,6 +9,7 @@ story of each job is whole. Takes twenty minutes on two cores.
 import argparse
 import datetime as dt
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -24,7 +25,8 @@ from tests.node.install.images import checkout, image_of
 from tests.node.install.page import PAGE, ROOT, commands
 from tests.node.install.shell import Shell
 from tests.node.install.site import operators, postgres
-from tests.node.install.story import Reader, clusters_seen, judge
+from tests.node.install.story import Reader, clusters_seen, judge, judge_rights
+from tests.node.install.upkeep import seal_and_archive
 from tests.node.layout import Layout, layout
 from tests.node.ray_image import CannotMake
 from tests.node.suite.__main__ import alone
@@ -34,7 +36,16 @@ NAME = "registry.example/jobledger"
 OLD, NEW = f"{NAME}:0.1.0", f"{NAME}:0.2.0"
 """As the page calls them."""
 URL = "postgresql://{role}:…@db.example:5432/jobledger"
-SECTIONS = ("The image", "Install", "See what it survives", "Upgrade and go back", "Remove")
+COUNTED = Path("/tmp/jobledger-sample")  # the sample says so
+"""Where one of the samples counts its runs; left by a run that was broken off."""
+SECTIONS = (
+    "The image",
+    "Install",
+    "See what it survives",
+    "Upgrade and go back",
+    "Remove",
+    "Permissions",
+)
 
 
 def say(line: str) -> None:
@@ -65,6 +76,7 @@ def run(folder: Path, places: Layout) -> None:
     Raises:
         AssertionError: it is not as the page says.
     """
+    shutil.rmtree(COUNTED, ignore_errors=True)
     made, earlier = images(folder, places)
     control_plane = node_programs(os.environ).control_plane
     path = [str(helm(os.environ).parent), str(control_plane), os.environ.get("PATH", os.defpath)]
@@ -78,6 +90,7 @@ def run(folder: Path, places: Layout) -> None:
         seen = stack.enter_context(clusters_seen(shell, kubectl, folder))
         roles = ("jobledger_service", "jobledger_owner")
         own = {URL.format(role=role): database.url(role) for role in roles}
+        own["-n NAMESPACE"] = "-n try-it"
         reader = Reader(shell, places, made, ROOT, own, say)
         for command in commands(PAGE.read_text(encoding="utf-8")):
             if command.section not in SECTIONS:
@@ -85,6 +98,9 @@ def run(folder: Path, places: Layout) -> None:
             if command.section == "Remove":
                 judge(reader, "third-time-lucky", seen(), failed=2)
                 judge(reader, "rayjob-deletion-rules", seen(), failed=1)
+                judge_rights(reader)
+                say("CronJobs seal and archive, and `verify` holds the files against the log")
+                seal_and_archive(shell, folder, database.inner)
             reader.types(command)
 
 
@@ -97,6 +113,8 @@ def main(arguments: Sequence[str]) -> int:
     places = layout(os.environ)
     folder = (told.keep or Path(tempfile.mkdtemp(prefix="jobledger-install-"))).resolve()
     folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        parser.error(f"{folder} is not empty")
     try:
         with alone(places):
             is_ours = start(places)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.node import containers
 from tests.node.install.page import Command, typed
-from tests.node.install.shell import Shell
+from tests.node.install.shell import CommandFailed, Shell
 from tests.node.layout import Layout
 from tests.node.suite.programs import started
 from tests.support.waiting import wait_until
@@ -24,7 +24,12 @@ BUDGET = "kubectl -n jobledger get pdb jobledger -o jsonpath='{.status.disruptio
 IN_A_POD = "kubectl -n jobledger exec deploy/jobledger -- jobledger"
 SMALL_NODE = "--set resources.requests.cpu=50m"
 """Two replicas and a Ray head would not have room on two cores otherwise."""
+TAKEN_OVER = "--take-ownership"
+"""The node has the ClusterRoles of `ops/rbac.yaml`, as where somebody has adopted it by hand."""
 WAIT_SECONDS = 600.0
+CAN = "kubectl auth can-i {} --all-namespaces --as system:serviceaccount:jobledger:jobledger"
+BEYOND = ("get secrets", "create pods", "create pods/exec", "list nodes", "patch deployments.apps")
+"""What the controller has no need of."""
 
 
 @dataclass(slots=True)
@@ -58,12 +63,22 @@ class Reader:
 
     def install(self, text: str) -> None:
         """Install it on a node of two cores."""
-        self.shell.run(f"{text} {SMALL_NODE}")
+        self.shell.run(f"{text} {SMALL_NODE} {TAKEN_OVER}")
 
     def upgrade(self, text: str) -> None:
-        """Upgrade it from the newer checkout."""
+        """Upgrade it from the newer checkout; what is asked from here on is asked of both."""
         self.shell.folder = self.upgraded
         self.shell.run(text)
+
+    def ask_doctor(self, text: str) -> None:
+        """Ask whether all is well; of an earlier commit, parts of which may disagree, only ask."""
+        try:
+            self.shell.run(text)
+        except CommandFailed as findings:
+            if self.shell.folder == self.upgraded:
+                raise
+            errors = [line for line in str(findings).splitlines() if line.startswith("error")]
+            self.say(f"  the earlier commit's doctor finds: {errors}")
 
     def kill(self, text: str) -> None:
         """Kill the process, as a machine does that is lost; then do what the page says."""
@@ -103,6 +118,7 @@ OTHERWISE: Mapping[str, Callable[[Reader, str], None]] = {
     "helm upgrade --install": Reader.install,
     "helm upgrade jobledger": Reader.upgrade,
     "kubectl drain": Reader.drain,
+    "kubectl -n jobledger exec deploy/jobledger -- jobledger doctor": Reader.ask_doctor,
     'kubectl -n jobledger delete pod "$REPLICA"': Reader.kill,
 }
 """Beginning of a command -> what is done for it in place of typing it, or beside that."""
@@ -120,6 +136,7 @@ def clusters_seen(shell: Shell, kubectl: str, folder: Path) -> Iterator[Callable
     """Take down the name of every RayCluster that there is until the body ends."""
     name = '{.metadata.name}{"\\n"}'
     words = [kubectl, "get", "rayclusters", "-A", "--watch", "-o", f"jsonpath={name}"]
+    (folder / "clusters.log").unlink(missing_ok=True)
     with started("clusters", words, shell.environment, folder):
         yield lambda: set((folder / "clusters.log").read_text(encoding="utf-8").split())
 
@@ -138,5 +155,15 @@ def judge(reader: Reader, job: str, clusters: set[str], failed: int) -> None:
     outcomes = [one["outcome"] for one in attempts]
     assert outcomes == [*["failed"] * failed, "succeeded"], outcomes
     mine = {name for name in clusters if name.startswith(f"{job}-")}
-    told = {one["cluster"] for one in attempts}
+    told = {one["ray_cluster_name"] for one in attempts}
     assert mine == told, f"one RayCluster for each attempt: {mine}, and the ledger has {told}"
+
+
+def judge_rights(reader: Reader) -> None:
+    """See that the account of the Pods may do what their work needs, and no more."""
+    for words, wanted in {
+        "create rayclusters.ray.io": "yes",
+        **dict.fromkeys(BEYOND, "no"),
+    }.items():
+        said = reader.shell.run(f"{CAN.format(words)} || true").strip()
+        assert said == wanted, f"{words}: {said}"
