@@ -9,7 +9,15 @@ from cyclonedx.model.bom import Bom
 
 from ops.made.__main__ import OPS, stale
 from ops.made.contents import parts
-from tests.image.dockerfile import DOCKERFILE, ROOT, copied, copy_context, instructions, ran
+from tests.image.dockerfile import (
+    DOCKERFILE,
+    ROOT,
+    container_settings,
+    copied,
+    copy_context,
+    instructions,
+    ran,
+)
 
 
 def test_what_is_copied_is_there_and_is_no_more_than_the_context_has() -> None:
@@ -43,6 +51,20 @@ def test_the_program_of_the_image_is_nobody_in_particular_and_no_root() -> None:
     assert ("ENTRYPOINT", '["jobledger"]') in stage
     chart = (OPS / "chart/templates/_pods.tpl").read_text(encoding="utf-8")
     assert "runAsUser: 65532" in chart
+
+
+def test_a_container_is_told_what_the_last_stage_says_with_the_arguments_filled_in() -> None:
+    made = container_settings(ROOT, {"REVISION": "c0ffee"}, "/usr/bin:/bin")
+    assert made["User"] == "65532:65532"
+    assert (made["Entrypoint"], made["Cmd"]) == (["jobledger"], ["run"])
+    environment = made["Env"]
+    assert isinstance(environment, list)
+    assert "PATH=/opt/jobledger/bin:/usr/bin:/bin" in environment
+    assert "SOURCE_DATE_EPOCH=0" not in environment, "that is of the stage before"
+    labels = made["Labels"]
+    assert isinstance(labels, dict)
+    assert labels["org.opencontainers.image.revision"] == "c0ffee"
+    assert labels["org.opencontainers.image.version"]
 
 
 def test_the_labels_say_the_version_of_the_program() -> None:

@@ -3,7 +3,7 @@
 Starts the node of `make node` (and ends it, if it was not there before), a Postgres and upstream's
 RayCluster controller; makes images of an earlier commit and of this checkout, without an engine;
 then types what docs/howto/run-in-a-cluster.md says, kills and drains beside it, and sees that the
-story of each job is whole. Takes twenty minutes on two cores.
+story of each job is whole. Takes ten minutes on two idle cores.
 """
 
 import argparse

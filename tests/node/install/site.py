@@ -62,7 +62,7 @@ def postgres(folder: Path) -> Iterator[Postgres]:
         passwords = {role: secrets.token_hex(12) for role in ROLES}
         with psycopg.connect(inner, autocommit=True) as admin:
             for statement in _statements(passwords):
-                admin.execute(sql.SQL(statement))  # type: ignore[arg-type]  # of our own page
+                admin.execute(sql.SQL(statement))  # of our own page
         (port,) = reserved_ports(1)
         words = network.door(port, int(inner.rpartition(":")[2].partition("/")[0]))
         with started("postgres-door", words, {}, folder):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.node import containers
 from tests.node.install.page import Command, typed
@@ -30,6 +31,9 @@ WAIT_SECONDS = 600.0
 CAN = "kubectl auth can-i {} --all-namespaces --as system:serviceaccount:jobledger:jobledger"
 BEYOND = ("get secrets", "create pods", "create pods/exec", "list nodes", "patch deployments.apps")
 """What the controller has no need of."""
+
+
+Document = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -108,9 +112,10 @@ class Reader:
         after = {pod["metadata"]["name"] for pod in self.pods()}
         assert not after & before, f"all are others: {after}, {before}"
 
-    def pods(self) -> list[dict[str, object]]:
+    def pods(self) -> list[Document]:
         """Return the controller's Pods that run."""
-        return json.loads(self.shell.run(PODS))["items"]
+        found: list[Document] = json.loads(self.shell.run(PODS))["items"]
+        return found
 
 
 OTHERWISE: Mapping[str, Callable[[Reader, str], None]] = {
@@ -124,7 +129,7 @@ OTHERWISE: Mapping[str, Callable[[Reader, str], None]] = {
 """Beginning of a command -> what is done for it in place of typing it, or beside that."""
 
 
-def is_ready(pod: Mapping[str, object]) -> bool:
+def is_ready(pod: Document) -> bool:
     """Tell whether a Pod is ready and nobody has deleted it."""
     conditions = pod["status"]["conditions"]
     ready = any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
