@@ -4,7 +4,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,12 +156,27 @@ def judge(reader: Reader, job: str, clusters: set[str], failed: int) -> None:
         failed: how many of its attempts have failed; one more has not.
     """
     said = reader.shell.run(f"{IN_A_POD} history {job} --table -o json")
-    attempts = json.loads(said)
+    problem = disagreement(
+        json.loads(said), {n for n in clusters if n.startswith(f"{job}-")}, failed
+    )
+    assert not problem, f"{job}: {problem}"
+
+
+def disagreement(attempts: Sequence[Document], clusters: set[str], failed: int) -> str:
+    """Return what is wrong with the attempts that the ledger tells of; empty if nothing is.
+
+    Args:
+        attempts: as `history --table` has them.
+        clusters: of the RayClusters of the job that there were.
+        failed: how many attempts have failed; one more has not.
+    """
     outcomes = [one["outcome"] for one in attempts]
-    assert outcomes == [*["failed"] * failed, "succeeded"], outcomes
-    mine = {name for name in clusters if name.startswith(f"{job}-")}
-    told = {one["ray_cluster_name"] for one in attempts}
-    assert mine == told, f"one RayCluster for each attempt: {mine}, and the ledger has {told}"
+    if outcomes != [*["failed"] * failed, "succeeded"]:
+        return f"the ledger has {outcomes}, and {failed} have failed"
+    told = [one["ray_cluster_name"] for one in attempts]
+    if sorted(told) != sorted(clusters):
+        return f"there were {sorted(clusters)}, and the ledger has {told}"
+    return ""
 
 
 def judge_rights(reader: Reader) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.node.install.__main__ import NEW, OLD, SECTIONS, URL
 from tests.node.install.page import PAGE, Command, commands, typed
-from tests.node.install.story import OTHERWISE
+from tests.node.install.story import OTHERWISE, disagreement
 
 COMMANDS = commands(PAGE.read_text(encoding="utf-8"))
 
@@ -42,3 +42,23 @@ def test_the_page_has_the_images_and_addresses_that_are_put_there() -> None:
     assert f"image.tag={NEW.rpartition(':')[2]}" in text
     for role in ("jobledger_service", "jobledger_owner"):
         assert URL.format(role=role) in text
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "told", "clusters", "said"),
+    [
+        (["failed", "succeeded"], ["a", "b"], {"a", "b"}, ""),
+        (["failed", "succeeded"], ["a", "b"], {"a", "b", "c"}, "there were ['a', 'b', 'c']"),
+        (["failed", "succeeded"], ["a", "a"], {"a"}, "and the ledger has ['a', 'a']"),
+        (["succeeded"], ["a"], {"a"}, "the ledger has ['succeeded']"),
+        (["failed", "failed"], ["a", "b"], {"a", "b"}, "and 1 have failed"),
+    ],
+)
+def test_an_attempt_too_many_or_too_few_is_seen(
+    outcomes: list[str], told: list[str], clusters: set[str], said: str
+) -> None:
+    pairs = zip(outcomes, told, strict=True)
+    attempts = [{"outcome": outcome, "ray_cluster_name": name} for outcome, name in pairs]
+    found = disagreement(attempts, clusters, failed=1)
+    assert said in found
+    assert bool(said) == bool(found)
