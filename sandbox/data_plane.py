@@ -4,6 +4,7 @@ All of it is an ordinary client: the API server may be the sandbox's own or a re
 """
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import structlog
 
@@ -93,8 +94,9 @@ class DataPlane:
         """The service proxy, for the standard proxy variables; known once started."""
         return self._proxy.url
 
-    def start(self) -> None:
-        """Watch, and begin to act."""
+    def start(self, api_url: str = "") -> None:
+        """Watch, and begin to act; `api_url` is where the service proxy leads besides."""
+        self._proxy.api = urlsplit(api_url)
         self._proxy.begin()
         self._names.start()
         self.agent.start(self._proxy.url, self._names.directory)

@@ -1,5 +1,6 @@
-"""A kubeconfig for the sandbox, for kubectl and every other client."""
+"""What clients of the sandbox need: a kubeconfig, and an environment that a shell can source."""
 
+import shlex
 from pathlib import Path
 
 import yaml
@@ -24,3 +25,24 @@ def write_kubeconfig(path: Path, url: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
     path.chmod(0o600)
+
+
+def write_environment(kubeconfig: Path, proxy_url: str, **more: str) -> str:
+    """Write the environment of clients beside a kubeconfig; return the line that takes it on.
+
+    Names of Services lead through the proxy. Its variables stand there in both cases, as curl reads
+    the lower one and much else the upper one. `more` are further variables.
+    """
+    variables = {
+        "KUBECONFIG": str(kubeconfig),
+        "HTTP_PROXY": proxy_url,
+        "http_proxy": proxy_url,
+        "NO_PROXY": "127.0.0.1,localhost",
+        "no_proxy": "127.0.0.1,localhost",
+        **more,
+    }
+    file = kubeconfig.parent / "environment"
+    file.touch(0o600)
+    lines = [f"{name}={shlex.quote(value)}\n" for name, value in variables.items()]
+    file.write_text("".join(lines), encoding="utf-8")
+    return f"set -a; . {shlex.quote(str(file))}; set +a"

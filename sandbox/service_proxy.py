@@ -2,8 +2,10 @@
 
 `http://SERVICE.NAMESPACE.svc[.cluster.local]:PORT` leads to a Pod behind the Service (a ready one
 if there is one), `http://HOSTNAME.SUBDOMAIN[.NAMESPACE.svc[.cluster.local]]:PORT` to the Pod that
-has this name, `http://POD-IP:PORT` to that Pod. Everything else is refused with 403, what cannot be
-reached with 502. One request per connection; bodies are streamed both ways.
+has this name, `http://POD-IP:PORT` to that Pod. The API server is reached too, as not every client
+heeds `NO_PROXY`: release 35 of the official one for Python does not. Everything else is refused
+with 403, what cannot be reached with 502. One request per connection; bodies are streamed both
+ways.
 """
 
 import re
@@ -37,7 +39,7 @@ class Refusal:
     message: str
 
 
-_UNANSWERED = Refusal(502, "the Pod closed the connection without an answer")
+_UNANSWERED = Refusal(502, "the connection was closed without an answer")
 
 
 class ServiceProxy(ThreadedServer):
@@ -45,10 +47,14 @@ class ServiceProxy(ThreadedServer):
 
     def __init__(self, services: Store, pods: Store) -> None:
         self._services, self._pods = services, pods
+        self.api = urlsplit("")
+        """The API server; empty: nobody is led there."""
         super().__init__("sandbox-proxy", _Conversation)
 
     def resolve(self, host: str, port: int) -> tuple[str, int] | Refusal:
         """Return the address that a request for `host` and `port` goes to."""
+        if host and (host, port) == (self.api.hostname, self.api.port):
+            return host, port
         named = _SERVICE.fullmatch(host)
         if named:
             return self._resolve_service(named.group(1), named.group(2), port)

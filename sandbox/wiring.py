@@ -48,5 +48,5 @@ def start_sandbox(directory: Path, host: str, port: int) -> Sandbox:
         KubernetesWatches(transport),
         work_dir=directory / "pods",
     )
-    data_plane.start()
+    data_plane.start(api.url)
     return Sandbox(api, data_plane, kubeconfig)

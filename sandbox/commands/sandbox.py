@@ -1,6 +1,5 @@
 """`jobledger sandbox`: runs a local Kubernetes-style API whose Pods are real processes."""
 
-import shlex
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import console, fail
 from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.telemetry.logging import configure_logging
+from jobledger.sandbox.kubeconfig import write_environment
 from jobledger.sandbox.wiring import start_sandbox
 
 
@@ -37,14 +37,9 @@ def sandbox(
             f"--dir {directory or made} cannot be used: {error.strerror or error}",
             ExitCode.MISCONFIGURED,
         )
-    environment = made / "environment"
-    environment.write_text(
-        f"KUBECONFIG={shlex.quote(str(running.kubeconfig))}\n"
-        f"HTTP_PROXY={running.data_plane.proxy_url}\nNO_PROXY=127.0.0.1,localhost\n"
-    )
+    sourced = write_environment(running.kubeconfig, running.data_plane.proxy_url)
     console.print(f"The sandbox serves {running.api.url}. In another terminal:", soft_wrap=True)
-    sourced = Text(f"  set -a; . {shlex.quote(str(environment))}; set +a")
-    console.print(sourced, soft_wrap=True)
+    console.print(Text(f"  {sourced}"), soft_wrap=True)
     console.print("  jobledger run", highlight=False)
     console.print("  kubectl apply -f ops/samples/retry.yaml; kubectl get rayjobs -w")
     stop.wait()

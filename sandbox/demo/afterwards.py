@@ -15,6 +15,7 @@ from jobledger.adapters.rebuilding import compare
 from jobledger.core.ports.history import JobFilter
 from jobledger.sandbox.demo.play import NAMESPACE, RETRIED, DemoFailed, Stage
 from jobledger.sandbox.demo.trainings import ENDS
+from jobledger.sandbox.kubeconfig import write_environment
 
 QUERY = """\
 SELECT a.number AS attempt, a.ray_cluster_name, a.outcome, a.reason, a.job_status,
@@ -90,9 +91,18 @@ def check_ends(opened: Ledger) -> None:
 def where_next(console: Console, on: Stage, *, keep: bool) -> None:
     """Say how to go on; `keep`: that the page stays open."""
     if keep:
+        sourced = write_environment(
+            on.sandbox.kubeconfig,
+            on.sandbox.data_plane.proxy_url,
+            DATABASE_URL=on.database_url,
+            JOBLEDGER_DATA_DIR=str(on.settings.data_dir),
+        )
         console.print(Text("\nThe page", "bold"))
         console.print(f"  {on.controller.url}/page/jobs", highlight=False)
-        console.print("  open until Ctrl-C", style="dim")
+        console.print(Text("In another terminal", "bold"))
+        for line in (sourced, "jobledger explain never-converges", "kubectl get rayjobs,trainjobs"):
+            console.print(Text(f"  {line}"), soft_wrap=True)
+        console.print("  until Ctrl-C here", style="dim")
         return
     console.print(Text("\nWhere next", "bold"))
     for line in (

@@ -22,6 +22,7 @@ from jobledger.sandbox.model.documents import (
     encode,
 )
 from jobledger.sandbox.model.kinds import Kinds
+from jobledger.sandbox.model.queries import is_asked
 from jobledger.sandbox.model.refusals import (
     bad_request,
     conflict,
@@ -87,7 +88,7 @@ class Endpoint:
 
     async def _read(self, request: Request, target: Target, form: Representation) -> Response:
         query = request.query_params
-        if query.get("watch") in ("true", "1"):
+        if is_asked(query, "watch"):
             return self._watch(request, target, form)
         if not target.name:
             page = self._lister.page(target, query)

@@ -10,20 +10,14 @@ from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from jobledger.sandbox.model.documents import Document, at
+from jobledger.sandbox.model.queries import is_asked
 from jobledger.sandbox.model.refusals import Refusal, bad_request
 
 LOG_URL: Final = "sandbox.jobledger.dev/log-url"
 """Annotation of a Pod."""
 
-PASSED_ON: Final = (
-    "container",
-    "follow",
-    "tailLines",
-    "limitBytes",
-    "previous",
-    "timestamps",
-    "sinceSeconds",
-)
+PASSED_ON: Final = ("container", "tailLines", "limitBytes", "sinceSeconds")
+YES_OR_NO: Final = ("follow", "previous", "timestamps")
 CONNECT_SECONDS: Final = 5.0
 _PIECE: Final = 64 * 1024
 _HEADERS_LIMIT: Final = 64 * 1024
@@ -56,6 +50,7 @@ def log_address(pod: Document, query: Mapping[str, str]) -> str:
         why = f'container "{container}" in pod "{name}" is waiting to start: ContainerCreating'
         raise bad_request(why)
     passed = {key: query[key] for key in PASSED_ON if key in query} | {"container": container}
+    passed |= {key: "true" for key in YES_OR_NO if is_asked(query, key)}
     return f"{url}{'&' if '?' in url else '?'}{urlencode(passed)}"
 
 

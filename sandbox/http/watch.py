@@ -11,6 +11,7 @@ from jobledger.sandbox.faults import Faults
 from jobledger.sandbox.http.representations import Representation
 from jobledger.sandbox.model.documents import Document, encode
 from jobledger.sandbox.model.kinds import Kind
+from jobledger.sandbox.model.queries import is_asked
 from jobledger.sandbox.model.refusals import Refusal, bad_request, expired, from_the_future
 from jobledger.sandbox.model.selectors import Test, selection
 from jobledger.sandbox.model.storage import Change, Shelf, Storage, Version
@@ -62,8 +63,8 @@ def watch_options(target: Target, query: Mapping[str, str]) -> WatchOptions:
         chosen=selection(target.kind, query.get("labelSelector", ""), fields),
         revision=revision,
         timeout_seconds=float(int(timeout) or by_chance),
-        bookmarks=query.get("allowWatchBookmarks") in ("true", "1"),
-        initial_events=query.get("sendInitialEvents") in ("true", "1"),
+        bookmarks=is_asked(query, "allowWatchBookmarks"),
+        initial_events=is_asked(query, "sendInitialEvents"),
     )
 
 

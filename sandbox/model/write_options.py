@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from jobledger.sandbox.model.field_ownership import Writer
+from jobledger.sandbox.model.queries import is_asked
 from jobledger.sandbox.model.refusals import bad_request
 from jobledger.sandbox.model.targets import Target
 
@@ -52,6 +53,6 @@ def write_options(target: Target, query: Mapping[str, str], agent: str, how: str
     return WriteOptions(
         writer=writer,
         dry_run=bool(dry_run),
-        force=query.get("force") in ("true", "1"),
+        force=is_asked(query, "force"),
         validation=validation or "Warn",
     )

@@ -4,7 +4,6 @@ The SDK asks for an older Kubernetes client than we do, so it has an environment
 """
 
 import json
-import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,10 +16,10 @@ from tests.acceptance.site import Site
 from tests.acceptance.trainjobs import CLUSTER_RUNTIMES, torch_runtime, upstreams_runtime
 from tests.support.api import api_at
 from tests.support.processes import Terminal
+from tests.support.sdk import sdk_python
 
 pytestmark = pytest.mark.postgres
 
-PYTHON = Path(__file__).parents[2] / ".venv" / "sdk" / "bin" / "python"
 SECONDS = 300.0
 """Limit of one session; the SDK looks at a job once a second."""
 
@@ -31,11 +30,8 @@ SESSION = Path(__file__).with_name("sdk_session.py")
 
 @pytest.fixture
 def user(site: Site, sandbox: Sandbox) -> Terminal:
-    """Somebody with the SDK and a kubeconfig; the runtime is there."""
-    if not PYTHON.is_file():
-        if os.environ.get("CI"):
-            pytest.fail("no Kubeflow SDK: run `make sdk`")
-        pytest.skip("no Kubeflow SDK: run `make sdk`")
+    """Somebody with the SDK in the environment that the sandbox prints; the runtime is there."""
+    sdk_python()
     server = api_at(sandbox.api.url)
     brittle = torch_runtime(BRITTLE)
     brittle["kind"] = "ClusterTrainingRuntime"
@@ -43,7 +39,7 @@ def user(site: Site, sandbox: Sandbox) -> Terminal:
         reply = server.request("POST", CLUSTER_RUNTIMES, runtime)
         assert reply.code in (201, 409), reply.message
     server.pool.clear()
-    return site.terminal.with_environment(PYTHONPATH="", HTTP_PROXY="")
+    return site.terminal.with_environment(PYTHONPATH="")
 
 
 def _session(  # what it printed
@@ -55,7 +51,7 @@ def _session(  # what it printed
 ) -> Any:  # noqa: ANN401
     gate = str(site.directory / "gate")
     with site.controller(**settings):
-        words = [str(PYTHON), str(SESSION), site.api.namespace, runtime, gate, *statuses]
+        words = [str(sdk_python()), str(SESSION), site.api.namespace, runtime, gate, *statuses]
         ended = subprocess.run(
             words, env=user.environment, capture_output=True, timeout=SECONDS, check=False
         )

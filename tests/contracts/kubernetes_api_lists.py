@@ -110,6 +110,16 @@ def a_watch_without_a_revision_tells_what_is_there_first(api: Api) -> None:
         assert take(events, 1) == [("ADDED", "b")]
 
 
+def a_watch_is_asked_for_by_any_word_but_no(api: Api) -> None:
+    """Clients in Python write `watch=True`; `false` and `0` are a list."""
+    api.create(RAYJOBS, rayjob("a"))
+    for word in ("True", "1", "yes"):
+        with api.watch(RAYJOBS, watch=word) as events:
+            assert take(events, 1) == [("ADDED", "a")]
+    for word in ("False", "0"):
+        assert api.list(RAYJOBS, watch=word).body["kind"] == "RayJobList"
+
+
 def a_watch_can_resume_at_any_event(api: Api) -> None:
     first = api.create(RAYJOBS, rayjob("a"))
     second = api.merge(RAYJOBS, "a", {"spec": {"suspend": True}})

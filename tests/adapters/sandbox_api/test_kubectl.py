@@ -195,6 +195,18 @@ def test_what_kubectl_makes_up_itself_is_created(kubectl: Kubectl) -> None:
     assert 'namespace "team" deleted' in kubectl("delete", "namespace", "team")
 
 
+def test_a_list_in_a_file_is_applied_as_what_it_holds(kubectl: Kubectl, tmp_path: Path) -> None:
+    """As `kubectl get -o yaml` prints several objects; kubectl asks for other documents then."""
+    maps = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": name}}
+        for name in ("one", "two")
+    ]
+    file = tmp_path / "list.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": maps}))
+    told = kubectl("apply", "-f", str(file))
+    assert told.splitlines() == ["configmap/one created", "configmap/two created"]
+
+
 @pytest.mark.parametrize(
     "words",
     [("exec", "p", "--", "ls"), ("attach", "p"), ("port-forward", "pod/p", "18080:8080")],
