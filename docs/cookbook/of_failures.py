@@ -164,16 +164,22 @@ SELECT family, image_before, image, since::date AS since, jobs, percent_before, 
     ),
     Recipe(
         question="On which nodes does more fail than on others?",
-        words="Many images and jobs on one node speak for the node. What is usual is the mean of "
-        "the nodes on which anything failed.",
+        words="Many images and jobs on one node speak for the node. Expected is what a node has on "
+        "average, by the others. One on which nothing failed is not known: so failures that are "
+        "alone on their node are left out of the sum, and their nodes count (Plackett, 1953).",
         command="jobledger report nodes",
         sql="""
-SELECT node, count(*) AS failures, count(DISTINCT stream_id) AS jobs,
-       count(DISTINCT image) AS images,
-       round(avg(count(*)) OVER (), 1) AS mean_of_nodes
-  FROM report_v1.failures
- WHERE failed_at >= '{since}' AND failed_at < '{until}' AND node IS NOT NULL
- GROUP BY node
+WITH of_node AS (
+  SELECT node, count(*) AS failures, count(DISTINCT stream_id) AS jobs,
+         count(DISTINCT image) AS images,
+         CASE WHEN count(*) > 1 THEN count(*) ELSE 0 END AS not_alone
+    FROM report_v1.failures
+   WHERE failed_at >= '{since}' AND failed_at < '{until}' AND node IS NOT NULL
+   GROUP BY node
+)
+SELECT node, failures, jobs, images,
+       round((sum(not_alone) OVER () - not_alone) / nullif(count(*) OVER () - 1, 0), 1) AS expected
+  FROM of_node
  ORDER BY failures DESC, node
  LIMIT 5
 """,

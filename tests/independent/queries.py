@@ -69,7 +69,8 @@ SELECT namespace || ' ' || node AS place, count(*) AS failures,
        count(DISTINCT stream_id) AS jobs, max(ended_at) AS last_at,
        count(*) FILTER (WHERE EXISTS (SELECT FROM attempt n WHERE n.stream_id = a.stream_id
          AND n.attempt = a.attempt + 1 AND n.outcome = 'succeeded')) AS cured,
-       (sum(count(*)) OVER w - count(*)) / nullif(count(*) OVER w - 1, 0) AS expected
+       (coalesce(sum(nullif(count(*), 1)) OVER w, 0) - coalesce(nullif(count(*), 1), 0))
+         / nullif(count(*) OVER w - 1, 0) AS expected
   FROM attempt a CROSS JOIN LATERAL (
     SELECT e.data #>> '{{pods,0,node}}' AS node FROM said e WHERE e.type = 'EvidenceCaptured'
        AND e.stream_id = a.stream_id AND e.attempt = a.attempt ORDER BY e.version LIMIT 1) e

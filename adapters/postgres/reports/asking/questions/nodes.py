@@ -15,18 +15,28 @@ NODES = Report(
     summary="On which nodes more fails than on the others: a faulty card, disk or cable.",
     rule="Counted are failures of which the evidence names a node: the one of the Pod in the "
     "greatest trouble, else that of all Pods. It is dated by the instant of the failure. Expected "
-    "is what failed on the other nodes of the same group on average; a node without any failure is "
-    "not known, so what is usual is rather less. Many images and jobs on one node speak for the "
-    "node, one image on many nodes for the program; a few failures are an accident.",
+    "is what a node of the same group has on average, as the other nodes tell. A node on which "
+    "nothing failed is not known, so the plain mean of those that are would be too high: a failure "
+    "that is the only one of its node is left out of the sum, and its node counts (Plackett's "
+    "estimate of the mean of a Poisson distribution of which no zeros are seen). Nodes with more "
+    "work have more failures. Many images and jobs on one node speak for the node, one image on "
+    "many nodes for the program; a few failures are an accident.",
     columns=(
         Column("failures", Unit.COUNT, "Failures on this node", rank=0),
         Column(
             "expected",
             Unit.NUMBER,
-            "Failures on the other nodes of the group, on average; empty: there is no other",
+            "Failures that a node of the group has on average, by the other nodes: those beyond "
+            "single ones, for each of these nodes; empty: there is no other",
             rank=1,
         ),
-        Column("times", Unit.NUMBER, "failures / expected", "times as many", rank=1),
+        Column(
+            "times",
+            Unit.NUMBER,
+            "failures / expected; empty: on no other node did more than one fail",
+            "times as many",
+            rank=1,
+        ),
         Column("jobs", Unit.COUNT, "Jobs that failed there at least once", rank=2),
         Column("images", Unit.COUNT, "Images of theirs", rank=3),
         Column(
@@ -61,7 +71,8 @@ WITH fact AS (
 ), summed AS (
   SELECT {names}{is_total} AS is_total,
          count(*) AS failures,
-         sum(count(*)) OVER (PARTITION BY {is_total}{whole})::float8 - count(*) AS elsewhere,
+         sum(CASE WHEN count(*) > 1 THEN count(*) ELSE 0 END) OVER (PARTITION BY {is_total}{whole})
+           ::float8 - CASE WHEN count(*) > 1 THEN count(*) ELSE 0 END AS elsewhere,
          count(*) OVER (PARTITION BY {is_total}{whole}) - 1 AS others,
          count(DISTINCT stream_id) AS jobs,
          count(DISTINCT image) AS images,
