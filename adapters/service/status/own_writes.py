@@ -48,7 +48,8 @@ class OwnWrites:
         Asked only where the object names another as its last writer. Without an answer of the log
         it counts as foreign: two controllers must not work on one job.
         """
-        stream = identify(self._cluster, manifest).stream_id
+        identity = identify(self._cluster, manifest)
+        stream = identity.stream_id
         status = child(manifest, "status")
         if self._is_known(stream, status):
             return True
@@ -60,7 +61,8 @@ class OwnWrites:
         try:
             answer = self._is_in_log(kind, stream, status)
         except JobledgerError as error:
-            log.warning("status_not_recognised", stream=str(stream), error=str(error))
+            job = f"{identity.namespace}/{identity.name}"
+            log.warning("status_not_recognised", job=job, stream=str(stream), error=str(error))
             return False
         with self._lock:
             self._answers[stream] = mark, answer

@@ -137,7 +137,8 @@ class _Look:
                 pods += controlled_by(listed, own_children(state))
         except ClusterError as error:
             trouble = redactor.text(str(error), TROUBLE_CHARACTERS_MAX)
-            log.warning("pods_not_listed", stream=str(self.stream), error=trouble)
+            job = self.looks.context.slots.name(self.stream)
+            log.warning("pods_not_listed", job=job, stream=str(self.stream), error=trouble)
         at: Instant = self.looks.context.clock.now()
         seen = () if trouble else tuple(_scrubbed(fact, redactor) for fact in pod_facts(pods))
         return PodsSeen(
