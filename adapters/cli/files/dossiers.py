@@ -18,6 +18,9 @@ from jobledger.core.errors import BrokenChain
 from jobledger.core.forensics.bundles.bundle import Bundle
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 
+IN_THE_LEDGER = "the ledger"
+"""Origin of a job that is in the log, and neither imported nor in a file."""
+
 JobArgument = Annotated[
     str,
     typer.Argument(
@@ -106,5 +109,5 @@ def from_ledger(opened: Ledger, job: str, namespace: str = "", cluster: str = ""
     return Dossier(
         events=events,
         evidence=opened.evidence.get,
-        origin="the ledger",
+        origin=IN_THE_LEDGER,
     )

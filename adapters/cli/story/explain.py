@@ -6,7 +6,13 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from jobledger.adapters.cli.files.dossiers import JobArgument, found_in, is_file, ledger_for
+from jobledger.adapters.cli.files.dossiers import (
+    IN_THE_LEDGER,
+    JobArgument,
+    found_in,
+    is_file,
+    ledger_for,
+)
 from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.jobs.standing import tell_standing
 from jobledger.adapters.cli.options import (
@@ -72,7 +78,7 @@ def explain(
         for sentence in alike.sentences if alike is not None else ():
             console.print(Text(sentence), soft_wrap=True)
         named_so = job if is_file(job) else f"{found.identity.namespace}/{found.identity.name}"
-        _suggest(account, named_so, worked)
+        _suggest(account, named_so, worked, is_live=found.origin == IN_THE_LEDGER)
         _, rows = advance(View(), (read.event for read in events))
         tell_standing(rows.job, events)
 
@@ -115,13 +121,22 @@ def _tell(account: Account, counted: str) -> None:
         console.print(Text(line, style="yellow"), soft_wrap=True)
 
 
-def _suggest(account: Account, named_so: str, worked: str) -> None:
-    """Print what to ask next: the whole of the log, else the history; a run that worked."""
+def _suggest(account: Account, named_so: str, worked: str, *, is_live: bool) -> None:
+    """Print what to ask next: the whole of the log, else the history; a run that worked.
+
+    `is_live` tells whether the job is one of this ledger, and may still go on.
+    """
     for digest in account.logs[:1]:
         line = f"the whole log: jobledger evidence {named_so} {digest[:DIGEST_SHOWN]}"
         console.print(Text(line, style="cyan"), soft_wrap=True)
-    if account.failure_class and not account.logs:
+    if account.outcome == "going on" and is_live:
+        line = f"as it goes on: jobledger history {named_so} --follow"
+        console.print(Text(line, style="cyan"), soft_wrap=True)
+    elif (account.failure_class or account.outcome != "complete") and not account.logs:
         line = f"no log was kept; everything that was seen: jobledger history {named_so} --all"
+        console.print(Text(line, style="cyan"), soft_wrap=True)
+    elif account.outcome == "complete":
+        line = f"attempt by attempt: jobledger history {named_so} --table"
         console.print(Text(line, style="cyan"), soft_wrap=True)
     if worked:
         line = f"a run of it that worked: jobledger explain {named_so} --compare {worked}"

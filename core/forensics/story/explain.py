@@ -16,6 +16,7 @@ from jobledger.core.forensics.story.going_on import (
     stood_when_deleted,
     waits_for,
 )
+from jobledger.core.forensics.story.kept import not_known
 from jobledger.core.forensics.story.quotes import (
     QUOTE_MAX,
     Quote,
@@ -34,6 +35,7 @@ from jobledger.core.jobs.history.event_roles import EndEvent
 from jobledger.core.jobs.history.report_news import AttemptFailed, FailureJudged
 from jobledger.core.jobs.history.signs import Source
 from jobledger.core.kinds import (
+    KINDS,
     ROLES,
     attempt_end_words,
     completion_words,
@@ -74,6 +76,7 @@ class _Account:
         identity = dossier.identity
         self._name = f"{dossier.kind} {identity.namespace}/{identity.name}"
         self._events = events
+        self._pods_stay = KINDS[dossier.kind].evidence.says_why_pods_wait
         self._signs = tuple(signs(events, dossier.evidence))
         self._last_attempt = 0
         self._ran: set[int] = set()
@@ -204,9 +207,13 @@ class _Account:
 
     def _going_on(self) -> Account:
         waits = tuple(waits_for(self._events))
+        seen = tuple(last_seen(self._events))
         stuck = [sign for sign in self._signs if sign.attempt == self._last_attempt]
         diagnosis = diagnose(stuck, ran=self._last_attempt in self._ran)
         is_told = bool(diagnosis.signs and waits)
+        if not is_told and self._last_attempt not in self._ran:
+            diagnosis = diagnose(self._lacking(seen), ran=False)
+            is_told = bool(diagnosis.signs)
         if kept := self._pods_waiting():
             of_pods = [sign for sign in stuck if sign.version == kept]
             diagnosis = diagnose(of_pods, ran=False)
@@ -220,7 +227,7 @@ class _Account:
             sentences=(
                 standing_now(self._name, self._events),
                 *waits,
-                *last_seen(self._events),
+                *seen,
                 *(self._first_sign(diagnosis, quotes=True) if told is not None else ()),
                 *self._attempts(),
                 *self._verdict(),
@@ -228,6 +235,21 @@ class _Account:
                 *self._not_known(self._last_attempt),
             ),
         )
+
+    def _lacking(self, seen: Iterable[Sentence]) -> list[Sign]:
+        """Return what the objects of an attempt lack that has not begun to run, as seen last."""
+        words = (
+            (one.versions[0], in_words(self._events[one.versions[0] - 1].event)) for one in seen
+        )
+        return [
+            Sign(
+                version=version,
+                attempt=self._last_attempt,
+                source=Source.POD,
+                text=said.partition(": ")[2],
+            )
+            for version, said in words
+        ]
 
     def _pods_waiting(self) -> int:
         """Return the event that tells why Pods of the last attempt wait; 0 if none do, as seen."""
@@ -321,21 +343,7 @@ class _Account:
 
     def _not_known(self, attempt: int) -> Iterator[Sentence]:
         """Yield what could not be seen during the last attempt, and what evidence is missing."""
-        inside = False
-        for read in self._events:
-            event = read.event
-            if isinstance(event, ROLES.attempt_started):
-                inside = event.attempt == attempt
-            if not inside:
-                continue
-            if isinstance(event, shared.ObservationGapFound):
-                text = f"Not everything was seen: {in_words(event)}."
-                yield Sentence(text=text, versions=(read.version,))
-            elif isinstance(event, shared.EvidenceCaptured) and event.missing:
-                lost = "; ".join(f"{item.what} ({item.why})" for item in event.missing)
-                yield Sentence(
-                    text=f"Some evidence could not be had: {_cut(lost)}.", versions=(read.version,)
-                )
+        return not_known(self._events, attempt, pods_stay=self._pods_stay)
 
     def _rejected(self) -> ReadEvent | None:
         last = self._last((*ROLES.manifest_rejected, *ROLES.manifest_accepted))

@@ -14,6 +14,9 @@ from jobledger.core.values.instants import rfc3339
 REFUSAL_MAX = 700
 """Characters of what keeps a job waiting: at its end stands what to do about it."""
 
+SUSPENDED = "Suspended"
+"""The phase, of every kind of job, in which nothing runs until its manifest is changed."""
+
 THEN = {
     DecisionKind.RETRY: "the next attempt begins",
     DecisionKind.ACTIVE_DEADLINE: "the job fails and is not retried",
@@ -34,7 +37,8 @@ def standing_now(name: str, events: Sequence[ReadEvent]) -> Sentence:
     """Return the phase of a job and the attempt it is in, with the events that brought both."""
     text, versions = _standing(events)
     last = events[-1]
-    told = f"{name} is {text}; it has not ended, and its last event is of"
+    waits = "it goes on once spec.suspend is false" if text.startswith(SUSPENDED) else ""
+    told = f"{name} is {text}; {waits or 'it has not ended'}, and its last event is of"
     return Sentence(
         text=f"{told} {rfc3339(last.occurred_at)}.",
         versions=tuple(sorted({*versions, last.version})),

@@ -4,8 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
-from jobledger.core.jobs.events import EvidenceCaptured
+from jobledger.core.forensics.story.account import Sentence
+from jobledger.core.forensics.story.quotes import QUOTE_MAX
+from jobledger.core.forensics.story.timeline import in_words
+from jobledger.core.jobs.events import EvidenceCaptured, ObservationGapFound
 from jobledger.core.jobs.evidence.evidence import PodEvidence
+from jobledger.core.kinds import ROLES
+from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import Instant
 
 
@@ -65,3 +70,43 @@ def _ends(pod: PodEvidence) -> str:
         for one in pod.containers
     )
     return f"{pod.name} {pod.phase} {pod.reason} {ends}".strip()
+
+
+TOO_LATE = (
+    "Its Pods were gone when its failure was told, so no log is kept. Kubernetes removes the Pods "
+    "of a Job that ends by its limit or its deadline, if they run or are to be started again; with "
+    "restartPolicy: Never a Pod that has failed stays, and is read."
+)
+"""Of an attempt of which no Pod was seen."""
+
+
+def not_known(events: Sequence[ReadEvent], attempt: int, *, pods_stay: bool) -> Iterator[Sentence]:
+    """Yield what could not be seen during an attempt, and what evidence of it is missing.
+
+    Args:
+        events: of the job, all of them.
+        attempt: its number.
+        pods_stay: whether the Pods of a failed attempt of this kind of job stay until they are
+            looked at.
+    """
+    inside, is_kept = False, False
+    for read in events:
+        event = read.event
+        if isinstance(event, ROLES.attempt_started):
+            inside, is_kept = event.attempt == attempt, False
+        if not inside:
+            continue
+        if isinstance(event, ObservationGapFound):
+            yield _told(read, f"Not everything was seen: {in_words(event)}.")
+        elif isinstance(event, EvidenceCaptured):
+            is_kept = is_kept or bool(event.pods or event.logs)
+            if event.missing:
+                lost = "; ".join(f"{item.what} ({item.why})" for item in event.missing)
+                said = gist(lost, QUOTE_MAX).rstrip(".")
+                yield _told(read, f"Some evidence could not be had: {said}.")
+            elif not (is_kept or pods_stay) and event.occasion == f"failure/{attempt}":
+                yield _told(read, TOO_LATE)
+
+
+def _told(read: ReadEvent, text: str) -> Sentence:
+    return Sentence(text=text, versions=(read.version,))

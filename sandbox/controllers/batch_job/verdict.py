@@ -41,7 +41,12 @@ TOO_LATE = Verdict(
 def verdict_of(
     job: Manifest, pods: list[Manifest], counts: tuple[int, int], now: Instant
 ) -> Verdict | None:
-    """Return how the Job ends, or None while it goes on; `counts` are succeeded and failed Pods."""
+    """Return how the Job ends, or None while it goes on; `counts` are succeeded and failed Pods.
+
+    What was judged already stays, whatever becomes of the Pods that go then (Source: the Job controller of Kubernetes).
+    """
+    if judged := _judged(job):
+        return judged
     succeeded, failed = counts
     limit = number(job, "spec", "backoffLimit")
     limit = DEFAULT_BACKOFF_LIMIT if limit is None else limit
@@ -55,6 +60,19 @@ def verdict_of(
         return TOO_LATE
     if succeeded >= completions_of(job):
         return COMPLETED
+    return None
+
+
+def _judged(job: Manifest) -> Verdict | None:
+    """Return what the Job says that it will end as, once its Pods are gone."""
+    for entry in items(job, "status", "conditions"):
+        kind = text(entry, "type")
+        if kind in ("FailureTarget", "SuccessCriteriaMet") and text(entry, "status") == "True":
+            return Verdict(
+                is_success=kind == "SuccessCriteriaMet",
+                reason=text(entry, "reason"),
+                message=text(entry, "message"),
+            )
     return None
 
 

@@ -76,6 +76,19 @@ def test_the_active_deadline_ends_a_job(world: World) -> None:
     assert world.pods() == []
 
 
+def test_a_deadline_is_the_reason_also_if_the_pod_takes_its_time_to_go(world: World) -> None:
+    """The Pod that goes then counts as failed, and is no reason of its own."""
+    stubborn = shell("trap '' TERM; sleep 1 & wait; sleep 600")
+    job = batch_job("j", stubborn, activeDeadlineSeconds=1, backoffLimit=0)
+    job["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 1
+    world.create(BATCH_JOBS, job)
+    status = world.wait_for_condition(BATCH_JOBS, "j", "Failed")
+    assert _reasons(status) == [
+        ("FailureTarget", "DeadlineExceeded"),
+        ("Failed", "DeadlineExceeded"),
+    ]
+
+
 def test_a_finished_job_goes_after_its_ttl(world: World) -> None:
     world.create(BATCH_JOBS, batch_job("j", shell("true"), ttlSecondsAfterFinished=0))
     wait_until(lambda: bool(world.api.writes) and world.get(BATCH_JOBS, "j") is None, "it has gone")

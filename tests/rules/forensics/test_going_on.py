@@ -49,6 +49,27 @@ def test_what_a_raycluster_lacks_is_told() -> None:
     )
 
 
+def test_what_keeps_a_raycluster_from_being_ready_has_its_class_and_advice() -> None:
+    """While the attempt has not run: of one that runs it is no news, and of the past no sign."""
+    waits: Manifest = {
+        "type": "HeadPodReady",
+        "status": "False",
+        "reason": "ImagePullBackOff",
+        "message": 'Back-off pulling image "train:lates"',
+    }
+    lacking = cluster("", 10, status={"conditions": [waits]})
+    account = explain(dossier_of((*stories.seen(), *stories.built(), lacking)))
+    assert (account.outcome, account.failure_class) == ("going on", "image-pull")
+    assert account.advice.startswith("check the image's name")
+    assert explain(dossier_of(stories.working())).failure_class == ""
+
+
+def test_a_suspended_job_says_what_it_waits_for() -> None:
+    first = told(*stories.suspended())[0]
+    assert first.startswith("RayJob ml/train is Suspended since ")
+    assert "; it goes on once spec.suspend is false, and its last event is of " in first
+
+
 def test_nothing_of_an_attempt_before_is_taken_for_the_last_that_was_seen() -> None:
     texts = told(*stories.failed_attempts(1, backoff_limit=1), *stories.built(2))
     assert not [text for text in texts if text.startswith("Seen last")]

@@ -8,9 +8,11 @@ from jobledger.core.forensics.story.account import Account
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs.events import EvidenceCaptured
+from jobledger.core.jobs.evidence.evidence import Missing
+from jobledger.core.jobs.observations import EvidenceSeen
 from tests.rules.forensics.corpus.cases import Capture, ended, pod, waiting
 from tests.support.batch_lives import recorded_job
-from tests.support.batchjobs import Step, after, created, job, manifest
+from tests.support.batchjobs import Step, after, created, failed_end, job, manifest
 from tests.support.recorded import stored
 
 PULLING = Capture(pods=(waiting("etl-x", "ImagePullBackOff", 'image "x:lates": not found'),))
@@ -59,3 +61,31 @@ def test_pods_that_are_ready_wait_for_nothing() -> None:
 def test_the_history_says_what_they_wait_for(capture: Capture, words: str) -> None:
     event = EvidenceCaptured(at=after(40), attempt=1, occasion="waiting/1", pods=capture.pods)
     assert in_words(event) == f"Pods of attempt 1 are in trouble: {words}"
+
+
+GONE = "Its Pods were gone when its failure was told, so no log is kept."
+
+
+def failed(*captures: EvidenceSeen) -> list[str]:
+    """Return the sentences about a Job that has failed, whose Pods were looked at."""
+    story = (manifest(), created(), job(5, active=1), *captures[:-1], job(60, end=failed_end()))
+    events = stored(recorded_job((*story, *captures[-1:])))
+    account = explain(Dossier(events=events, evidence=reader_of({}), origin="a test"))
+    assert account.outcome == "failed"
+    return [sentence.text for sentence in account.sentences if sentence.text.startswith(GONE)]
+
+
+def looked(capture: Capture, occasion: str = "failure/1") -> EvidenceSeen:
+    return replace(capture.seen(40), occasion=occasion)
+
+
+def test_where_no_pod_was_left_to_be_looked_at_that_is_said_with_what_keeps_them() -> None:
+    (told,) = failed(looked(Capture()))
+    assert "restartPolicy: Never" in told
+
+
+def test_of_pods_that_were_seen_before_or_could_not_be_asked_for_it_is_not_said() -> None:
+    seen = Capture(pods=(ended("etl-x", 3),))
+    assert failed(looked(seen)) == []
+    assert failed(looked(seen, "waiting/1"), looked(Capture())) == []
+    assert failed(looked(Capture(missing=(Missing(what="Pods", why="no answer"),)))) == []
