@@ -35,9 +35,11 @@ def matches(
 ) -> Sequence[JobRow]:
     """Return the jobs that may be meant, the youngest first.
 
-    Ends with a message if the name is empty.
+    Ends with a message if the name is empty, or says another namespace than `namespace`.
     """
-    namespace, given = named(name, namespace)
+    asked, (namespace, given) = namespace, named(name, namespace)
+    if asked not in {"", namespace}:
+        fail(f"{name} is in namespace {namespace}, and not in {asked}; say one", ExitCode.USAGE)
     if not given.strip():
         fail(f"{name!r} names no job; say a name, namespace/name or UID", ExitCode.USAGE)
     by_name = JobFilter(cluster=cluster, namespace=namespace, name=given)

@@ -31,6 +31,32 @@ def filled(terminal: Terminal, ledger_url: str) -> Terminal:
     return terminal.with_environment(DATABASE_URL=ledger_url)
 
 
+def test_nothing_is_known_of_a_time_to_come(filled: Terminal) -> None:
+    told = filled.jobledger("history", "failed", "--at", "9000-01-01", code=ExitCode.USAGE).err
+    assert "9000-01-01 is in the future" in told
+
+
+def test_two_namespaces_for_one_job_are_one_too_many(filled: Terminal) -> None:
+    told = filled.jobledger("explain", "ml/failed", "-n", "other", code=ExitCode.USAGE).err
+    assert "ml/failed is in namespace ml, and not in other" in told
+    assert filled.jobledger("explain", "ml/failed", "-n", "ml").out
+
+
+def test_what_is_not_found_says_what_is_there(filled: Terminal) -> None:
+    none = filled.jobledger("get", "-n", "other")
+    assert "no job is like that; `jobledger get` lists all" in none.err
+    told = filled.jobledger("evidence", "failed", "ffffffff", code=ExitCode.NOT_FOUND).err
+    assert "`jobledger evidence failed` lists them" in told
+    kind = filled.jobledger("report", "failures", "--kind", "rayjob", code=ExitCode.USAGE).err
+    assert "no kind 'rayjob'" in kind
+    assert "RayJob" in kind
+
+
+def test_the_next_command_is_printed(filled: Terminal) -> None:
+    complete = filled.jobledger("explain", "uid-of-failed-before").out
+    assert "attempt by attempt: jobledger history ml/failed --table" in complete
+
+
 def test_a_moment_is_shown_in_both_senses(filled: Terminal) -> None:
     told = filled.jobledger("history", "failed", "--at", "2026-11-21T12:00:30.010Z").out
     assert "TRUE" in told

@@ -42,7 +42,8 @@ def evidence(
             return
         named = {str(row["digest"]) for row in rows if str(row["digest"]).startswith(digest)}
         if len(named - {""}) != 1:
-            fail(f"{len(named - {''})} pieces of evidence begin with {digest}", ExitCode.NOT_FOUND)
+            told = f"{len(named - {''})} pieces of evidence begin with {digest}"
+            fail(f"{told}; `jobledger evidence {job}` lists them", ExitCode.NOT_FOUND)
         content = found.evidence(named.pop())
     if content is None:
         fail(f"evidence {digest} is named, and is not here", ExitCode.NOT_FOUND)

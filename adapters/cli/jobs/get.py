@@ -111,6 +111,8 @@ def get(
                 kept_only=kept_only,
             )
             rows = list(opened.history.jobs(wanted, limit))
+            if not rows:
+                _tell_none(is_narrowed=wanted != JobFilter())
         held = {one.row.stream_id: one for one in held_of(opened, rows)}
         far = standings(opened.history, rows, SystemClock().now())
     columns = (*COLUMNS, "progress") if far else COLUMNS
@@ -121,6 +123,11 @@ def get(
             console.print(marked("held", "yellow", f" {name}: {one.signs}"), soft_wrap=True)
             console.print(f"     -> {one.remedy}", style="dim", soft_wrap=True)
         suggest_explain(rows)
+
+
+def _tell_none(*, is_narrowed: bool) -> None:
+    told = "no job is like that; `jobledger get` lists all" if is_narrowed else "no job in it yet"
+    errors.print(Text(told), soft_wrap=True)
 
 
 def _shown(

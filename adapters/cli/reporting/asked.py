@@ -16,6 +16,7 @@ from jobledger.adapters.postgres.reports.asking.report import Question, Report
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.jobs.failures.rules import CAUSES
 from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.kinds import KINDS
 from jobledger.core.values.instants import Instant
 
 PERIOD = timedelta(days=7)
@@ -122,6 +123,8 @@ def filters(report: Report, given: Mapping[str, str]) -> dict[str, str]:
         if name not in report.dimensions:
             owners = ", ".join(one.name for one in REPORTS.values() if name in one.dimensions)
             fail(f"--{name} is for {owners}, not for {report.name}", ExitCode.USAGE)
+    if (kind := wanted.get("kind", "")) and kind not in KINDS:
+        _unknown("kind", kind, KINDS, "it is written like this")
     known = (*FailureClass, *CAUSES)
     if (cause := wanted.get("cause", "")) and cause not in known:
         hint = "docs/reference/failure-classes.md says what each is"

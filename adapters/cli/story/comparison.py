@@ -27,7 +27,7 @@ def compare_runs(
     space = namespace or ("" if is_file(job) else named(job)[0])
     with ledger_for(settings, *jobs) as opened:
         here = found_in(opened, job, namespace, cluster)
-        there = found_in(opened, other, space, cluster)
+        there = found_in(opened, other, "" if "/" in other else space, cluster)
         if here.identity == there.identity:
             same = f"{here.identity.namespace}/{here.identity.name} (UID {here.identity.uid})"
             advice = "`jobledger get NAME --output json` has the UIDs of all runs of a name"

@@ -30,6 +30,7 @@ from jobledger.adapters.cli.story.story_lines import (
     print_story,
 )
 from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.forensics.story.explain import causes
@@ -128,7 +129,10 @@ def _shown(lines: Iterable[Line], *, everything: bool) -> list[Line]:
 def _moment(found: Dossier, at: str) -> Moment:
     events = found.read()
     if not at.isdecimal():
-        return at_instant(events, instant(at))
+        when = instant(at)
+        if when > SystemClock().now():
+            fail(f"{at} is in the future; without --at it is told up to now", ExitCode.USAGE)
+        return at_instant(events, when)
     try:
         return at_version(events, int(at))
     except IndexError as error:

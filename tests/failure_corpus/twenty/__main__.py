@@ -19,8 +19,8 @@ PREFIX = "jobledger-failures-"
 NEXT = """\
 Twenty failed jobs of all kinds are in a private ledger in {directory}. To ask why:
 
-  export JOBLEDGER_DATA_DIR={directory}
-  {program} get
+  export JOBLEDGER_DATA_DIR={directory} PATH={programs}:$PATH
+  jobledger get
 
 What it prints says how to go on. The answers stand in docs/tutorial/twenty-failures.md.
 """
@@ -40,8 +40,8 @@ def main() -> int:
     given = [Path(word) for word in sys.argv[1:]]
     directory = given[0] if given else temporary_directory(PREFIX)
     prepare(directory.absolute())
-    program = Path(sys.executable).with_name("jobledger")
-    sys.stdout.write(NEXT.format(directory=directory.absolute(), program=program))
+    programs = Path(sys.executable).parent
+    sys.stdout.write(NEXT.format(directory=directory.absolute(), programs=programs))
     return 0
 
 
