@@ -43,7 +43,8 @@ def verdict_of(
 ) -> Verdict | None:
     """Return how the Job ends, or None while it goes on; `counts` are succeeded and failed Pods.
 
-    What was judged already stays, whatever becomes of the Pods that go then (Source: the Job controller of Kubernetes).
+    What was judged already stays, whatever becomes of the Pods that go then, as Kubernetes' own Job
+    controller has it.
     """
     if judged := _judged(job):
         return judged
