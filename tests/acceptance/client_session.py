@@ -8,10 +8,14 @@ import json
 import sys
 import urllib.request
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from kubernetes import client, config, watch
 from kubernetes.client.exceptions import ApiException
 from kubernetes.stream import portforward, stream
+
+Untyped: TypeAlias = Any
+"""Of the client: its releases differ in which types they tell."""
 
 SECONDS = 120
 """Limit of each wait."""
@@ -37,10 +41,11 @@ def manifest(gate: str) -> dict[str, object]:
     }
 
 
-def watched(custom: client.CustomObjectsApi, namespace: str, wanted: str) -> dict[str, str]:
+def watched(custom: Untyped, namespace: str, wanted: str) -> dict[str, str]:
     """Return the status of the job once it is in a phase."""
     listing = custom.list_namespaced_custom_object
-    told = watch.Watch().stream(listing, *RAYJOBS, namespace, "rayjobs", timeout_seconds=SECONDS)
+    watching: Untyped = watch
+    told = watching.Watch().stream(listing, *RAYJOBS, namespace, "rayjobs", timeout_seconds=SECONDS)
     for event in told:
         status: dict[str, str] = event["object"].get("status") or {}
         if status.get("jobDeploymentStatus") == wanted:
@@ -49,7 +54,7 @@ def watched(custom: client.CustomObjectsApi, namespace: str, wanted: str) -> dic
     raise TimeoutError(message)
 
 
-def followed(core: client.CoreV1Api, namespace: str, pod: str, gate: str) -> list[str]:
+def followed(core: Untyped, namespace: str, pod: str, gate: str) -> list[str]:
     """Return the lines of a Pod's log; the job may end once the first of its own is read."""
     answer = core.read_namespaced_pod_log(pod, namespace, follow=True, _preload_content=False)
     lines, rest = [], b""
@@ -61,7 +66,7 @@ def followed(core: client.CoreV1Api, namespace: str, pod: str, gate: str) -> lis
     return lines
 
 
-def refusals(core: client.CoreV1Api, namespace: str, pod: str) -> dict[str, str]:
+def refusals(core: Untyped, namespace: str, pod: str) -> dict[str, str]:
     """Return what is said to whoever wants a connection into the Pod."""
     said = {}
     try:
@@ -77,8 +82,11 @@ def refusals(core: client.CoreV1Api, namespace: str, pod: str) -> dict[str, str]
 
 def main(namespace: str, gate: str) -> int:
     """Make the job, watch it, follow its log, ask its head, look at the end."""
-    config.load_kube_config()
-    custom, core = client.CustomObjectsApi(), client.CoreV1Api()
+    configuring: Untyped = config
+    configuring.load_kube_config()
+    watching: Untyped = watch
+    custom: Untyped = client.CustomObjectsApi()
+    core: Untyped = client.CoreV1Api()
     custom.create_namespaced_custom_object(*RAYJOBS, namespace, "rayjobs", manifest(gate))
     status = watched(custom, namespace, "Running")
     head = f"http://{status['rayClusterName']}-head-svc.{namespace}.svc.cluster.local:8265"
@@ -90,7 +98,7 @@ def main(namespace: str, gate: str) -> int:
     said["refused"] = refusals(core, namespace, pod)
     said["followed"] = followed(core, namespace, pod, gate)
     said["ended"] = watched(custom, namespace, "Complete")["jobStatus"]
-    lines = watch.Watch().stream(core.read_namespaced_pod_log, pod, namespace)
+    lines = watching.Watch().stream(core.read_namespaced_pod_log, pod, namespace)
     said["watched"] = list(lines)
     json.dump(said, sys.stdout)
     return 0

@@ -147,8 +147,8 @@ class EffectTask:
         except (JobledgerError, SomebodyElses) as error:
             return self._judge(error, job.redactor)
         except Exception as error:  # a bug of ours: the job says so and goes on trying
-            job = context.slots.name(self.stream)
-            log.exception("effect_broken", job=job, stream=str(self.stream), kind=kind.value)
+            name = context.slots.name(self.stream)
+            log.exception("effect_broken", job=name, stream=str(self.stream), kind=kind.value)
             return self._judge(_Broken(type(error).__name__), job.redactor)
         else:
             self._put(Outcome.SUCCEEDED, str(self.tries), "", done)

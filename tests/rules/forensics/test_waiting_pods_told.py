@@ -68,8 +68,9 @@ GONE = "Its Pods were gone when its failure was told, so no log is kept."
 
 def failed(*captures: EvidenceSeen) -> list[str]:
     """Return the sentences about a Job that has failed, whose Pods were looked at."""
-    story = (manifest(), created(), job(5, active=1), *captures[:-1], job(60, end=failed_end()))
-    events = stored(recorded_job((*story, *captures[-1:])))
+    begun: tuple[Step, ...] = (manifest(), created(), job(5, active=1), *captures[:-1])
+    story: tuple[Step, ...] = (*begun, job(60, end=failed_end()), *captures[-1:])
+    events = stored(recorded_job(story))
     account = explain(Dossier(events=events, evidence=reader_of({}), origin="a test"))
     assert account.outcome == "failed"
     return [sentence.text for sentence in account.sentences if sentence.text.startswith(GONE)]
