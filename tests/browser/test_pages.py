@@ -91,6 +91,52 @@ def test_a_retry_is_seen_without_a_reload(tabs: Tabs) -> None:
         assert tab.evaluate("window.stays") is True
 
 
+NEWS_HAVE_COME = """() => {
+    const parse = DOMParser.prototype.parseFromString;
+    window.come = new Promise((done) => {
+        DOMParser.prototype.parseFromString = function (...given) {
+            setTimeout(done);
+            return parse.apply(this, given);
+        };
+    });
+}"""
+"""Lets a test await `come`: news have been read, and whatever is done with them at once is done."""
+
+
+def test_a_click_is_not_lost_to_news_that_come_meanwhile(tabs: Tabs) -> None:
+    made = empty_pages()
+    story = records_of("goes-on", lambda: stories.failed_attempts(1, backoff_limit=3))
+    append_part(made, story, 0, 12)
+    with serving(made) as served:
+        tab = tabs()
+        tab.goto(served.url + served.of_job("goes-on"))
+        tab.evaluate(NEWS_HAVE_COME)
+        tab.locator("#v3 a.version").hover()
+        tab.mouse.down()
+        append_part(made, story, 12, len(story))
+        tab.evaluate("window.come")
+        tab.mouse.up()
+        expect(tab).to_have_url(re.compile("#v3$"))
+        expect(tab.locator(".lane")).to_have_count(2)
+
+
+def test_words_that_are_marked_to_be_copied_stay_until_they_are_not(tabs: Tabs) -> None:
+    made = empty_pages()
+    story = records_of("goes-on", lambda: stories.failed_attempts(1, backoff_limit=3))
+    append_part(made, story, 0, 12)
+    with serving(made) as served:
+        tab = tabs()
+        tab.goto(served.url + served.of_job("goes-on"))
+        tab.evaluate(NEWS_HAVE_COME)
+        tab.locator("#why .lead").click(click_count=3)
+        marked = tab.evaluate("getSelection().toString()")
+        append_part(made, story, 12, len(story))
+        tab.evaluate("window.come")
+        assert marked == tab.evaluate("getSelection().toString()") != ""
+        tab.evaluate("getSelection().removeAllRanges()")
+        expect(tab.locator("#why")).to_contain_text("Attempt 1 failed")
+
+
 def test_the_list_takes_a_new_job_over(tabs: Tabs) -> None:
     made = empty_pages()
     with serving(made) as served:

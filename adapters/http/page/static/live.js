@@ -23,12 +23,30 @@ export const remember = () => {
   for (const part of document.querySelectorAll("[data-region]")) said.set(part.id, part.innerHTML);
 };
 
+// A click on what is replaced between press and release goes nowhere: news waits for the release.
+let released = null, release = null;
+addEventListener("pointerdown", (event) => {
+  if (event.button === 0) released ??= new Promise((done) => { release = done; });
+});
+for (const name of ["pointerup", "pointercancel", "dragend", "blur"]) {
+  addEventListener(name, () => setTimeout(() => { release?.(); released = release = null; }));
+}
+
+// Whoever moves the cursor of the chart, or marks words to copy them, is not disturbed either.
+const isInUse = (part) => {
+  if (part.contains(document.activeElement) && document.activeElement.matches("[data-scrub]")) return true;
+  const marked = getSelection();
+  return !marked.isCollapsed && marked.containsNode(part, true);
+};
+
+// Returns whether all of it was taken over.
 const takeOver = (fresh, dress) => {
+  let whole = true;
   for (const part of fresh.querySelectorAll("[data-region]")) {
     const old = document.getElementById(part.id), now = part.innerHTML;
     if (!old || said.get(part.id) === now) continue;
+    if (isInUse(old)) { whole = false; continue; }
     const inside = old.contains(document.activeElement);
-    if (inside && document.activeElement.matches("[data-scrub]")) continue;
     said.set(part.id, now);
     const focused = inside && document.activeElement.getAttribute("href");
     const open = [...old.querySelectorAll("details")].map((one) => one.open);
@@ -39,6 +57,7 @@ const takeOver = (fresh, dress) => {
     if (wide) part.querySelector(".scroll").scrollLeft = wide;
     if (focused) [...part.querySelectorAll("a")].find((one) => one.getAttribute("href") === focused)?.focus();
   }
+  return whole;
 };
 
 const ask = async (every, dress) => {
@@ -52,8 +71,9 @@ const ask = async (every, dress) => {
     tell("");
     pause = every;
     if (answer.status === 200) {
-      tag = answer.headers.get("ETag");
-      takeOver(new DOMParser().parseFromString(await answer.text(), "text/html"), dress);
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+      await released;
+      tag = takeOver(fresh, dress) ? answer.headers.get("ETag") : null;
       document.body.dataset.looked = String(1 + Number(document.body.dataset.looked || 0));
     }
   } catch (error) {
