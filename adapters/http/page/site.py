@@ -3,14 +3,13 @@
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
 
 from jobledger.adapters.http.api.application import NotFound
 from jobledger.adapters.http.api.parameters import BadRequest
@@ -40,23 +39,29 @@ PAGES: tuple[tuple[str, Handler], ...] = (
 )
 
 ASSET_SECONDS = 86_400
+TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 log = get_logger(__name__)
 
 
-class Assets(StaticFiles):
-    """Style and scripts; they hold nothing of the ledger.
+class Assets:
+    """Style and scripts, which hold nothing of the ledger: from memory, without a thread.
 
     Their folder is named after what all of them hold, so that a browser that kept some of another
     version takes none of them beside the new ones.
     """
 
-    async def get_response(self, path: str, scope: Scope) -> Response:
+    def __init__(self, folder: Path) -> None:
+        self._files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+    async def __call__(self, request: Request) -> Response:
         """Return a file with the headers of every page, to be kept for a day."""
-        answer = await super().get_response(path, scope)
-        answer.headers.update(HEADERS)
-        answer.headers["Cache-Control"] = f"public, max-age={ASSET_SECONDS}"
-        return answer
+        name = request.path_params["name"]
+        content = self._files.get(name)
+        if content is None:
+            raise HTTPException(404)
+        headers = {**HEADERS, "Cache-Control": f"public, max-age={ASSET_SECONDS}, immutable"}
+        return Response(content, media_type=TYPES[Path(name).suffix], headers=headers)
 
 
 def page_routes(parts: PageParts) -> list[BaseRoute]:
@@ -65,7 +70,7 @@ def page_routes(parts: PageParts) -> list[BaseRoute]:
     inside = [
         Route("/", _to_jobs),
         *(Route(path, partial(_served, parts, what)) for path, what in (("/jobs", listed), *PAGES)),
-        Mount("/static/{mark}", Assets(directory=HERE / "static")),
+        Route("/static/{mark}/{name}", Assets(HERE / "static").__call__),
     ]
     handlers = {HTTPException: _refused, Exception: _failed}
     pages = Starlette(routes=inside, exception_handlers=handlers)
