@@ -1,5 +1,6 @@
 """Composition root of the pages: connects them with the ledger, its reports and its controller."""
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,15 @@ ROWS = 50
 ROWS_BY_TIME = 400
 LATE_DECISIONS = 1
 """So many decisions that are past their instant are a warning."""
+
+_OPTION = re.compile("--[a-z-]+")
+_OPTIONS = {
+    "--until": "the end of the period",
+    "--by": "By",
+    "--within": "the time that is aimed at",
+    "--target": "the target",
+}
+"""Options of `jobledger report` in its rules, and what they are called on a page."""
 
 _STATE = "SELECT * FROM report_v1.controller_health"
 
@@ -104,17 +114,24 @@ def _named(report: Report) -> ReportNamed:
     return ReportNamed(
         name=report.name,
         summary=report.summary,
-        rule=" ".join(report.rule.split()),
+        rule=_on_a_page(report.rule),
         dimensions={**known, **(BUCKETS if report.dated and known else {})},
         default_by=report.default_by,
     )
+
+
+def _on_a_page(told: str) -> str:
+    """Return what is told of a report where there are no options: in the words of its form."""
+    sentences = re.split(r"(?<=\.)\s+", told)
+    kept = " ".join(" ".join(one.split()) for one in sentences if "--longer-than" not in one)
+    return _OPTION.sub(lambda found: _OPTIONS.get(found[0], found[0]), kept)
 
 
 def _told(engine: Engine, report: Report, question: Question) -> ReportTold:
     answer = ask(engine, report, question)
     return ReportTold(
         columns=[
-            ReportColumn(one.name, one.heading, one.unit.value, one.meaning)
+            ReportColumn(one.name, one.heading, one.unit.value, _on_a_page(one.meaning))
             for one in answer.columns
         ],
         keys=len(answer.keys),

@@ -219,12 +219,19 @@ def test_an_instant_is_looked_at_by_keys_and_has_an_address(pages: Pages, tabs: 
     expect(tab.locator("#moment h3")).to_contain_text("2026-11-21 13:00:00.000 12:00:00.000 UTC")
     slider.press("PageUp")
     expect(tab.locator("#moment")).to_contain_text("Initializing")
-    expect(tab).to_have_url(re.compile("at=2026-11-21T12%3A00"))
+    expect(tab).to_have_url(re.compile("at=2026-11-21T12%3A00%3A04"))
     tab.reload()
     expect(tab.locator("#moment")).to_contain_text("Initializing")
+    stands = slider.input_value()
+    assert 0 < int(stands) < 1000
+    expect(tab.locator("line.cursor")).to_have_attribute("visibility", "visible")
+    tab.get_by_role("button", name="Zoom in").click()
+    assert slider.input_value() != stands
+    tab.get_by_role("button", name="All").click()
+    assert slider.input_value() == stands
 
 
-def test_the_chart_is_zoomed(pages: Pages, tabs: Tabs) -> None:
+def test_the_chart_is_zoomed_and_moved(pages: Pages, tabs: Tabs) -> None:
     tab = tabs()
     tab.goto(pages.url + pages.of_job("waits"))
     bar = tab.locator("rect.bar.running")
@@ -234,6 +241,10 @@ def test_the_chart_is_zoomed(pages: Pages, tabs: Tabs) -> None:
     assert before is not None
     assert after is not None
     assert after["width"] > before["width"]
+    tab.get_by_role("button", name="Earlier").click()
+    assert bar.bounding_box() != after
+    tab.get_by_role("button", name="Later").click()
+    assert bar.bounding_box() == after
     tab.get_by_role("button", name="All").click()
     assert bar.bounding_box() == before
 

@@ -1,8 +1,10 @@
 """Pages about the whole ledger: what is due, how the controller is, two jobs side by side."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -29,7 +31,9 @@ FIRST, SECOND = (
     Parameter(name=name, kind=ParameterKind.NUMBER, meaning="", least=1)
     for name in ("attempt", "other")
 )
-HERE, THERE = (Parameter(name=n, kind=ParameterKind.STREAM, meaning="") for n in ("here", "there"))
+HERE = Parameter(name="here", kind=ParameterKind.STREAM, meaning="")
+THERE = Parameter(name="there", kind=ParameterKind.TEXT, meaning="")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +97,13 @@ def health(parts: PageParts, request: Request) -> Response:
 def compare_jobs(parts: PageParts, request: Request) -> Response:
     """Return what differs between two jobs; without the second, what it may be."""
     given = asked(request, HERE, THERE, FIRST, SECOND)
-    here, there = given.stream("here"), given.stream("there")
+    here, there = given.stream("here"), given.text("there").strip()
     if here is None:
         raise BadRequest("say which job: `here` is its stream_id")
     row = _row(parts, here)
     same = JobFilter(namespace=row.namespace, text=_family(row.name), kind=row.kind)
     found = parts.sources.history.jobs(same, CHOICES + 1)
-    other = None if there is None else _row(parts, there)
+    other = _meant(parts, there, row) if there else None
     found_here = dossier_of(parts, row)
     told: Comparison | None = None
     if other is not None:
@@ -168,6 +172,19 @@ def _changed_between(
     said = [generations(found.read(), upto=one.started_at) for one in sides]
     before, now = (told[-1].document if told else {} for told in said)
     return tuple(change_of(place) for place in differing(before, now))
+
+
+def _meant(parts: PageParts, there: str, here: JobRow) -> JobRow:
+    """Return the job that is meant: by its page, its UID, or its name as the commands take it."""
+    space, _, name = there.rpartition("/")
+    wanted = [JobFilter(uid=there), JobFilter(namespace=space or here.namespace, name=name)]
+    if marks := _UUID.findall(there.lower()):
+        wanted = [JobFilter(stream_id=StreamId(UUID(marks[-1]))), JobFilter(uid=marks[-1])]
+    for one in wanted:
+        for row in parts.sources.history.jobs(one, 2):
+            if row.stream_id != here.stream_id:
+                return row
+    raise NotFound("The ledger knows no such other job. It may have been archived.")
 
 
 def _family(name: str) -> str:

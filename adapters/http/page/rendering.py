@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -107,6 +107,15 @@ def _json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _with_code(told: str) -> Markup:
+    """Return words of ours, with what stands between backquotes as code."""
+    parts = [escape(visible(part)) for part in told.split("`")]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else part
+        for place, part in enumerate(parts)
+    )
+
+
 def _then(kind: str) -> str:
     """Return what happens when a decision of a kind falls due."""
     return THEN[DecisionKind(kind)]
@@ -129,6 +138,7 @@ def _environment() -> Environment:
     )
     made.filters.update({"when": when, "lasting": lasting, "look": look})
     made.filters.update({"tojson_text": _json_text, "gist": _gist, "then": _then})
+    made.filters["with_code"] = _with_code
     made.globals.update({"prefix": PREFIX, "mark": _asset_mark(), "address": address})
     made.globals["event_address"] = event_address
     return made

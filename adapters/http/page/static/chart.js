@@ -3,7 +3,7 @@ import { showTimes } from "./times.js";
 
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
 const SVG = "http://www.w3.org/2000/svg";
-const kept = { from: 0, to: 100, value: null }; // outlives news of the job, which bring a new chart
+const kept = { from: 0, to: 100, at: null }; // outlives news of the job, which bring a new chart
 
 const offset = (seconds) => {
   for (const [unit, name] of [[86400, "d"], [3600, "h"], [60, "min"]]) {
@@ -26,6 +26,7 @@ const place = (chart) => {
     one.setAttribute("x2", `${x(+one.dataset.x)}%`);
   }
   ticks(chart, x);
+  stand(chart);
 };
 
 const ticks = (chart, x) => {
@@ -88,18 +89,27 @@ const grab = (chart, plot) => {
   }, { passive: false });
 };
 
+// Puts the cursor where the instant is that is looked at: the address's until somebody moves it.
+const stand = (chart) => {
+  const scrub = chart.querySelector("[data-scrub]"), line = chart.querySelector(".cursor");
+  kept.at ??= scrub.dataset.at ? Date.parse(scrub.dataset.at) : null;
+  if (kept.at === null) return;
+  const percent = (kept.at - Date.parse(chart.dataset.begin)) / chart.dataset.seconds / 10;
+  const there = ((percent - kept.from) / (kept.to - kept.from)) * 100;
+  scrub.value = 10 * there;
+  scrub.setAttribute("aria-valuetext", new Date(kept.at).toISOString());
+  line.setAttribute("x1", `${there}%`);
+  line.setAttribute("x2", `${there}%`);
+  line.setAttribute("visibility", "visible");
+};
+
 let asking = null, timer = null;
 const look = (chart, scrub) => {
   const percent = kept.from + ((kept.to - kept.from) * scrub.value) / 1000;
-  const line = chart.querySelector(".cursor"), there = `${scrub.value / 10}%`;
-  line.setAttribute("x1", there);
-  line.setAttribute("x2", there);
-  line.setAttribute("visibility", "visible");
-  const at = new Date(Date.parse(chart.dataset.begin) + (chart.dataset.seconds * percent) * 10).toISOString();
-  scrub.setAttribute("aria-valuetext", at);
-  kept.value = scrub.value;
+  kept.at = Date.parse(chart.dataset.begin) + chart.dataset.seconds * percent * 10;
+  stand(chart);
   clearTimeout(timer);
-  timer = setTimeout(() => fetchMoment(scrub.dataset.url, at), 120);
+  timer = setTimeout(() => fetchMoment(scrub.dataset.url, new Date(kept.at).toISOString()), 120);
 };
 
 const fetchMoment = async (url, at) => {
@@ -129,12 +139,16 @@ export const drawCharts = (within) => {
   const scrub = chart.querySelector("[data-scrub]"), buttons = document.querySelector("[data-zoom]");
   scrub.hidden = false;
   for (const told of document.querySelectorAll("[data-scripted]")) told.hidden = false;
-  if (kept.value !== null) scrub.value = kept.value;
   scrub.addEventListener("input", () => look(chart, scrub));
   grab(chart, chart.querySelector(".plot"));
   buttons.hidden = false;
   for (const button of buttons.querySelectorAll("button")) {
-    button.onclick = () => zoom(document.querySelector("#chart"), +button.dataset.by);
+    const by = +button.dataset.by, part = +button.dataset.pan || 0;
+    button.onclick = () => {
+      const now = document.querySelector("#chart");
+      if (part) pan(now, part * (kept.to - kept.from));
+      else zoom(now, by);
+    };
   }
   new ResizeObserver(() => place(chart)).observe(chart);
   place(chart);

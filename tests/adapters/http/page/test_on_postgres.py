@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -56,6 +57,13 @@ def test_a_report_is_told_drawn_and_saved(served: Pages, name: str) -> None:
     rows = list(csv.reader(shown(served, f"/reports/{name}/csv?period=30d").splitlines()))
     assert {column.name for column in REPORTS[name].columns} <= set(rows[0])
     assert ('<ul class="bars">' in told) == (len(rows) > 1)
+
+
+def test_a_report_is_told_without_the_options_of_a_command(parts: PageParts) -> None:
+    assert parts.reports is not None
+    told = {one.name: re.sub("`.*?`", "", one.rule) for one in parts.reports.listed()}
+    assert {name: rule for name, rule in told.items() if "--" in rule} == {}
+    assert "counts until the end of the period." in told["waste"]
 
 
 def test_a_report_is_grouped_by_what_it_has(served: Pages) -> None:

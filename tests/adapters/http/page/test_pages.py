@@ -1,6 +1,7 @@
 """Each page answers, says what it is asked for, and nothing as markup that came from elsewhere."""
 
 from threading import Event
+from urllib.parse import quote
 
 import pytest
 
@@ -191,6 +192,24 @@ def test_two_jobs_are_compared(pages: Pages) -> None:
     told = shown(pages, f"{PAGE}/compare?here={pages.stream('failed')}&there={other}")
     assert "What differs" in told
     assert "Compare with which run?" in shown(pages, f"{PAGE}/compare?here={other}")
+
+
+@pytest.mark.parametrize(
+    "named", ["done-0", "/done-0", "uid-of-done-0", "{stream}", "{page}?at=5#v3"]
+)
+def test_another_job_is_meant_by_its_name_or_the_address_of_its_page(
+    pages: Pages, named: str
+) -> None:
+    page = f"http://elsewhere{pages.of_job('done-0')}"
+    there = quote(named.format(stream=pages.stream("done-0"), page=page), safe="")
+    address = f"{PAGE}/compare?here={pages.stream('failed')}&there={there}"
+    assert "there RayJob ml/done-0 of" in shown(pages, address)
+
+
+@pytest.mark.parametrize("named", ["failed", "nobody", "elsewhere/done-0"])
+def test_no_other_job_is_said_not_to_be_there(pages: Pages, named: str) -> None:
+    address = f"{PAGE}/compare?here={pages.stream('failed')}&there={quote(named, safe='')}"
+    assert "The ledger knows no such other job" in shown(pages, address, 404)
 
 
 def test_what_is_due_is_listed(pages: Pages) -> None:
