@@ -1,6 +1,6 @@
 """One job: why, when and what, with a cursor that tells what was true and what was known."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from markupsafe import Markup, escape
 from starlette.requests import Request
@@ -22,14 +22,14 @@ from jobledger.adapters.http.page.rendering import (
     when,
 )
 from jobledger.core.catalogue import NAMES, JobEvent
-from jobledger.core.forensics.bundles.dossier import Dossier
+from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.story.account import Account
 from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.forensics.story.causes import counted_as
 from jobledger.core.forensics.story.explain import explained
 from jobledger.core.forensics.story.moment import Moment, at_instant, at_version
 from jobledger.core.forensics.story.timeline import QUIET, Line, timeline
-from jobledger.core.jobs.rows import JobRow
+from jobledger.core.jobs.rows import DecisionRow, JobRow
 from jobledger.core.kinds import ROLES, retry_words
 from jobledger.core.ports.history import JobFilter
 from jobledger.core.values.instants import Instant, parse_rfc3339
@@ -70,12 +70,35 @@ def story(parts: PageParts, request: Request) -> Response:
 def _told(
     parts: PageParts, row: JobRow, wanted: tuple[str, str, int], *, signed_in: bool
 ) -> Response:
-    level, at, after = wanted
+    level, at, _ = wanted
     found = dossier_of(parts, row)
     events = found.read()
-    account, why = explained(found, events)
     decisions = parts.sources.history.decisions(row.stream_id)
-    told = facts(read.event for read in events)
+    return page_in_parts(
+        "job.html",
+        signed_in=signed_in,
+        row=row,
+        view="story",
+        pending=[one for one in decisions if one.state == "pending"],
+        count=len(events),
+        level=level,
+        at=at,
+        moment=moment_of(found, at) if at else None,
+        rest=lambda: _rest(parts, row, wanted, found, events, decisions),
+    )
+
+
+def _rest(
+    parts: PageParts,
+    row: JobRow,
+    wanted: tuple[str, str, int],
+    found: Dossier,
+    events: tuple[ReadEvent, ...],
+    decisions: Sequence[DecisionRow],
+) -> tuple[object, ...]:
+    """Return what of a job takes its time, in the order in which the template names it."""
+    level, _, after = wanted
+    account, why = explained(found, events)
     levels = {read.version: _level(read.event) for read in events}
     of_level = (one for one in events if LEVELS.index(levels[one.version]) <= LEVELS.index(level))
     every = timeline(((read.version, read.event) for read in of_level), WORDS_MAX)
@@ -83,34 +106,25 @@ def _told(
     shown, show = lines[:EVENTS_MAX], level if level != "main" else ""
     here, then = {one.version for one in shown}, address(f"/jobs/{row.stream_id}", show=show)
     alike = parts.similar(row.stream_id, account.failure_class) if account.failure_class else None
-    return page_in_parts(
-        "job.html",
-        signed_in=signed_in,
-        row=row,
-        view="story",
-        account=account,
-        counted=counted_as([read.event for read in events]) if account.failure_class else "",
-        alike=alike.sentences if alike is not None else (),
-        worked=_worked(parts, row, account),
-        chart=gantt(row, told, decisions, parts.now()),
-        causes=why,
-        pending=[one for one in decisions if one.state == "pending"],
-        items=lambda: _items(
+    return (
+        account,
+        counted_as([read.event for read in events]) if account.failure_class else "",
+        alike.sentences if alike is not None else (),
+        _worked(parts, row, account),
+        gantt(row, facts(read.event for read in events), decisions, parts.now()),
+        why,
+        {
+            version: f"#v{version}" if version in here else event_address(row.stream_id, version)
+            for one in account.sentences
+            for version in one.versions
+        },
+        lambda: _items(
             shown,
             f"{then}{'&' if show else '?'}at=",
             events[0].event.at,
             {version for version, its in levels.items() if its == "turns"},
         ),
-        count=len(events),
-        level=level,
-        at=at,
-        moment=moment_of(found, at) if at else None,
-        links={
-            version: f"#v{version}" if version in here else event_address(row.stream_id, version)
-            for one in account.sentences
-            for version in one.versions
-        },
-        next=address(f"/jobs/{row.stream_id}", show=level, after=shown[-1].version)
+        address(f"/jobs/{row.stream_id}", show=level, after=shown[-1].version)
         if len(lines) > EVENTS_MAX
         else "",
     )

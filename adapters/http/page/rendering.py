@@ -12,12 +12,16 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.errors import JobledgerError
 from jobledger.core.forensics.story.going_on import THEN
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.values.durations import span
 from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import Instant
 from jobledger.core.values.visible_text import visible
+
+log = get_logger(__name__)
 
 PREFIX = "/page"
 HERE = Path(__file__).parent
@@ -180,22 +184,30 @@ def page(name: str, status: int = 200, **context: object) -> Response:
 
 
 def page_in_parts(name: str, **context: object) -> Response:
-    """Return a page of which what stands before the mark `REST` is sent while the rest is made.
+    """Return a page of which what stands before each mark `REST` is sent while the rest is made.
 
-    So a browser fetches the style and paints while a long list is written. What is sent late is to
-    be made of what is known already: an error has no page any more.
+    So a browser has the style before there is much to draw, and paints while a long list is
+    written. What goes wrong after the first mark is said where the rest would stand: then it is too
+    late for a page of its own.
     """
     pieces = TEMPLATES.get_template(name).generate(context)
     return StreamingResponse(_parts(pieces), media_type=HTML, headers=dict(HEADERS))
 
 
 def _parts(pieces: Iterable[str]) -> Iterator[str]:
-    waiting = list[str]()
-    for piece in pieces:
-        waiting.append(piece)
-        if REST in piece:
-            yield "".join(waiting)
-            waiting.clear()
+    waiting, is_begun = list[str](), False
+    try:
+        for piece in pieces:
+            waiting.append(piece)
+            if REST in piece:
+                yield "".join(waiting)
+                waiting, is_begun = [], True
+    except Exception as error:
+        if not is_begun:
+            raise
+        log.warning("page_broke_off", error=repr(error))
+        why = str(error) if isinstance(error, JobledgerError) else "The program's log says why."
+        waiting.append(TEMPLATES.get_template("broken_off.html").render(why=why))
     yield "".join(waiting)
 
 

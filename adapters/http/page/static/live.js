@@ -41,7 +41,7 @@ const isInUse = (part) => {
 
 // Returns whether all of it was taken over.
 const takeOver = (fresh, dress) => {
-  let whole = true;
+  let whole = [...said.keys()].every((id) => fresh.getElementById(id)); // else it broke off
   for (const part of fresh.querySelectorAll("[data-region]")) {
     const old = document.getElementById(part.id), now = part.innerHTML;
     if (!old || said.get(part.id) === now) continue;

@@ -5,13 +5,17 @@ import { keepLive, remember, show } from "./live.js";
 
 const PATIENCE = 600; // milliseconds without an answer, after which a reader is told
 
+const AT_ONCE = 80; // times that are put into the reader's zone before the page is drawn
+
 const dress = (within) => {
   showTimes(within);
   drawCharts(within);
 };
 
 remember();
-dress(document);
+showTimes(document, AT_ONCE);
+drawCharts(document);
+requestAnimationFrame(() => setTimeout(() => showTimes(document)));
 countDown(document);
 setInterval(() => countDown(document), 1000);
 keepLive(dress);

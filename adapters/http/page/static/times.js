@@ -10,10 +10,13 @@ const local = (at, form) => {
   return form === "clock" ? fine : `${date} ${fine}`;
 };
 
-export const showTimes = (within) => {
+// Of many the first ones that are on the page; the others are asked for once it has been drawn.
+export const showTimes = (within, most = Infinity) => {
+  let left = most;
   const note = document.querySelector("[data-zone]");
   if (note && !isUtc(new Date())) note.textContent = `Times are of ${zone}, UTC beside`;
   for (const shown of within.querySelectorAll("time[datetime]:not([data-shown])")) {
+    if (left-- <= 0) return;
     const at = new Date(shown.dateTime);
     shown.dataset.shown = "";
     if (Number.isNaN(at.getTime()) || isUtc(at)) continue;

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 import urllib3
 
-from jobledger.adapters.http.page.rendering import EVENTS_MAX, event_address
+from jobledger.adapters.http.page.rendering import EVENTS_MAX, REST, _parts, event_address
+from jobledger.core.errors import LedgerUnavailable
 from tests.support import rayjob_stories as stories
 from tests.support.pages import PAGE, Pages, empty_pages, serving
 from tests.support.recorded import append_lives
@@ -49,13 +50,27 @@ def test_an_event_has_an_address(version: int, query: str) -> None:
     assert event_address("some", version) == f"{PAGE}/jobs/some?{query}#v{version}"
 
 
-def test_why_a_job_stands_so_is_sent_before_its_events(long: Pages) -> None:
+def test_the_head_of_a_page_is_sent_first_and_events_last(long: Pages) -> None:
     address = f"{long.url}{long.of_job('long')}"
     answer = urllib3.request("GET", address, preload_content=False)
-    first, *rest = answer.read_chunked()
-    assert b'class="bar running' in first
-    assert b'<li id="v' not in first
+    head, why, *rest = answer.read_chunked()
+    assert b'rel="stylesheet"' in head
+    assert b'id="why"' not in head
+    assert b'class="bar running' in why
+    assert b'<li id="v' not in why
     assert b'<li id="v1"' in b"".join(rest)
+
+
+def test_a_page_that_breaks_off_says_why() -> None:
+    def pieces() -> Iterator[str]:
+        yield f"<p>{REST}"
+        raise LedgerUnavailable("the ledger has <gone>")
+
+    head, rest = _parts(pieces())
+    assert head == f"<p>{REST}"
+    assert "The rest cannot be told" in rest
+    assert "the ledger has &lt;gone&gt;" in rest
+    assert rest.endswith("</html>")
 
 
 def test_style_and_scripts_are_asked_for_in_a_folder_of_their_version(long: Pages) -> None:
