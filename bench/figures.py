@@ -37,10 +37,16 @@ class Report:
         """Take note of a number."""
         self.figures.append(Figure(name=name, value=value, unit=unit))
 
-    def percentiles(self, name: str, values: Sequence[float], unit: str) -> None:
-        """Take note of p50, p99 and the largest of some values."""
+    def percentiles(
+        self,
+        name: str,
+        values: Sequence[float],
+        unit: str,
+        shares: Sequence[tuple[str, float]] = PERCENTILES,
+    ) -> None:
+        """Take note of p50, p99 and the largest of some values, or of other shares of them."""
         ordered = sorted(values)
-        for label, share in PERCENTILES if ordered else ():
+        for label, share in shares if ordered else ():
             at = min(len(ordered) - 1, int(share * len(ordered)))
             self.figure(f"{name} {label}", ordered[at], unit)
 

@@ -1,6 +1,6 @@
 """The whole platform: which lives there are, and which job is born when; all from one seed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
@@ -79,9 +79,9 @@ def populate(size: Size) -> Population:
     births = _births(dice, size, over)
     births += _standing(dice, size, standing, len(over), len(births))
     templates = [*over, *standing]
-    for number, twin in released.items():
-        births = [_reborn(one, number, len(templates), twin, size) for one in births]
-        templates.append(twin)
+    places = {number: len(templates) + place for place, number in enumerate(released)}
+    templates += released.values()
+    births = [_reborn(one, places, templates, size) for one in births]
     births.sort(key=lambda one: (one.hours, one.number))
     return Population(templates, births)
 
@@ -92,12 +92,19 @@ def _released(dice: Random, start: datetime) -> Template | None:
     return None if work is None else _played_by(work, dice, start, "")
 
 
-def _reborn(one: Birth, old: int, new: int, twin: Template, size: Size) -> Birth:
-    """Return a birth, with the new image if it is late enough and the life ends in time."""
+def _reborn(
+    one: Birth, places: Mapping[int, int], templates: Sequence[Template], size: Size
+) -> Birth:
+    """Return a birth, with the new image if it is late enough and the life ends in time.
+
+    `places` says where the life with a new image is, by that of the life with the old one.
+    """
+    place = places.get(one.template)
     hours = size.days * 24
-    late = one.template == old and one.hours >= hours * RELEASED_AFTER
-    fits = one.hours + int(twin.span_seconds // 3600) + 2 < hours
-    return one._replace(template=new) if late and fits else one
+    if place is None or one.hours < hours * RELEASED_AFTER:
+        return one
+    fits = one.hours + int(templates[place].span_seconds // 3600) + 2 < hours
+    return one._replace(template=place) if fits else one
 
 
 def _played(dice: Random, start: datetime, stop: str) -> Template:
