@@ -10,7 +10,8 @@ from pathlib import Path
 
 import psutil
 
-from jobledger.adapters.cli.running.run import GC_THRESHOLDS, SWITCH_INTERVAL_SECONDS
+from jobledger.adapters.cli.running.interpreter import SWITCH_INTERVAL_SECONDS
+from jobledger.adapters.cli.running.run import GC_THRESHOLDS
 
 
 def run_as_the_service_does() -> None:

@@ -215,6 +215,11 @@ def _whole(walk: Walk, reports: int) -> None:
         with walk.step(f"report {name}"):
             walk.link(name).click()
             expect(tab.get_by_role("button", name="Ask")).to_be_visible()
+        with walk.step(f"report {name} of a year"):
+            tab.get_by_label("Over the last").select_option("365d")
+            tab.get_by_role("button", name="Ask").click()
+            expect(tab).to_have_url(re.compile("period=365d"))
+            expect(tab.get_by_text("The SQL behind it")).to_be_visible()
         tab.get_by_text("The SQL behind it").click()
         expect(tab.locator("pre.code")).to_be_visible()
         with tab.expect_download():

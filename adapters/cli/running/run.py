@@ -26,15 +26,13 @@ from jobledger.adapters.cli.running.control_options import (
     TakeOver,
     chosen_control,
 )
+from jobledger.adapters.cli.running.interpreter import SWITCH_INTERVAL_SECONDS
 from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.ledger_wiring import ledger, require_rights
 from jobledger.adapters.postgres.connection.errors import describe
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.logging import configure_logging, get_logger
 from jobledger.adapters.wiring import service
-
-SWITCH_INTERVAL_SECONDS = 0.0005
-"""At Python's default of 5 ms a timer beside a busy thread is up to 200 ms late."""
 
 GC_THRESHOLDS = (50_000, 50, 100)
 """Objects made until the garbage collector looks at the youngest, and so on.

@@ -1,5 +1,6 @@
 """`jobledger serve`: serves the pages and the read-only JSON API without a controller."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import console
+from jobledger.adapters.cli.running.interpreter import SWITCH_INTERVAL_SECONDS
 from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.cluster_wiring import kubernetes_cluster
 from jobledger.adapters.forensic_wiring import reviewer_of, with_api
@@ -53,6 +55,7 @@ def serve(
         api_token_review=token_review or None,
     )
     configure_logging(settings.log_format, settings.log_level)
+    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     reviewer = reviewer_of(settings, lambda: kubernetes_cluster(settings))
     stop = StopSignals()
     with ledger(settings) as opened:

@@ -53,6 +53,9 @@ class EngineOptions:
     grace_seconds: float = GRACE_SECONDS
     """How long after that limit an answer is still waited for before the connection is cut."""
     application_name: str = "jobledger"
+    settings: tuple[tuple[str, str], ...] = ()
+    """Settings of Postgres for the session, and their values; behind a pooler those of the login
+    remain."""
 
 
 def parse_url(url: str) -> URL:
@@ -155,6 +158,12 @@ def _prepare_session(connection: psycopg.Connection[Any], options: EngineOptions
         connection.execute("SET timezone = 'UTC'")
         connection.execute("SET default_transaction_isolation = 'read committed'")
         connection.execute(f"SET statement_timeout = '{options.statement_timeout_seconds}s'")
+        for name, value in options.settings:
+            connection.execute(
+                psycopg.sql.SQL("SET {} = {}").format(
+                    psycopg.sql.Identifier(name), psycopg.sql.Literal(value)
+                )
+            )
         if options.role:
             connection.execute(
                 psycopg.sql.SQL("SET ROLE {}").format(psycopg.sql.Identifier(options.role))

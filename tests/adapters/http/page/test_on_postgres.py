@@ -14,7 +14,7 @@ from bench.sample import END
 from jobledger.adapters.forensic_wiring import with_api
 from jobledger.adapters.http.page.parts import PageParts
 from jobledger.adapters.http.server import HttpServer
-from jobledger.adapters.ledger_wiring import open_ledger
+from jobledger.adapters.ledger_wiring import REPORT_SETTINGS, open_ledger, reports_engine
 from jobledger.adapters.page_wiring import page_parts
 from jobledger.adapters.postgres.log import history as log_history
 from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
@@ -57,6 +57,12 @@ def test_a_report_is_told_drawn_and_saved(served: Pages, name: str) -> None:
     rows = list(csv.reader(shown(served, f"/reports/{name}/csv?period=30d").splitlines()))
     assert {column.name for column in REPORTS[name].columns} <= set(rows[0])
     assert ('<ul class="bars">' in told) == (len(rows) > 1)
+
+
+def test_reports_are_planned_as_for_tables_in_memory(sample_url: str) -> None:
+    with reports_engine(sample_url, time_limit_seconds=30) as engine, engine.connect() as session:
+        found = [session.execute(text(f"SHOW {name}")).scalar_one() for name, _ in REPORT_SETTINGS]
+    assert found == [value for _, value in REPORT_SETTINGS]
 
 
 def test_a_report_is_told_without_the_options_of_a_command(parts: PageParts) -> None:

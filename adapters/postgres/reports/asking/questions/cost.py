@@ -123,7 +123,8 @@ WITH fact AS (
          sum(waiting * price) AS waiting_cost,
          sum(idle * price) AS idle_cost,
          {_SUMS},
-         count(DISTINCT (stream_id, attempt)) AS attempts
+         count(DISTINCT stream_id) FILTER (WHERE attempt = 1)
+           + count(DISTINCT (stream_id, attempt)) FILTER (WHERE attempt > 1) AS attempts
     FROM parted {{groups}}
 )
 SELECT * FROM summed""",  # noqa: S608  # our own names
