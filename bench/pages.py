@@ -76,7 +76,7 @@ def _pages(url: str) -> Iterator[tuple[str, str]]:
     with psycopg.connect(url.replace("+psycopg", "", 1), autocommit=True) as connection:
 
         def one(query: str) -> Sequence[str]:
-            row = connection.execute(query).fetchone()  # type: ignore[call-overload]  # our own words
+            row = connection.execute(query).fetchone()
             assert row is not None, query
             return [str(value) for value in row]
 
