@@ -6,10 +6,11 @@ million jobs and some 16 M events. Asked of `jobledger serve`, by nobody else.
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from http import HTTPStatus
-from urllib.parse import quote, urlencode
+from typing import NamedTuple
+from urllib.parse import urlencode
 
 import psycopg
 import urllib3
@@ -28,6 +29,16 @@ AIM_MS = 500
 SHARES = (("p50", 0.5), ("max", 1.0))
 PERIODS = {"a week": 7, "the year": 365}
 """Periods of reports that end with the data, in days."""
+OF_JOB = {
+    "story": "",
+    "all its events": "?show=all",
+    "evidence": "/evidence",
+    "manifest": "/manifest",
+    "decisions": "/decisions",
+    "what if": "/what-if?backoff_limit=9",
+    "an instant": "/moment?at=5",
+}
+"""Pages of a job, and where they are."""
 
 
 def measure(report: Report) -> None:
@@ -71,8 +82,35 @@ def _asked(pool: urllib3.PoolManager, address: str) -> float:
     return (time.perf_counter() - began) * 1e3
 
 
+class Picked(NamedTuple):
+    """Jobs of the ledger that are asked for."""
+
+    middle: str
+    """One half of them are younger than."""
+    failed: str
+    other: str
+    name: str
+    namespace: str
+    uid: str
+    """Of the one that failed."""
+
+
 def _pages(url: str) -> Iterator[tuple[str, str]]:
     """Yield the pages that are no reports: what they are, and their path."""
+    picked = _picked(url)
+    for what, query in _lists(picked).items():
+        yield f"list: {what}", f"/jobs?{urlencode(query)}"
+    for what, path in OF_JOB.items():
+        yield f"a job that failed: {what}", f"/jobs/{picked.failed}{path}"
+    compared = f"/compare?here={picked.failed}"
+    yield "compare: what with", compared
+    yield "compare: two jobs", f"{compared}&there={picked.other}"
+    yield "compare: two attempts", f"{compared}&attempt=1&other=2"
+    yield "pending", "/pending"
+    yield "health", "/health"
+
+
+def _picked(url: str) -> Picked:
     with psycopg.connect(url.replace("+psycopg", "", 1), autocommit=True) as connection:
 
         def one(query: str) -> Sequence[str]:
@@ -84,7 +122,7 @@ def _pages(url: str) -> Iterator[tuple[str, str]]:
             "SELECT stream_id FROM job WHERE phase = 'Complete' ORDER BY stream_id"
             " OFFSET (SELECT count(*) / 2 FROM job WHERE phase = 'Complete') LIMIT 1"
         )
-        failed, name, space, uid = one(
+        failed, name, namespace, uid = one(
             "SELECT stream_id, name, namespace, uid FROM job WHERE phase = 'Failed' AND failed > 1"
             " ORDER BY stream_id DESC LIMIT 1"
         )
@@ -92,48 +130,36 @@ def _pages(url: str) -> Iterator[tuple[str, str]]:
             "SELECT stream_id FROM job WHERE phase = 'Complete' AND kind = 'RayJob'"
             " ORDER BY stream_id DESC LIMIT 1"
         )
-    month = END - timedelta(days=200), END - timedelta(days=170)
-    lists = {
+    return Picked(middle, failed, other, name, namespace, uid)
+
+
+def _lists(of: Picked) -> Mapping[str, Mapping[str, str]]:
+    """Return the filters of lists, by what they find."""
+    month = [f"{END - timedelta(days=days):%Y-%m-%d}" for days in (200, 170)]
+    return {
         "everything": {},
-        "half a ledger further on": {"after": middle},
-        "a part of names that many have": {"q": name[:5]},
-        "a name that one has": {"q": name},
+        "half a ledger further on": {"after": of.middle},
+        "a part of names that many have": {"q": of.name[:5]},
+        "a name that one has": {"q": of.name},
         "a name that none has": {"q": "nothing-like-this"},
-        "the beginning of a UID": {"q": uid[:30]},
-        "a namespace": {"namespace": space},
+        "the beginning of many UIDs": {"q": of.uid[:30]},
+        "a namespace": {"namespace": of.namespace},
         "a state": {"state": "Failed"},
         "a state that none is in": {"state": "Suspending"},
-        "a namespace and a state, further on": {
-            "namespace": space,
+        "both, further on": {
+            "namespace": of.namespace,
             "state": "Failed",
-            "after": middle,
+            "after": of.middle,
         },
         "a cause": {"cause": "application"},
         "a cause that few failed of": {"cause": "gpu-out-of-memory"},
-        "a label": {"label": f"team={space}"},
+        "a label": {"label": f"team={of.namespace}"},
         "a label that none has": {"label": "team=nobody"},
-        "a month of the year": {"from": f"{month[0]:%Y-%m-%d}", "until": f"{month[1]:%Y-%m-%d}"},
+        "a month of the year": {"from": month[0], "until": month[1]},
         "a kind": {"kind": "TrainJob"},
         "a kind that none is of": {"kind": "Job"},
         "a cluster that is not there": {"cluster": "elsewhere"},
     }
-    for what, query in lists.items():
-        yield f"list: {what}", f"/jobs?{urlencode(query)}"
-    for what, path in {
-        "story": "",
-        "all its events": "?show=all",
-        "evidence": "/evidence",
-        "manifest": "/manifest",
-        "decisions": "/decisions",
-        "what if": "/what-if?backoff_limit=9",
-        "an instant": "/moment?at=5",
-    }.items():
-        yield f"a job that failed: {what}", f"/jobs/{failed}{path}"
-    yield "compare: what with", f"/compare?here={quote(failed)}"
-    yield "compare: two jobs", f"/compare?here={failed}&there={other}"
-    yield "compare: two attempts", f"/compare?here={failed}&attempt=1&other=2"
-    yield "pending", "/pending"
-    yield "health", "/health"
 
 
 def _reports() -> Iterator[tuple[str, str]]:
