@@ -16,7 +16,7 @@ from tests.simulation.run import Run
 SEEDS = int(os.environ.get("JOBLEDGER_SEEDS", "100"))
 """How many first seeds are run; a quarter of a minute of CPU. The command above runs more."""
 
-TELLING = (138, 80, 69, 861, 180, 3, 55, 145, 87, 2, 156, 273)
+TELLING = (113, 60, 21, 20, 69, 111, 155, 156, 201, 81, 281, 3)
 """Seeds that meet everything, by the dice of today; others are tried after them, for a minute.
 
 Whoever changes what the dice are asked for sees this test among the slowest, and chooses anew.
@@ -36,7 +36,7 @@ SET_BACK_ONCE_FAILED = (
 BATCH_SEEDS = 200
 """Of so many seeds those with Jobs are run, with a ledger that loses events and without."""
 
-TAKEN_OVER = (56, 50, 1053)
+TAKEN_OVER = (1053, 85)
 """Seeds in which a job of each kind is taken over, by the dice of today; then the others."""
 
 CHUNK = 25
