@@ -16,6 +16,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, TextIO
@@ -154,8 +155,11 @@ def _text_of(file: Path) -> str:
 def serve(orders: TextIO, answers: TextIO) -> None:
     """Carry out orders until there are none; no fork outlives this process."""
     from jobledger.adapters.cli import lazy_commands, main  # noqa: PLC0415  # the imports this is about
+    from jobledger.adapters.postgres.schema import version  # noqa: PLC0415
 
     lazy_commands.load_all()
+    import_module("typer.rich_utils")  # which `--help` would load
+    version.head()  # reads the files of all migrations
     gc.collect()
     gc.freeze()  # so that the forks do not copy what they only look at
     forks: set[int] = set()

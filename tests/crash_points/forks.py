@@ -102,10 +102,12 @@ class Forks:
 def serve(orders: TextIO, answers: TextIO) -> None:
     """Fork for every order; no fork outlives this process."""
     from jobledger.adapters.cli import lazy_commands, main  # noqa: PLC0415  # the imports this is about
+    from jobledger.adapters.postgres.schema import version  # noqa: PLC0415
     from tests.crash_points import trap  # noqa: PLC0415
     from tests.support.effectful_steps import knowing_effects  # noqa: PLC0415
 
     lazy_commands.load_all()
+    version.head()  # reads the files of all migrations
     gc.collect()
     gc.freeze()  # so that the forks do not copy what they only look at
     forks: set[int] = set()

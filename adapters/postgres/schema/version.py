@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -180,10 +181,11 @@ def head() -> str:
     return _known()[-1]
 
 
-def _known() -> list[str]:
-    """Return the revisions that this program knows, from the oldest on."""
+@cache
+def _known() -> tuple[str, ...]:
+    """Return the revisions that this program knows, from the oldest on; read from files once."""
     scripts = ScriptDirectory.from_config(config()).walk_revisions()
-    return [script.revision for script in scripts][::-1]
+    return tuple(script.revision for script in scripts)[::-1]
 
 
 def status(url: str) -> SchemaStatus:
@@ -200,7 +202,7 @@ def status(url: str) -> SchemaStatus:
     return SchemaStatus(
         current=current,
         head=known[-1],
-        pending=() if newer or is_unreleased else tuple(known[done:]),
+        pending=() if newer or is_unreleased else known[done:],
         newer=newer,
         is_unreleased=is_unreleased,
         is_foreign=is_foreign,
