@@ -15,8 +15,10 @@ import pytest
 from tests.acceptance.other_controllers import KubeRay, ago
 from tests.acceptance.site import Site
 from tests.acceptance.witness import RAYJOBS
-from tests.support.api import MERGE, Api, rayjob
-from tests.support.apiserver import ApiServer, programs, shared_server
+from tests.support.api import MERGE, Api, api_of_kubeconfig, rayjob
+from tests.support.apiserver import programs
+from tests.support.apiserver_content import USERS, install
+from tests.support.apiserver_processes import ApiServerProcesses
 from tests.support.kubectl import KUBECTL, needs_kubectl
 from tests.support.processes import Controller, Terminal
 from tests.support.waiting import wait_until
@@ -48,7 +50,7 @@ class Reader:
     """Somebody who types what the page says."""
 
     site: Site
-    server: ApiServer
+    server: ApiServerProcesses
     kuberay: KubeRay
     running: Controller | None = None
     said: dict[str, str] = field(default_factory=dict)
@@ -93,25 +95,30 @@ class Reader:
 
 
 @pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[ApiServer]:
+def own_server(tmp_path: Path) -> Iterator[ApiServerProcesses]:
     """A server of its own: the page changes a definition, and means its job by its name.
 
     Where a definition changes, every watch of its objects ends and lists are refused for a moment.
+    It has what RayJobs need, and no controllers: nothing of the page waits for them.
     """
-    with shared_server(tmp_path / "apiserver", programs()) as server:
+    server = ApiServerProcesses(programs(), tmp_path / "apiserver", USERS, install, controllers=())
+    try:
+        server.start()
         yield server
+    finally:
+        server.stop()
 
 
 @pytest.fixture
-def reader(own_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Reader]:
-    admin = own_server.api()
+def reader(own_server: ApiServerProcesses, terminal: Terminal, ledger_url: str) -> Iterator[Reader]:
+    admin = api_of_kubeconfig(own_server.kubeconfig("admin"))
     api = Api(admin.url, admin.pool, NAMESPACE, admin.headers)
     reply = api.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     assert reply.code == 201, reply  # Created
     site = Site(
         api=api,
         terminal=terminal.with_environment(
-            KUBECONFIG=str(own_server.kubeconfig()),
+            KUBECONFIG=str(own_server.kubeconfig("admin")),
             DATABASE_URL=ledger_url,
             JOBLEDGER_DATA_DIR=str(terminal.directory / "data"),
         ),
