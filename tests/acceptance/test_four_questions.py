@@ -5,16 +5,21 @@ done: for each, from the command line alone.
 """
 
 import json
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import nullcontext, redirect_stdout
 from io import StringIO
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import Engine
 from typer.main import get_command
 
+from jobledger.adapters.cli.files import dossiers
 from jobledger.adapters.cli.main import app
+from jobledger.adapters.ledger_wiring import ledger
 from jobledger.adapters.postgres.log.evidence import PostgresEvidence
+from jobledger.adapters.settings import Settings
 from jobledger.core.jobs.failures.rules import RULES
 from tests.rules.forensics.corpus.cases import Case
 from tests.rules.forensics.corpus.jobs import JOBS
@@ -70,14 +75,20 @@ def morgue(terminal: Terminal, engine: Engine, ledger_url: str) -> Terminal:
     return terminal.with_environment(DATABASE_URL=ledger_url)
 
 
+@pytest.fixture
+def opened_once(ledger_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the commands of this process share one opened ledger: to open it costs most of each."""
+    with ledger(Settings(database_url=SecretStr(ledger_url))) as opened:
+        monkeypatch.setattr(dossiers, "ledger", lambda _: nullcontext(opened))
+        yield
+
+
 def test_there_is_a_job_of_every_class() -> None:
     assert set(CLASSES.values()) == {rule.name for rule in RULES}
 
 
-def test_the_four_questions_are_answered_for_every_class_of_failure(
-    morgue: Terminal, ledger_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DATABASE_URL", ledger_url)
+@pytest.mark.usefixtures("opened_once")
+def test_the_four_questions_are_answered_for_every_class_of_failure(morgue: Terminal) -> None:
     for name, failure_class in CLASSES.items():
         failed_at, last = what_happened(name)
         why(name, failure_class, last)
