@@ -4,6 +4,7 @@ The plan is made from the recording, the recording from the ports: no point is w
 """
 
 import itertools
+import math
 import queue
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,12 +44,21 @@ The lives in memory (`tests/adapters/service/test_crash_points.py`) die at every
 """
 
 TOLD_EVERY = 50
-"""After so many deaths somebody who waits is told how far it is."""
+"""After so many lives somebody who waits is told how far it is."""
+
+DEATHS_OF_A_LIFE = 4
+"""So many controllers die in one life where each point is hit once, with a long way between them.
+
+Nobody can die in a life that has come to a stop: who does not go on after one death is found by the
+next. What a second death would hide is found where each has a life of its own: in memory, and by
+`python -m tests.crash_points`.
+"""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Spot = tuple[str, Moment]
 Task = tuple["Chapter", Order]
+Course = tuple["Chapter", Sequence[Order]]
 Say = Callable[[str], None]
 
 
@@ -147,6 +157,19 @@ def plan(chapters: Sequence[Chapter], thoroughness: Thoroughness) -> list[Task]:
     return tasks
 
 
+def shared(tasks: Sequence[Task]) -> list[Course]:
+    """Return the same with several orders for each life, as far from each other as can be."""
+    orders: dict[str, tuple[Chapter, list[Order]]] = {}
+    for chapter, order in tasks:
+        orders.setdefault(chapter.life.name, (chapter, []))[1].append(order)
+    return [
+        (chapter, own[first::lives])
+        for chapter, own in orders.values()
+        for lives in [math.ceil(len(own) / DEATHS_OF_A_LIFE)]
+        for first in range(lives)
+    ]
+
+
 def _some(chapter: Chapter) -> Iterator[Task]:
     """Yield a few tasks from all over a life."""
     few = firsts_of(chapter.passages)[::SAMPLE_EVERY]
@@ -236,7 +259,9 @@ class Campaign:
         tasks = plan(chapters, self.thoroughness)
         for patience in range(1, TRIES_MAX + 1):
             self.say(f"round {patience}: {len(tasks)} deaths were ordered")
-            self._kill(tasks, patience)
+            together = self.thoroughness is Thoroughness.ONCE and patience == 1
+            courses = shared(tasks) if together else [(chapter, [one]) for chapter, one in tasks]
+            self._kill(courses, patience)
             tasks = missed(chapters, self.thoroughness)
         rebuilding = self._rebuild()
         self._check_ledgers()
@@ -269,28 +294,32 @@ class Campaign:
 
         return self._share(lives, record)
 
-    def _kill(self, tasks: list[Task], patience: int) -> None:
+    def _kill(self, courses: list[Course], patience: int) -> None:
         ordinals = itertools.count(1)
 
-        def kill(lane: Lane, task: Task) -> None:
-            chapter, order = task
+        def kill(lane: Lane, course: Course) -> None:
+            chapter, orders = course
             if (number := next(ordinals)) % TOLD_EVERY == 0:
-                self.say(f"         {number} of {len(tasks)}")
-            if (order.point, order.moment) in chapter.hit and order.hit == 1:
-                return
-            name = self._name(chapter.life)
-            led = lane.lead(chapter.life, name, order, patience)
-            assert led.end == chapter.recorded.end, f"{name}, {order}"
-            self._note(chapter, led)
+                self.say(f"         {number} of {len(courses)}")
+            left = [
+                order
+                for order in orders
+                if order.hit > 1 or (order.point, order.moment) not in chapter.hit
+            ]
+            if left:
+                name = self._name(chapter.life)
+                led = lane.lead(chapter.life, name, left, patience)
+                assert led.end == chapter.recorded.end, f"{name}, {', '.join(map(str, left))}"
+                self._note(chapter, led)
 
-        self._share(tasks, kill)
+        self._share(courses, kill)
 
     def _note(self, chapter: Chapter, led: Led) -> None:
-        if led.fatal is not None:
+        once = self.thoroughness is Thoroughness.ONCE
+        for death in led.deaths:
             chapter.kills += 1
-            once = self.thoroughness is Thoroughness.ONCE
-            moments = MOMENTS if once else (led.fatal.moment,)  # either does
-            chapter.hit |= {(point, moment) for point in led.fatal.points for moment in moments}
+            moments = MOMENTS if once else (death.moment,)  # either does
+            chapter.hit |= {(point, moment) for point in death.points for moment in moments}
 
     def _name(self, life: Life) -> str:
         return f"{life.name}-{next(self.numbers)}"

@@ -7,7 +7,7 @@ import functools
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,9 +59,9 @@ class Led:
     """The steps of all controllers that there were meanwhile."""
 
     @property
-    def fatal(self) -> Passage | None:
-        """Return where the controller died; None if it did not get there."""
-        return next((item for item in self.passages if item.deadly), None)
+    def deaths(self) -> list[Passage]:
+        """Return where controllers died."""
+        return [item for item in self.passages if item.deadly]
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Lane:
         """Where all controllers of this lane write to."""
         return self.site.directory / "controllers.log"
 
-    def lead(self, life: Life, name: str, order: Order | None = None, patience: int = 1) -> Led:
+    def lead(self, life: Life, name: str, orders: Sequence[Order] = (), patience: int = 1) -> Led:
         """Lead a life to its end, dying as ordered; leave nothing of it behind.
 
         Raises:
@@ -90,15 +90,16 @@ class Lane:
         own = self.site.directory / name
         own.mkdir()
         before = len(journal(self.site.directory))
-        if order is not None:
-            give(self.site.directory, order)
+        if orders:
+            give(self.site.directory, *orders)
         try:
             with Witness(self.site.api) as witness:
                 led = _Course(self, life, name, own, witness, patience).run(before)
                 withdraw(self.site.directory)
                 self._clean_up(name)
         except Exception as error:
-            error.add_note(f"{life.name} {name}, {order}; the end of its controllers' log:")
+            ordered = ", ".join(map(str, orders))
+            error.add_note(f"{life.name} {name}, {ordered}; the end of its controllers' log:")
             error.add_note(self.log.read_text(errors="replace")[-LOG_SHOWN_CHARACTERS:])
             raise
         return led

@@ -1,4 +1,4 @@
-"""Inside a controller's process: note every step, and die by SIGKILL at the one that was ordered.
+"""Inside a controller's process: note every step, and die by SIGKILL at those that were ordered.
 
 The adapters of the wiring are found by the ports that they implement, and their methods wrapped;
 the product knows nothing of it.
@@ -11,7 +11,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -49,15 +50,19 @@ class Passage:
     deadly: bool
 
 
-def give(directory: Path, order: Order) -> None:
-    """Order the controllers of this directory to die; the first that gets there does."""
+def give(directory: Path, *orders: Order) -> None:
+    """Order the controllers of this directory to die; each order is followed once at most."""
+    _write(directory, [asdict(order) for order in orders])
+
+
+def _write(directory: Path, orders: Sequence[Mapping[str, Any]]) -> None:
     file = directory / f"{ORDER}.new"
-    file.write_text(json.dumps(asdict(order)))
+    file.write_text(json.dumps(orders))
     file.rename(directory / ORDER)
 
 
 def withdraw(directory: Path) -> None:
-    """Take back an order that nobody has followed."""
+    """Take back the orders that nobody has followed."""
     (directory / ORDER).unlink(missing_ok=True)
 
 
@@ -75,9 +80,10 @@ class Trap:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._lock = threading.Lock()
-        self._order: Mapping[str, Any] | None = None
+        self._orders: list[dict[str, Any]] = []
         self._given = 0
-        self._hits = 0
+        self._hits: Counter[int] = Counter()
+        """By the place of an order: how often its point was passed."""
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         self._journal = os.open(directory / JOURNAL, flags, 0o600)
 
@@ -96,32 +102,35 @@ class Trap:
 
     def _pass(self, moment: Moment, found: list[str]) -> None:
         with self._lock:
-            deadly = self._is_deadly(moment, found)
-            line = {"moment": moment, "points": found, "deadly": deadly}
+            followed = self._followed(moment, found)
+            line = {"moment": moment, "points": found, "deadly": followed is not None}
             os.write(self._journal, f"{json.dumps(line)}\n".encode())
-            if not deadly:
+            if followed is None:
                 return
-            withdraw(self._directory)
+            del self._orders[followed]
+            _write(self._directory, self._orders)
             os.kill(os.getpid(), signal.SIGKILL)
             while True:  # nothing may be done while the signal is on its way
                 time.sleep(_BRIEFLY)
 
-    def _is_deadly(self, moment: Moment, found: list[str]) -> bool:
-        self._read_order()
-        order = self._order
-        if order is None or order["moment"] != moment or order["point"] not in found:
-            return False
-        self._hits += 1
-        return bool(self._hits == order["hit"])
+    def _followed(self, moment: Moment, found: list[str]) -> int | None:
+        """Return the place of the order that says to die here; None if there is none."""
+        self._read_orders()
+        for place, order in enumerate(self._orders):
+            if order["moment"] == moment and order["point"] in found:
+                self._hits[place] += 1
+                if self._hits[place] == order["hit"]:
+                    return place
+        return None
 
-    def _read_order(self) -> None:
+    def _read_orders(self) -> None:
         try:
             given = (self._directory / ORDER).stat().st_mtime_ns
             if given != self._given:
-                self._order = json.loads((self._directory / ORDER).read_text())
-                self._given, self._hits = given, 0
+                self._orders = json.loads((self._directory / ORDER).read_text())
+                self._given, self._hits = given, Counter()
         except FileNotFoundError:  # none was given, or it was taken back just now
-            self._order, self._given = None, 0
+            self._orders, self._given = [], 0
 
 
 def set_up(directory: Path) -> None:
