@@ -66,7 +66,7 @@ class Thoroughness(StrEnum):
     """How many of the points are gone for."""
 
     ONCE = "once"
-    """Each point before or after, in turns, in the shortest life that passes it."""
+    """Each point before or after, in turns, in the shortest life that passes it; several a life."""
     SAMPLE = "sample"
     """Each point before and after, in the shortest life that passes it; some of each other life."""
     LIVES = "lives"
