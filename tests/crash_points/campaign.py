@@ -260,8 +260,8 @@ class Campaign:
         for patience in range(1, TRIES_MAX + 1):
             self.say(f"round {patience}: {len(tasks)} deaths were ordered")
             together = self.thoroughness is Thoroughness.ONCE and patience == 1
-            courses = shared(tasks) if together else [(chapter, [one]) for chapter, one in tasks]
-            self._kill(courses, patience)
+            alone: list[Course] = [(chapter, [order]) for chapter, order in tasks]
+            self._kill(shared(tasks) if together else alone, patience)
             tasks = missed(chapters, self.thoroughness)
         rebuilding = self._rebuild()
         self._check_ledgers()
