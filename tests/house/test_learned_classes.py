@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 CONVERTED_BY = {
     "core/log/codec.py",  # events: learned by core.catalogue
     "core/log/observed.py",  # observations: learned by core.turns
+    "core/rayjob/validation/types.py",  # a specification: converted once with the import
     "adapters/kube/errors.py",  # a Status: it has a decoder there
 }
 FIRST_READS = """

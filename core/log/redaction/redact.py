@@ -33,7 +33,7 @@ from jobledger.core.log.redaction.secret_shapes import (
     secret_spans,
 )
 from jobledger.core.log.redaction.secret_values import UNCOUNTED, joined, secrets_in
-from jobledger.core.log.storable import storable, storable_number, storable_text
+from jobledger.core.log.storable import storable, storable_json, storable_number, storable_text
 from jobledger.core.values.documents import Json, Manifest, text
 
 __all__ = ["UNCOUNTED", "Redactor", "digest", "joined", "secrets_in"]
@@ -265,7 +265,7 @@ def digest(key: bytes, document: Json) -> str:
     number is written as a float. What lies deeper than `core.log.storable.DEEPEST` levels
     does not count.
     """
-    content = canonical(storable(document))
+    content = storable_json(document) or canonical(storable(document))
     return hmac.digest(key, content, "sha256").hex()[:_DIGEST_HEX]
 
 

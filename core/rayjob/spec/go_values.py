@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from jobledger.core.values.documents import Json, Manifest, items, number, text
+from jobledger.core.values.documents import OBJECT_TYPES, Json, Manifest, items, number, text
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 
@@ -37,7 +37,7 @@ def ray_container(group: Json) -> Json:
 def env_value(container: Json, name: str) -> str | None:
     """Return what an environment variable is set to (empty if from elsewhere); None if it isn't."""
     for variable in items(container, "env"):
-        if text(variable, "name") == name:
+        if isinstance(variable, OBJECT_TYPES) and variable.get("name") == name:
             return text(variable, "value")
     return None
 

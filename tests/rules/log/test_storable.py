@@ -3,10 +3,14 @@
 import json
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from jobledger.core.log.chain import canonical
 from jobledger.core.log.redaction.redact import Redactor, digest, secrets_in
+from jobledger.core.log.storable import DEEPEST, storable, storable_json
 from jobledger.core.values.documents import Json
+from tests.rules.rayjob.jobs import rayjob
 
 KEY = b"a key of the installation, 32 by"
 SECRET = "Tr0ub4dor-and-3"
@@ -57,3 +61,37 @@ def test_a_digest_depends_on_key_and_content_but_not_on_order() -> None:
     assert digest(KEY, {"a": 1, "b": "x"}) == digest(KEY, {"b": "x", "a": 1.0})
     assert digest(KEY, {"a": 1}) != digest(KEY, {"a": 2})
     assert digest(KEY, {"a": 1}) != digest(b"other", {"a": 1})
+
+
+def _nested(levels: int) -> Json:
+    deep: Json = "bottom"
+    for level in range(levels):
+        deep = [deep] if level % 2 else {"a": deep}
+    return deep
+
+
+TEXTS = st.text(st.characters(exclude_categories=())) | st.sampled_from(["\\u0000", "null", "\x7f"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner) | st.tuples(inner),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+@example(10**5000)
+@example(2**70)
+@example({"b": None, "a": float("nan")})
+@example({"b": None, "a": ["x\x00", "\ud800"]})
+@example(_nested(DEEPEST))
+@example(_nested(DEEPEST + 1))
+def test_the_quick_text_of_a_document_is_that_of_what_is_stored(document: Json) -> None:
+    quick = storable_json(document)
+    assert quick is None or quick == canonical(storable(document))
+
+
+@pytest.mark.parametrize(
+    "document", [rayjob(), {"a": None, "b": [1, 2**70, "é"]}, _nested(DEEPEST)]
+)
+def test_the_quick_text_is_there_for_what_clusters_hold(document: Json) -> None:
+    assert storable_json(document) is not None
