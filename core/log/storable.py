@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
-from typing import Any, Final
+from typing import Final, cast
 
 import msgspec
 
@@ -92,9 +92,9 @@ def storable_json(document: Json) -> bytes | None:
     return None if b"\\u0000" in written else written
 
 
-def _is_plain(document: Any) -> bool:  # noqa: ANN401 any JSON
+def _is_plain(document: object) -> bool:
     """Return whether there are only plain values, level by level, and not too many levels."""
-    containers = [[document]]
+    containers: list[object] = [[document]]
     for _ in range(DEEPEST + 1):
         values = [*chain.from_iterable(map(_values, containers))]
         if not _PLAIN.issuperset(map(type, values)):
@@ -105,5 +105,6 @@ def _is_plain(document: Any) -> bool:  # noqa: ANN401 any JSON
     return False
 
 
-def _values(container: Any) -> Any:  # noqa: ANN401 any JSON
-    return container.values() if type(container) is dict else container
+def _values(container: object) -> Iterable[object]:
+    """Return what a dict or a list holds."""
+    return container.values() if isinstance(container, dict) else cast("list[object]", container)

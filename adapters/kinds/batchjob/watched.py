@@ -84,7 +84,7 @@ class BatchJobListener:
             around.live.put_child(ATTEMPT, read)
             if job is None:
                 return
-            job = around.live.learn(owner, read.secrets or frozenset())
+            job = around.live.learn(owner, read.secrets)
             if job is not None and around.concerns_us(stream := job.identity.stream_id):
                 around.inbox.put(stream, see_attempt(stream, manifest, job.redactor, at))
 

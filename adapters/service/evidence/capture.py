@@ -42,7 +42,7 @@ from jobledger.core.jobs.evidence.scene import SceneObject, waiting_occasion
 from jobledger.core.jobs.observations import EvidenceSeen
 from jobledger.core.jobs.pending.effects import OpenEffect
 from jobledger.core.kinds import JobState, kind_of
-from jobledger.core.log.redaction.redact import joined
+from jobledger.core.log.redaction.redact import LateSecrets
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
 from jobledger.core.ports.evidence import EvidenceStore, PodWitness
@@ -358,9 +358,9 @@ class _Capture:
     def _learn(self, secrets: frozenset[str]) -> None:
         """Let the job's redactor know what its Pods declare, whoever put it there."""
         uid = self._scene.job.identity.uid
-        job = self._parts.live.learn(uid, secrets)
-        redactor = self._redactor.knowing(joined(self._scene.job.secrets, secrets))
-        self._redactor = job.redactor if job is not None else redactor
+        more = LateSecrets.of(secrets)
+        job = self._parts.live.learn(uid, more)
+        self._redactor = (self._redactor if job is None else job.redactor).learning(more)
 
     def _scrub(self, content: str) -> str:
         return self._redactor.text(content, LOG_BYTES_MAX) if content else ""

@@ -6,7 +6,7 @@ snapshot of one, and runs as a JobSet. Whatever is said of or by a job goes thro
 that knows all of it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -18,7 +18,7 @@ from jobledger.adapters.service.objects.object_cache import (
 )
 from jobledger.adapters.service.objects.packing import unpack
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
-from jobledger.core.log.redaction.redact import Redactor, joined, secrets_in
+from jobledger.core.log.redaction.redact import LateSecrets, Redactor, joined, secrets_in
 from jobledger.core.values.documents import Manifest, child, items, text
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -50,42 +50,42 @@ def redactor_of_job(
             again while that is the same.
     """
     if known is None:
-        return Redactor(key, lambda: secrets_of(unpack(packed)))
+        return Redactor(key, late=(LateSecrets(lambda: secrets_of(unpack(packed))),))
     if known.declared == declared:
         return known.redactor
     secrets = joined(known.secrets, secrets_of(manifest))
     return known.redactor if known.secrets == secrets else Redactor(key, secrets)
 
 
-def secrets_of_parts(live: ObjectCache, job: CachedJob, kinds: Iterable[str]) -> frozenset[str]:
-    """Return the secrets of all that a job runs from and of its children of some kinds, if seen.
-
-    What no job needed before is looked through now.
-    """
-    found: frozenset[str] = frozenset()
+def secrets_of_parts(
+    live: ObjectCache, job: CachedJob, kinds: Iterable[str]
+) -> Iterator[LateSecrets]:
+    """Yield the secrets of all that a job runs from and of its children of some kinds, if seen."""
     for kind in kinds:
         for part in live.children_of(kind, job):
-            found |= _secrets_of_child(live, kind, part)
+            yield _secrets_of_child(live, kind, part)
     runtime: CachedRuntime | None = live.runtime(job.runtime)
     if runtime is None:
-        return found
-    declared = secrets_of_runtime(runtime)
+        return
+    secrets = secrets_of_runtime(runtime)
     if runtime.secrets is None:
-        live.note_runtimes_secrets(job.runtime, runtime, declared)
-    return found | declared
+        live.note_runtimes_secrets(job.runtime, runtime, secrets)
+    yield secrets
 
 
-def _secrets_of_child(live: ObjectCache, kind: str, part: CachedChild) -> frozenset[str]:
+def _secrets_of_child(live: ObjectCache, kind: str, part: CachedChild) -> LateSecrets:
     if part.secrets is not None:
         return part.secrets
-    found = part.declared(part.manifest)
+    found = LateSecrets(lambda: part.declared(part.manifest))
     live.note_secrets(kind, part, found)
     return found
 
 
-def secrets_of_runtime(runtime: CachedRuntime) -> frozenset[str]:
-    """Return the secrets that a runtime declares, which is looked through if it was not yet."""
-    return secrets_of(runtime.manifest) if runtime.secrets is None else runtime.secrets
+def secrets_of_runtime(runtime: CachedRuntime) -> LateSecrets:
+    """Return the secrets that a runtime declares."""
+    if runtime.secrets is not None:
+        return runtime.secrets
+    return LateSecrets(lambda: secrets_of(runtime.manifest))
 
 
 def secrets_of_pods(pods: Iterable[Manifest]) -> frozenset[str]:

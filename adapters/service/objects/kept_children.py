@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jobledger.adapters.service.objects.packing import unpack
-from jobledger.core.log.redaction.redact import secrets_in
+from jobledger.core.log.redaction.redact import LateSecrets, secrets_in
 from jobledger.core.values.documents import Manifest
 
 GONE_MAX = 10_000
@@ -37,8 +37,8 @@ class CachedChild:
     """Secret with the token that the head of a RayCluster asks for."""
     generation: int = 0
     """metadata.generation, where the kind counts it."""
-    secrets: frozenset[str] | None = None
-    """The secrets that it declares; None: it was not looked through, as no job needed it yet."""
+    secrets: LateSecrets | None = None
+    """The secrets that it declares; None: no job needed it yet."""
     declared: Callable[[Manifest], frozenset[str]] = secrets_of_object
     """Looks an object of its kind through."""
 

@@ -13,7 +13,7 @@ from jobledger.adapters.service.objects.kept_children import CachedChild, Childr
 from jobledger.adapters.service.objects.packing import pack, unpack, unpack_any
 from jobledger.core.jobs.control.status_writers import StatusWriter
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.log.redaction.redact import Redactor, joined
+from jobledger.core.log.redaction.redact import LateSecrets, Redactor
 from jobledger.core.ports.cluster import (
     BATCH_JOBS,
     CONFIGMAPS,
@@ -128,8 +128,8 @@ class CachedRuntime:
     digest: str
     """Keyed digest of what decides about a build."""
     packed: bytes
-    secrets: frozenset[str] | None = None
-    """The secrets that it declares; None: it was not looked through, as no job needed it yet."""
+    secrets: LateSecrets | None = None
+    """The secrets that it declares; None: no job needed it yet."""
 
     @property
     def manifest(self) -> Manifest:
@@ -203,14 +203,16 @@ class ObjectCache:
                 self._jobs[uid] = replace(job, version=version)
                 self._doubted.discard(uid)
 
-    def learn(self, uid: str, secrets: frozenset[str]) -> CachedJob | None:
-        """Let the redactor of a job know more secrets; return the job as it then is."""
+    def learn(self, uid: str, secrets: LateSecrets | None) -> CachedJob | None:
+        """Let the redactor of a job know more secrets, if any; return the job as it then is."""
         with self._lock:
             job = self._jobs.get(uid)
-            if job is None or not secrets or secrets <= job.secrets:
+            if job is None or secrets is None:
                 return job
-            job = replace(job, redactor=job.redactor.knowing(joined(job.secrets, secrets)))
-            self._jobs[uid] = job
+            redactor = job.redactor.learning(secrets)
+            if redactor is job.redactor:
+                return job
+            self._jobs[uid] = job = replace(job, redactor=redactor)
             return job
 
     def drop_job(self, uid: str) -> CachedJob | None:
@@ -251,14 +253,14 @@ class ObjectCache:
                 self._children[kind].put(child)
             self._doubted.discard(child.uid)
 
-    def note_secrets(self, kind: str, child: CachedChild, secrets: frozenset[str]) -> None:
+    def note_secrets(self, kind: str, child: CachedChild, secrets: LateSecrets) -> None:
         """Take note of what a child declares, unless another form of it was told meanwhile."""
         with self._lock:
             if self._children[kind].by_uid.get(child.uid) is child:
                 self._children[kind].put(replace(child, secrets=secrets))
 
     def note_runtimes_secrets(
-        self, key: tuple[str, str, str], runtime: CachedRuntime, secrets: frozenset[str]
+        self, key: tuple[str, str, str], runtime: CachedRuntime, secrets: LateSecrets
     ) -> None:
         """Take note of what a runtime declares, unless another form of it was told meanwhile."""
         with self._lock:

@@ -59,3 +59,39 @@ class LateDocument(Mapping[str, Json]):
 
     def __repr__(self) -> str:
         return repr(self._document())
+
+
+class LateStatus(Mapping[str, Json]):
+    """The status of a part of a job, redacted once it differs from what is known of it.
+
+    What is known was redacted. If the status as it came equals that, no secret is in it that was
+    not there before, and there is nothing to record.
+    """
+
+    def __init__(self, status: Manifest, redactor: Redactor) -> None:
+        """Keep the status as it came."""
+        self._came, self._redactor = status, redactor
+        self._made: Manifest | None = None
+
+    def _document(self) -> Manifest:
+        if self._made is None:
+            made = self._redactor.document(self._came)
+            self._made = made if isinstance(made, Mapping) else {}
+        return self._made
+
+    def __eq__(self, other: object) -> bool:
+        return self._came == other or self._document() == other
+
+    __hash__ = None  # type: ignore[assignment] # as of any mapping
+
+    def __getitem__(self, key: str) -> Json:
+        return self._document()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._document())
+
+    def __len__(self) -> int:
+        return len(self._document())
+
+    def __repr__(self) -> str:
+        return repr(self._document())

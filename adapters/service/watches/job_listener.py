@@ -122,8 +122,8 @@ class JobListener:
     ) -> None:
         around, kind, stream = self._around, self._kind, job.identity.stream_id
         around.live.put_job(job)
-        secrets = secrets_of_parts(around.live, job, kind.parts)
-        job = around.live.learn(job.identity.uid, secrets) or job
+        for secrets in secrets_of_parts(around.live, job, kind.parts):
+            job = around.live.learn(job.identity.uid, secrets) or job
         if not around.concerns_us(stream):
             return
         seen = kind.see(around.mapper, job.identity, manifest, job.redactor, at)

@@ -16,6 +16,7 @@ from jobledger.adapters.service.objects.kept_children import CachedChild
 from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime
 from jobledger.adapters.service.objects.packing import pack, unpack
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.core.log.redaction.redact import LateSecrets
 from jobledger.core.values.documents import Manifest
 
 _WITHOUT_GENERATION = frozenset({"ConfigMap", "Secret"})
@@ -64,7 +65,9 @@ def child_looked_through(
         return item
     if known is not None and edit.concerned and edit.is_put_off():
         return None
-    return replace(item, secrets=item.declared(edit.manifest))
+    if known is None and kind not in _KEPT_IN_PART:
+        return replace(item, secrets=LateSecrets(lambda: item.declared(item.manifest)))
+    return replace(item, secrets=LateSecrets.of(item.declared(edit.manifest)))
 
 
 def runtime_looked_through(
@@ -81,4 +84,4 @@ def runtime_looked_through(
         return item
     if known is not None and edit.is_put_off():
         return None
-    return replace(item, secrets=secrets_of(edit.manifest))
+    return replace(item, secrets=LateSecrets.of(secrets_of(edit.manifest)))

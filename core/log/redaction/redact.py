@@ -36,7 +36,7 @@ from jobledger.core.log.redaction.secret_values import UNCOUNTED, joined, secret
 from jobledger.core.log.storable import storable, storable_json, storable_number, storable_text
 from jobledger.core.values.documents import Json, Manifest, text
 
-__all__ = ["UNCOUNTED", "Redactor", "digest", "joined", "secrets_in"]
+__all__ = ["UNCOUNTED", "LateSecrets", "Redactor", "digest", "joined", "secrets_in"]
 
 _MARKER_HEX = 12
 _MARKER = re.compile(rf"{MARKER_WORD}[0-9a-f]{{{_MARKER_HEX}}}")
@@ -51,30 +51,70 @@ HIDDEN = "it holds more values than are searched for secrets: nothing of it is k
 """Stands in place of the specification of an object with too many secrets or values."""
 
 
+class LateSecrets:
+    """The secrets of an object that is looked through when they are first asked for.
+
+    To look through an object takes longer than everything else about a first look at it, and after
+    a start nothing is said of most objects for long.
+    """
+
+    __slots__ = ("_found", "_look")
+
+    def __init__(self, look: Callable[[], frozenset[str]]) -> None:
+        self._look: Callable[[], frozenset[str]] | None = look
+        self._found: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, found: frozenset[str]) -> "LateSecrets":
+        """Return those of an object that was looked through."""
+        secrets = cls(lambda: found)
+        secrets._look, secrets._found = None, found
+        return secrets
+
+    @property
+    def is_found(self) -> bool:
+        """Return whether the object was looked through."""
+        return self._look is None
+
+    @property
+    def found(self) -> frozenset[str]:
+        """Return the secrets."""
+        if (look := self._look) is not None:  # two threads find the same
+            self._found = look()
+            self._look = None
+        return self._found
+
+
 class Redactor:
     """Replaces the secrets in what is said by and about one object.
 
     Args:
         key: The installation's key; never stored beside the log.
-        secrets: What `secrets_in` found, and whatever else must not appear; or what finds it, which
-            is called before the first text or document is redacted. With `UNCOUNTED` among them
-            every text is taken for a secret, and of documents nothing is left.
+        secrets: What `secrets_in` found, and whatever else must not appear. With `UNCOUNTED` among
+            them every text is taken for a secret, and of documents nothing is left.
+        late: More of them, found before the first text or document is redacted.
     """
 
-    __slots__ = ("_found", "_given", "_key")
+    __slots__ = ("_found", "_key", "_known", "_late")
 
-    def __init__(self, key: bytes, secrets: Iterable[str] | Callable[[], frozenset[str]]) -> None:
+    def __init__(
+        self, key: bytes, secrets: Iterable[str] = (), late: Sequence[LateSecrets] = ()
+    ) -> None:
         self._key = key
-        self._given = secrets if callable(secrets) else frozenset(secrets)
+        self._known = frozenset(secrets)
+        self._late = tuple(late)
         self._found: SecretSearch | None = None
 
     @property
     def secrets(self) -> frozenset[str]:
         """Return what must not appear."""
-        given = self._given
-        if callable(given):
-            given = self._given = given()
-        return given
+        if late := self._late:  # two threads find the same
+            known = self._known
+            for more in late:
+                known = joined(known, more.found)
+            self._known = known
+            self._late = ()
+        return self._known
 
     @property
     def _hides_all(self) -> bool:
@@ -87,9 +127,13 @@ class Redactor:
             self._found = SecretSearch(storable_text(secret) for secret in searched)
         return self._found
 
-    def knowing(self, secrets: Iterable[str]) -> "Redactor":
-        """Return a redactor under the same key that knows these secrets."""
-        return Redactor(self._key, secrets)
+    def learning(self, more: LateSecrets) -> "Redactor":
+        """Return a redactor that knows these secrets as well; itself, if it does already."""
+        if more in self._late:
+            return self
+        if more.is_found and not self._late and joined(self._known, more.found) == self._known:
+            return self
+        return Redactor(self._key, self._known, (*self._late, more))
 
     def manifest(self, manifest: Manifest, runtime_env: Json) -> Manifest:
         """Return an object without its secrets.

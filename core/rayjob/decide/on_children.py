@@ -31,6 +31,7 @@ from jobledger.core.rayjob.observations.observations import (
 )
 from jobledger.core.rayjob.parts import needed_parts
 from jobledger.core.rayjob.state import (
+    KnownCluster,
     RayJobState,
     is_final,
     selects_cluster,
@@ -84,27 +85,28 @@ def _current_cluster(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent
     if not seen.owned and not selects_cluster(state):
         return ()
     known = state.cluster
-    observed = ClusterObserved(
-        at=seen.at,
-        name=seen.name,
-        uid=seen.uid,
-        state=seen.state,
-        address=seen.address,
-        deleting=seen.deleting,
-        status=seen.status,
+    if known is not None and _is_as_known(state, known, seen):
+        return ()
+    return (
+        ClusterObserved(
+            at=seen.at,
+            name=seen.name,
+            uid=seen.uid,
+            state=seen.state,
+            address=seen.address,
+            deleting=seen.deleting,
+            status=dict(seen.status),
+        ),
     )
-    if known is None:
-        return (observed,)
-    same_object = known.uid == seen.uid and known.deleting == seen.deleting
-    if is_final(state):
-        return () if same_object else (observed,)
-    same = (
-        same_object
-        and known.state == seen.state
-        and known.address == seen.address
-        and known.status == seen.status
+
+
+def _is_as_known(state: RayJobState, known: KnownCluster, seen: ClusterSeen) -> bool:
+    """Return whether nothing about a RayCluster is news; how it fares is none after the end."""
+    if known.uid != seen.uid or known.deleting != seen.deleting:
+        return False
+    return is_final(state) or (
+        known.state == seen.state and known.address == seen.address and known.status == seen.status
     )
-    return () if same else (observed,)
 
 
 def on_cluster_gone(state: RayJobState, gone: ClusterGone) -> tuple[RayJobEvent, ...]:

@@ -5,7 +5,9 @@ An API server with the CRD refuses what these rules name; a lenient one lets it 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from operator import or_
+from types import GenericAlias
+from typing import Annotated
 
 import msgspec
 
@@ -26,7 +28,7 @@ class Shape:
     advice: str
     """What to do, as the message says it."""
     holds: Callable[[Json], bool]
-    type: Any
+    type: object
     """The same as a type for msgspec, which may refuse what holds and never the other way round."""
     shows_text: bool = False
     """Whether a wrong text is repeated; elsewhere it might be a secret in the wrong place."""
@@ -189,14 +191,15 @@ class _Place:
     fields: dict[str, "_Place"] = field(default_factory=dict)
     items: "_Place | None" = None
 
-    def type(self) -> Any:  # noqa: ANN401 a type for msgspec
+    def type(self) -> object:
         """Return what a value must be here and below, for msgspec; null counts as absent."""
         if self.items is not None:
-            return list[self.items.type()]  # type: ignore[misc] # made from the table
+            return GenericAlias(list, (self.items.type(),))
         if not self.fields:
-            return Any if self.shape is None else self.shape.type
+            assert self.shape is not None, "a leaf of the table"
+            return self.shape.type
         fields = [
-            (f"field_{number}", place.type() | None, None)
+            (f"field_{number}", or_(place.type(), None), None)
             for number, place in enumerate(self.fields.values())
         ]
         names = {name: key for (name, _, _), key in zip(fields, self.fields, strict=True)}

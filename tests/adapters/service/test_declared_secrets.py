@@ -74,7 +74,7 @@ def test_a_job_on_a_shared_raycluster_knows_its_secrets(first: str) -> None:
     assert is_hidden(bench.live.job(job.identity.uid))
     said = bench.said()
     assert said
-    assert PLANTED not in msgspec.json.encode(said).decode()
+    assert PLANTED not in msgspec.json.encode(said, enc_hook=dict).decode()
 
 
 def test_what_a_raycluster_declares_is_looked_for_once_per_generation(
@@ -88,12 +88,16 @@ def test_what_a_raycluster_declares_is_looked_for_once_per_generation(
         found: frozenset[str] = real(manifest, runtime_env)
         return found
 
-    a_selecting_job(bench)
+    job = a_selecting_job(bench)
     monkeypatch.setattr("jobledger.adapters.service.objects.kept_children.secrets_in", counted)
     for version in ("11", "12", "13"):
         shown: dict[str, Any] = json.loads(json.dumps(shared_cluster()))
         shown["metadata"]["resourceVersion"] = version
         bench.clusters.seen(shown, NOON)
+        assert looked == [], "nobody has said anything of the job"
+    for _ in range(2):
+        assert is_hidden(bench.live.job(job.identity.uid))
+        assert len(looked) == 1
     bench.clusters.seen(shared_cluster(generation=9), NOON)
     assert len(looked) == 2
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from jobledger.adapters.service.observing.late_document import LateDocument
-from jobledger.core.log.redaction.redact import Redactor, secrets_in
+from jobledger.adapters.service.observing.late_document import LateDocument, LateStatus
+from jobledger.core.log.redaction.redact import LateSecrets, Redactor, secrets_in
 from jobledger.core.ports.cluster import RAYJOBS
-from jobledger.core.values.documents import Manifest, child
+from jobledger.core.values.documents import Json, Manifest, child, text
 from tests.adapters.service.parts import a_rayjob
 from tests.support.service_world import ServiceWorld
 
@@ -37,7 +37,7 @@ def counted(asked: list[str]) -> Callable[[], frozenset[str]]:
 
 def test_nothing_is_looked_for_before_somebody_asks() -> None:
     asked: list[str] = []
-    redactor = Redactor(KEY, counted(asked))
+    redactor = Redactor(KEY, late=[LateSecrets(counted(asked))])
     late = LateDocument(OBJECT, redactor)
     assert redactor.text("", 10) == ""
     assert asked == []
@@ -82,10 +82,50 @@ def test_a_start_redacts_no_object_that_the_log_has(monkeypatch: pytest.MonkeyPa
         redacted.append("an object")
         return real(redactor, manifest, runtime_env)  # type: ignore[arg-type]
 
+    looked_through: list[str] = []
+
+    def looking(manifest: Manifest, runtime_env: Json) -> frozenset[str]:
+        looked_through.append(text(manifest, "kind"))
+        return secrets_in(manifest, runtime_env)
+
     monkeypatch.setattr(Redactor, "manifest", noting)
+    for module in ("declared_secrets", "kept_children"):
+        monkeypatch.setattr(f"jobledger.adapters.service.objects.{module}.secrets_in", looking)
     world.restart()
     world.run(lambda: world.service.slots.held(stream) is not None, "a start")
     assert redacted == []
+    assert looked_through == []
     edited = {**child(manifest, "spec"), "activeDeadlineSeconds": 1000}
     world.cluster.edit(RAYJOBS, "ml", "train", spec=edited)
     world.run(lambda: bool(redacted), "the edit to be taken in")
+
+
+def test_a_status_that_is_as_it_is_known_is_not_redacted() -> None:
+    asked: list[str] = []
+    redactor = Redactor(KEY, late=[LateSecrets(counted(asked))])
+    shown: Manifest = {"state": "ready", "reason": f"by {SECRET}"}
+    known = {**shown, "reason": redactor.text(f"by {SECRET}", 100)}
+    asked.clear()
+    fresh = Redactor(KEY, late=[LateSecrets(counted(asked))])
+    assert LateStatus({"state": "ready"}, fresh) == {"state": "ready"}
+    assert asked == []
+    assert LateStatus(shown, fresh) == known
+    assert asked == ["secrets"]
+    assert known == LateStatus(known, fresh), "what was redacted stays so"
+    assert LateStatus(shown, fresh) != {"state": "ready"}
+    assert SECRET not in repr(LateStatus(shown, fresh)) + str(dict(LateStatus(shown, fresh)))
+
+
+def test_a_redactor_learns_of_each_object_once() -> None:
+    asked: list[str] = []
+    first, second = LateSecrets(counted(asked)), LateSecrets(lambda: frozenset({"an-other-secret"}))
+    redactor = Redactor(KEY, late=[first])
+    both = redactor.learning(second)
+    assert both.learning(first) is both
+    assert both.learning(second) is both
+    assert asked == []
+    assert both.secrets == first.found | second.found
+    assert both.learning(second) is both
+    assert both.learning(LateSecrets.of(frozenset({"an-other-secret"}))) is both
+    assert redactor.secrets == first.found
+    assert asked == ["secrets"]

@@ -122,11 +122,11 @@ class ChildListener:
             if known is not None and known.packed == item.packed:
                 return  # nothing of what is looked at has changed
             for one in concerned:
-                job = around.live.learn(one.identity.uid, read.secrets or frozenset()) or one
+                job = around.live.learn(one.identity.uid, read.secrets) or one
                 tell_child(around, self._kind, job, manifest, at)
                 if self._kind == "RayCluster" and known is None:
                     for pod in around.live.heads_of(item.uid):
-                        job = around.live.learn(job.identity.uid, pod.secrets or frozenset()) or job
+                        job = around.live.learn(job.identity.uid, pod.secrets) or job
                         tell_child(around, "Pod", job, pod.manifest, at)
 
     def _make_way(self, item: CachedChild, at: Instant) -> None:

@@ -9,7 +9,7 @@ Nothing gets past here unredacted: whatever leaves this file for the core has go
 import msgspec
 
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
-from jobledger.adapters.service.observing.late_document import LateDocument
+from jobledger.adapters.service.observing.late_document import LateDocument, LateStatus
 from jobledger.adapters.service.observing.mapper import (
     COUNT_MAX,
     MESSAGE_CHARACTERS_MAX,
@@ -177,7 +177,6 @@ def see_cluster(
     """Return the sighting of a RayCluster."""
     metadata = child(manifest, "metadata")
     uid, version = text(metadata, "uid"), text(metadata, "resourceVersion")
-    mirrored = redactor.document(mirrored_status(manifest))
     return ClusterSeen(
         id=observation_id(stream, "cluster", uid, version),
         at=at,
@@ -187,7 +186,7 @@ def see_cluster(
         state=word(manifest, "status", "state"),
         address=storable_text(dashboard_address(manifest, domain)),
         deleting=text(metadata, "deletionTimestamp") != "",
-        status=mirrored if isinstance(mirrored, dict) else {},
+        status=LateStatus(mirrored_status(manifest), redactor),
     )
 
 

@@ -35,7 +35,7 @@ from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.kinds import JobState
-from jobledger.core.log.redaction.redact import Redactor, digest, secrets_in
+from jobledger.core.log.redaction.redact import LateSecrets, Redactor, digest, secrets_in
 from jobledger.core.ports.cluster import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIGMAPS,
@@ -117,12 +117,16 @@ def _scrubbed(work: Work, cause: str) -> str:
 
 def _redactor(work: Work, documents: Sequence[Manifest]) -> Redactor:
     """Return what knows all that the job is built from; it knows so from now on."""
-    secrets = secrets_of_parts(work.world.live, work.job, TRAINJOB_WATCHING.parts)
-    secrets |= secrets_of_runtime(work.live) if work.live is not None else frozenset()
+    parts = [*secrets_of_parts(work.world.live, work.job, TRAINJOB_WATCHING.parts)]
+    if work.live is not None:
+        parts.append(secrets_of_runtime(work.live))
     quotable = (*documents, *work.quotable)
-    secrets = secrets.union(*(secrets_in(document, None) for document in quotable))
-    known = work.world.live.learn(work.job.identity.uid, secrets)
-    return known.redactor if known is not None else work.job.redactor.knowing(secrets)
+    parts.append(LateSecrets.of(frozenset().union(*(secrets_in(one, None) for one in quotable))))
+    redactor = work.job.redactor
+    for part in parts:
+        known = work.world.live.learn(work.job.identity.uid, part)
+        redactor = known.redactor if known is not None else redactor.learning(part)
+    return redactor
 
 
 def _runtime(work: Work) -> Manifest:
@@ -172,7 +176,7 @@ def _asked_for(work: Work, ref: RuntimeRef) -> CachedRuntime:
         version=text(found, "metadata", "resourceVersion"),
         digest=runtime_digest(work.world.mapper, found),
         packed=pack(found),
-        secrets=secrets_of(found),
+        secrets=LateSecrets.of(secrets_of(found)),
     )
 
 

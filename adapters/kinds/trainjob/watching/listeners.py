@@ -105,7 +105,7 @@ class RuntimeListener:
             if known is not None and known.digest == runtime.digest:
                 return
             for job in jobs:
-                around.live.learn(job.identity.uid, read.secrets or frozenset())
+                around.live.learn(job.identity.uid, read.secrets)
                 tell_runtime(around, job, at)
 
     def gone(self, manifest: Manifest, at: Instant) -> None:
@@ -176,7 +176,7 @@ class DependentListener:
             around.live.put_child(self._kind, read)
             if owner is None:
                 return
-            job = around.live.learn(owner.identity.uid, read.secrets or frozenset()) or owner
+            job = around.live.learn(owner.identity.uid, read.secrets) or owner
             tell_conditions(around, job, self._kind, manifest, at)  # before an end that it tells
             if self._kind == "JobSet":
                 around.inbox.put(job.identity.stream_id, see_jobset(job, manifest, at))
