@@ -43,8 +43,12 @@ _ALLOWED: Final = {
 _log = structlog.get_logger()
 
 OPENAPI_V2: Final = "/openapi/v2"
-PROTOBUF_OF_V2: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-"""In this form kubectl asks for it where a file holds a List; no bytes are an empty document."""
+ASKED_OF_V2: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+PROTOBUF_OF_V2: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""In this form kubectl asks for it where a file holds a List; no bytes are an empty document.
+
+It is asked for by a name that is no media type, and answered by one that is.
+"""
 
 WITHIN_PODS = ("/exec", "/attach", "/portforward")
 """Ends of addresses at which a kubelet would be asked."""
@@ -161,7 +165,7 @@ class Application:
         target = target_of(path, self._kinds)
         if target is not None:
             return await self._endpoint.serve(request, target)
-        if path == OPENAPI_V2 and PROTOBUF_OF_V2 in request.headers.get("accept", ""):
+        if path == OPENAPI_V2 and ASKED_OF_V2 in request.headers.get("accept", ""):
             return Response(b"", media_type=PROTOBUF_OF_V2)
         document = openapi(path, self._kinds) or discovery(path, self._kinds)
         if document is None:

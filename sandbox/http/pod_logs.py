@@ -49,8 +49,8 @@ def log_address(pod: Document, query: Mapping[str, str]) -> str:
     if not url:
         why = f'container "{container}" in pod "{name}" is waiting to start: ContainerCreating'
         raise bad_request(why)
-    passed = {key: query[key] for key in PASSED_ON if key in query} | {"container": container}
-    passed |= {key: "true" for key in YES_OR_NO if is_asked(query, key)}
+    passed = {key: "true" for key in YES_OR_NO if is_asked(query, key)}
+    passed |= {key: query[key] for key in PASSED_ON if key in query} | {"container": container}
     return f"{url}{'&' if '?' in url else '?'}{urlencode(passed)}"
 
 

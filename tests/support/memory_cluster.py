@@ -154,7 +154,7 @@ class MemoryCluster(Cluster, Watches):
     ) -> Manifest:
         """See `core.ports.cluster.Cluster.apply`."""
         target = self._target_of(resource, manifest, subresource)
-        query = {"fieldManager": field_manager, "force": "true" if force else ""}
+        query = {"fieldManager": field_manager, "force": "true" if force else "false"}
         body = copy_of(with_kind(resource, manifest))
         with self._writing(subresource or "apply", resource, manifest):
             options = write_options(target, query, "", "Apply")
