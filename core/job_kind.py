@@ -75,8 +75,9 @@ class LogReaders(Generic[State, Event, OwnEvent]):
     """What only the platform beneath has, for the row of the job."""
     failure_news: Callable[[Event], FailureNews | None]
     cluster_news: Callable[[Event], ClusterNews | None]
-    shows_ready_pods: Callable[[Event], bool]
-    """Whether an event shows that Pods of the attempt do not wait any more."""
+    shows_ready_pods: Callable[[Event, str], bool]
+    """Whether an event shows that Pods of the attempt do not wait any more: of what it runs as, or
+    of the object of that kind beside it."""
     shows_step: Callable[[Event], bool]
     """Whether an event shows that the attempt's own program is at work, beyond Pods that run."""
     attempt_cluster: Callable[[State], AttemptCluster]

@@ -234,10 +234,13 @@ def holding_seen(event: JobEvent) -> SeenHolding | None:
     return None if kind is None else kind.log.holding_seen(event)
 
 
-def shows_ready_pods(event: JobEvent) -> bool:
-    """Return whether an event shows that Pods of the attempt do not wait any more."""
+def shows_ready_pods(event: JobEvent, beside: str) -> bool:
+    """Return whether an event shows that Pods of the attempt do not wait any more.
+
+    `beside` is the kind of the object whose Pods they are; empty: what the attempt runs as.
+    """
     kind = _OF_EVENT.get(type(event))
-    return kind is not None and kind.log.shows_ready_pods(event)
+    return kind is not None and kind.log.shows_ready_pods(event, beside)
 
 
 def shows_step(event: JobEvent) -> bool:

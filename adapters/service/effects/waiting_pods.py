@@ -1,8 +1,10 @@
 """Looks at the Pods of an attempt that has begun: those that wait say why, and nothing else does.
 
-What is watched of a TrainJob or a Job counts Pods and gives no reasons. So their Pods are listed a
-few times after an attempt began, and once some are in trouble that is kept as evidence. An attempt
-that was under way when the service started is not looked at.
+What is watched of a JobSet or a Job counts Pods and gives no reasons, and a RayCluster does not say
+of a Pod why no node takes it. So Pods are listed a few times after an attempt began, and once some
+are in trouble that is kept as evidence; of a RayJob first those of its RayCluster, until that is
+ready, then the submitter's, until Ray knows the job. An attempt that was under way when the service
+started is not looked at.
 """
 
 from collections.abc import Sequence
@@ -14,6 +16,7 @@ from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.errors import JobledgerError
 from jobledger.core.jobs.evidence.scene import SceneObject
+from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import ROLES, JobState, kind_of
 from jobledger.core.values.ids import StreamId
 
@@ -61,12 +64,31 @@ class WaitingLook:
 def waiting_look(
     context: EffectContext, stream: StreamId, state: JobState, events: Sequence[JobEvent]
 ) -> WaitingLook | None:
-    """Return the task that looks at the Pods of an attempt that has just begun, if one has."""
-    rules = kind_of(state).evidence
-    begun = any(isinstance(event, ROLES.attempt_started) for event in events)
-    over = any(isinstance(event, ENDS) for event in events)
-    if context.evidence is None or not begun or over or rules.says_why_pods_wait:
+    """Return the task that looks at the Pods for which an attempt waits from now on, if it does."""
+    if context.evidence is None or state.identity is None:
         return None
-    if state.identity is None or not (about := rules.whole(state.identity, state)).name:
+    about = _waits_for(state.identity, state, events)
+    if about is None or not about.name:
         return None
     return WaitingLook(context.evidence, context.world.live, stream, state, about)
+
+
+def drops_look(state: JobState, event: JobEvent) -> bool:
+    """Return whether an event ends the look that was begun before it."""
+    rules = kind_of(state).evidence
+    return isinstance(
+        event, (*ROLES.attempt_started, *rules.beside_from, *rules.waits_until, *ENDS)
+    )
+
+
+def _waits_for(
+    identity: JobIdentity, state: JobState, events: Sequence[JobEvent]
+) -> SceneObject | None:
+    """Return the object for whose Pods an attempt waits since one of the events; None: for none."""
+    rules = kind_of(state).evidence
+    if any(isinstance(event, (*rules.waits_until, *ENDS)) for event in events):
+        return None
+    if any(isinstance(event, rules.beside_from) for event in events):
+        return next(iter(rules.beside(state)), None)
+    begun = any(isinstance(event, ROLES.attempt_started) for event in events)
+    return rules.whole(identity, state) if begun else None

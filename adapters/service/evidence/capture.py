@@ -155,7 +155,9 @@ class Capturer:
         found = own_pods(cluster, namespace, kind, about.name, uid) if uid else ()
         if not any(trouble(pod) >= IN_TROUBLE for pod in pods_kept(found, str)):
             return False
-        scene = replace(scene, occasion=waiting_occasion(scene.attempt))
+        whole = kind_of(state).evidence.whole(job.identity, state).kind
+        beside = "" if kind == whole else kind
+        scene = replace(scene, occasion=waiting_occasion(scene.attempt, beside))
         if self._is_new(stream, state, scene.occasion):
             self.capture(scene)
         return True

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from jobledger.adapters.service.effects.carrying_out import EffectContext, EffectTask
 from jobledger.adapters.service.effects.failures_seen import failure_capture
-from jobledger.adapters.service.effects.waiting_pods import ENDS, WaitingLook, waiting_look
+from jobledger.adapters.service.effects.waiting_pods import WaitingLook, drops_look, waiting_look
 from jobledger.adapters.service.followers import Follower
 from jobledger.adapters.service.status.status_writer import Publisher
 from jobledger.adapters.service.work.prepared import Prepared
@@ -28,7 +28,7 @@ from jobledger.core.jobs.events import (
 )
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import ON_THE_JOB, EffectKind
-from jobledger.core.kinds import ROLES, AnyKind, JobState, kind_of, status
+from jobledger.core.kinds import AnyKind, JobState, kind_of, status
 from jobledger.core.ports.alarms import Alarms
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import EffectId, StreamId, shard_of
@@ -173,8 +173,8 @@ class Handover:
     def _look_at_waiting(
         self, stream: StreamId, state: JobState, events: Sequence[JobEvent]
     ) -> None:
-        """Have the Pods of an attempt looked at that has begun, and no more those of one before."""
-        if any(isinstance(event, (*ROLES.attempt_started, *ENDS)) for event in events):
+        """Have the Pods looked at for which an attempt waits, and no more those of before."""
+        if any(drops_look(state, event) for event in events):
             self._drop_look(stream)
         if look := waiting_look(self.context, stream, state, events):
             self.looks[stream] = look

@@ -33,8 +33,9 @@ def failure_news(event: events.BatchJobEvent) -> FailureNews | None:
     return None
 
 
-def shows_ready_pods(event: events.BatchJobEvent) -> bool:
-    """Return whether an event shows a Pod of the attempt ready, or over."""
+def shows_ready_pods(event: events.BatchJobEvent, beside: str) -> bool:
+    """Return whether an event shows a Pod of the attempt ready, or over; none is beside it."""
+    del beside
     if not isinstance(event, events.AttemptJobObserved):
         return False
     return event.pods.ready > 0 or event.pods.succeeded > 0

@@ -12,6 +12,7 @@ from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.account import Account, Sentence
 from jobledger.core.forensics.story.going_on import (
     last_seen,
+    pods_waiting,
     standing_now,
     stood_when_deleted,
     waits_for,
@@ -29,7 +30,6 @@ from jobledger.core.forensics.story.quotes import (
 from jobledger.core.forensics.story.recorded_words import others_told
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
-from jobledger.core.jobs.evidence.scene import waiting_occasion
 from jobledger.core.jobs.failures.diagnosis import Diagnosis, Judged, diagnose
 from jobledger.core.jobs.history.event_roles import EndEvent
 from jobledger.core.jobs.history.report_news import AttemptFailed, FailureJudged
@@ -41,7 +41,6 @@ from jobledger.core.kinds import (
     completion_words,
     failure_news,
     retry_words,
-    shows_ready_pods,
     standing,
 )
 from jobledger.core.values.durations import span
@@ -76,7 +75,7 @@ class _Account:
         identity = dossier.identity
         self._name = f"{dossier.kind} {identity.namespace}/{identity.name}"
         self._events = events
-        self._pods_stay = KINDS[dossier.kind].evidence.says_why_pods_wait
+        self._pods_stay = KINDS[dossier.kind].evidence.pods_stay
         self._signs = tuple(signs(events, dossier.evidence))
         self._last_attempt = 0
         self._ran: set[int] = set()
@@ -208,16 +207,21 @@ class _Account:
     def _going_on(self) -> Account:
         waits = tuple(waits_for(self._events))
         seen = tuple(last_seen(self._events))
-        stuck = [sign for sign in self._signs if sign.attempt == self._last_attempt]
+        kept, got_over = pods_waiting(self._events, self._last_attempt)
+        stuck = [
+            sign
+            for sign in self._signs
+            if sign.attempt == self._last_attempt and sign.version not in got_over
+        ]
         diagnosis = diagnose(stuck, ran=self._last_attempt in self._ran)
         is_told = bool(diagnosis.signs and waits)
         if not is_told and self._last_attempt not in self._ran:
             diagnosis = diagnose(self._lacking(seen), ran=False)
             is_told = bool(diagnosis.signs)
-        if kept := self._pods_waiting():
-            of_pods = [sign for sign in stuck if sign.version == kept]
-            diagnosis = diagnose(of_pods, ran=False)
-            is_told = bool(diagnosis.signs)
+        if kept:
+            of_pods = diagnose([sign for sign in stuck if sign.version == kept], ran=False)
+            if of_pods.signs or not is_told:
+                diagnosis, is_told = of_pods, bool(of_pods.signs)
         told = diagnosis.rule if is_told else None
         return Account(
             outcome="going on",
@@ -250,17 +254,6 @@ class _Account:
             )
             for version, said in words
         ]
-
-    def _pods_waiting(self) -> int:
-        """Return the event that tells why Pods of the last attempt wait; 0 if none do, as seen."""
-        occasion, kept = waiting_occasion(self._last_attempt), 0
-        for read in self._events:
-            event = read.event
-            if isinstance(event, shared.EvidenceCaptured) and event.occasion == occasion:
-                kept = read.version
-            elif shows_ready_pods(event):
-                kept = 0
-        return kept
 
     def _diagnosis(self, attempt: int) -> Diagnosis[Sign]:
         if attempt not in self._diagnosed:

@@ -7,8 +7,9 @@ from jobledger.core.forensics.story.account import Sentence
 from jobledger.core.forensics.story.quotes import QUOTE_MAX
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.evidence.scene import waiting_beside
 from jobledger.core.jobs.pending.decisions import DecisionKind
-from jobledger.core.kinds import NOTHING, ROLES, evolve, part_of
+from jobledger.core.kinds import NOTHING, ROLES, evolve, part_of, shows_ready_pods
 from jobledger.core.values.instants import rfc3339
 
 REFUSAL_MAX = 700
@@ -82,6 +83,24 @@ def last_seen(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
         said = in_words(read.event, QUOTE_MAX).rstrip(".")
         text = f"Seen last at {rfc3339(read.occurred_at)}: {said}."
         yield Sentence(text=text, versions=(read.version,))
+
+
+def pods_waiting(events: Sequence[ReadEvent], attempt: int) -> tuple[int, set[int]]:
+    """Return the event that tells why Pods of an attempt wait, and those that told so before.
+
+    The first is 0 if none wait any more, as seen.
+    """
+    kept, beside, looks = 0, "", set[int]()
+    for read in events:
+        event = read.event
+        if isinstance(event, shared.EvidenceCaptured):
+            of = waiting_beside(event.occasion, attempt)
+            if of is not None:
+                kept, beside = read.version, of
+                looks.add(kept)
+        elif shows_ready_pods(event, beside):
+            kept = 0
+    return kept, looks - {kept}
 
 
 def waits_for(events: Sequence[ReadEvent]) -> Iterator[Sentence]:

@@ -26,6 +26,9 @@ Scrub: TypeAlias = Callable[[str], str]
 ROLE_LABELS = ("ray.io/node-type", "jobset.sigs.k8s.io/replicatedjob-name")
 """Labels that say what a Pod is for; without one it is a submitter's."""
 
+BEING_MADE = ("", "ContainerCreating", "PodInitializing")
+"""Why a container waits while all goes its way. Source: Kubernetes, the kubelet's status."""
+
 
 def pods_kept(pods: Iterable[Manifest], scrub: Scrub) -> tuple[PodEvidence, ...]:
     """Return what is kept of Pods: those in the greatest trouble, the head among equals first."""
@@ -48,7 +51,7 @@ def came_after(pod: PodEvidence, instant: Instant | None) -> bool:
 
 def _trouble(one: ContainerEnd) -> int:
     failed = one.state == "terminated" and one.exit_code not in (None, 0)
-    stuck = one.state == "waiting" and one.reason not in ("", "ContainerCreating")
+    stuck = one.state == "waiting" and one.reason not in BEING_MADE
     if failed or stuck:
         return 2
     return 1 if one.restarts else 0

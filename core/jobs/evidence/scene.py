@@ -48,8 +48,12 @@ class EvidenceRules(Generic[State]):
     """Other objects of an attempt whose Pods may say why it failed."""
     scene: Callable[[State, str], AttemptScene | None]
     """What is known of the attempt, if an object of that kind is looked at; None: nothing is."""
-    says_why_pods_wait: bool = False
-    """Whether what is watched of an attempt says why its Pods wait; else they are looked at."""
+    pods_stay: bool = False
+    """Whether the Pods of an attempt that failed stay until they are looked at."""
+    beside_from: tuple[type, ...] = ()
+    """Events from which on an attempt waits for Pods of the objects beside, not of the whole."""
+    waits_until: tuple[type, ...] = ()
+    """Events from which on it waits for no Pod."""
 
     def going(
         self, identity: JobIdentity, state: State, desired: DesiredEffect, *, is_over: bool
@@ -71,9 +75,22 @@ WAITING = "waiting"
 """Beginning of the occasion of what is captured while Pods of an attempt wait."""
 
 
-def waiting_occasion(attempt: int) -> str:
-    """Return the occasion of what is captured while Pods of an attempt wait."""
-    return f"{WAITING}/{attempt}"
+def waiting_occasion(attempt: int, beside: str = "") -> str:
+    """Return the occasion of what is captured while Pods of an attempt wait.
+
+    Args:
+        attempt: its number.
+        beside: the kind of the object whose Pods they are; empty: what the attempt runs as.
+    """
+    return f"{WAITING}/{attempt}/{beside}" if beside else f"{WAITING}/{attempt}"
+
+
+def waiting_beside(occasion: str, attempt: int) -> str | None:
+    """Return what `beside` was of the occasion; None if no Pods of the attempt waited on it."""
+    whole = waiting_occasion(attempt)
+    if occasion == whole:
+        return ""
+    return occasion.removeprefix(f"{whole}/") if occasion.startswith(f"{whole}/") else None
 
 
 def nothing_beside(state: object) -> Sequence[SceneObject]:

@@ -5,6 +5,7 @@ from typing import assert_never
 
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evidence.evidence import PodEvidence
+from jobledger.core.jobs.evidence.pods import BEING_MADE
 from jobledger.core.jobs.evidence.scene import WAITING
 from jobledger.core.values.instants import rfc3339
 
@@ -66,7 +67,7 @@ def _in_trouble(pods: Sequence[PodEvidence]) -> Iterator[str]:
             yield f"Pod {pod.name}: {pod.reason}: {pod.message}".rstrip(": ")
             continue
         for one in pod.containers:
-            if one.state != "running" and one.reason not in ("", "Completed", "ContainerCreating"):
+            if one.state != "running" and one.reason not in (*BEING_MADE, "Completed"):
                 code = f", exit code {one.exit_code}" if one.exit_code else ""
                 yield f"Pod {pod.name}: {one.reason}{code}: {one.message}".rstrip(": ")
 

@@ -9,7 +9,7 @@ from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs.events import EvidenceCaptured
 from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.evidence.pods import trouble
-from jobledger.core.jobs.evidence.scene import waiting_occasion
+from jobledger.core.jobs.evidence.scene import waiting_beside
 from jobledger.core.jobs.failures.diagnosis import Judged
 from jobledger.core.jobs.history.report_news import AttemptFailed, FailureJudged, JobFailed
 from jobledger.core.jobs.retries.failures import FailureClass
@@ -123,7 +123,7 @@ def node_after(before: tuple[int, str], event: JobEvent) -> tuple[int, str]:
     """Return the attempt of which evidence told last on which node it failed, and that node."""
     if not isinstance(event, EvidenceCaptured):
         return before
-    if event.occasion == waiting_occasion(event.attempt):
+    if waiting_beside(event.occasion, event.attempt) is not None:
         return before  # where Pods waited
     node = worst_node(event.pods)
     return (event.attempt, node) if node else before

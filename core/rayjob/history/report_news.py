@@ -55,8 +55,10 @@ def cluster_news(event: rayjob.RayJobEvent) -> ClusterNews | None:
     return None
 
 
-def shows_ready_pods(event: rayjob.RayJobEvent) -> bool:
-    """Return whether an event shows that the RayCluster is ready."""
+def shows_ready_pods(event: rayjob.RayJobEvent, beside: str) -> bool:
+    """Return whether an event shows the RayCluster ready, or its submitter at work or over."""
+    if beside:
+        return isinstance(event, rayjob.EntrypointObserved | rayjob.SubmitterFinished)
     return isinstance(event, rayjob.ClusterObserved) and event.state == READY
 
 

@@ -5,6 +5,11 @@ from collections.abc import Sequence
 from jobledger.core.jobs.evidence.scene import AttemptScene, EvidenceRules, SceneObject
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.rayjob.events.lifecycle import (
+    AttemptReachedRunning,
+    AttemptReachedWaiting,
+    EntrypointObserved,
+)
 from jobledger.core.rayjob.state import RayJobState, selects_cluster
 
 
@@ -44,7 +49,9 @@ def _beside(state: RayJobState) -> Sequence[SceneObject]:
 
 
 RAYJOB_EVIDENCE = EvidenceRules(
-    says_why_pods_wait=True,
+    pods_stay=True,
+    beside_from=(AttemptReachedRunning, AttemptReachedWaiting),
+    waits_until=(EntrypointObserved,),
     before={EffectKind.DELETE_CLUSTER: "RayCluster", EffectKind.DELETE_SUBMITTER: "Job"},
     whole=_whole,
     beside=_beside,

@@ -40,8 +40,12 @@ def failure_news(event: trainjob.TrainJobEvent) -> FailureNews | None:
     return None
 
 
-def shows_ready_pods(event: trainjob.TrainJobEvent) -> bool:
-    """Return whether an event shows Jobs of the JobSet with all Pods ready, or over."""
+def shows_ready_pods(event: trainjob.TrainJobEvent, beside: str) -> bool:
+    """Return whether an event shows Jobs of the JobSet with all Pods ready, or over.
+
+    No object is beside it.
+    """
+    del beside
     if not isinstance(event, trainjob.JobSetObserved):
         return False
     return any(one.ready or one.succeeded for one in event.jobs)

@@ -1,4 +1,4 @@
-"""Pods of TrainJobs and Jobs that wait say why, in time, and well ones are let be."""
+"""Pods of an attempt that wait say why, in time, and well ones are let be."""
 
 from dataclasses import replace
 
@@ -7,14 +7,23 @@ import pytest
 from jobledger.adapters.service.effects.waiting_pods import (
     PAUSES_SECONDS,
     WaitingLook,
+    drops_look,
     waiting_look,
 )
+from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs.observations import EvidenceSeen
-from jobledger.core.ports.cluster import PODS
-from jobledger.core.rayjob.events.lifecycle import AttemptStarted
-from jobledger.core.trainjob.events import TrainAttemptEnded, TrainAttemptStarted
+from jobledger.core.ports.cluster import BATCH_JOBS, PODS
+from jobledger.core.rayjob.events.lifecycle import (
+    AttemptReachedRunning,
+    AttemptStarted,
+    EntrypointObserved,
+)
+from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.state import KnownSubmitter
+from jobledger.core.trainjob.events import JobSetObserved, TrainAttemptEnded, TrainAttemptStarted
 from jobledger.core.values.documents import Manifest
-from tests.adapters.service.evidence_scene import Scene, scene
+from tests.adapters.service.evidence_scene import CLUSTER, Scene, scene
+from tests.adapters.service.owned import a_child, controller, uid_of
 from tests.adapters.service.test_capturing import NODE, train_state, training
 from tests.support.records import NOON
 
@@ -89,8 +98,64 @@ def test_only_an_attempt_that_has_begun_and_goes_on_is_looked_at(
     assert waiting_look(context, stream, state, [BEGUN, over] if ended else []) is None
 
 
-def test_a_raycluster_says_itself_why_its_pods_wait(scene: Scene) -> None:
+SUBMITTER = "train-submitter"
+STARTED = AttemptStarted(at=NOON, attempt=1, generation=1, cluster_name=CLUSTER, job_id="j")
+RUNNING = AttemptReachedRunning(at=NOON, attempt=1, address="head:8265")
+HEARD = EntrypointObserved(at=NOON, job_id="j", status=JobStatus.PENDING)
+
+
+def ray_look(scene: Scene, *events: JobEvent) -> WaitingLook | None:
+    """Return the look at the Pods of a RayJob's attempt after events."""
     context = replace(scene.bench.context(), evidence=scene.capturer)
-    begun = AttemptStarted(at=NOON, attempt=1, generation=1, cluster_name="c", job_id="j")
+    submitter = KnownSubmitter(name=SUBMITTER, uid=uid_of(scene.bench, BATCH_JOBS, SUBMITTER))
+    state = scene.state(submitter=submitter)
+    return waiting_look(context, scene.job.identity.stream_id, state, events)
+
+
+@pytest.fixture
+def submitting(scene: Scene) -> Scene:
+    """A scene in which the Pod of the submitter does not start."""
+    job = a_child(scene.bench, BATCH_JOBS, SUBMITTER, scene.job.manifest)
+    labels: Manifest = {BATCH_JOBS.pod_label: SUBMITTER}
+    about: Manifest = {"name": "s-1", "namespace": "ml", "labels": labels}
+    owned: Manifest = {**about, "ownerReferences": [controller(job)]}
+    scene.bench.cluster.plant(PODS, {"metadata": owned})
+    container: Manifest = {"name": "submitter", "state": PULLING}
+    shown: Manifest = {"phase": "Pending", "containerStatuses": [container]}
+    scene.bench.cluster.edit(PODS, "ml", "s-1", status=shown)
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("event", "occasion", "first"),
+    [(STARTED, "waiting/1", "worker-1"), (RUNNING, "waiting/1/Job", "s-1")],
+    ids=["of the RayCluster, until it is ready", "then of the submitter"],
+)
+def test_the_pods_for_which_a_rayjob_waits_are_looked_at(
+    submitting: Scene, event: JobEvent, occasion: str, first: str
+) -> None:
+    looking = ray_look(submitting, event)
+    assert looking is not None
+    assert looking() == PAUSES_SECONDS[0]
+    assert looking() is None
+    (seen,) = submitting.bench.said()
+    assert isinstance(seen, EvidenceSeen)
+    assert (seen.occasion, seen.pods[0].name) == (occasion, first)
+
+
+def test_once_ray_knows_the_job_it_waits_for_no_pod(submitting: Scene) -> None:
+    assert ray_look(submitting, RUNNING, HEARD) is None
+    state = submitting.state()
+    assert [drops_look(state, one) for one in (STARTED, RUNNING, HEARD)] == [True, True, True]
+
+
+def test_a_rayjob_that_hands_in_itself_has_no_submitter_to_wait_for(scene: Scene) -> None:
+    context = replace(scene.bench.context(), evidence=scene.capturer)
     stream = scene.job.identity.stream_id
-    assert waiting_look(context, stream, scene.state(), [begun]) is None
+    assert waiting_look(context, stream, scene.state(), [RUNNING]) is None
+
+
+def test_an_observation_of_a_jobset_ends_no_look(training: Scene) -> None:
+    """Its Pods may fail and be put in place again later."""
+    seen = JobSetObserved(at=NOON, name="train", uid="u", generation=1, suspend=False)
+    assert not drops_look(train_state(training), seen)

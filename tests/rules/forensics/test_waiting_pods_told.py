@@ -10,10 +10,14 @@ from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs.events import EvidenceCaptured
 from jobledger.core.jobs.evidence.evidence import Missing
 from jobledger.core.jobs.observations import EvidenceSeen
+from jobledger.core.values.documents import Manifest
 from tests.rules.forensics.corpus.cases import Capture, ended, pod, waiting
+from tests.support import rayjob_stories as stories
 from tests.support.batch_lives import recorded_job
 from tests.support.batchjobs import Step, after, created, failed_end, job, manifest
-from tests.support.recorded import stored
+from tests.support.rayjob_builders import cluster, poll
+from tests.support.rayjob_builders import named as ray_named
+from tests.support.recorded import dossier_of, stored
 
 PULLING = Capture(pods=(waiting("etl-x", "ImagePullBackOff", 'image "x:lates": not found'),))
 UNPLACED = Capture(
@@ -48,6 +52,45 @@ def test_what_pods_wait_for_is_told_while_they_do(capture: Capture, cause: str, 
 def test_pods_that_are_ready_wait_for_nothing() -> None:
     account = told(kept(PULLING), job(50, active=1, ready=1))
     assert (account.outcome, account.failure_class) == ("going on", "")
+
+
+def told_of_a_rayjob(*steps: Step) -> Account:
+    return explain(dossier_of(steps))
+
+
+def of_the_submitter(capture: Capture) -> Step:
+    return ray_named(replace(capture.seen(40), occasion="waiting/1/Job"))
+
+
+@pytest.mark.parametrize(
+    ("capture", "cause", "says"),
+    [
+        (PULLING, "image-pull", "ImagePullBackOff"),
+        (UNPLACED, "unschedulable", "Insufficient cpu"),
+    ],
+)
+def test_what_a_submitter_waits_for_is_told(capture: Capture, cause: str, says: str) -> None:
+    """Its RayJob is Running by then, and a RayCluster that is ready says nothing of it."""
+    ready = cluster("ready", 50, status={"readyWorkerReplicas": 1})
+    account = told_of_a_rayjob(*stories.running(), of_the_submitter(capture), ready)
+    assert (account.outcome, account.failure_class) == ("going on", cause)
+    assert any(says in sentence.text for sentence in account.sentences)
+
+
+def test_a_submitter_that_has_handed_in_waits_for_nothing() -> None:
+    account = told_of_a_rayjob(*stories.running(), of_the_submitter(PULLING), poll("PENDING", 60))
+    assert (account.outcome, account.failure_class) == ("going on", "")
+
+
+def test_a_head_that_no_node_takes_is_told_until_its_raycluster_is_ready() -> None:
+    """Of such a Pod its RayCluster says no more than that it is not ready."""
+    lacking = {"type": "HeadPodReady", "status": "False", "reason": "Unknown", "message": ""}
+    status: Manifest = {"conditions": [lacking]}  # type: ignore[dict-item] # texts
+    steps = (*stories.initializing(), cluster("", 10, status=status))
+    looked = ray_named(replace(UNPLACED.seen(30), occasion="waiting/1"))
+    account = told_of_a_rayjob(*steps, looked)
+    assert (account.outcome, account.failure_class) == ("going on", "unschedulable")
+    assert told_of_a_rayjob(*steps, looked, cluster("ready", 40)).failure_class == ""
 
 
 @pytest.mark.parametrize(

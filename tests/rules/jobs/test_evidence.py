@@ -188,6 +188,7 @@ def waiting(reason: str) -> Manifest:
         (ended(None), 0),
         (ended(1), 2),
         (waiting("ContainerCreating"), 0),
+        (waiting("PodInitializing"), 0),
         (waiting("ImagePullBackOff"), 2),
         ({"status": {"containerStatuses": [{"name": "c", "restartCount": 1}]}}, 1),
         ({"status": {"reason": "Evicted"}}, 3),
