@@ -84,7 +84,7 @@ node: apiserver ## A real Kubernetes node on this machine (Debian, root): contai
 test-node: apiserver ## Upstream's own end-to-end suite of RayJobs on that node (or KUBECONFIG's cluster); writes docs/compatibility.md
 	@$(BIN)/python -m tests.node.suite $(ARGS)
 
-test-install: apiserver helm ## The chart on that node, by every command of docs/howto/run-in-a-cluster.md (ten minutes and more); ARGS="--keep FOLDER"
+test-install: apiserver helm ## The chart on that node, by every command of docs/howto/run-in-a-cluster.md, and jobs that fail on it (a quarter of an hour); ARGS="--keep FOLDER"
 	@$(BIN)/python -m tests.node.install $(ARGS)
 
 upstream: install ## Ask upstream's own code again: the answers that tests compare with (needs Go; ARGS="search")

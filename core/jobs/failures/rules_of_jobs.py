@@ -54,11 +54,15 @@ OF_JOBS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="killed",
-        telling=r"exit (137|143)\b|Signal \d{1,2} \(",
+        telling=r"exit (137|143)\b|Signal \d{1,2} \(|by SIG(KILL|TERM)\b",
         group=FailureClass.APPLICATION,
         because="a process was killed by a signal",
         advice="see who sent it: the kernel for memory (dmesg), or whoever stopped the Pod",
-        tests=(clue(r"exit (137|143)\b|\bSIG(KILL|TERM)\b|killed by signal", Source.EXIT, *TALK),),
+        tests=(
+            clue(
+                r"exit (137|143|-9|-15)\b|\bSIG(KILL|TERM)\b|killed by signal", Source.EXIT, *TALK
+            ),
+        ),
     ),
     FailureRule(
         name="restarts-used-up",

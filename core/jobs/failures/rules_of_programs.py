@@ -237,7 +237,8 @@ OF_PROGRAMS: tuple[FailureRule, ...] = (
         advice="look for a faulty native library; a core dump or faulthandler tells where",
         tests=(
             clue(
-                r"Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|core dumped|exit (139|134|135)\b",
+                r"Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|core dumped"
+                r"|exit (139|134|135|-11|-6|-7)\b",
                 *TALK,
                 Source.EXIT,
             ),

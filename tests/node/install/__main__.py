@@ -3,7 +3,9 @@
 Starts the node of `make node` (and ends it, if it was not there before), a Postgres and upstream's
 RayCluster controller; makes images of an earlier commit and of this checkout, without an engine;
 then types what docs/howto/run-in-a-cluster.md says, kills and drains beside it, and sees that the
-story of each job is whole. Takes ten minutes on two idle cores.
+story of each job is whole; at last has jobs fail in many ways, and sees that the ledger says why.
+Takes a quarter of an hour on two idle cores; `--failures` installs this checkout's chart alone and
+does the last part.
 """
 
 import argparse
@@ -21,10 +23,11 @@ from tests.apiserver.build import CannotBuild
 from tests.chart.helm import program as helm
 from tests.node.__main__ import CannotStart, start, stop
 from tests.node.build import node_programs
+from tests.node.failures.judging import judge_failures
 from tests.node.install.images import checkout, image_of
 from tests.node.install.page import PAGE, ROOT, commands
 from tests.node.install.shell import Shell
-from tests.node.install.site import operators, postgres
+from tests.node.install.site import Postgres, operators, postgres
 from tests.node.install.story import Reader, clusters_seen, judge, judge_rights
 from tests.node.install.upkeep import seal_and_archive
 from tests.node.layout import Layout, layout
@@ -46,6 +49,7 @@ SECTIONS = (
     "Remove",
     "Permissions",
 )
+INSTALL = SECTIONS[:2]
 
 
 def say(line: str) -> None:
@@ -54,12 +58,20 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
-def images(folder: Path, places: Layout) -> tuple[dict[str, Path], Path]:
-    """Make both images; return them, and the checkout of the earlier one.
+def images(folder: Path, places: Layout, *, alone: bool) -> tuple[dict[str, Path], Path]:
+    """Make the images; return them, and the checkout of the one that is installed.
+
+    Args:
+        folder: for images and checkouts.
+        places: of the node.
+        alone: whether this checkout is installed, and nothing upgraded.
 
     Raises:
         CannotMake: a step has failed.
     """
+    if alone:
+        say(f"images: {OLD} is this checkout")
+        return {OLD: image_of(ROOT, "", OLD, places.cache, folder)}, ROOT
     commit = previous_commit()
     earlier = checkout(commit, folder / "earlier")
     say(f"images: {OLD} is {commit[:12]}, {NEW} this checkout")
@@ -70,14 +82,19 @@ def images(folder: Path, places: Layout) -> tuple[dict[str, Path], Path]:
     return made, earlier
 
 
-def run(folder: Path, places: Layout) -> None:
+def run(folder: Path, places: Layout, *, failures: bool) -> None:
     """Do what the page says, and judge what has become of it.
+
+    Args:
+        folder: for logs and images.
+        places: of the node.
+        failures: whether only to install, and to have jobs fail.
 
     Raises:
         AssertionError: it is not as the page says.
     """
     shutil.rmtree(COUNTED, ignore_errors=True)
-    made, earlier = images(folder, places)
+    made, earlier = images(folder, places, alone=failures)
     control_plane = node_programs(os.environ).control_plane
     path = [str(helm(os.environ).parent), str(control_plane), os.environ.get("PATH", os.defpath)]
     environment = {"KUBECONFIG": str(places.kubeconfig), "PATH": os.pathsep.join(path)}
@@ -93,7 +110,7 @@ def run(folder: Path, places: Layout) -> None:
         own["-n NAMESPACE"] = "-n try-it"
         reader = Reader(shell, places, made, ROOT, own, say)
         for command in commands(PAGE.read_text(encoding="utf-8")):
-            if command.section not in SECTIONS:
+            if command.section not in (INSTALL if failures else SECTIONS):
                 continue
             if command.section == "Remove":
                 judge(reader, "third-time-lucky", seen(), failed=2)
@@ -101,13 +118,27 @@ def run(folder: Path, places: Layout) -> None:
                 judge_rights(reader)
                 say("CronJobs seal and archive, and `verify` holds the files against the log")
                 seal_and_archive(shell, folder, database.inner)
+                have_jobs_fail(shell, folder, database)
             reader.types(command)
+        if failures:
+            have_jobs_fail(shell, folder, database)
+
+
+def have_jobs_fail(shell: Shell, folder: Path, database: Postgres) -> None:
+    """Have jobs fail, with the program of this checkout.
+
+    Raises:
+        AssertionError: the ledger says something else of one of them.
+    """
+    say("jobs fail, and the ledger says why")
+    judge_failures(shell, folder, database.inner, say)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Do as told; return 0 if all was as the page says."""
     parser = argparse.ArgumentParser(prog="make test-install", description=__doc__)
     parser.add_argument("--keep", type=Path, help="folder for logs and images")
+    parser.add_argument("--failures", action="store_true", help="only have jobs fail")
     told = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as an interrupt: all is ended
     places = layout(os.environ)
@@ -119,14 +150,15 @@ def main(arguments: Sequence[str]) -> int:
         with alone(places):
             is_ours = start(places)
             try:
-                run(folder, places)
+                run(folder, places, failures=told.failures)
             finally:
                 if is_ours:
                     stop(places)
     except (CannotBuild, CannotMake, CannotStart, AssertionError) as problem:
         sys.stderr.write(f"{problem}\n")
         return 1
-    say("installed, killed, drained, upgraded and taken back: the story of each job is whole")
+    whole = "installed, killed, drained, upgraded and taken back: the story of each job is whole"
+    say("the ledger says of each job why it failed" if told.failures else whole)
     return 0
 
 

@@ -188,4 +188,6 @@ PROGRAMS: tuple[Case, ...] = (
         code=None,
     ),
     program("killed by somebody", "killed", "epoch 7\n", code=137),
+    program("killed by the kernel without a shell between", "killed", "epoch 7\n", code=-9),
+    program("crashed without a shell between", "crash", "epoch 7\n", code=-11),
 )

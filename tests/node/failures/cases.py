@@ -1,0 +1,212 @@
+"""The jobs that fail on the node, and what has to be said of each.
+
+What the kubelet, containerd and Ray make of them is nobody's guess here: memory is really used up,
+an image is really not to be had, a program is really not there.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+Document = dict[str, Any]
+
+RAY, PYTHON = "rayproject/ray:2.52.0", "python:3.12"
+"""As samples call them (`tests.node.install.site`)."""
+ABSENT = "docker.io/local/nobody-made-this:1"
+NO_NODE = {"jobledger.dev/there-is": "no-such-node"}
+"""A selector that no node's labels have."""
+TOO_MUCH = ["python3", "-c", "len(b'x' * 500_000_000)"]
+LITTLE = {"requests": {"cpu": "50m"}, "limits": {"memory": "64Mi"}}
+RUNTIME = "one-node"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A job, and what has to be said of it."""
+
+    manifest: Document
+    outcome: str
+    """Of the account: failed, or going on."""
+    cause: str
+    group: str
+    says: str
+    """Stands in the first sentence; of a job that goes on in any."""
+    evidence: str
+    """Pattern of a piece of evidence that is kept, as `what source`."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the job."""
+        return str(self.manifest["metadata"]["name"])
+
+    @property
+    def resource(self) -> str:
+        """Return the job as kubectl names it."""
+        return f"{self.manifest['kind'].lower()}/{self.name}"
+
+
+def ray_job(
+    name: str,
+    entrypoint: str = "true",
+    *,
+    image: str = RAY,
+    head: Document | None = None,
+    node: Document | None = None,
+    **spec: object,
+) -> Document:
+    """Return a RayJob with a small head.
+
+    Args:
+        name: of the job.
+        entrypoint: what Ray is to run.
+        image: of the head.
+        head: fields of its container.
+        node: the node that the head asks for.
+        spec: more fields of the job.
+    """
+    container = {"name": "ray-head", "image": image, "resources": {"requests": {"cpu": "100m"}}}
+    pod: Document = {"containers": [{**container, **(head or {})}], "nodeSelector": node or {}}
+    group = {"rayStartParams": {"num-cpus": "1"}, "template": {"spec": pod}}
+    cluster = {"rayVersion": "2.52.0", "headGroupSpec": group}
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "metadata": {"name": name},
+        "spec": {"entrypoint": entrypoint, "rayClusterSpec": cluster, **spec},
+    }
+
+
+def with_submitter(name: str, *, pod: Document | None = None, **container: object) -> Document:
+    """Return a RayJob whose submitter is tried once; `container` are fields of its container."""
+    one = {"name": "ray-job-submitter", "image": RAY, "resources": LITTLE, **container}
+    template = {"spec": {"restartPolicy": "Never", "containers": [one], **(pod or {})}}
+    once = {"backoffLimit": 0}
+    return ray_job(name, submitterPodTemplate=template, submitterConfig=once)
+
+
+def training(name: str, **trainer: object) -> Document:
+    """Return a TrainJob of one node."""
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": name},
+        "spec": {"runtimeRef": {"name": RUNTIME, "kind": "TrainingRuntime"}, "trainer": trainer},
+    }
+
+
+def runtime() -> Document:
+    """Return what the TrainJobs run on: one node that is started once."""
+    pod = {"restartPolicy": "Never", "containers": [{"name": "node", "image": PYTHON}]}
+    step = {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}
+    job = {"metadata": step, "spec": {"backoffLimit": 0, "template": {"spec": pod}}}
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainingRuntime",
+        "metadata": {"name": RUNTIME},
+        "spec": {
+            "mlPolicy": {"numNodes": 1},
+            "template": {"spec": {"replicatedJobs": [{"name": "node", "template": job}]}},
+        },
+    }
+
+
+def cases() -> Iterator[Case]:
+    """Yield the jobs: those that fail by themselves first, then those that wait for ever."""
+    yield from _out_of_memory()
+    yield from _not_there()
+    yield from _waiting()
+
+
+def _out_of_memory() -> Iterator[Case]:
+    killed = r"OOMKilled \(exit 137\)"
+    yield Case(
+        manifest=training("training-takes-too-much", command=TOO_MUCH, resourcesPerNode=LITTLE),
+        outcome="failed",
+        cause="out-of-memory",
+        group="application",
+        says="OOMKilled",
+        evidence=rf"Pod training-takes-too-much-\S+ Failed .*{killed}",
+    )
+    yield Case(
+        manifest=with_submitter("submitter-takes-too-much", command=TOO_MUCH),
+        outcome="failed",
+        cause="out-of-memory",
+        group="application",
+        says="OOMKilled",
+        evidence=rf"Pod submitter-takes-too-much-\S+ Failed .*{killed}",
+    )
+    two_gib = {"requests": {"cpu": "100m"}, "limits": {"memory": "2Gi"}}
+    yield Case(
+        manifest=ray_job(
+            "entrypoint-takes-too-much",
+            "python3 -c \"len(b'x' * 4_000_000_000)\"",
+            head={"resources": two_gib},
+        ),
+        outcome="failed",
+        cause="killed",
+        group="application",
+        says="killed by a signal",
+        evidence=r"Pod entrypoint-takes-too-much-\S+ Running",
+    )
+
+
+def _not_there() -> Iterator[Case]:
+    yield Case(
+        manifest=with_submitter("submitter-has-no-program", command=["no-such-program"]),
+        outcome="failed",
+        cause="missing-file",
+        group="application",
+        says='exec: "no-such-program": executable file not found',
+        evidence=r"Pod submitter-has-no-program-\S+ Failed .*StartError \(exit 128\)",
+    )
+    yield Case(
+        manifest=training("training-has-no-program", command=["no-such-program"]),
+        outcome="failed",
+        cause="missing-file",
+        group="application",
+        says='exec: "no-such-program": executable file not found',
+        evidence=r"Pod training-has-no-program-\S+ Failed .*StartError \(exit 128\)",
+    )
+    yield Case(
+        manifest=ray_job("head-has-no-image", image=ABSENT, preRunningDeadlineSeconds=90),
+        outcome="failed",
+        cause="image-pull",
+        group="image-pull",
+        says="nobody-made-this",
+        evidence=r"Kubernetes Event Pod/head-has-no-image-\S+ Failed: .*nobody-made-this",
+    )
+
+
+def _waiting() -> Iterator[Case]:
+    yield Case(
+        manifest=ray_job("head-waits-for-an-image", image=ABSENT),
+        outcome="going on",
+        cause="image-pull",
+        group="image-pull",
+        says="nobody-made-this",
+        evidence=r"Pod head-waits-for-an-image-\S+ Pending .*(ErrImagePull|ImagePullBackOff)",
+    )
+    yield Case(
+        manifest=ray_job("head-waits-for-a-node", node=NO_NODE),
+        outcome="going on",
+        cause="unschedulable",
+        group="other",
+        says="didn't match Pod's node affinity/selector",
+        evidence=r"Pod head-waits-for-a-node-\S+ Pending Unschedulable",
+    )
+    yield Case(
+        manifest=with_submitter("submitter-waits-for-a-node", pod={"nodeSelector": NO_NODE}),
+        outcome="going on",
+        cause="unschedulable",
+        group="other",
+        says="didn't match Pod's node affinity/selector",
+        evidence=r"Pod submitter-waits-for-a-node-\S+ Pending Unschedulable",
+    )
+    yield Case(
+        manifest=with_submitter("submitter-waits-for-an-image", image=ABSENT),
+        outcome="going on",
+        cause="image-pull",
+        group="image-pull",
+        says="nobody-made-this",
+        evidence=r"Pod submitter-waits-for-an-image-\S+ Pending .*(ErrImagePull|ImagePullBackOff)",
+    )
