@@ -58,18 +58,18 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
-def images(folder: Path, places: Layout, *, alone: bool) -> tuple[dict[str, Path], Path]:
+def images(folder: Path, places: Layout, *, newest: bool) -> tuple[dict[str, Path], Path]:
     """Make the images; return them, and the checkout of the one that is installed.
 
     Args:
         folder: for images and checkouts.
         places: of the node.
-        alone: whether this checkout is installed, and nothing upgraded.
+        newest: whether this checkout is installed, and nothing upgraded.
 
     Raises:
         CannotMake: a step has failed.
     """
-    if alone:
+    if newest:
         say(f"images: {OLD} is this checkout")
         return {OLD: image_of(ROOT, "", OLD, places.cache, folder)}, ROOT
     commit = previous_commit()
@@ -94,7 +94,7 @@ def run(folder: Path, places: Layout, *, failures: bool) -> None:
         AssertionError: it is not as the page says.
     """
     shutil.rmtree(COUNTED, ignore_errors=True)
-    made, earlier = images(folder, places, alone=failures)
+    made, earlier = images(folder, places, newest=failures)
     control_plane = node_programs(os.environ).control_plane
     path = [str(helm(os.environ).parent), str(control_plane), os.environ.get("PATH", os.defpath)]
     environment = {"KUBECONFIG": str(places.kubeconfig), "PATH": os.pathsep.join(path)}
