@@ -17,6 +17,8 @@ NO_NODE = {"jobledger.dev/there-is": "no-such-node"}
 """A selector that no node's labels have."""
 TOO_MUCH = ["python3", "-c", "len(b'x' * 500_000_000)"]
 LITTLE = {"requests": {"cpu": "50m"}, "limits": {"memory": "64Mi"}}
+NO_MONITOR = {"name": "RAY_memory_monitor_refresh_ms", "value": "0"}
+"""Ray looks after the memory of its node four times a second; without that the kernel does."""
 RUNTIME = "one-node"
 
 
@@ -140,12 +142,12 @@ def _out_of_memory() -> Iterator[Case]:
         manifest=ray_job(
             "entrypoint-takes-too-much",
             "python3 -c \"len(b'x' * 4_000_000_000)\"",
-            head={"resources": two_gib},
+            head={"resources": two_gib, "env": [NO_MONITOR]},
         ),
         outcome="failed",
         cause="killed",
         group="application",
-        says="killed by a signal",
+        says="killed by a signal: exit -9",
         evidence=r"Pod entrypoint-takes-too-much-\S+ Running",
     )
 
