@@ -147,7 +147,7 @@ def _out_of_memory() -> Iterator[Case]:
         outcome="failed",
         cause="killed",
         group="application",
-        says="killed by a signal: exit -9",
+        says="killed by a signal: exit 137",
         evidence=r"Pod entrypoint-takes-too-much-\S+ Running",
     )
 
