@@ -3,8 +3,8 @@
 What is watched of a JobSet or a Job counts Pods and gives no reasons, and a RayCluster does not say
 of a Pod why no node takes it. So Pods are listed a few times after an attempt began, and once some
 are in trouble that is kept as evidence; of a RayJob first those of its RayCluster, until that is
-ready, then the submitter's, until Ray knows the job. An attempt that was under way when the service
-started is not looked at.
+ready, then the submitter's, until Ray knows the job. An attempt of a TrainJob or a Job that was
+under way when the service started is not looked at.
 """
 
 from collections.abc import Sequence
@@ -65,10 +65,23 @@ def waiting_look(
     context: EffectContext, stream: StreamId, state: JobState, events: Sequence[JobEvent]
 ) -> WaitingLook | None:
     """Return the task that looks at the Pods for which an attempt waits from now on, if it does."""
-    if context.evidence is None or state.identity is None:
+    if state.identity is None:
         return None
-    about = _waits_for(state.identity, state, events)
-    if about is None or not about.name:
+    return _look_at(context, stream, state, _waits_for(state.identity, state, events))
+
+
+def resumed_look(context: EffectContext, stream: StreamId, state: JobState) -> WaitingLook | None:
+    """Return the same for an attempt that another replica, or an earlier service, has begun."""
+    if state.identity is None:
+        return None
+    about = kind_of(state).evidence.waits_now(state.identity, state)
+    return _look_at(context, stream, state, about)
+
+
+def _look_at(
+    context: EffectContext, stream: StreamId, state: JobState, about: SceneObject | None
+) -> WaitingLook | None:
+    if context.evidence is None or about is None or not about.name:
         return None
     return WaitingLook(context.evidence, context.world.live, stream, state, about)
 

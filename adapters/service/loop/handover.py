@@ -10,7 +10,12 @@ from dataclasses import dataclass, field
 
 from jobledger.adapters.service.effects.carrying_out import EffectContext, EffectTask
 from jobledger.adapters.service.effects.failures_seen import failure_capture
-from jobledger.adapters.service.effects.waiting_pods import WaitingLook, drops_look, waiting_look
+from jobledger.adapters.service.effects.waiting_pods import (
+    WaitingLook,
+    drops_look,
+    resumed_look,
+    waiting_look,
+)
 from jobledger.adapters.service.followers import Follower
 from jobledger.adapters.service.status.status_writer import Publisher
 from jobledger.adapters.service.work.prepared import Prepared
@@ -125,6 +130,7 @@ class Handover:
         state = slot.view.state
         if state.identity is not None:
             self._pass_on(slot.stream_id, state, state.identity, [status(state)])
+            self._begin_look(slot.stream_id, resumed_look(self.context, slot.stream_id, state))
 
     def _pass_on(
         self,
@@ -176,7 +182,10 @@ class Handover:
         """Have the Pods looked at for which an attempt waits, and no more those of before."""
         if any(drops_look(state, event) for event in events):
             self._drop_look(stream)
-        if look := waiting_look(self.context, stream, state, events):
+        self._begin_look(stream, waiting_look(self.context, stream, state, events))
+
+    def _begin_look(self, stream: StreamId, look: WaitingLook | None) -> None:
+        if look is not None:
             self.looks[stream] = look
             self.workers.submit(stream, look)
 

@@ -36,6 +36,11 @@ class AttemptScene:
     """When the program did, if it is known."""
 
 
+def nothing_waits(identity: JobIdentity, state: object) -> SceneObject | None:
+    """Return no object."""
+    del identity, state
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceRules(Generic[State]):
     """Where the evidence of a kind of job is found."""
@@ -54,6 +59,9 @@ class EvidenceRules(Generic[State]):
     """Events from which on an attempt waits for Pods of the objects beside, not of the whole."""
     waits_until: tuple[type, ...] = ()
     """Events from which on it waits for no Pod."""
+    waits_now: Callable[[JobIdentity, State], SceneObject | None] = nothing_waits
+    """The object for whose Pods an attempt waits that is under way; None: for none, or it shows
+    in another way."""
 
     def going(
         self, identity: JobIdentity, state: State, desired: DesiredEffect, *, is_over: bool

@@ -10,6 +10,7 @@ from jobledger.core.rayjob.events.lifecycle import (
     AttemptReachedWaiting,
     EntrypointObserved,
 )
+from jobledger.core.rayjob.phases import JobStatus, Phase
 from jobledger.core.rayjob.state import RayJobState, selects_cluster
 
 
@@ -48,10 +49,20 @@ def _beside(state: RayJobState) -> Sequence[SceneObject]:
     return () if known is None else (SceneObject(kind="Job", name=known.name, uid=known.uid),)
 
 
+def _waits_now(identity: JobIdentity, state: RayJobState) -> SceneObject | None:
+    """Return the RayCluster until it is ready, then the submitter until Ray knows the job."""
+    if state.phase is Phase.INITIALIZING:
+        return _whole(identity, state)
+    if state.phase is Phase.RUNNING and state.entrypoint.status is JobStatus.NEW:
+        return next(iter(_beside(state)), None)
+    return None
+
+
 RAYJOB_EVIDENCE = EvidenceRules(
     pods_stay=True,
     beside_from=(AttemptReachedRunning, AttemptReachedWaiting),
     waits_until=(EntrypointObserved,),
+    waits_now=_waits_now,
     before={EffectKind.DELETE_CLUSTER: "RayCluster", EffectKind.DELETE_SUBMITTER: "Job"},
     whole=_whole,
     beside=_beside,

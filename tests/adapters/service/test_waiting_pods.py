@@ -8,6 +8,7 @@ from jobledger.adapters.service.effects.waiting_pods import (
     PAUSES_SECONDS,
     WaitingLook,
     drops_look,
+    resumed_look,
     waiting_look,
 )
 from jobledger.core.catalogue import JobEvent
@@ -18,7 +19,8 @@ from jobledger.core.rayjob.events.lifecycle import (
     AttemptStarted,
     EntrypointObserved,
 )
-from jobledger.core.rayjob.phases import JobStatus
+from jobledger.core.rayjob.observations.ray_job import Entrypoint
+from jobledger.core.rayjob.phases import JobStatus, Phase
 from jobledger.core.rayjob.state import KnownSubmitter
 from jobledger.core.trainjob.events import JobSetObserved, TrainAttemptEnded, TrainAttemptStarted
 from jobledger.core.values.documents import Manifest
@@ -153,6 +155,26 @@ def test_a_rayjob_that_hands_in_itself_has_no_submitter_to_wait_for(scene: Scene
     context = replace(scene.bench.context(), evidence=scene.capturer)
     stream = scene.job.identity.stream_id
     assert waiting_look(context, stream, scene.state(), [RUNNING]) is None
+
+
+@pytest.mark.parametrize(
+    ("phase", "status", "kind"),
+    [
+        (Phase.INITIALIZING, JobStatus.NEW, "RayCluster"),
+        (Phase.RUNNING, JobStatus.NEW, "Job"),
+        (Phase.RUNNING, JobStatus.PENDING, ""),
+        (Phase.RETRYING, JobStatus.NEW, ""),
+    ],
+)
+def test_whoever_takes_a_rayjob_over_looks_at_what_it_waits_for(
+    scene: Scene, phase: Phase, status: JobStatus, kind: str
+) -> None:
+    context = replace(scene.bench.context(), evidence=scene.capturer)
+    submitter = KnownSubmitter(name=SUBMITTER, uid="s")
+    heard = Entrypoint(status=status)
+    state = scene.state(phase=phase, submitter=submitter, entrypoint=heard)
+    looking = resumed_look(context, scene.job.identity.stream_id, state)
+    assert (looking.about.kind if looking is not None else "") == kind
 
 
 def test_an_observation_of_a_jobset_ends_no_look(training: Scene) -> None:
