@@ -39,6 +39,7 @@ class AttemptScene:
 def nothing_waits(identity: JobIdentity, state: object) -> SceneObject | None:
     """Return no object."""
     del identity, state
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

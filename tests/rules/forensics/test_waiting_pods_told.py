@@ -18,6 +18,7 @@ from tests.support.batchjobs import Step, after, created, failed_end, job, manif
 from tests.support.rayjob_builders import cluster, poll
 from tests.support.rayjob_builders import named as ray_named
 from tests.support.recorded import dossier_of, stored
+from tests.support.rows import Step as RayStep
 
 PULLING = Capture(pods=(waiting("etl-x", "ImagePullBackOff", 'image "x:lates": not found'),))
 UNPLACED = Capture(
@@ -54,11 +55,11 @@ def test_pods_that_are_ready_wait_for_nothing() -> None:
     assert (account.outcome, account.failure_class) == ("going on", "")
 
 
-def told_of_a_rayjob(*steps: Step) -> Account:
+def told_of_a_rayjob(*steps: RayStep) -> Account:
     return explain(dossier_of(steps))
 
 
-def of_the_submitter(capture: Capture) -> Step:
+def of_the_submitter(capture: Capture) -> RayStep:
     return ray_named(replace(capture.seen(40), occasion="waiting/1/Job"))
 
 
@@ -84,8 +85,13 @@ def test_a_submitter_that_has_handed_in_waits_for_nothing() -> None:
 
 def test_a_head_that_no_node_takes_is_told_until_its_raycluster_is_ready() -> None:
     """Of such a Pod its RayCluster says no more than that it is not ready."""
-    lacking = {"type": "HeadPodReady", "status": "False", "reason": "Unknown", "message": ""}
-    status: Manifest = {"conditions": [lacking]}  # type: ignore[dict-item] # texts
+    lacking: Manifest = {
+        "type": "HeadPodReady",
+        "status": "False",
+        "reason": "Unknown",
+        "message": "",
+    }
+    status: Manifest = {"conditions": [lacking]}
     steps = (*stories.initializing(), cluster("", 10, status=status))
     looked = ray_named(replace(UNPLACED.seen(30), occasion="waiting/1"))
     account = told_of_a_rayjob(*steps, looked)
