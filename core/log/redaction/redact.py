@@ -60,16 +60,15 @@ class LateSecrets:
 
     __slots__ = ("_found", "_look")
 
-    def __init__(self, look: Callable[[], frozenset[str]]) -> None:
-        self._look: Callable[[], frozenset[str]] | None = look
-        self._found: frozenset[str] = frozenset()
+    def __init__(
+        self, look: Callable[[], frozenset[str]] | None, found: frozenset[str] = frozenset()
+    ) -> None:
+        self._look, self._found = look, found
 
     @classmethod
     def of(cls, found: frozenset[str]) -> "LateSecrets":
         """Return those of an object that was looked through."""
-        secrets = cls(lambda: found)
-        secrets._look, secrets._found = None, found
-        return secrets
+        return cls(None, found)
 
     @property
     def is_found(self) -> bool:
@@ -95,26 +94,24 @@ class Redactor:
         late: More of them, found before the first text or document is redacted.
     """
 
-    __slots__ = ("_found", "_key", "_known", "_late")
+    __slots__ = ("_found", "_given", "_key")
 
     def __init__(
         self, key: bytes, secrets: Iterable[str] = (), late: Sequence[LateSecrets] = ()
     ) -> None:
         self._key = key
-        self._known = frozenset(secrets)
-        self._late = tuple(late)
+        self._given = frozenset(secrets), tuple(late)  # exchanged at once: others read it meanwhile
         self._found: SecretSearch | None = None
 
     @property
     def secrets(self) -> frozenset[str]:
         """Return what must not appear."""
-        if late := self._late:  # two threads find the same
-            known = self._known
+        known, late = self._given
+        if late:  # two threads find the same
             for more in late:
                 known = joined(known, more.found)
-            self._known = known
-            self._late = ()
-        return self._known
+            self._given = known, ()
+        return known
 
     @property
     def _hides_all(self) -> bool:
@@ -129,11 +126,12 @@ class Redactor:
 
     def learning(self, more: LateSecrets) -> "Redactor":
         """Return a redactor that knows these secrets as well; itself, if it does already."""
-        if more in self._late:
+        known, late = self._given
+        if more in late:
             return self
-        if more.is_found and not self._late and joined(self._known, more.found) == self._known:
+        if more.is_found and not late and joined(known, more.found) == known:
             return self
-        return Redactor(self._key, self._known, (*self._late, more))
+        return Redactor(self._key, known, (*late, more))
 
     def manifest(self, manifest: Manifest, runtime_env: Json) -> Manifest:
         """Return an object without its secrets.
