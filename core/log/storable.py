@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Final, cast
 
-import msgspec
-
+from jobledger.core.log.chain import sorted_encoder
 from jobledger.core.values.documents import Json, text
 
 DEEPEST = 100
@@ -74,7 +73,6 @@ _PLAIN: Final = frozenset((dict, list, str, int, bool, type(None)))
 """Types of values that are stored as they are, but for some texts and very large numbers."""
 
 _CONTAINERS: Final = frozenset((dict, list))
-_sorted_encoder = msgspec.json.Encoder(order="sorted")
 
 
 def storable_json(document: Json) -> bytes | None:
@@ -86,7 +84,7 @@ def storable_json(document: Json) -> bytes | None:
     if not _is_plain(document):
         return None
     try:
-        written = _sorted_encoder.encode(document)
+        written = sorted_encoder.encode(document)
     except (TypeError, ValueError, OverflowError):  # half a surrogate pair, a number without end
         return None
     return None if b"\\u0000" in written else written

@@ -76,7 +76,7 @@ def secrets_of_parts(
 def _secrets_of_child(live: ObjectCache, kind: str, part: CachedChild) -> LateSecrets:
     if part.secrets is not None:
         return part.secrets
-    found = LateSecrets(lambda: part.declared(part.manifest))
+    found = part.secrets_when_asked()
     live.note_secrets(kind, part, found)
     return found
 

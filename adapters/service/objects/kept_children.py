@@ -47,6 +47,10 @@ class CachedChild:
         """Return the part of the object that is kept."""
         return unpack(self.packed)
 
+    def secrets_when_asked(self) -> LateSecrets:
+        """Return the secrets that it declares, for which it is looked through when asked."""
+        return LateSecrets(lambda: self.declared(self.manifest))
+
 
 class Children:
     """The children of one kind, found by UID, owner or name."""

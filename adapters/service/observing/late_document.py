@@ -4,6 +4,7 @@ To redact an object takes longer than everything else about a look at it, and mo
 a start above all, bring no event that takes it over.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
@@ -16,7 +17,27 @@ RuntimeEnv = Callable[[Manifest], Json]
 """Returns `spec.runtimeEnvYAML` of an object, parsed; None where it cannot be."""
 
 
-class LateDocument(Mapping[str, Json]):
+class _Late(Mapping[str, Json], ABC):
+    """An object that is redacted when somebody asks for any of it."""
+
+    @abstractmethod
+    def _document(self) -> Manifest:
+        """Return it redacted, which is done once."""
+
+    def __getitem__(self, key: str) -> Json:
+        return self._document()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._document())
+
+    def __len__(self) -> int:
+        return len(self._document())
+
+    def __repr__(self) -> str:
+        return repr(self._document())
+
+
+class LateDocument(_Late):
     """Specification, labels and annotations of an object, as far as it has any."""
 
     def __init__(
@@ -48,20 +69,8 @@ class LateDocument(Mapping[str, Json]):
         }
         return {key: value for key, value in parts.items() if value}
 
-    def __getitem__(self, key: str) -> Json:
-        return self._document()[key]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._document())
-
-    def __len__(self) -> int:
-        return len(self._document())
-
-    def __repr__(self) -> str:
-        return repr(self._document())
-
-
-class LateStatus(Mapping[str, Json]):
+class LateStatus(_Late):
     """The status of a part of a job, redacted once it differs from what is known of it.
 
     What is known was redacted. If the status as it came equals that, no secret is in it that was
@@ -83,15 +92,3 @@ class LateStatus(Mapping[str, Json]):
         return self._came == other or self._document() == other
 
     __hash__ = None  # type: ignore[assignment] # as of any mapping
-
-    def __getitem__(self, key: str) -> Json:
-        return self._document()[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._document())
-
-    def __len__(self) -> int:
-        return len(self._document())
-
-    def __repr__(self) -> str:
-        return repr(self._document())

@@ -66,7 +66,7 @@ def child_looked_through(
     if known is not None and edit.concerned and edit.is_put_off():
         return None
     if known is None and kind not in _KEPT_IN_PART:
-        return replace(item, secrets=LateSecrets(lambda: item.declared(item.manifest)))
+        return replace(item, secrets=item.secrets_when_asked())
     return replace(item, secrets=LateSecrets.of(item.declared(edit.manifest)))
 
 
