@@ -1,8 +1,7 @@
 """The service as a whole: starts, takes turns, resumes after a crash, stops.
 
-A start loads the open jobs from the log, lists everything from the cluster, and only then opens
-the gates: effects are carried out, heads are asked and decisions fire on what is true now. So it is
-for every shard that is gained later: until its jobs are taken up, nothing is done for them.
+Nothing is done for a job before what the log knows of it is held against what the cluster shows
+(`ShardTakeover`).
 """
 
 import threading
@@ -12,7 +11,6 @@ from dataclasses import dataclass
 from jobledger.adapters.service.ledgers.set_back_detection import SetBackDetection
 from jobledger.adapters.service.loop.falling_due import FallingDue
 from jobledger.adapters.service.loop.handover import Handover
-from jobledger.adapters.service.loop.reopening import needs_no_look
 from jobledger.adapters.service.loop.turn import WAIT_SECONDS, Turn
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
@@ -21,9 +19,9 @@ from jobledger.adapters.service.resync.control_release import is_met_everywhere,
 from jobledger.adapters.service.resync.first_looks import FirstLooks
 from jobledger.adapters.service.resync.held_jobs import Holding
 from jobledger.adapters.service.resync.lookout import KindResync, Lookout
-from jobledger.adapters.service.resync.retelling import retell_shards
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.shard_release import ShardRelease
+from jobledger.adapters.service.shards.shard_takeover import ShardTakeover
 from jobledger.adapters.service.status.event_recorder import EventRecorder
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.kind_watches import KindWatches, SyncedKinds
@@ -40,7 +38,6 @@ from jobledger.core.ports.alarms import Alarms
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Watches
 from jobledger.core.ports.history import History
-from jobledger.core.values.ids import SHARDS, StreamId, shard_of
 
 log = get_logger(__name__)
 
@@ -93,24 +90,34 @@ class Controller:
         )
         self._starting = threading.Lock()
         self._succeeded = False
-        self._worked_on: Mapping[int, int] = {}
-        """Shards whose open jobs are loaded, with the epochs they were loaded under."""
-        self._gates_open = False
         self._troubles: dict[str, str] = {}
         """What could not be read from the ledger outside of a turn -> why; only while it cannot."""
         leases, workers, wake = parts.leases, parts.workers, parts.alarms.wake
-        self._shard_release = ShardRelease(
-            leases, workers, parts.clock, self._hear_out, self._let_go, wake
-        )
         context = parts.handover.context
         self.holding = Holding(parts.handlers, parts.slots, parts.clock, context.metrics)
-        self._setting_back = SetBackDetection(parts.turn, parts.leases, parts.handover)
-        self._questions = Questions(parts.workers, parts.leases.epoch, parts.turn.pass_over)
+        self._setting_back = SetBackDetection(parts.turn, leases, parts.handover)
+        self._questions = Questions(workers, leases.epoch, parts.turn.pass_over)
         around, cluster = parts.handlers, context.world.cluster
-        self._first_looks = FirstLooks(cluster, around, parts.clock, self._questions, parts.synced)
-        parts.turn.is_premature = self._first_looks.is_premature
+        first_looks = FirstLooks(cluster, around, parts.clock, self._questions, parts.synced)
+        parts.turn.is_premature = first_looks.is_premature
         whom, followers = (cluster, around, parts.clock), parts.handover.followers
         self._lookout = Lookout(*whom, self._questions, followers, parts.resync)
+        self.takeover = ShardTakeover(
+            turn=parts.turn,
+            slots=parts.slots,
+            inbox=parts.inbox,
+            leases=leases,
+            handlers=around,
+            handover=parts.handover,
+            history=parts.history,
+            clock=parts.clock,
+            first_looks=first_looks,
+            set_back=self._setting_back,
+            seek_absent=self._seek_absent,
+            stopping=parts.stopping,
+        )
+        hear_out, let_go = self.takeover.hear_out, self.takeover.let_go
+        self._shard_release = ShardRelease(leases, workers, parts.clock, hear_out, let_go, wake)
         self._on_due = FallingDue(parts.slots, parts.inbox, self._lookout).tell
         self._thread = threading.Thread(target=self._run, name="turn", daemon=True)
 
@@ -155,7 +162,7 @@ class Controller:
         reasons += self.kinds.waits_for()
         if not parts.leases.held() and not parts.leases.stands_by:
             reasons.append("no lease: another replica holds every shard")
-        if not self._gates_open and parts.leases.held() and not reasons:
+        if not self.takeover.is_whole and parts.leases.held() and not reasons:
             reasons.append("open jobs are being read from the log")
         if self._ledger_troubles():
             reasons.append("the ledger is not available")
@@ -184,17 +191,17 @@ class Controller:
         inbox = self._parts.inbox
         try:
             while not inbox.is_closed or len(inbox):
-                self.run_once(WAIT_SECONDS if self._gates_open else STARTING_WAIT_SECONDS)
+                self.run_once(WAIT_SECONDS if self.takeover.is_open else STARTING_WAIT_SECONDS)
         except Exception:  # without this thread nothing is written: say so and let is_alive tell
             log.exception("turn_thread_died")
             raise
 
     def run_once(self, wait_seconds: float = WAIT_SECONDS) -> None:
-        """Follow the leases, open the gates if it is time, and take a turn."""
+        """Follow the leases, take up some of the jobs that wait for it, and take a turn."""
         if not self._succeeded and not self._succeed():
             return
         self._shard_release.go_on()
-        self._follow_leases()
+        self._read("jobs of shards", self.takeover.follow_leases)
         self.kinds.ask_once()
         let_go_of_refused(
             self._parts.handover.context.world.cluster,
@@ -202,11 +209,21 @@ class Controller:
             self._parts.clock,
             self._parts.workers,
         )
-        self._open_gates()
+        self._read("open jobs", lambda: self.takeover.go_on(knows_all=self.knows_all()))
         self._repair_drift()
-        if self._gates_open:
+        if self.takeover.is_open:
             self.holding.go_on(self._parts.turn.set_back)
-        self._parts.turn.run_once(wait_seconds)
+        is_busy = self.takeover.is_open and self.takeover.is_under_way
+        self._parts.turn.run_once(0 if is_busy else wait_seconds)
+
+    def _read(self, what: str, read: Callable[[], None]) -> None:
+        """Do what reads from the ledger; if it fails, wait a moment: it is to be done again."""
+        try:
+            read()
+        except LedgerError as error:
+            self._wait_for_ledger(what, error, 0.5)
+        else:
+            self._troubles.pop(what, None)
 
     def _succeed(self) -> bool:
         """Take over from an earlier run of this replica; nothing is read or decided before."""
@@ -221,140 +238,28 @@ class Controller:
         self._troubles.pop("the last run", None)
         return True
 
-    def _follow_leases(self) -> None:
-        """Let go of the jobs of shards that were lost, load those of shards that were gained.
-
-        A shard that is held under another epoch than before was lost in between: others may have
-        worked on its jobs. One that was passed over was not held for a moment, though the lease or
-        the claim was back before anybody looked. If the ledger was set back, all are read anew.
-        """
-        parts = self._parts
-        if self._setting_back.begins():
-            self._worked_on = {}
-            self._first_looks.forget()
-            self._let_go(frozenset(range(SHARDS)))  # though others may hold every shard by now
-        held = parts.leases.held()
-        missed = parts.turn.unheard if self._gates_open else frozenset[int]()
-        kept = {k: v for k, v in self._worked_on.items() if held.get(k) == v and k not in missed}
-        if held == self._worked_on == kept or self._stopping.is_set():
-            self._troubles.pop("jobs of shards", None)
-            return
-        # A turn may have read jobs of any other before, under an epoch that has passed.
-        self._let_go(frozenset(range(SHARDS)) - frozenset(kept))
-        if lost := frozenset(self._worked_on) - frozenset(kept):
-            log.info("shards_lost", shards=len(lost), open_jobs=len(parts.slots))
-        self._worked_on = kept
-        gained = frozenset(held) - frozenset(kept)
-        if not gained:
-            return
-        self._first_looks.begin(held)
-        try:
-            parts.slots.load_open(parts.history.open_streams(gained))
-            parts.slots.note_finished(parts.history.finished(gained))
-            self._setting_back.tell()
-            if self._gates_open:
-                self._take_up(gained, held)
-        except LedgerError as error:
-            self._wait_for_ledger("jobs of shards", error, 0.5)
-            return
-        self._worked_on = held
-        self._troubles.pop("jobs of shards", None)
-        log.info("shards_gained", shards=len(gained), open_jobs=len(parts.slots))
-
-    def _let_go(self, shards: frozenset[int]) -> None:
-        """Drop everything about the jobs of shards that others may work on."""
-        self._parts.handover.abandon(shards)
-        self._parts.slots.drop_shards(shards)
-
     def _wait_for_ledger(self, what: str, error: LedgerError, seconds: float) -> bool:
         """Wait, whatever the error: somebody may put it right. Return whether to stop."""
         self._troubles[what] = str(error)
         log.warning("ledger_unavailable", needed=what, error=str(error))
         return self._stopping.wait(seconds)
 
-    def _open_gates(self) -> None:
-        """Once everything has been listed and the open jobs are loaded, begin to act."""
-        parts = self._parts
-        ready = self.knows_all() and self._worked_on and not self._stopping.is_set()
-        if self._gates_open or not ready:
-            return
-        try:
-            self._take_up(frozenset(self._worked_on), self._worked_on)
-        except LedgerError as error:
-            self._wait_for_ledger("open jobs", error, 0.5)
-            return
-        self._gates_open = True
-        self._troubles.pop("open jobs", None)
-        parts.workers.open_gate()
-        for follower in parts.handover.followers.values():
-            follower.open_gate()
-        log.info("gates_opened", open_jobs=len(parts.slots))
-
-    def _take_up(self, shards: frozenset[int], held: Mapping[int, int]) -> None:
-        """Bring the jobs of shards up to date and pass on what they wait for; raises as slots."""
-        parts = self._parts
-        unheard = shards & (parts.turn.unheard | parts.turn.unjudged)
-        parts.turn.unheard -= unheard  # what is passed over from now on is noted anew
-        parts.turn.unjudged -= unheard
-        gained = shards if self._gates_open else unheard  # a start tells all anyway
-        self._first_looks.look_anew(parts.slots, shards)
-        retell_shards(parts.handlers, parts.slots, unheard, gained, parts.clock.now())
-        self._hear_out()
-        self._take_up_finished(shards)
-        parts.leases.take_up(held)
-        for slot in parts.slots:
-            if slot.shard in shards:
-                self._seek_absent(slot)
-                parts.handover.resume(slot)
-        parts.alarms.wake()
-
-    def _hear_out(self) -> None:
-        """Take turns until what had come in by now has been decided."""
-        parts = self._parts
-        left = len(parts.inbox)
-        while left > 0 and not self._stopping.is_set():
-            left -= max(1, parts.turn.run_once(wait_seconds=0))
-
-    def _take_up_finished(self, shards: frozenset[int]) -> None:
-        """Publish ends that users have not seen; look for objects that went after the end."""
-        parts = self._parts
-        there = {job.identity.stream_id: job for job in parts.live.jobs()}
-        streams = [
-            stream
-            for stream in parts.slots.all_finished()
-            if shard_of(stream) in shards
-            and (finished := parts.slots.finished(stream)) is not None
-            and not needs_no_look(finished, there.get(stream), parts.live)
-        ]
-        self._look_again(streams)
-
     def _repair_drift(self) -> None:
         """Publish anew what others have written over after its job had ended."""
         parts = self._parts
         publisher = parts.handover.publisher
-        due = publisher.take_drifted() if self._gates_open else []
+        due = publisher.take_drifted() if self.takeover.is_open else []
         for stream in due:
             if parts.slots.finished(stream) is None and parts.slots.held(stream) is None:
                 publisher.forget(stream)  # none of ours
         try:
-            self._look_again([stream for stream in due if parts.slots.finished(stream) is not None])
+            finished = [stream for stream in due if parts.slots.finished(stream) is not None]
+            self.takeover.look_again(finished)
         except LedgerError as error:
             publisher.give_back(due)
             self._wait_for_ledger("finished jobs", error, 0.5)
         else:
             self._troubles.pop("finished jobs", None)
-
-    def _look_again(self, streams: list[StreamId]) -> None:
-        """Read jobs that had ended, and do what is left to do; raises as slots."""
-        parts = self._parts
-        parts.slots.load(streams)
-        for stream in streams:
-            slot = parts.slots.held(stream)
-            if slot is not None and not self._setting_back.holds(slot):
-                self._seek_absent(slot)
-                parts.handover.resume(slot)
-                if parts.slots.retire(slot):
-                    parts.handover.retired(stream)
 
     def _seek_absent(self, slot: Slot) -> None:
         """Have the API server asked for what the log knows and no watch shows."""
@@ -389,7 +294,7 @@ class Controller:
 
         What was made and went within a gap of a watch is told by nobody.
         """
-        if self._gates_open and not self._stopping.is_set():
+        if self.takeover.is_open and not self._stopping.is_set():
             self.kinds.ask()
             for slot in self._parts.slots:
                 self._seek_absent(slot)

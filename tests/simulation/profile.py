@@ -19,6 +19,9 @@ BATCHES_EVERY, FIRST_BATCH = 12, 9
 LAPSES_EVERY, FIRST_LAPSE = 9, 6
 """In every so manieth seed, from the second number on, what a process holds lapses for a moment."""
 
+STEPS_EVERY, STEPS_FROM = 14, 8
+"""Of so many seeds two, from the second number on, take shards over one by one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
@@ -71,6 +74,11 @@ def has_lapses(seed: int) -> bool:
 def has_shares(seed: int) -> bool:
     """Return whether replicas share the work; in the other runs one stands by."""
     return (seed // BATCHES_EVERY if has_batches(seed) else seed) % 2 == 1
+
+
+def takes_steps(seed: int) -> bool:
+    """Return whether shards are taken over one by one; in the other runs all that are gained."""
+    return seed % STEPS_EVERY in (STEPS_FROM, STEPS_FROM + 1)
 
 
 def draw(dice: Random) -> Profile:

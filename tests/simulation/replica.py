@@ -72,6 +72,8 @@ class Surrounding:
     looked: Callable[[], None]
     """Called when it knows whether the log still has what it goes by."""
     job_kinds: tuple[str, ...] = ("RayJob",)
+    one_by_one: bool = False
+    """Whether shards are taken over one by one, however few jobs there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,8 @@ class Replica:
         self.turn, self.controller = parts.turn, parts.controller
         self._keep_snapshots = parts.keep_snapshots
         self.turn.footing = _ToldFooting(ports.store, around.looked)
+        if around.one_by_one:
+            self.controller.takeover.step_jobs = 0
         self.alarms.start(self.controller._on_due)  # noqa: SLF001 as `Controller.start` does
         self.controller.watch()
 
@@ -148,7 +152,11 @@ class Replica:
         """Return whether it has nothing to do but polls and duties."""
         news = any(reflector.has_news for reflector in self.ports.watches.all)
         works = self.leases.held() and len(self.workers) > self._dropped()
-        return not (news or len(self.inbox) or works)
+        return not (news or self.inbox.size or works or self.takes_over())
+
+    def takes_over(self) -> bool:
+        """Return whether shards wait that can be taken over."""
+        return self.controller.takeover.is_under_way and self.controller.knows_all()
 
     def _dropped(self) -> int:
         """Return how many errands wait for their next try of which nobody wants to hear."""

@@ -294,7 +294,7 @@ class Run:
             while watch.has_news:
                 self._do(f"{replica.actor} hears of {watch.resource.plural}", watch.deliver)
                 moved = True
-        moved = moved or len(replica.inbox) > 0
+        moved = moved or replica.inbox.size > 0
         self._do(f"{replica.actor} turn", replica.take_turn)
         parts = (
             ("worker", replica.workers.run_once),
@@ -305,7 +305,7 @@ class Run:
         for name, run_once in parts:
             while self._did(f"{replica.actor} {name}", run_once):
                 moved = True
-        return moved
+        return moved or replica.takes_over()
 
     def _did(self, what: str, run_once: Callable[[], bool]) -> bool:
         return self._do(what, run_once) is True

@@ -34,6 +34,7 @@ from tests.simulation.profile import (
     has_lapses,
     has_shares,
     has_trains,
+    takes_steps,
 )
 from tests.simulation.reflectors import Reflectors
 from tests.simulation.replica import Ports, Replica, Surrounding
@@ -158,6 +159,7 @@ class World:
             resumed=partial(self.witness.on_resumed, actor),
             looked=partial(self.witness.unaware.discard, actor),
             job_kinds=self._kinds,
+            one_by_one=takes_steps(self.seed),
         )
         replica = Replica(ports, around)
         self.replicas.append(replica)

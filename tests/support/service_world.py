@@ -192,7 +192,9 @@ class Service:
 
     def step(self) -> bool:
         """Let every part do one thing; return whether any did."""
-        moved = len(self.inbox) > 0
+        takeover = self.controller.takeover
+        goes_on = takeover.is_under_way and self.controller.knows_all()
+        moved = len(self.inbox) > 0 or goes_on
         self.controller.run_once(wait_seconds=0)
         assert isinstance(self.alarms, SteppedAlarms), "others have threads of their own"
         parts = (self.workers, self.polls, self.alarms, self.event_recorder)

@@ -28,7 +28,7 @@ class SetBackDetection:
         self._turn, self._leases, self._handover = turn, leases, handover
         context = handover.context
         self._slots, self._inbox, self._clock = context.slots, context.inbox, context.clock
-        self._is_noticed = threading.Event()
+        self._noticed = threading.Event()
         self._known: dict[StreamId, int] = {}
 
     def look(self) -> None:
@@ -40,16 +40,21 @@ class SetBackDetection:
             log.warning("footing_not_known", error=str(error))
             return
         self._leases.take_up({})  # nothing is done for any job until it was read anew
-        self._is_noticed.set()
+        self._noticed.set()
+
+    @property
+    def is_noticed(self) -> bool:
+        """Return whether a loss was noticed and nothing has been dropped for it yet."""
+        return self._noticed.is_set()
 
     def begins(self) -> bool:
         """Return whether all that is known of jobs is to be dropped. The turn's thread only."""
-        if not self._is_noticed.is_set():
+        if not self._noticed.is_set():
             return False
         self._known |= self._slots.versions()
         self._turn.footing.forget()
         self._turn.unheard |= set(range(SHARDS))
-        self._is_noticed.clear()
+        self._noticed.clear()
         log.error("ledger_set_back_while_running", jobs=len(self._known), remedy=WHAT_TO_DO)
         return True
 

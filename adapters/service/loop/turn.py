@@ -99,7 +99,7 @@ class Turn:
         """Take one turn; return how many observations it took."""
         taken = self._parts.inbox.take(BATCH_OBSERVATIONS_MAX, wait_seconds)
         arrivals = self.slowing.admit(taken)
-        self._parts.metrics.inbox.set(len(self._parts.inbox))
+        self._parts.metrics.inbox.set(self._parts.inbox.size)
         if arrivals:
             self._take(arrivals)
         return max(len(taken), len(arrivals))

@@ -16,7 +16,7 @@ from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import JobListener, retell_job
 from jobledger.adapters.service.watches.kind_watches import SyncedKinds
 from jobledger.adapters.service.work.questions import Questions
-from jobledger.adapters.service.work.slots import Slots
+from jobledger.adapters.service.work.slots import Slot, Slots
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.identity import JobIdentity
@@ -33,7 +33,7 @@ CLOCKS_APART_MAX = timedelta(seconds=5)
 """So far the API server's clock, which dates a job, may be from this one."""
 
 LOOKING_SECONDS_MAX = 5.0
-"""How long everything else waits while the jobs of gained shards are asked for."""
+"""How long everything else waits while the jobs of shards are asked for that are gained at once."""
 
 
 @dataclass(slots=True)
@@ -49,12 +49,15 @@ class FirstLooks:
     """Shard -> the epoch under which it is held, and since when."""
     _fresh: set[tuple[int, str]] = field(default_factory=set)
     """Shards and kinds whose first list was still to come then: nothing is older than that."""
+    _seconds_left: float = LOOKING_SECONDS_MAX
+    """How long everything else may still wait."""
     _looked: dict[StreamId, Instant] = field(default_factory=dict)
     """Unknown job -> when it was asked for."""
 
     def begin(self, epochs: Mapping[int, int]) -> None:
         """Take note under which epochs shards are held; a new one begins now."""
         now = self.clock.now()
+        self._seconds_left = LOOKING_SECONDS_MAX
         for shard, epoch in epochs.items():
             if self._since.get(shard, (0, now))[0] != epoch:
                 self._since[shard] = epoch, now
@@ -86,27 +89,34 @@ class FirstLooks:
         Others wait meanwhile, so not for ever: those that are not asked for go on by what their
         watch shows, and nothing is written over what it tells later.
         """
-        until = self.clock.monotonic() + LOOKING_SECONDS_MAX
+        until = self.clock.monotonic() + self._seconds_left
         for slot in slots:
-            state = slot.view.state
-            identity, kind = state.identity, kind_of(state)
-            is_ours = state.recorded is None or state.recorded.behind
-            goes_on = slot.shard in shards and is_ours and not kind.is_final(state)
-            if identity is None or not goes_on or self.around.live.job(identity.uid) is None:
-                continue
-            if self._is_listed_since(slot.stream_id, kind.name):
-                continue
-            if self.clock.monotonic() > until:
-                log.warning("jobs_not_looked_at", first=identity.name, because="of their number")
-                return
-            at = self.clock.now()
-            try:
-                found = self._found(identity, kind.name)
-            except ClusterError as error:
-                log.warning("jobs_not_looked_at", first=identity.name, because=str(error))
-                return
-            if found is not None:
-                JobListener(self.around, kind.name).seen(found, at)
+            if slot.shard in shards and not self._look_at(slot, until):
+                break
+        self._seconds_left = max(0.0, until - self.clock.monotonic())
+
+    def _look_at(self, slot: Slot, until: float) -> bool:
+        """Ask for a job that goes on, if it is to be; return whether more may be asked for."""
+        state = slot.view.state
+        identity, kind = state.identity, kind_of(state)
+        is_ours = state.recorded is None or state.recorded.behind
+        goes_on = is_ours and not kind.is_final(state)
+        if identity is None or not goes_on or self.around.live.job(identity.uid) is None:
+            return True
+        if self._is_listed_since(slot.stream_id, kind.name):
+            return True
+        if self.clock.monotonic() > until:
+            log.warning("jobs_not_looked_at", first=identity.name, because="of their number")
+            return False
+        at = self.clock.now()
+        try:
+            found = self._found(identity, kind.name)
+        except ClusterError as error:
+            log.warning("jobs_not_looked_at", first=identity.name, because=str(error))
+            return False
+        if found is not None:
+            JobListener(self.around, kind.name).seen(found, at)
+        return True
 
     def is_premature(self, stream: StreamId, seen: JobObservation) -> bool:
         """Return whether a sighting of a job in no log may be too old to decide on.

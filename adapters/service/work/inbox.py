@@ -1,12 +1,13 @@
 """The inbox: observations that wait for their turn, by job."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
 
 from jobledger.adapters.service.work.rotation import Rotation
 from jobledger.core.jobs.observations import StatusWritten
 from jobledger.core.kinds import JobObservation, job_seen
-from jobledger.core.values.ids import StreamId
+from jobledger.core.values.ids import StreamId, shard_of
 
 Arrival = tuple[StreamId, JobObservation]
 
@@ -14,9 +15,10 @@ Arrival = tuple[StreamId, JobObservation]
 class Inbox:
     """An unbounded queue; its length is bounded by the jobs that exist, and is a metric.
 
-    Namespaces take turns, so no tenant's jobs wait behind all those of another. Of a namespace, and
-    so of a job, observations are taken in the order in which they were put. What nothing follows
-    from wakes nobody: it is taken along with the next that does, or when a `take` has waited.
+    Namespaces take turns, so no tenant's jobs wait behind all those of another. Of a job, and of a
+    namespace as long as no shard is held back, observations are taken in the order in which they
+    were put. What nothing follows from wakes nobody: it is taken along with the next that does, or
+    when a `take` has waited.
     """
 
     def __init__(self, namespace_of: Callable[[StreamId], str] = lambda _: "") -> None:
@@ -25,8 +27,10 @@ class Inbox:
         self._arrivals: Rotation[Arrival] = Rotation()
         self._waiting: dict[StreamId, tuple[str, int]] = {}
         """Of each job with arrivals: the namespace under which they wait, and how many do."""
+        self._held_back: dict[int, deque[tuple[str, Arrival]]] = {}
+        """Of each shard that is held back: what has come in, with the namespaces."""
         self._urgent = 0
-        """How many of them are waited for."""
+        """How many of the others are waited for."""
         self._ready = threading.Condition()
         self._closed = False
 
@@ -34,11 +38,23 @@ class Inbox:
         """Add an observation; one that comes after `close` is dropped (it will be seen again)."""
         with self._ready:
             if not self._closed:
-                namespace = self._add(stream, observation)
-                self._arrivals.append(namespace, (stream, observation))
-                if _is_urgent(observation):
-                    self._urgent += 1
-                    self._ready.notify()
+                self._let_in(self._add(stream, observation), (stream, observation))
+
+    def hold_back(self, shards: Collection[int]) -> None:
+        """Hold back what comes and has come of the jobs of these shards, and of no other."""
+        with self._ready:
+            before, self._held_back = self._held_back, {shard: deque() for shard in shards}
+            if self._held_back.keys() - before.keys():
+                come, self._arrivals, self._urgent = self._arrivals, Rotation(), 0
+                while (found := come.pop()) is not None:
+                    self._let_in(*found)
+            for waiting in before.values():
+                for found in waiting:
+                    self._let_in(*found)
+
+    def count_held_back(self, shard: int) -> int:
+        """Return how many observations of the jobs of a shard are held back."""
+        return len(self._held_back.get(shard, ()))
 
     def take(self, limit: int, timeout_seconds: float) -> list[Arrival]:
         """Return up to `limit` observations.
@@ -62,9 +78,13 @@ class Inbox:
             if not self._closed:
                 for stream, observation in reversed(arrivals):
                     namespace = self._add(stream, observation)
+                    held_back = self._held_back.get(shard_of(stream))
+                    if held_back is not None:
+                        held_back.appendleft((namespace, (stream, observation)))
+                        continue
                     self._arrivals.append_left(namespace, (stream, observation))
                     self._arrivals.is_next(namespace)
-                self._urgent += sum(_is_urgent(observation) for _, observation in arrivals)
+                    self._urgent += _is_urgent(observation)
                 self._ready.notify()
 
     @property
@@ -78,8 +98,24 @@ class Inbox:
             self._closed = True
             self._ready.notify_all()
 
+    @property
+    def size(self) -> int:
+        """Return how many there are, those included that are held back."""
+        return len(self._arrivals) + sum(map(len, self._held_back.values()))
+
     def __len__(self) -> int:
+        """Return how many there are to be taken; what is held back does not count."""
         return len(self._arrivals)
+
+    def _let_in(self, namespace: str, arrival: Arrival) -> None:
+        held_back = self._held_back.get(shard_of(arrival[0])) if self._held_back else None
+        if held_back is not None:
+            held_back.append((namespace, arrival))
+            return
+        self._arrivals.append(namespace, arrival)
+        if _is_urgent(arrival[1]):
+            self._urgent += 1
+            self._ready.notify()
 
     def _add(self, stream: StreamId, observation: JobObservation) -> str:
         """Count an arrival of a job; return the namespace under which all of that job's wait."""

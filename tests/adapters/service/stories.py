@@ -72,7 +72,8 @@ def is_let_go(world: ServiceWorld, stream: StreamId) -> bool:
     """
     known = bool(world.store.read_stream(stream))
     writing = world.service.handover.publisher.streams()
-    looked = world.service.controller.knows_all()
+    controller = world.service.controller
+    looked = controller.knows_all() and not controller.takeover.is_under_way
     return known and looked and world.service.slots.held(stream) is None and not writing
 
 
