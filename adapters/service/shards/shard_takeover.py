@@ -28,7 +28,7 @@ from jobledger.core.values.ids import SHARDS, StreamId, shard_of
 
 log = get_logger(__name__)
 
-STEP_JOBS = 500
+STEP_JOBS = 100
 """Shards are taken over one after the other until they have so many jobs to read or to decide on.
 
 Then a turn is taken for all that were taken over before: none waits long, and few jobs are one
@@ -189,6 +189,8 @@ class ShardTakeover:
         retell_shards(self.handlers, self.slots, unheard, gained, self.clock.now())
         self.hear_out()
         self._take_up_finished(shards)
+        if self.set_back.is_noticed:
+            return
         self._taken_up |= {shard: self._loaded[shard] for shard in shards}
         self.leases.take_up(self._taken_up)
         for slot in self.slots:
