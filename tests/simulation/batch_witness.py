@@ -10,7 +10,7 @@ from jobledger.core.batchjob.names import ATTEMPT_LABEL
 from jobledger.core.batchjob.state import BatchJobState, is_final
 from jobledger.core.batchjob.status.status import status
 from jobledger.core.catalogue import read_event
-from jobledger.core.jobs.events import EffectRequested
+from jobledger.core.jobs.events import EffectRequested, RecoveredFromCluster
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.log.chain import canonical
 from jobledger.core.log.envelope import EventRecord
@@ -113,6 +113,8 @@ class BatchWitness:
         self.streams.setdefault(identity.uid, record.stream_id)
         story.shown.add(canonical(status(story.state)))
         story.follower.note(milestone(story.state), record.actor)
+        if isinstance(event, RecoveredFromCluster):
+            story.follower.resumed(record.actor)
         return identity.name, type(event).__name__
 
     def on_change(self, change: Change, *, is_late: bool) -> None:

@@ -44,7 +44,10 @@ class Follower:
             self.note(phase, "")
 
     def resumed(self, actor: str) -> None:
-        """Take note that a process begins anew with the job: it owes the newest status only."""
+        """Take note that a process begins anew with the job: it owes the newest status only.
+
+        So it does once a job is held no more: what was taken over was shown by others.
+        """
         self.cursors.pop(actor, None)
 
     def follow(self, actor: str, name: str, phase: str) -> None:

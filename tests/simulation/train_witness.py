@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from jobledger.core.catalogue import read_event
-from jobledger.core.jobs.events import EffectRequested
+from jobledger.core.jobs.events import EffectRequested, RecoveredFromCluster
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.log.chain import canonical
 from jobledger.core.log.envelope import EventRecord
@@ -95,6 +95,8 @@ class TrainWitness:
         self.streams.setdefault(identity.uid, record.stream_id)
         story.shown.add(canonical(status(story.state)))
         story.follower.note(milestone(story.state), record.actor)
+        if isinstance(event, RecoveredFromCluster):
+            story.follower.resumed(record.actor)
         return identity.name, type(event).__name__
 
     def on_change(self, change: Change, *, is_late: bool) -> None:

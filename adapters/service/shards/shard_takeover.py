@@ -91,8 +91,8 @@ class ShardTakeover:
         the claim was back before anybody looked. If the ledger was set back, all are read anew.
         Raises as the ledger does, and is to be called again then.
         """
-        if self.set_back.begins():
-            self._loaded, self._waiting, self._at_once = {}, {}, True
+        if is_set_back := self.set_back.begins():
+            self._loaded, self._waiting, self._taken_up, self._at_once = {}, {}, {}, True
             self.first_looks.forget()
             self.let_go(frozenset(range(SHARDS)))  # though others may hold every shard by now
         held = self.leases.held()
@@ -100,7 +100,7 @@ class ShardTakeover:
         kept = {k: v for k, v in self._loaded.items() if held.get(k) == v and k not in missed}
         waiting = {k: v for k, v in self._waiting.items() if held.get(k) == v}
         gained = held.keys() - kept.keys() - waiting.keys()
-        is_changed = gained or kept != self._loaded or waiting != self._waiting
+        is_changed = is_set_back or gained or kept != self._loaded or waiting != self._waiting
         if not is_changed or self.stopping.is_set():
             return
         # A turn may have read jobs of any other before, under an epoch that has passed.
