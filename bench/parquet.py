@@ -1,30 +1,36 @@
-"""Writing a made-up platform as Parquet, and three of the cookbook's questions on both sides.
+"""A platform of many months as Parquet, and three of the cookbook's questions on both sides.
 
-1 M events of 33,000 jobs; with `--full` 50 M events of 1.7 M jobs, for which the disk needs some
-60 GB and the machine hours.
+1 M events in twelve months; with `--full` 50 M, with `--events N` as many. Month by month: its
+events are made, told by Postgres, written by `jobledger parquet` and dropped; the facts stay, as
+they do of archived jobs. Then DuckDB is asked what Postgres is asked, in the same words, and of all
+events what Postgres said of each month. 50 M events need 20 GB of disk and an hour.
 """
 
+import os
+import subprocess
+import sys
 import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
-import psutil
 from sqlalchemy import text
 
 from bench.figures import Report
-from bench.population.loading import load
-from bench.population.population import END, ONE_MILLION, Size
-from bench.throwaway import postgres
+from bench.machine import load as load_average
+from bench.population.months import Months, month_of
+from bench.throwaway import open_directory, postgres
 from docs.cookbook.recipes import RECIPES
-from jobledger.adapters.cli.files.parquet_files import write
 from jobledger.adapters.postgres.connection.engine import REPORT_ROLE, EngineOptions, open_engine
-from jobledger.adapters.postgres.reports.by_month import TABLES, batches, months, snapshot
+from jobledger.adapters.postgres.reports.by_month import TABLES, month_after
+from tests.support.processes import jobledger_command, plain_environment
 
-FIFTY_MILLION = Size(jobs=1_670_000, days=365, templates=3_000, open_jobs=400)
+EVENTS, EVENTS_FULL = 1_000_000, 50_000_000
+MONTHS = 12
 QUESTIONS = (
     "Which images fail most?",
     "Why do attempts fail?",
@@ -34,61 +40,117 @@ MIB = 2**20
 
 
 def measure(report: Report) -> None:
-    """Load the platform, write it, ask both."""
-    size = FIFTY_MILLION if report.full else ONE_MILLION
-    with postgres(report) as server, TemporaryDirectory() as directory:
+    """Write month after month, then ask both."""
+    report.setting("load when it began", load_average())
+    with postgres(report) as server, open_directory() as directory:
         url = server.database("parquet")
-        began = time.monotonic()
-        load(url, size)
-        report.say(f"{size.jobs:,} jobs loaded in {time.monotonic() - began:.0f} s")
-        options = EngineOptions(role=REPORT_ROLE, statement_timeout_seconds=0)
-        engine = open_engine(url, options)
+        lake = directory / "lake"
+        months = Months(url, report.events or (EVENTS_FULL if report.full else EVENTS), MONTHS)
         try:
-            _write(report, engine, Path(directory))
-            _ask(report, engine, Path(directory))
+            began = time.monotonic()
+            months.prepare(os.cpu_count() or 1)
+            report.say(f"{months.events:,} events played, stamped and loaded")
+            report.figure("first month made by the rules", time.monotonic() - began, "s")
+            told = write_months(report, months, url, directory, lake)
+            months.settle()
         finally:
-            engine.dispose()
+            months.close()
+        report.setting("log", f"{months.events * MONTHS} events of {months.jobs * MONTHS} jobs")
+        compare(report, url, lake, told)
+    report.setting("load when it ended", load_average())
 
 
-def _write(report: Report, engine: Any, to: Path) -> None:  # noqa: ANN401 an engine
-    process, most = psutil.Process(), 0
-    with snapshot(engine) as connection:
-        wanted = months(connection)
-        for name, table in TABLES.items():
-            began, rows = time.monotonic(), 0
-            for month in wanted:
-                place = to / name / f"month={month:%Y-%m}" / "part-0.parquet"
-                read = batches(connection, table, month)
-                rows += write(place, table.columns, table.meanings, read)
-                most = max(most, process.memory_info().rss)
-            seconds = time.monotonic() - began
-            weight = sum(one.stat().st_size for one in (to / name).rglob("*.parquet"))
-            report.say(
-                f"{name}: {rows:,} rows in {seconds:.1f} s ({rows / seconds:,.0f}/s), "
-                f"{weight / MIB:.1f} MiB"
-            )
-    report.say(f"memory of the process that writes: {most / MIB:.0f} MiB")
+def write_months(
+    report: Report, months: Months, url: str, directory: Path, lake: Path
+) -> list[tuple[Any, ...]]:
+    """Make and write every month; return what Postgres said of their events, added up."""
+    told: list[tuple[Any, ...]] = []
+    making = writing = most = 0.0
+    for number in range(MONTHS):
+        began = time.monotonic()
+        months.fill(number)
+        told += months.told()
+        made = time.monotonic()
+        most = max(most, _write(url, directory, lake, number))
+        ended = time.monotonic()
+        months.empty(number)
+        making, writing = making + made - began, writing + ended - made
+        report.say(
+            f"{month_of(number):%Y-%m}: made in {made - began:.0f} s, written in"
+            f" {ended - made:.0f} s, load {load_average()}"
+        )
+    events = months.events * MONTHS
+    report.figure("made from the first, and told by Postgres", events / making, "events/s")
+    report.figure("written by `jobledger parquet`, views included", events / writing, "events/s")
+    report.figure("memory of `jobledger parquet`, the most", most / MIB, "MiB")
+    for name in ("events", "*"):
+        weight = sum(one.stat().st_size for one in lake.glob(f"{name}/*/*.parquet"))
+        label = "events as Parquet" if name == "events" else "events and views as Parquet"
+        report.figure(f"{label}, per million events", weight / MIB / events * 1e6, "MiB")
+    return _added(told)
 
 
-def _ask(report: Report, engine: Any, files: Path) -> None:  # noqa: ANN401 an engine
+def _write(url: str, directory: Path, lake: Path, number: int) -> float:
+    """Write a month as a user does; return the most memory that the program took, in bytes."""
+    first = month_of(number)
+    words = [*jobledger_command(), "parquet", "--to", str(lake), "--since", f"{first:%Y-%m-%d}"]
+    words += ["--until", f"{month_after(first):%Y-%m-%d}"]
+    environment = plain_environment(directory, directory / "bytecode") | {"DATABASE_URL": url}
+    child = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL)
+    _, status, spent = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0, "the month is written"
+    return float(spent.ru_maxrss) * (1 if sys.platform == "darwin" else 1024)
+
+
+def compare(report: Report, url: str, lake: Path, told: Sequence[tuple[Any, ...]]) -> None:
+    """Ask DuckDB over all files, and Postgres; refuse answers that differ."""
     opened = duckdb.connect()
     opened.execute("SET TimeZone = 'UTC'; CREATE SCHEMA report_v1")
     for name in TABLES:
-        place = files / name / "*" / "*.parquet"
+        place = lake / name / "*" / "*.parquet"
         opened.execute(f"CREATE VIEW report_v1.{name} AS SELECT * FROM read_parquet('{place}')")
-    for recipe in (one for one in RECIPES if one.question in QUESTIONS):
-        asked = recipe.statement(END - timedelta(days=365), END)
-        with engine.connect() as connection:
-            began = time.monotonic()
-            expected = _plain(connection.execute(text(asked)).all())
-        middle = time.monotonic()
-        found = _plain(opened.execute(asked).fetchall())
-        ended = time.monotonic()
-        same = "the same" if found == expected else "DIFFERENT"
-        report.say(
-            f"{recipe.question} Postgres {middle - began:.2f} s, DuckDB {ended - middle:.2f} s, "
-            f"{len(found)} rows, {same}"
+    began = time.monotonic()
+    found = opened.execute(
+        "SELECT type, count(*), sum(version)::bigint, sum(length(data))::bigint,"
+        " min(occurred_at), max(recorded_at) FROM report_v1.events GROUP BY type ORDER BY type"
+    ).fetchall()
+    report.figure("DuckDB: all events, by type", time.monotonic() - began, "s")
+    assert found == list(told), "DuckDB says of all events what Postgres said of each month"
+    engine = open_engine(url, EngineOptions(role=REPORT_ROLE, statement_timeout_seconds=0))
+    try:
+        for recipe in (one for one in RECIPES if one.question in QUESTIONS):
+            ends = month_after(month_of(0)) + timedelta(days=62)
+            asked = recipe.statement(month_of(MONTHS - 1), ends)
+            with engine.connect() as connection:
+                began = time.monotonic()
+                expected = _plain(connection.execute(text(asked)).all())
+            middle = time.monotonic()
+            answer = _plain(opened.execute(asked).fetchall())
+            ended = time.monotonic()
+            assert answer == expected, f"{recipe.question} {answer} {expected}"
+            assert len(answer) > 1
+            report.figure(f"Postgres: {recipe.question}", middle - began, "s")
+            report.figure(f"DuckDB: {recipe.question}", ended - middle, "s")
+    finally:
+        engine.dispose()
+    report.remark("DuckDB and Postgres gave the same rows for each question, and for all events")
+
+
+def _added(told: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return what was said of the events of each month as it is of all."""
+    by_type: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for kind, *rest in told:
+        by_type[kind].append(tuple(rest))
+    return [
+        (
+            kind,
+            *(sum(row[place] for row in rows) for place in range(3)),
+            min(row[3] for row in rows),
+            max(row[4] for row in rows),
         )
+        for kind, rows in sorted(by_type.items())
+    ]
 
 
 def _plain(rows: Any) -> list[tuple[object, ...]]:  # noqa: ANN401 of either library

@@ -1,9 +1,11 @@
 """`jobledger parquet --to DIR`: writes reporting views and events as Parquet, month by month."""
 
-from collections.abc import Iterator, Sequence
+import csv
+import io
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,10 +22,12 @@ from jobledger.adapters.cli.periods import instant
 from jobledger.adapters.forensics.archive_files import SUFFIX, bundles
 from jobledger.adapters.ledger_wiring import reading
 from jobledger.adapters.postgres.reports.by_month import (
-    BATCH_ROWS,
+    DELIMITER,
     EVENTS,
+    QUOTE,
     TABLES,
     batches,
+    in_batches,
     month_after,
     months,
     snapshot,
@@ -80,31 +84,34 @@ def parquet(
                         made.append((place, write(to / place, one.columns, one.meanings, rows)))
         for file in sorted(archives.glob(f"*{SUFFIX}")) if archives is not None else ():
             place = Path(ARCHIVED) / f"{file.name.removesuffix(SUFFIX)}.parquet"
-            made.append((place, write(to / place, EVENTS.columns, {}, _archived(file))))
+            made.append((place, write(to / place, EVENTS.columns, {}, in_batches(_archived(file)))))
     except OSError as error:
         fail(f"{error.filename or to} cannot be written: {error.strerror}", ExitCode.MISCONFIGURED)
     show(output, [{"file": str(place), "rows": rows} for place, rows in made if rows], COLUMNS)
 
 
-def _archived(file: Path) -> Iterator[Sequence[Sequence[Any]]]:
-    """Yield the events of an archive file, some at a time."""
-    held: list[Sequence[Any]] = []
+def _archived(file: Path) -> Iterator[bytes]:
+    """Yield the events of an archive file as lines of CSV."""
     for bundle in bundles(file):
-        held += [_row(stored) for stored in bundle.events]
-        if len(held) >= BATCH_ROWS:
-            yield held
-            held = []
-    if held:
-        yield held
+        for stored in bundle.events:
+            line = io.StringIO()
+            writer = csv.writer(
+                line,
+                delimiter=DELIMITER,
+                quotechar=QUOTE,
+                quoting=csv.QUOTE_ALL,  # an event has nothing that is null
+                lineterminator="\n",
+            )
+            writer.writerow(_row(stored))
+            yield line.getvalue().encode()
 
 
-def _row(stored: StoredEvent) -> Sequence[Any]:
+def _row(stored: StoredEvent) -> Iterator[object]:
     record = stored.record
-    found = {
-        **{name: getattr(record, name) for name in EVENTS.columns if hasattr(record, name)},
-        "position": stored.position,
-        "data": canonical(record.data).decode(),
-    }
-    return [
-        str(found[name]) if kind == "uuid" else found[name] for name, kind in EVENTS.columns.items()
-    ]
+    for name in EVENTS.columns:
+        if name == "position":
+            yield stored.position
+        elif name == "data":
+            yield canonical(record.data).decode()
+        else:
+            yield getattr(record, name)

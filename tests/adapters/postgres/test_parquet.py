@@ -126,6 +126,21 @@ def test_rows_come_some_at_a_time(
     assert len(rows) > len(groups)
 
 
+def test_how_the_server_shows_values_changes_nothing(
+    sample_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows come as text: a day before the month, or digits left out, would be other values."""
+    words = ("--table", "attempts", "--table", "events")
+    written(sample_url, tmp_path / "iso", *words)
+    monkeypatch.setenv("PGOPTIONS", "-c datestyle=German -c extra_float_digits=-9")
+    written(sample_url, tmp_path / "german", *words)
+    iso, german = (
+        {str(path.relative_to(top)): path.read_bytes() for path in top.rglob("*.parquet")}
+        for top in (tmp_path / "iso", tmp_path / "german")
+    )
+    assert iso == german
+
+
 def test_a_month_that_is_written_again_is_as_before(sample_url: str, tmp_path: Path) -> None:
     words = ("--table", "jobs", "--table", "attempts")
     first = written(sample_url, tmp_path, *words)
