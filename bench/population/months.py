@@ -31,7 +31,7 @@ _INLINE = ("job", "attempt", "decision", "effect", "stream")
 
 
 def month_of(number: int) -> datetime:
-    """Return the first instant of a month: that of the end of the data for 0, then the ones before."""
+    """Return the first instant of a month: 0 is the one in which the data end, 1 the one before."""
     months = END.year * 12 + END.month - 1 - number
     return datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC)
 
@@ -70,9 +70,8 @@ class Months:
         for name in FACTS:
             run("CREATE UNLOGGED TABLE base.{} AS TABLE public.{}", name, name)
             run("TRUNCATE {}", name)
-        run(
-            "CREATE UNLOGGED TABLE base.stream AS SELECT stream_id AS old, stream_id AS new FROM stream"
-        )
+        copied = "SELECT stream_id AS old, stream_id AS new FROM stream"
+        run(f"CREATE UNLOGGED TABLE base.stream AS {copied}")
         run("SET session_replication_role = replica")  # what guards the log guards this as well
         for name in _INLINE:
             run("TRUNCATE {}", name)
@@ -85,10 +84,11 @@ class Months:
         days = (first - _FIRST_DAY).days
         self._connection.execute("SELECT ensure_partitions_v1(%s, %s)", (first, first))
         self._run("ALTER TABLE {} SET UNLOGGED", _partition(first))
-        self._connection.execute(
-            "UPDATE base.stream SET new = (lpad(to_hex((('x' || left(replace(old::text, '-', ''), 12))"
-            "::bit(48)::bigint + %s)), 12, '0') || right(replace(old::text, '-', ''), 20))::uuid",
-            (days * 86_400_000,),
+        digits = "replace(old::text, '-', '')"  # of a UUIDv7: twelve of milliseconds, then others
+        instant = f"('x' || left({digits}, 12))::bit(48)::bigint + {days * 86_400_000}"
+        self._run(
+            "UPDATE base.stream SET new ="
+            f" (lpad(to_hex({instant}), 12, '0') || right({digits}, 20))::uuid"
         )
         for name in ("event", *FACTS):
             columns = [column.name for column in metadata.tables[name].columns]

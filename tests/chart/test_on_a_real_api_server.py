@@ -1,6 +1,5 @@
 """What the chart makes, taken by a real API server: schemas, defaults, Pod security, rights."""
 
-import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -121,6 +120,19 @@ def can(api: Api, account: str, attributes: Mapping[str, Any]) -> bool:
 ON_BY_DEFAULT = {"rayjobs", "trainjobs", "evidence", "claims"}
 
 
+def may_do_what_doctor_asks_for(api: Api, account: str) -> None:
+    """Assert that a ServiceAccount has each right of what is on by default, and reads no Secret."""
+    wanted = [right for right in rights() if right.part in ON_BY_DEFAULT]
+    assert len(wanted) > 40
+    last = wanted[-1].attributes(api.namespace)
+    eventually(lambda: can(api, account, last), "the API server knows the roles")
+    for right in wanted:
+        place = api.namespace if right.part == "claims" else ""
+        assert can(api, account, right.attributes(place)), right.words
+    secrets = {"resource": "secrets", "verb": "get", "namespace": api.namespace}
+    assert not can(api, account, secrets)
+
+
 def test_installed_as_it_is_the_account_may_do_what_doctor_asks_for_and_reads_no_secret(
     api: Api, tmp_path: Path
 ) -> None:
@@ -133,15 +145,7 @@ def test_installed_as_it_is_the_account_may_do_what_doctor_asks_for_and_reads_no
         for document in documents:
             reply = applied(api, document, dry=False)
             assert reply.code == CREATED, reply.message
-        wanted = [right for right in rights() if right.part in ON_BY_DEFAULT]
-        assert len(wanted) > 40
-        last = wanted[-1].attributes(api.namespace)
-        eventually(lambda: can(api, api.namespace, last), "the API server knows the roles")
-        for right in wanted:
-            place = api.namespace if right.part == "claims" else ""
-            assert can(api, api.namespace, right.attributes(place)), right.words
-        secrets = {"resource": "secrets", "verb": "get", "namespace": api.namespace}
-        assert not can(api, api.namespace, secrets)
+        may_do_what_doctor_asks_for(api, api.namespace)
     finally:
         for one in documents:
             if "namespace" not in one["metadata"]:
@@ -149,19 +153,42 @@ def test_installed_as_it_is_the_account_may_do_what_doctor_asks_for_and_reads_no
                 api.request("DELETE", f"{RBAC}/{kind}/{name}")
 
 
-def test_kubectl_applies_the_same_objects_without_helm(api: Api) -> None:
-    kubectl = programs() / "kubectl"
-    command = [str(kubectl), "kustomize", str(CHART.parent / "kustomize")]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    documents = list(yaml.safe_load_all(said))
-    kinds = [one["kind"] for one in documents]
-    assert {"Namespace", "Deployment", "Job", "PodDisruptionBudget"} <= set(kinds)
-    text = json.dumps(documents).replace(
-        '"namespace": "jobledger"', f'"namespace": "{api.namespace}"'
-    )
-    for document in json.loads(text):
-        reply = applied(api, document, dry=True)
-        assert reply.code in {200, CREATED}, (document["kind"], reply.message)
+def test_kubectl_applies_the_same_objects_without_helm_and_takes_them_away(
+    api_server: ApiServer, api: Api, tmp_path: Path
+) -> None:
+    """By a kustomization of one's own, as on the page; names of its own, as others are here too."""
+    place = tmp_path / "mine"
+    place.mkdir()
+    own = {
+        "resources": [os.path.relpath(CHART.parent / "kustomize", place)],
+        "namespace": api.namespace,
+        "nameSuffix": f"-{api.namespace}",
+        "images": [{"name": "jobledger", "newName": "registry.example/j", "newTag": "1"}],
+    }
+    (place / "kustomization.yaml").write_text(yaml.safe_dump(own), encoding="utf-8")
+
+    def kubectl(*words: str) -> list[str]:
+        command = [str(programs() / "kubectl"), *words, "-k", str(place)]
+        environment = {**os.environ, "KUBECONFIG": str(api_server.kubeconfig())}
+        said = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert said.returncode == 0, said.stderr
+        return said.stdout.splitlines()
+
+    try:
+        first = kubectl("apply")
+        assert all(line.endswith((" created", " configured")) for line in first), first
+        assert {"namespace", "deployment.apps", "job.batch", "networkpolicy.networking.k8s.io"} < {
+            line.partition("/")[0] for line in first
+        }
+        kubectl("apply")
+        assert kubectl("diff") == []
+        may_do_what_doctor_asks_for(api, f"jobledger-{api.namespace}")
+        on_server = kubectl("apply", "--server-side", "--force-conflicts")
+        assert len(on_server) == len(first)
+        assert all(line.endswith(" serverside-applied") for line in on_server)
+    finally:
+        kubectl("delete", "--wait=false")
+    assert installed(api) == set()
 
 
 def installed(api: Api) -> set[str]:
