@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC
 from pathlib import Path
@@ -25,6 +26,7 @@ log = get_logger(__name__)
 
 PREFIX = "/page"
 HERE = Path(__file__).parent
+HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 GIST_MAX = 300
 EVENTS_MAX = 1_000
 """So many events of a job are on a page."""
@@ -120,6 +122,12 @@ def _with_code(told: str) -> Markup:
     )
 
 
+def _breakable(told: str) -> Markup:
+    """Return a text that may be broken between the words of a name like BackoffLimitExceeded."""
+    parts = [escape(visible(part)) for part in HUMP.split(told)]
+    return Markup("<wbr>").join(parts)
+
+
 def _then(kind: str) -> str:
     """Return what happens when a decision of a kind falls due."""
     return THEN[DecisionKind(kind)]
@@ -142,7 +150,7 @@ def _environment() -> Environment:
     )
     made.filters.update({"when": when, "lasting": lasting, "look": look})
     made.filters.update({"tojson_text": _json_text, "gist": _gist, "then": _then})
-    made.filters["with_code"] = _with_code
+    made.filters.update({"with_code": _with_code, "breakable": _breakable})
     made.globals.update({"prefix": PREFIX, "mark": _asset_mark(), "address": address})
     made.globals["event_address"] = event_address
     return made
