@@ -27,7 +27,7 @@ from bench.throwaway import open_directory, postgres
 from docs.cookbook.recipes import RECIPES
 from jobledger.adapters.postgres.connection.engine import REPORT_ROLE, EngineOptions, open_engine
 from jobledger.adapters.postgres.reports.by_month import TABLES, month_after
-from tests.support.processes import jobledger_command, plain_environment
+from tests.support.processes import jobledger_command, place_of_bytecode, plain_environment
 
 EVENTS, EVENTS_FULL = 1_000_000, 50_000_000
 MONTHS = 12
@@ -95,7 +95,8 @@ def _write(url: str, directory: Path, lake: Path, number: int) -> float:
     first = month_of(number)
     words = [*jobledger_command(), "parquet", "--to", str(lake), "--since", f"{first:%Y-%m-%d}"]
     words += ["--until", f"{month_after(first):%Y-%m-%d}"]
-    environment = plain_environment(directory, directory / "bytecode") | {"DATABASE_URL": url}
+    kept = place_of_bytecode(directory / "bytecode")
+    environment = plain_environment(directory, kept) | {"DATABASE_URL": url}
     child = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL)
     _, status, spent = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)

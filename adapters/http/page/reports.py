@@ -140,7 +140,7 @@ def text_of(value: Cell, column: ReportColumn) -> str:
     if isinstance(value, int | float):
         if column.unit in ("seconds", "cluster-seconds"):
             return span(value)
-        return f"{value:.1%}" if column.unit == "share" else f"{value:,}"
+        return f"{value:.1%}" if column.unit == "share" else f"{round(value, 2):,}"
     return value or "(none)"
 
 
