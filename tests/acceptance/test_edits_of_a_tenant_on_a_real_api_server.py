@@ -34,8 +34,8 @@ MOST = PER_HOUR + 60
 """Events of a job in an hour: its budget, and more than a single turn of these jobs brings."""
 OTHERS = 100
 """More requests than the jobs of the other tenant are worth."""
-EDITS, HOSTILE = 300, 60
-"""Of each of the three jobs."""
+EDITS, HOSTILE = 200, 40
+"""Of each of the three jobs: more than `MOST` by far."""
 REFUSED = (400, 422)
 KUBERNETES_EVENTS = "v1/events"
 MAY_CREATE = {"ray.io": ["rayjobs"], "trainer.kubeflow.org": ["trainjobs"], "batch": ["jobs"]}

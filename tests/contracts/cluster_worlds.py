@@ -58,9 +58,7 @@ def sandbox(_: pytest.FixtureRequest) -> Iterator[ClusterWorld]:
 def real_api_server(request: pytest.FixtureRequest) -> Iterator[ClusterWorld]:
     """Yield the real API server of this session."""
     server: ApiServer = request.getfixturevalue("api_server")
-    world = _world(ConnectionSettings(kubeconfig=str(server.kubeconfig())))
-    yield world
-    world.cluster.delete(NAMESPACES, "", world.namespace)
+    yield _world(ConnectionSettings(kubeconfig=str(server.kubeconfig())))
 
 
 @contextlib.contextmanager
