@@ -275,7 +275,6 @@ class Ledgered:
         return StreamAppend(
             stream_id=self.stream,
             expected_version=before.version,
-            previous_chain=before.chain,
             events=tuple(records),
             rows=rows,
         )

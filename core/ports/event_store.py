@@ -22,8 +22,6 @@ class StreamAppend(Struct, frozen=True, kw_only=True):
     stream_id: StreamId
     expected_version: int
     """Version of the stream before; 0 for a new one."""
-    previous_chain: bytes
-    """The stream's last link before; `core.log.chain.GENESIS` for a new one."""
     events: tuple[EventRecord, ...]
     rows: RowChanges
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from jobledger.core.catalogue import read_event
-from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.ports.event_store import StreamAppend
 from jobledger.core.projections.view import View, advance
@@ -44,7 +43,6 @@ def append_part(pages: Pages, records: Sequence[EventRecord], first: int, last: 
     part = StreamAppend(
         stream_id=records[0].stream_id,
         expected_version=first,
-        previous_chain=records[first - 1].chain if first else GENESIS,
         events=tuple(records[first:last]),
         rows=rows,
     )

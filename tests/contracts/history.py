@@ -264,7 +264,6 @@ def append_history(ledger: Ledger, history: Sequence[JobEvent]) -> None:
     part = StreamAppend(
         stream_id=STREAM,
         expected_version=0,
-        previous_chain=GENESIS,
         events=tuple(records),
         rows=advance(View(), history)[1],
     )

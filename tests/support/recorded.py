@@ -80,7 +80,6 @@ def append_records(ledger: Ledger, records: Sequence[EventRecord]) -> None:
     part = StreamAppend(
         stream_id=records[0].stream_id,
         expected_version=0,
-        previous_chain=GENESIS,
         events=tuple(records),
         rows=rows,
     )

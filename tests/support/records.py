@@ -208,7 +208,6 @@ class StreamWriter:
         return StreamAppend(
             stream_id=self.stream_id,
             expected_version=self.version,
-            previous_chain=self.chain,
             events=tuple(records),
             rows=RowChanges(
                 job=a_job_row(self.stream_id, self.version + len(records)),

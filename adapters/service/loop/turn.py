@@ -250,7 +250,6 @@ class Turn:
         part = StreamAppend(
             stream_id=slot.stream_id,
             expected_version=slot.tail.version,
-            previous_chain=slot.tail.chain,
             events=tuple(records),
             rows=rows,
         )

@@ -1,10 +1,9 @@
-"""Events that follow when a decision falls due, or when it has become obsolete."""
+"""Events that follow when a decision falls due."""
 
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeAlias, assert_never
 
-from jobledger.core.jobs.events import DecisionCancelled
 from jobledger.core.jobs.outcomes import firing_of
 from jobledger.core.jobs.pending.decisions import DecisionKind, PendingDecision
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
@@ -39,13 +38,6 @@ def fire(state: RayJobState, decision: PendingDecision, at: Instant) -> tuple[Ra
     """
     fired = firing_of(decision, at)
     return fired, *_consequence(decision.kind)(state, decision, at)
-
-
-def obsolete(decision: PendingDecision, at: Instant, cause: str) -> tuple[RayJobEvent, ...]:
-    """Return the end of a decision that must not be carried out."""
-    return (
-        DecisionCancelled(at=at, decision_id=decision.decision_id, kind=decision.kind, cause=cause),
-    )
 
 
 def _consequence(kind: DecisionKind) -> Consequence:

@@ -13,7 +13,6 @@ from jobledger.core.jobs.events import (
 from jobledger.core.jobs.observations import DecisionDue
 from jobledger.core.jobs.pending.decisions import LOOK_FIRST, DecisionKind
 from jobledger.core.rayjob.decide.decider import RAYJOB
-from jobledger.core.rayjob.decide.on_decisions_due import obsolete
 from jobledger.core.values.ids import decision_id_of
 from tests.support.rayjob_builders import (
     UNNAMED,
@@ -28,7 +27,6 @@ from tests.support.rayjob_builders import (
     submitter,
     written,
 )
-from tests.support.rayjob_events import cancelled
 from tests.support.rayjob_stories import (
     Story,
     failed_attempts,
@@ -168,11 +166,3 @@ FIRED = (*working(active_deadline_seconds=60), due(DecisionKind.ACTIVE_DEADLINE)
 )
 def test_decisions_and_sums(row: Row) -> None:
     check(RAYJOB, row)
-
-
-def test_an_obsolete_decision_ends_as_cancelled() -> None:
-    state = play(RAYJOB, working(active_deadline_seconds=60)).state
-    (event,) = obsolete(state.decisions[0], WHEN, "no longer so")
-    expected = cancelled(DecisionKind.ACTIVE_DEADLINE, "no longer so")
-    assert isinstance(event, DecisionCancelled)
-    assert (event.kind, event.cause) == (expected.kind, expected.cause)
