@@ -19,9 +19,9 @@ from jobledger.adapters.service.resync.control_release import is_met_everywhere,
 from jobledger.adapters.service.resync.first_looks import FirstLooks
 from jobledger.adapters.service.resync.held_jobs import Holding
 from jobledger.adapters.service.resync.lookout import KindResync, Lookout
+from jobledger.adapters.service.shard_takeover import ShardTakeover
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.shard_release import ShardRelease
-from jobledger.adapters.service.shards.shard_takeover import ShardTakeover
 from jobledger.adapters.service.status.event_recorder import EventRecorder
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.kind_watches import KindWatches, SyncedKinds

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobledger.adapters.service.shards.shard_takeover import QUIET_SECONDS
+from jobledger.adapters.service.shard_takeover import QUIET_SECONDS
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.ports.cluster import RAYCLUSTERS
 from jobledger.core.values.documents import Manifest, child
