@@ -2,6 +2,7 @@
 
 from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.jobs.retries.job_deadline import due_at
+from jobledger.core.rayjob.own_cluster import owns_cluster
 from jobledger.core.rayjob.state import (
     RayJobState,
     is_final,
@@ -34,6 +35,6 @@ def is_open(state: RayJobState) -> bool:
     # What was refused waits for a decision, or is asked for again, or is not called for any more.
     unfinished = bool(state.effects or state.decisions or state.orphans or state.orphan_submitter)
     shutdown = state.shutdown_due or "DeleteCluster" in state.deletions_due
-    going = (shutdown and state.cluster is not None) or state.job_delete_asked
-    going = going or (gives_up(state) and (state.cluster or state.submitter) is not None)
+    going = ((shutdown or gives_up(state)) and owns_cluster(state)) or state.job_delete_asked
+    going = going or (gives_up(state) and state.submitter is not None)
     return not is_final(state) or unfinished or going or is_leaving(state)

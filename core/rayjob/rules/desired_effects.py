@@ -9,8 +9,8 @@ from jobledger.core.rayjob.deletion import due_policy, is_achieved
 from jobledger.core.rayjob.ending import gives_up
 from jobledger.core.rayjob.manifests.gang_scheduling import VOLCANO, pod_group_name
 from jobledger.core.rayjob.names import head_service_name, submitter_name
+from jobledger.core.rayjob.own_cluster import owns_cluster
 from jobledger.core.rayjob.phases import Phase
-from jobledger.core.rayjob.rules.own_cluster import owns_cluster
 from jobledger.core.rayjob.spec.spec import DeletionPolicy, SubmissionMode
 from jobledger.core.rayjob.state import (
     Attempt,

@@ -33,11 +33,11 @@ from jobledger.core.rayjob.events.lifecycle import (
     SuspensionStarted,
 )
 from jobledger.core.rayjob.evolve.lifecycle import evolve
+from jobledger.core.rayjob.own_cluster import owns_cluster
 from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.rules.attempt_end import conclude, judge_failing
 from jobledger.core.rayjob.rules.desired_decisions import desired_decisions
 from jobledger.core.rayjob.rules.desired_effects import desired_effects
-from jobledger.core.rayjob.rules.own_cluster import owns_cluster
 from jobledger.core.rayjob.rules.pod_looks import waits_for_pods
 from jobledger.core.rayjob.rules.same_cluster import why_unfit
 from jobledger.core.rayjob.spec.spec import SubmissionMode

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from jobledger.adapters.service.shard_takeover import QUIET_SECONDS
 from jobledger.adapters.service.watches.summing_up import CONFIRMATIONS_EVERY
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.jobs.events import Confirmation
@@ -45,6 +46,10 @@ def test_nothing_is_done_before_everything_has_been_listed() -> None:
     service.controller.run_once(wait_seconds=0)  # so that what is listed is not from before it
     for mailbox in world.cluster._mailboxes[:2]:  # noqa: SLF001 two of the four lists
         mailbox.deliver()
+    for _ in range(20):
+        service.step()
+    assert told(world, stream) == []
+    world.clock.advance(QUIET_SECONDS)
     for _ in range(20):
         service.step()
     assert told(world, stream)[:2] == ["JobDiscovered", "ManifestReceived"]

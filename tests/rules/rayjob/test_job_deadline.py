@@ -7,6 +7,7 @@ from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.options import RetryOptions
 from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.ending import gives_up, is_open
 from jobledger.core.rayjob.events.lifecycle import JobFailed
 from jobledger.core.rayjob.observations.observations import ManifestSeen, SeenStatus
 from jobledger.core.values.documents import Json
@@ -14,6 +15,7 @@ from tests.support.rayjob_builders import (
     HTTP,
     JOB,
     after,
+    cluster,
     cluster_gone,
     cluster_of,
     done,
@@ -26,16 +28,18 @@ from tests.support.rayjob_builders import (
 )
 from tests.support.rayjob_events import cancelled, failed_for_good, fired, received, scheduled
 from tests.support.rayjob_stories import (
+    SELECTED,
     Story,
     built,
     failed_attempts,
     failing,
     initializing,
     readied,
+    selecting,
     suspended,
     working,
 )
-from tests.support.rows import WHEN, Outlook, Row, check, check_outlook, table
+from tests.support.rows import WHEN, Outlook, Row, check, check_outlook, play, table
 
 DEADLINE, RETRY = DecisionKind.JOB_DEADLINE, DecisionKind.RETRY
 ANNOTATION = "jobledger.dev/job-deadline-seconds"
@@ -294,3 +298,21 @@ def test_events(row: Row) -> None:
 )
 def test_outlooks(row: Outlook) -> None:
     check_outlook(RAYJOB, row)
+
+
+def test_a_job_that_it_ends_in_the_pause_waits_for_no_cluster_of_somebody_elses() -> None:
+    """Its selector was taken out, and retries were asked for, while the attempt ran."""
+    asked: dict[str, Any] = {"options": MINUTES, "submission_mode": HTTP}
+    story = (
+        *selecting(**asked),
+        cluster("ready", 10, name=SELECTED, uid="shared", owned=False),
+        done(EffectKind.SUBMIT_ENTRYPOINT, 11),
+        poll("RUNNING", 30, started_at=25),
+        manifest(35, generation=2, finalizer=True, backoff_limit=1, policy=PAUSE, **asked),
+        poll("FAILED", 40, started_at=25, ended_at=39),
+        due(DEADLINE),
+    )
+    state = play(RAYJOB, story).state
+    assert gives_up(state)
+    assert state.cluster is not None
+    assert not is_open(state)
