@@ -1,6 +1,7 @@
 """Where the evidence of a Job's attempts is found."""
 
-from jobledger.core.batchjob.state import BatchJobState
+from jobledger.core.batchjob.phases import Phase
+from jobledger.core.batchjob.state import BatchJobState, pods_of
 from jobledger.core.jobs.evidence.scene import (
     AttemptScene,
     EvidenceRules,
@@ -23,6 +24,17 @@ def _scene(state: BatchJobState, kind: str) -> AttemptScene | None:
     return None if state.attempt is None else AttemptScene(attempt=state.attempt.number)
 
 
+def _waits_now(identity: JobIdentity, state: BatchJobState) -> SceneObject | None:
+    """Return the attempt's Job while Pods of it are not ready, as it counts them."""
+    pods = pods_of(state)
+    waits = pods.active > pods.ready or not (pods.ready or pods.succeeded)
+    return _whole(identity, state) if state.phase is Phase.RUNNING and waits else None
+
+
 BATCHJOB_EVIDENCE = EvidenceRules(
-    before={EffectKind.DELETE_ATTEMPT_JOB: "Job"}, whole=_whole, beside=nothing_beside, scene=_scene
+    before={EffectKind.DELETE_ATTEMPT_JOB: "Job"},
+    whole=_whole,
+    beside=nothing_beside,
+    scene=_scene,
+    waits_now=_waits_now,
 )

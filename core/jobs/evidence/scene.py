@@ -36,12 +36,6 @@ class AttemptScene:
     """When the program did, if it is known."""
 
 
-def nothing_waits(identity: JobIdentity, state: object) -> SceneObject | None:
-    """Return no object."""
-    del identity, state
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceRules(Generic[State]):
     """Where the evidence of a kind of job is found."""
@@ -54,15 +48,14 @@ class EvidenceRules(Generic[State]):
     """Other objects of an attempt whose Pods may say why it failed."""
     scene: Callable[[State, str], AttemptScene | None]
     """What is known of the attempt, if an object of that kind is looked at; None: nothing is."""
+    waits_now: Callable[[JobIdentity, State], SceneObject | None]
+    """The object for whose Pods an attempt waits that is under way; None: for none."""
     pods_stay: bool = False
     """Whether the Pods of an attempt that failed stay until they are looked at."""
     beside_from: tuple[type, ...] = ()
     """Events from which on an attempt waits for Pods of the objects beside, not of the whole."""
     waits_until: tuple[type, ...] = ()
     """Events from which on it waits for no Pod."""
-    waits_now: Callable[[JobIdentity, State], SceneObject | None] = nothing_waits
-    """The object for whose Pods an attempt waits that is under way; None: for none, or it shows
-    in another way."""
 
     def going(
         self, identity: JobIdentity, state: State, desired: DesiredEffect, *, is_over: bool

@@ -8,6 +8,7 @@ from jobledger.core.jobs.evidence.scene import (
 )
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.trainjob.phases import Phase
 from jobledger.core.trainjob.state import TrainJobState
 
 
@@ -21,6 +22,20 @@ def _scene(state: TrainJobState, kind: str) -> AttemptScene | None:
     return None if state.attempt is None else AttemptScene(attempt=state.attempt.number)
 
 
+def _waits_now(identity: JobIdentity, state: TrainJobState) -> SceneObject | None:
+    """Return the JobSet while Pods of it are not ready, as its counters of Jobs tell."""
+    attempt = state.attempt
+    if attempt is None or attempt.is_over or state.phase not in (Phase.CREATED, Phase.RUNNING):
+        return None
+    waits = any(one.active > one.ready for one in state.jobs)
+    has_begun = any(one.ready or one.succeeded for one in state.jobs)
+    return _whole(identity, state) if waits or not has_begun else None
+
+
 TRAINJOB_EVIDENCE = EvidenceRules(
-    before={EffectKind.DELETE_JOBSET: "JobSet"}, whole=_whole, beside=nothing_beside, scene=_scene
+    before={EffectKind.DELETE_JOBSET: "JobSet"},
+    whole=_whole,
+    beside=nothing_beside,
+    scene=_scene,
+    waits_now=_waits_now,
 )
