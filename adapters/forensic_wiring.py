@@ -32,7 +32,8 @@ from jobledger.adapters.postgres.schema.version import status
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.adapters.postgres.verifying.verify import Extent, verify
 from jobledger.adapters.scheduler.alarms import SchedulerAlarms
-from jobledger.adapters.service.evidence.capture import CaptureParts, Capturer
+from jobledger.adapters.service.evidence.capture import Capturer
+from jobledger.adapters.service.evidence.one_capture import CaptureParts
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.settings import Settings

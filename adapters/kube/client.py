@@ -163,14 +163,17 @@ class KubernetesCluster:
         *,
         tail_lines: int | None = None,
         limit_bytes: int = LOG_LIMIT_BYTES,
+        previous: bool = False,
     ) -> str:
         """Return what the container wrote: its last `tail_lines`, of those the first `limit_bytes`.
 
-        Raises `RequestInvalid` while the container has not started.
+        With `previous` what its run before the last start wrote. Raises `RequestInvalid` while the
+        container has not started, or was not started again.
         """
         query = [("limitBytes", str(limit_bytes))]
         query += [("container", container)] if container else []
         query += [("tailLines", str(tail_lines))] if tail_lines is not None else []
+        query += [("previous", "true")] if previous else []
         request = Request(
             method="GET",
             path=paths.object_path(PODS, namespace, name, "log"),

@@ -37,8 +37,12 @@ class PodWitness(Protocol):
         *,
         tail_lines: int | None = None,
         limit_bytes: int = ...,
+        previous: bool = False,
     ) -> str:
-        """Return the last lines that a container wrote, of those the first `limit_bytes`."""
+        """Return the last lines that a container wrote, of those the first `limit_bytes`.
+
+        With `previous` those of its run before the last start.
+        """
         ...
 
     def events_about(self, namespace: str, kind: str, name: str) -> Sequence[Manifest]:

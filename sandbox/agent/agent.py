@@ -17,7 +17,7 @@ from jobledger.core.values.documents import Manifest, child, items, text
 from jobledger.sandbox.agent.addresses import address_for
 from jobledger.sandbox.agent.logs import LogFile, LogServer
 from jobledger.sandbox.agent.node import NodeRegistration
-from jobledger.sandbox.agent.pods.containers import ContainerRun, Terminated
+from jobledger.sandbox.agent.pods.containers import ContainerRun, Terminated, Waiting
 from jobledger.sandbox.agent.pods.environment import ConfigMissing, PodSandbox, expanded
 from jobledger.sandbox.agent.pods.probes import Exec, Probe, answers
 from jobledger.sandbox.agent.pods.run import Host, PodRun
@@ -304,14 +304,17 @@ class NodeAgent:
     def _find_log(self, uid: str, container: str, previous: bool) -> LogFile | None:  # noqa: FBT001  # as the log server calls it
         run = self._runs.get(uid)
         one = run.container(container) if run is not None else None
-        if run is None or one is None or one.starts <= (1 if previous else 0):
+        if run is None or one is None:
             return None
-        started = one.starts
+        # Of one that waits to be started again, the last run is the previous one already.
+        started = one.starts - (previous and not isinstance(one.state, Waiting))
+        if started < 1:
+            return None
 
         def is_over() -> bool:
-            return isinstance(one.state, Terminated) or one.starts != started
+            return previous or isinstance(one.state, Terminated) or one.starts != started
 
-        return run.log_path(one.name, started - (1 if previous else 0)), is_over
+        return run.log_path(one.name, started), is_over
 
 
 def _take_over(run: PodRun) -> None:

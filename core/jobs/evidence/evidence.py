@@ -63,6 +63,8 @@ class ContainerEnd(Struct, frozen=True, kw_only=True):
     restarts: int = 0
     started_at: Instant | None = None
     ended_at: Instant | None = None
+    previous: bool = False
+    """Whether it was started again since, or is to be: so it ended the last time."""
 
 
 class PodEvidence(Struct, frozen=True, kw_only=True):

@@ -105,6 +105,7 @@ def _container(one: Json, scrub: Scrub) -> ContainerEnd:
                 restarts=restarts,
                 started_at=parse_rfc3339(text(ended, "startedAt")),
                 ended_at=parse_rfc3339(text(ended, "finishedAt")),
+                previous=place == "lastState",
             )
     waits = child(one, "state", "waiting")
     return ContainerEnd(

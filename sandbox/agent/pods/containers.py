@@ -70,6 +70,8 @@ class ContainerRun:
     last: Terminated | None = None
     starts: int = 0
     restarts: int = 0
+    """How often it was started again; one that waits for that is not counted yet, as a kubelet has
+    it."""
     process: int | None = None
     """Number of the running (or starting) process."""
     due: float = 0.0
@@ -130,7 +132,6 @@ class ContainerRun:
             self.last = self.state
         delay = min(LAST_RESTART_SECONDS, FIRST_RESTART_SECONDS * 2 ** min(self.restarts - 1, 16))
         self.due = now + (delay if self.restarts else 0.0)
-        self.restarts += 1
         self.state = Waiting("CrashLoopBackOff", "back-off restarting failed container")
 
     def _end(self, state: Terminated) -> None:

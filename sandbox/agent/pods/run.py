@@ -264,6 +264,7 @@ class PodRun:
             one.due = now + CONFIG_RETRY_SECONDS * 10
             return
         one.starts += 1
+        one.restarts += one.last is not None
         one.process = self._host.processes.run(command)
 
     def _probe_if_due(self, one: ContainerRun, now: float) -> None:

@@ -222,9 +222,11 @@ def test_an_empty_list_may_be_null(server: CannedServer, cluster: KubernetesClus
 
 
 def test_a_log_is_limited_on_both_sides(server: CannedServer, cluster: KubernetesCluster) -> None:
-    server.add(Answer(body=b"first \xff line\n"), MISSING)
+    server.add(Answer(body=b"first \xff line\n"), Answer(body=b"before\n"), MISSING)
     assert cluster.pod_log("team", "p", "ray", tail_lines=5, limit_bytes=9) == "first � l"
-    asked = server.received[0]
+    assert cluster.pod_log("team", "p", "ray", previous=True) == "before\n"
+    asked, before = server.received
+    assert before.query["previous"] == "true"
     assert asked.path == "/api/v1/namespaces/team/pods/p/log"
     assert asked.query == {"container": "ray", "tailLines": "5", "limitBytes": "9"}
     with pytest.raises(ObjectNotFound):

@@ -47,6 +47,24 @@ def test_the_log_before_a_restart_is_kept(world: World) -> None:
     assert world.log("p", previous="true") == "one\n"
 
 
+def test_of_a_container_that_waits_for_a_restart_the_last_run_is_the_previous_one(
+    world: World,
+) -> None:
+    """Its restarts are those that have happened. Source: Kubernetes, the kubelet's status."""
+    runs = "$JOBLEDGER_SANDBOX_ROOT/runs"
+    script = f"echo >> {runs}; echo run $(wc -l < {runs}); exit 1"
+    world.create(PODS, pod("p", shell(script), restartPolicy="OnFailure"))
+
+    def waits() -> bool:
+        shown = world.container("p")
+        if "waiting" not in shown.get("state", ()) or not shown["restartCount"]:
+            return False
+        logs = {world.log("p"), world.log("p", previous="true")}
+        return world.container("p") == shown and logs == {f"run {shown['restartCount'] + 1}\n"}
+
+    wait_until(waits, "the log of the run that failed last")
+
+
 def test_each_container_has_its_own_log(world: World) -> None:
     world.create(PODS, pod("p", shell("echo first"), {**shell("echo second"), "name": "other"}))
     world.wait_for_phase("p", "Succeeded")

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from jobledger.adapters.service.evidence.capture import CaptureParts, Capturer
+from jobledger.adapters.service.evidence.capture import Capturer
+from jobledger.adapters.service.evidence.one_capture import CaptureParts
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.errors import RequestForbidden
 from jobledger.core.jobs.observations import EvidenceSeen
@@ -33,6 +34,8 @@ class Witness:
     """What a cluster tells of Pods: logs by Pod, Events by object; a silent Pod answers never."""
 
     logs: dict[str, str] = field(default_factory=dict)
+    previous: dict[str, str] = field(default_factory=dict)
+    """What containers wrote before they were started again, by Pod."""
     events: dict[str, list[Manifest]] = field(default_factory=dict)
     asked_about: set[str] = field(default_factory=set)
     silent: frozenset[str] = frozenset()
@@ -44,6 +47,8 @@ class Witness:
         namespace: str,
         name: str,
         container: str = "",
+        *,
+        previous: bool = False,
         **limits: int | None,
     ) -> str:
         del namespace, container
@@ -51,7 +56,8 @@ class Witness:
             self.over.wait(60)
         if self.forbidden:
             raise RequestForbidden(f"pods/log is forbidden for {SECRET}")
-        return Kubelet(self.logs.get(name, "")).read(**limits)
+        logs = self.previous if previous else self.logs
+        return Kubelet(logs.get(name, "")).read(**limits)
 
     def events_about(self, namespace: str, kind: str, name: str) -> list[Manifest]:
         del namespace

@@ -133,6 +133,18 @@ def test_nothing_is_captured_twice(scene: Scene) -> None:
     assert scene.bench.said() == []
 
 
+def test_of_a_container_that_was_started_again_the_log_before_is_kept(scene: Scene) -> None:
+    """It wrote why it failed; since then it has written nothing of that."""
+    ended: Manifest = {"terminated": {"exitCode": 1, "reason": "Error"}}
+    status: Manifest = {"name": "ray", "restartCount": 1, "state": {"running": {}}}
+    shown: Manifest = {"phase": "Running", "containerStatuses": [{**status, "lastState": ended}]}
+    scene.bench.cluster.edit(PODS, "ml", "worker-1", status=shown)
+    scene.witness.previous["worker-1"] = "KeyError: before"
+    scene.witness.logs["worker-1"] = "it starts"
+    (log,) = [log for log in scene.captured().logs if log.source == "worker-1"]
+    assert log.last_lines == ("KeyError: before",)
+
+
 KEEPING = [kind for kind in EffectKind if not kind.value.startswith(("delete", "remove"))]
 
 

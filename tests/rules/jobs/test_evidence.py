@@ -234,6 +234,7 @@ def test_every_word_of_a_container_is_kept() -> None:
         restarts=2,
         started_at=parse_rfc3339("2026-11-21T12:00:01Z"),
         ended_at=parse_rfc3339("2026-11-21T12:00:05Z"),
+        previous=True,
     )
     (waits,) = pod_evidence(waiting("ImagePullBackOff"), same).containers
     assert (waits.state, waits.reason) == ("waiting", "ImagePullBackOff")
