@@ -9,6 +9,8 @@ from jobledger.adapters.service.controller import Controller, ControllerParts
 from jobledger.adapters.service.effects.carrying_out import EffectContext
 from jobledger.adapters.service.effects.context import World
 from jobledger.adapters.service.evidence.capture import Capturer
+from jobledger.adapters.service.evidence.failing_pods import FailingPods
+from jobledger.adapters.service.evidence.pod_watches import pod_watches
 from jobledger.adapters.service.followers import Follower, FollowerParts
 from jobledger.adapters.service.kind_adapter import KindAdapter
 from jobledger.adapters.service.loop.handover import Announce, Handover
@@ -31,10 +33,11 @@ from jobledger.adapters.service.work.workers import Lane, Workers
 from jobledger.adapters.telemetry.dice import dice
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs.events import EvidenceCaptured
 from jobledger.core.kinds import JobObservation
 from jobledger.core.ports.alarms import Alarms
 from jobledger.core.ports.clock import Clock
-from jobledger.core.ports.cluster import Cluster, Watches
+from jobledger.core.ports.cluster import Cluster, Resource, Watches
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import History
 from jobledger.core.ports.job_ends import JobEnds
@@ -134,6 +137,7 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
     handover = hooks.handover(
         Handover(
             context=context,
+            pods=_failing_pods(options, context),
             workers=Workers(ports.clock, options.workers, stores.slots.namespace),
             publisher=_publisher(ports, options, stores),
             followers=_followers(ports, options, context, stores),
@@ -206,6 +210,8 @@ def _handlers(
 ) -> EventHandlers:
     """Return what watches tell, and have the workers tell again what slowed jobs have missed."""
     handover, turn = partners
+    pods, owners = handover.pods, stores.live.job_owners
+    resources = {one for kind in options.kinds for one in kind.watching.pods_of}
     handlers = EventHandlers(
         options.mapper,
         stores.inbox,
@@ -222,6 +228,8 @@ def _handlers(
             part=part,
         ),
         looked_through=turn.slowing.looked_through,
+        job_gone=pods.job_gone if pods is not None else lambda _: None,
+        pods=pod_watches(pods, owners, resources) if pods is not None else {},
     )
 
     def tell_anew(stream: StreamId) -> None:
@@ -233,6 +241,17 @@ def _handlers(
 
     turn.slowing.tell_anew = tell_anew
     return handlers
+
+
+def _failing_pods(options: ServiceOptions, context: EffectContext) -> FailingPods | None:
+    """Return what has Pods looked at that fail; None, if no evidence is captured."""
+    if context.evidence is None:
+        return None
+    kept_as: dict[Resource, tuple[str, ...]] = {}
+    for kind in options.kinds:
+        for resource, name in kind.watching.pods_of.items():
+            kept_as[resource] = (*kept_as.get(resource, ()), name)
+    return FailingPods(context.evidence, context.world.live, context.slots, kept_as)
 
 
 def _retold(handlers: EventHandlers, uid: str, clock: Clock) -> None:
@@ -297,6 +316,8 @@ def _turn_parts(
     def appended(event: JobEvent) -> None:
         for kind in options.kinds:
             kind.appended(options.metrics, event)
+        if isinstance(event, EvidenceCaptured):
+            options.metrics.captures.labels(event.occasion.partition("/")[0]).inc()
 
     return TurnParts(
         store=ports.store,

@@ -143,6 +143,13 @@ class Metrics:
             ["outcome"],
             registry=registry,
         )
+        self.captures = Counter(
+            "jobledger_evidence_captures_total",
+            "Captures of evidence in the log, by what for: `pod` when one was seen to fail "
+            "or to go, `failure`, `waiting`, `deleted`, or the effect before which it was.",
+            ["occasion"],
+            registry=registry,
+        )
         self.kubernetes_events = Counter(
             "jobledger_kubernetes_events_total",
             "Kubernetes Events sent or dropped.",

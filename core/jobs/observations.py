@@ -111,7 +111,7 @@ SharedFact: TypeAlias = WatchInterrupted | NothingNew | StatusWritten | Evidence
 SharedObservation: TypeAlias = EffectEnded | DecisionDue | SharedFact
 
 
-OCCASIONS_REMEMBERED_MAX = 8
+OCCASIONS_REMEMBERED_MAX = 16
 """Captures that are remembered, so that one told again is no news."""
 
 

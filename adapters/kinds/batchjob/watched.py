@@ -166,6 +166,7 @@ BATCHJOB_WATCHING = KindWatching(
     also_watched=nothing_more,
     parts=(ATTEMPT,),
     whole=ATTEMPT,
+    pods_of={BATCH_JOBS: ATTEMPT},
     look=_look,
     see=see_job,
     gone=_gone,

@@ -18,15 +18,24 @@ from jobledger.core.values.ids import StreamId
 
 
 def failure_capture(
-    context: EffectContext, stream: StreamId, state: JobState, events: Sequence[JobEvent]
+    context: EffectContext,
+    stream: StreamId,
+    state: JobState,
+    events: Sequence[JobEvent],
+    before: JobState,
 ) -> Task | None:
-    """Return the task that captures evidence of an attempt that has just failed, if one has."""
+    """Return the task that captures evidence of an attempt that has just failed, if one has.
+
+    `before` is the state before the events: it knows of the attempt what may be gone since.
+    """
     failed = next((number for event in events if (number := _failed(event))), None)
     if context.evidence is None or failed is None or state.identity is None:
         return None
     rules = kind_of(state).evidence
     going = {rules.before.get(effect.desired.kind) for effect in state.effects}
-    objects = (rules.whole(state.identity, state), *rules.beside(state))
+    is_of_before = before.attempt is not None and before.attempt.number == failed
+    known = before if is_of_before else state
+    objects = (rules.whole(state.identity, known), *rules.beside(known))
     left = [one for one in objects if one.kind not in going]
     job = context.world.live.job(state.identity.uid)
     return (

@@ -5,17 +5,20 @@ log has already is not asked for again.
 """
 
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from jobledger.adapters.service.evidence.one_capture import Capture, CaptureParts, Scene
-from jobledger.adapters.service.evidence.own_pods import own_pods, own_uid
+from jobledger.adapters.service.evidence.own_pods import is_own_pod, own_pods, own_uid
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.work.turn_pool import TurnPool
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.core.jobs.control.ownership import controller_of
+from jobledger.core.jobs.evidence.pod_failures import trouble_of
 from jobledger.core.jobs.evidence.pods import pods_kept, trouble
-from jobledger.core.jobs.evidence.scene import SceneObject, waiting_occasion
-from jobledger.core.jobs.pending.effects import OpenEffect
+from jobledger.core.jobs.evidence.scene import DELETED, SceneObject, waiting_occasion
+from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.kinds import JobState, kind_of
+from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import StreamId
 
 log = get_logger(__name__)
@@ -30,12 +33,22 @@ IN_TROUBLE = 2
 """Of a Pod (`core.jobs.evidence.pods.trouble`): it waits or has failed, and not only restarted."""
 
 
+@dataclass(frozen=True, slots=True)
+class SeenPod:
+    """A Pod as its watch told of it, and the object that it is of by its labels."""
+
+    about: SceneObject
+    manifest: Manifest
+
+
 class Capturer:
     """Captures evidence. Safe to call from many threads."""
 
     def __init__(self, parts: CaptureParts) -> None:
         self._parts = parts
         self._pool: TurnPool[None] = TurnPool(THREADS, "evidence")
+        self._pod_pool: TurnPool[None] = TurnPool(THREADS, "evidence-of-pods")
+        """Of single Pods apart: where their kubelets hang, no deletion waits for that."""
         self._lock = threading.Lock()
         self._occasions: dict[tuple[StreamId, str], None] = {}
 
@@ -77,7 +90,8 @@ class Capturer:
             return False
         cluster, namespace, kind = self._parts.cluster, job.identity.namespace, about.kind
         uid = own_uid(cluster, self._parts.live, job, kind, about.name, about.uid)
-        found = own_pods(cluster, namespace, kind, about.name, uid) if uid else ()
+        own = SceneObject(kind=kind, name=about.name, uid=uid)
+        found = own_pods(cluster, self._parts.live, namespace, own) if uid else ()
         if not any(trouble(pod) >= IN_TROUBLE for pod in pods_kept(found, str)):
             return False
         whole = kind_of(state).evidence.whole(job.identity, state).kind
@@ -87,9 +101,56 @@ class Capturer:
             self.capture(scene)
         return True
 
+    def of_pod(self, stream: StreamId, job: CachedJob, state: JobState, seen: SeenPod) -> None:
+        """Capture a Pod of the present attempt that failed or goes, as it was seen.
+
+        Raises as the cluster does, where that has to say whose Pod it is.
+        """
+        about, pod = seen.about, seen.manifest
+        rules = kind_of(state).evidence
+        scene = _scene(stream, job, state, "", about)
+        known = rules.scene(state, about.kind)
+        told, controller = trouble_of(pod), controller_of(pod)
+        if scene is None or known is None or told is None or controller is None:
+            return
+        earlier = rules.earlier_attempt(state, pod)
+        going = any(rules.before.get(one.desired.kind) == about.kind for one in state.effects)
+        is_over = known.is_over or known.is_well or going or earlier > 0
+        occasion = told.occasion(
+            earlier or scene.attempt,
+            (*state.captured, *self._under_way(stream)),
+            well_too=about.kind in rules.well_pods_of and not is_over,
+        )
+        where = job.identity.namespace
+        parts = self._parts
+        if not occasion or not is_own_pod(parts.cluster, parts.live, where, controller, about):
+            return
+        if self._is_new(stream, state, occasion):
+            attempt = earlier or scene.attempt
+            self.capture(replace(scene, occasion=occasion, attempt=attempt, pod=pod))
+
+    def after_deletion(self, stream: StreamId, job: CachedJob, state: JobState) -> None:
+        """Capture what is left of a job that its user deleted before it had ended. Never raises."""
+        rules = kind_of(state).evidence
+        if any(one.startswith(f"{EffectKind.REMOVE_FINALIZER}/") for one in state.captured):
+            return  # that was before it was let go
+        for about in (rules.whole(job.identity, state), *rules.beside(state)):
+            scene = _scene(stream, job, state, "", about)
+            if scene is None or not about.name:
+                continue
+            occasion = f"{DELETED}/{scene.attempt}/{about.kind}"
+            if self._is_new(stream, state, occasion):
+                self.capture(replace(scene, occasion=occasion))
+
     def stop(self) -> None:
         """End; questions under way are left to their own limits."""
         self._pool.stop()
+        self._pod_pool.stop()
+
+    def _under_way(self, stream: StreamId) -> list[str]:
+        """Return the occasions of captures of a job of which the log may not tell yet."""
+        with self._lock:
+            return [occasion for whose, occasion in self._occasions if whose == stream]
 
     def _is_new(self, stream: StreamId, state: JobState, occasion: str) -> bool:
         if occasion in state.captured:
@@ -105,7 +166,8 @@ class Capturer:
     def capture(self, scene: Scene) -> None:
         """Ask everybody at once, and tell what came by the deadline."""
         try:
-            seen = Capture(self._parts, self._pool, scene).made()
+            pool = self._pool if scene.pod is None else self._pod_pool
+            seen = Capture(self._parts, pool, scene).made()
         except Exception:  # evidence is never worth an effect; the line names the job
             log.exception("evidence_broken", stream=str(scene.stream), occasion=scene.occasion)
             return

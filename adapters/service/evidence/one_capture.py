@@ -4,7 +4,7 @@ What has not come by then is recorded as missing. A silent Pod holds up nobody f
 its thread ends by the transport's own limit.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import timedelta
@@ -37,13 +37,14 @@ from jobledger.core.jobs.evidence.pods import (
     pods_kept,
     trouble,
 )
+from jobledger.core.jobs.evidence.scene import SceneObject
 from jobledger.core.jobs.observations import EvidenceSeen
 from jobledger.core.log.redaction.redact import LateSecrets
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
 from jobledger.core.ports.evidence import EvidenceStore, PodWitness
 from jobledger.core.ports.ray_jobs import RayJobs
-from jobledger.core.values.documents import text
+from jobledger.core.values.documents import Manifest, text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import Instant
 
@@ -90,6 +91,8 @@ class Scene:
     """Unless a Pod says otherwise: the Ray job has ended by itself, and this is not why."""
     began: Instant | None = None
     """When the Ray job did, if it is known."""
+    pod: Manifest | None = None
+    """The one Pod that is looked at, as it was seen, and is the job's own; None: all of them."""
 
 
 class Capture:
@@ -108,14 +111,21 @@ class Capture:
     def made(self) -> EvidenceSeen:
         """Return the observation."""
         began = self._parts.clock.monotonic()
+        if self._scene.pod is not None:
+            self._take([self._scene.pod])
+            self._ask(dict(self._questions_about_logs(self._found.pods)))
+        else:
+            self._ask_about_all()
+        with self._found.lock:
+            self._found.is_over = True
+        return self._observation(began)
+
+    def _ask_about_all(self) -> None:
         if self._scene.name:
             self._ask({"Pods": self._find_own})
         self._ask(dict(self._first_questions()))
         if self._uid:
             self._ask(dict(self._questions_about_pods()))
-        with self._found.lock:
-            self._found.is_over = True
-        return self._observation(began)
 
     def _ask(self, questions: Mapping[str, Callable[[], None]]) -> None:
         """Ask all at once; what has not come by the deadline is missing."""
@@ -166,7 +176,12 @@ class Capture:
         for pod in pods[:EVENTS_ABOUT_PODS_MAX]:
             if trouble(pod):
                 yield f"Events of Pod {pod.name}", partial(self._events, "Pod", pod.name, pod.uid)
-        for pod in self._worth_a_log(pods):
+        yield from self._questions_about_logs(self._worth_a_log(pods))
+
+    def _questions_about_logs(
+        self, pods: Iterable[PodEvidence]
+    ) -> Iterator[tuple[str, Callable[[], None]]]:
+        for pod in pods:
             container = worst_container(pod)
             if container is not None:
                 yield f"log of Pod {pod.name}", partial(self._pod_log, pod, container)
@@ -188,8 +203,12 @@ class Capture:
             self._miss("Pods", f"{kind} {name} is not there, or not the job's own")
 
     def _pods(self) -> None:
-        scene, namespace = self._scene, self._scene.job.identity.namespace
-        pods = own_pods(self._parts.cluster, namespace, scene.kind, scene.name, self._uid)
+        scene, parts = self._scene, self._parts
+        about = SceneObject(kind=scene.kind, name=scene.name, uid=self._uid)
+        self._take(own_pods(parts.cluster, parts.live, scene.job.identity.namespace, about))
+
+    def _take(self, pods: Sequence[Manifest]) -> None:
+        """Keep what Pods say, and learn first what they declare."""
         self._learn(secrets_of_pods(pods))
         kept = pods_kept(pods, self._scrub)
         with self._found.lock:

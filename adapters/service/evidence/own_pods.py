@@ -8,8 +8,13 @@ RayCluster or the submitter, or a Job of the JobSet, whose own controller is the
 from collections.abc import Iterable, Mapping, Sequence
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
-from jobledger.core.jobs.control.ownership import controller_of, is_controlled_by
+from jobledger.core.jobs.control.ownership import (
+    Controller,
+    controller_of,
+    is_controlled_by,
+)
 from jobledger.core.jobs.evidence.evidence import PodEvidence
+from jobledger.core.jobs.evidence.scene import SceneObject
 from jobledger.core.kinds import KINDS
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, Cluster, Resource
 from jobledger.core.values.documents import Manifest, text
@@ -25,32 +30,48 @@ def own_uid(
     """Return the UID of the job's own object of a name; empty if it has none.
 
     `known` is the UID that the log knows of such an object: it may have gone, and its Pods not
-    yet. Raises as the port does.
+    yet; another that was made since in its place has other Pods. Raises as the port does.
     """
     namespace, owner = job.identity.namespace, job.identity.uid
     seen = live.child_named(kind, namespace, name)
     if seen is not None and seen.owner_uid == owner:
-        return seen.uid
+        return known or seen.uid
     found = cluster.get(_RESOURCES[kind], namespace, name)
     if found is None:
         return known
     uid = text(found, "metadata", "uid")
     if is_controlled_by(found, owner):
-        return uid
+        return known or uid
     return "" if uid == known else known
 
 
 def own_pods(
-    cluster: Cluster, namespace: str, kind: str, name: str, uid: str
+    cluster: Cluster, live: ObjectCache, namespace: str, about: SceneObject
 ) -> Sequence[Manifest]:
-    """Return the Pods of an object. Raises as the port does."""
-    listed = cluster.list(PODS, namespace, f"{_RESOURCES[kind].pod_label}={name}").items
-    if kind != "JobSet" or not listed:
-        return controlled_by(listed, {uid})
-    jobs = cluster.list(BATCH_JOBS, namespace, f"{JOBSETS.pod_label}={name}").items
-    return controlled_by(
-        listed, {text(one, "metadata", "uid") for one in controlled_by(jobs, {uid})}
-    )
+    """Return the Pods of an object, whose UID is known. Raises as the port does."""
+    selector = f"{_RESOURCES[about.kind].pod_label}={about.name}"
+    listed = cluster.list(PODS, namespace, selector).items
+    if about.kind != JOBSETS.kind:
+        return controlled_by(listed, {about.uid})
+    owners = {owner.uid for one in listed if (owner := controller_of(one)) is not None}
+    known = {uid for uid in owners if live.job_owners.jobset_of(uid) == about.uid}
+    if known < owners:
+        jobs = cluster.list(BATCH_JOBS, namespace, selector).items
+        known |= {text(one, "metadata", "uid") for one in controlled_by(jobs, {about.uid})}
+    return controlled_by(listed, known)
+
+
+def is_own_pod(
+    cluster: Cluster, live: ObjectCache, namespace: str, controller: Controller, about: SceneObject
+) -> bool:
+    """Return whether a Pod that such a controller has is one of an object. Raises as the port."""
+    if about.kind != JOBSETS.kind:
+        return controller.uid == about.uid
+    if jobset := live.job_owners.jobset_of(controller.uid):
+        return jobset == about.uid
+    jobs = cluster.list(BATCH_JOBS, namespace, f"{JOBSETS.pod_label}={about.name}").items
+    own = controlled_by(jobs, {about.uid})
+    return controller.uid in {text(one, "metadata", "uid") for one in own}
 
 
 def name_was_taken(cluster: Cluster, namespace: str, pod: PodEvidence) -> bool:

@@ -16,6 +16,7 @@ from jobledger.adapters.service.effects.waiting_pods import (
     resumed_look,
     waiting_look,
 )
+from jobledger.adapters.service.evidence.failing_pods import FailingPods
 from jobledger.adapters.service.followers import Follower
 from jobledger.adapters.service.status.status_writer import Publisher
 from jobledger.adapters.service.work.prepared import Prepared
@@ -55,6 +56,8 @@ class Handover:
     announce: Announce
     under_way: dict[StreamId, dict[EffectId, EffectTask]] = field(default_factory=dict)
     """Effects that were handed to the workers and have not ended. The turn's thread only."""
+    pods: FailingPods | None = None
+    """Has Pods looked at that fail; None: none are."""
     looks: dict[StreamId, WaitingLook] = field(default_factory=dict)
     """Looks at Pods that may wait, of attempts that go on. The turn's thread only."""
 
@@ -68,13 +71,14 @@ class Handover:
         self._pass_on(stream, state, identity, self._to_show(stream, prepared))
         if any(isinstance(event, DecisionScheduled) for event in prepared.events):
             self._wake(state)
-        if task := failure_capture(self.context, stream, state, prepared.events):
+        before = prepared.before.state
+        if task := failure_capture(self.context, stream, state, prepared.events, before):
             self.workers.submit(stream, task)
         self._look_at_waiting(stream, state, prepared.events)
         told = prepared.events
         if state.recorded is not None:  # that it is held is all that is told of it
             told = [event for event in told if isinstance(event, LedgerBehindFound)]
-        self.announce(identity, told, kind_of(state), prepared.before.state)
+        self.announce(identity, told, kind_of(state), before)
 
     def _to_show(self, stream: StreamId, prepared: Prepared) -> list[Manifest]:
         """Return the statuses that users are to see.
@@ -131,6 +135,8 @@ class Handover:
         if state.identity is not None:
             self._pass_on(slot.stream_id, state, state.identity, [status(state)])
             self._begin_look(slot.stream_id, resumed_look(self.context, slot.stream_id, state))
+            if self.pods is not None:
+                self.pods.resume(state.identity.uid)
 
     def _pass_on(
         self,

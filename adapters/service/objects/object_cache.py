@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
+from jobledger.adapters.service.objects.job_owners import JobOwners
 from jobledger.adapters.service.objects.kept_children import CachedChild, Children, Gone
 from jobledger.adapters.service.objects.packing import pack, unpack, unpack_any
 from jobledger.core.jobs.control.status_writers import StatusWriter
@@ -157,6 +158,7 @@ class ObjectCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self.job_owners = JobOwners()
         self._gone = Gone()
         self._gone_children: defaultdict[str, Gone] = defaultdict(Gone)
         self._jobs: dict[str, CachedJob] = {}

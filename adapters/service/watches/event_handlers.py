@@ -80,6 +80,8 @@ class KindWatching:
     """Kinds of children whose secrets a job may show."""
     whole: str
     """Kind of the child that an attempt runs as."""
+    pods_of: Mapping[Resource, str]
+    """What is made for a job and has Pods -> as what it is kept."""
     look: Callable[[Manifest], JobLook]
     see: Callable[[ObservationMapper, JobIdentity, Manifest, Redactor, Instant], JobObservation]
     """Makes the sighting of a job's own object."""
@@ -129,6 +131,10 @@ class EventHandlers:
     looked_through: Callable[[StreamId, int, str], None] = lambda *_: None
     """Is told how many bytes of an edit of a job, or of the part, are looked through for secrets.
     """
+    job_gone: Callable[[CachedJob], None] = lambda _: None
+    """Is told of a job whose object is gone, before the job is."""
+    pods: Mapping[Resource, tuple[WatchedKind, ...]] = field(default_factory=dict)
+    """What is watched of the Pods of what is made for jobs; empty: nothing is."""
     waiting: dict[str, Callable[[], None]] = field(default_factory=dict)
     """Of each slowed job, or part of one, (by UID) that was edited: takes in its latest form.
     `telling` is held."""

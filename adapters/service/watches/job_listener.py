@@ -142,6 +142,7 @@ class JobListener:
             job = around.live.drop_job(text(manifest, "metadata", "uid"))
             if job is not None:
                 self._kind.forget(around, job.identity.stream_id)
+                around.job_gone(job)
                 tell_job_gone(around, self._name, job.identity.stream_id, at)
 
     def synced(self, at: Instant) -> None:

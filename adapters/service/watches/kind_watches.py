@@ -92,6 +92,10 @@ class KindWatches:
         self._forbidden: set[Resource] = set()
         """Kinds of which was said that they may not be listed."""
         self._subscriptions: list[Subscription] = []
+        self._pods_watched: set[str] = set()
+        """What is watched of Pods."""
+        self._pods_are_due = bool(around.pods)
+        """Whether they are to be watched, once all else is listed."""
         self._lock = threading.Lock()
         self._trouble = ""
         """The latest error in asking which kinds are served."""
@@ -129,9 +133,12 @@ class KindWatches:
                 subscription.stop()
 
     def ask_once(self) -> None:
-        """Ask which other kinds are served, unless that was answered before."""
+        """Ask which other kinds are served, unless that was answered before; then watch Pods."""
         if not self.needs_no_look and not self._stopping.is_set():
             self.ask()
+        elif self._pods_are_due and self._synced.all.is_set():
+            self._pods_are_due = False
+            self._watch_pods()
 
     def ask_for_unwatched(self) -> None:
         """Carry out the duty of asking for kinds of job that are not served, or may not be listed.
@@ -160,6 +167,30 @@ class KindWatches:
             return
         self._pause = ASK_AGAIN_SECONDS
         self.needs_no_look = True
+        if not self._pods_are_due:
+            self._watch_pods()
+
+    def _watch_pods(self) -> None:
+        """Watch the Pods of all kinds that have been listed, if that is allowed; once is enough."""
+        for kind in self._around.kinds.values():
+            if not self._synced.has_listed(kind.name):
+                continue
+            for one in (
+                one for resource in kind.pods_of for one in self._around.pods.get(resource, ())
+            ):
+                if one.name not in self._pods_watched and self._may_be_watched(one):
+                    self._pods_watched.add(one.name)
+                    with self._lock:
+                        if not self._stopping.is_set():
+                            self._watch([one])
+
+    def _may_be_watched(self, kind: WatchedKind) -> bool:
+        try:
+            places = self._places(kind)
+            return all(is_served(self._cluster, kind.resource, one, _pass_over) for one in places)
+        except ClusterError as error:
+            log.info("pods_not_watched", kind=kind.name, error=str(error))
+            return False
 
     def _ask_for(self, job_kind: str) -> None:
         needed = self._around.kinds[job_kind].watched
@@ -237,6 +268,17 @@ class KindWatches:
                     kind.resource, listener, namespace=namespace, selector=kind.selector
                 )
                 self._subscriptions.append(subscription)
+
+
+def _pass_over(resource: Resource, error: RequestForbidden) -> None:
+    """Say that what goes at once leaves no evidence; it is asked for again."""
+    log.info(
+        "pods_not_watched",
+        kind=resource.kind,
+        error=str(error),
+        remedy="Pods that go within seconds of their failure leave no log until it may: give it "
+        "the part of ops/rbac.yaml for evidence",
+    )
 
 
 def _note(synced: SyncedKinds, kind: WatchedKind, watch: int, _: str) -> None:

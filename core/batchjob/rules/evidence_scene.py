@@ -21,7 +21,10 @@ def _whole(identity: JobIdentity, state: BatchJobState) -> SceneObject:
 
 def _scene(state: BatchJobState, kind: str) -> AttemptScene | None:
     del kind
-    return None if state.attempt is None else AttemptScene(attempt=state.attempt.number)
+    attempt = state.attempt
+    if attempt is None:
+        return None
+    return AttemptScene(attempt=attempt.number, is_over=attempt.is_over)
 
 
 def _waits_now(identity: JobIdentity, state: BatchJobState) -> SceneObject | None:
@@ -37,4 +40,5 @@ BATCHJOB_EVIDENCE = EvidenceRules(
     beside=nothing_beside,
     scene=_scene,
     waits_now=_waits_now,
+    well_pods_of=frozenset({"Job"}),
 )

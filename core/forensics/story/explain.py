@@ -12,6 +12,7 @@ from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.account import Account, Sentence
 from jobledger.core.forensics.story.going_on import (
     last_seen,
+    pods_failed,
     pods_waiting,
     standing_now,
     stood_when_deleted,
@@ -223,6 +224,7 @@ class _Account:
             if of_pods.signs or not is_told:
                 diagnosis, is_told = of_pods, bool(of_pods.signs)
         told = diagnosis.rule if is_told else None
+        ends = log_ends(self._events, self._signs, self._last_attempt)
         return Account(
             outcome="going on",
             failure_class=told.name if told is not None else "",
@@ -233,6 +235,7 @@ class _Account:
                 *waits,
                 *seen,
                 *(self._first_sign(diagnosis, quotes=True) if told is not None else ()),
+                *pods_failed(self._events, self._last_attempt, ends),
                 *self._attempts(),
                 *self._verdict(),
                 *self._others(),

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.story.account import Sentence
-from jobledger.core.forensics.story.quotes import QUOTE_MAX
+from jobledger.core.forensics.story.quotes import QUOTE_MAX, LogEnd, how_it_ends
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.evidence.pod_failures import attempt_of
+from jobledger.core.jobs.evidence.pods import trouble
 from jobledger.core.jobs.evidence.scene import waiting_beside
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.kinds import NOTHING, ROLES, evolve, part_of, shows_ready_pods
@@ -101,6 +103,25 @@ def pods_waiting(events: Sequence[ReadEvent], attempt: int) -> tuple[int, set[in
         elif shows_ready_pods(event, beside):
             kept = 0
     return kept, looks - {kept}
+
+
+def pods_failed(
+    events: Sequence[ReadEvent], attempt: int, ends: Sequence[LogEnd]
+) -> Iterator[Sentence]:
+    """Yield which Pod of an attempt that goes on was seen to fail last, and how its log ends."""
+    failed = [
+        (read, read.event)
+        for read in events
+        if isinstance(read.event, shared.EvidenceCaptured)
+        and attempt_of(read.event.occasion) == attempt
+        and any(trouble(pod) for pod in read.event.pods)
+    ]
+    for read, event in failed[-1:]:
+        said = in_words(event, QUOTE_MAX).rstrip(".")
+        text = f"At {rfc3339(read.occurred_at)} {said}."
+        yield Sentence(text=text, versions=(read.version,))
+        digests = {log.digest_of_content for log in event.logs}
+        yield from how_it_ends(next((end for end in ends if end.digest in digests), None))
 
 
 def waits_for(events: Sequence[ReadEvent]) -> Iterator[Sentence]:

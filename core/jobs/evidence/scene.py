@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind
+from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 State = TypeVar("State")
@@ -34,6 +35,14 @@ class AttemptScene:
     """Unless a Pod says otherwise: the program has ended by itself, and the Pods are not why."""
     began: Instant | None = None
     """When the program did, if it is known."""
+    is_over: bool = False
+    """Whether it has ended, or goes on no more: what goes then is no news."""
+
+
+def of_the_present(state: object, pod: Manifest) -> int:
+    """Return 0: all Pods of an object are of the attempt that is under way."""
+    del state, pod
+    return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +59,11 @@ class EvidenceRules(Generic[State]):
     """What is known of the attempt, if an object of that kind is looked at; None: nothing is."""
     waits_now: Callable[[JobIdentity, State], SceneObject | None]
     """The object for whose Pods an attempt waits that is under way; None: for none."""
+    well_pods_of: frozenset[str]
+    """Kinds of objects whose Pods are looked at when they are deleted though they are well: nobody
+    else has what they wrote."""
+    earlier_attempt: Callable[[State, Manifest], int] = of_the_present
+    """The attempt before the present one that a Pod is of; 0: it is of the present one."""
     pods_stay: bool = False
     """Whether the Pods of an attempt that failed stay until they are looked at."""
     beside_from: tuple[type, ...] = ()
@@ -72,6 +86,18 @@ class EvidenceRules(Generic[State]):
         whole = self.whole(identity, state)
         return whole if whole.name else None
 
+    def object_of(
+        self, identity: JobIdentity, state: State, found: SceneObject
+    ) -> SceneObject | None:
+        """Return an object that was found, if it is one of the present attempt."""
+        for one in (self.whole(identity, state), *self.beside(state)):
+            if (one.kind, one.name) == (found.kind, found.name) and one.uid in ("", found.uid):
+                return found
+        return None
+
+
+DELETED = "deleted"
+"""Beginning of the occasion of what is captured when a job went before its end."""
 
 WAITING = "waiting"
 """Beginning of the occasion of what is captured while Pods of an attempt wait."""

@@ -5,6 +5,7 @@ from typing import assert_never
 
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evidence.evidence import PodEvidence
+from jobledger.core.jobs.evidence.pod_failures import attempt_of
 from jobledger.core.jobs.evidence.pods import BEING_MADE
 from jobledger.core.jobs.evidence.scene import WAITING
 from jobledger.core.values.instants import rfc3339
@@ -76,6 +77,12 @@ def _evidence_captured(event: shared.EvidenceCaptured) -> str:
     if event.occasion.startswith(f"{WAITING}/"):
         told = dict.fromkeys(_in_trouble(event.pods))
         return f"Pods of attempt {event.attempt} are in trouble: {'; '.join(told)}"
+    if of_pod := attempt_of(event.occasion):
+        told = dict.fromkeys(_in_trouble(event.pods))
+        lost = f"; not to be had: {', '.join(item.what for item in event.missing)}"
+        names = ", ".join(pod.name for pod in event.pods)
+        said = f"has failed: {'; '.join(told)}" if told else f"is being deleted: Pod {names}"
+        return f"a Pod of attempt {of_pod} {said}{lost if event.missing else ''}"
     parts = [
         f"{len(event.logs)} logs",
         f"{len(event.pods)} Pods",

@@ -13,6 +13,8 @@ from jobledger.core.rayjob.events.lifecycle import (
 from jobledger.core.rayjob.phases import JobStatus, Phase
 from jobledger.core.rayjob.state import RayJobState, selects_cluster
 
+_UNDER_WAY = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
+
 
 def _whole(identity: JobIdentity, state: RayJobState) -> SceneObject:
     del identity
@@ -40,6 +42,7 @@ def _scene(state: RayJobState, kind: str) -> AttemptScene | None:
         job_id=attempt.job_id if on_head else "",
         is_well=entrypoint.explains_itself,
         began=entrypoint.started_at,
+        is_over=state.phase not in _UNDER_WAY,
     )
 
 
@@ -67,4 +70,5 @@ RAYJOB_EVIDENCE = EvidenceRules(
     whole=_whole,
     beside=_beside,
     scene=_scene,
+    well_pods_of=frozenset({"Job"}),
 )

@@ -10,6 +10,10 @@ from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob.phases import Phase
 from jobledger.core.trainjob.state import TrainJobState
+from jobledger.core.values.documents import Manifest, text
+
+RESTARTS_LABEL = "jobset.sigs.k8s.io/restart-attempt"
+"""Of a Pod: how often its JobSet had been restarted when it was made."""
 
 
 def _whole(identity: JobIdentity, state: TrainJobState) -> SceneObject:
@@ -19,7 +23,10 @@ def _whole(identity: JobIdentity, state: TrainJobState) -> SceneObject:
 
 def _scene(state: TrainJobState, kind: str) -> AttemptScene | None:
     del kind
-    return None if state.attempt is None else AttemptScene(attempt=state.attempt.number)
+    attempt = state.attempt
+    if attempt is None:
+        return None
+    return AttemptScene(attempt=attempt.number, is_over=attempt.is_over)
 
 
 def _waits_now(identity: JobIdentity, state: TrainJobState) -> SceneObject | None:
@@ -32,10 +39,23 @@ def _waits_now(identity: JobIdentity, state: TrainJobState) -> SceneObject | Non
     return _whole(identity, state) if waits or not has_begun else None
 
 
+def _earlier_attempt(state: TrainJobState, pod: Manifest) -> int:
+    """Return the attempt of a Pod that its JobSet made before it was restarted, as the Pod tells.
+
+    Source: JobSet v0.12, api/jobset/v1alpha2, RestartsKey.
+    """
+    attempt, told = state.attempt, text(pod, "metadata", "labels", RESTARTS_LABEL)
+    if attempt is None or not told.isdigit():
+        return 0
+    return max(0, attempt.number - before) if (before := attempt.restarts - int(told)) > 0 else 0
+
+
 TRAINJOB_EVIDENCE = EvidenceRules(
     before={EffectKind.DELETE_JOBSET: "JobSet"},
     whole=_whole,
     beside=nothing_beside,
     scene=_scene,
     waits_now=_waits_now,
+    well_pods_of=frozenset({"JobSet"}),
+    earlier_attempt=_earlier_attempt,
 )

@@ -220,7 +220,9 @@ def failed() -> AttemptFailed:
 
 def test_a_failure_without_a_deletion_is_captured_at_once(scene: Scene) -> None:
     context = dataclasses.replace(scene.bench.context(), evidence=scene.capturer)
-    task = failure_capture(context, scene.job.identity.stream_id, scene.state(), [failed()])
+    task = failure_capture(
+        context, scene.job.identity.stream_id, scene.state(), [failed()], scene.state()
+    )
     assert task is not None
     assert task() is None
     (seen,) = scene.bench.said()
@@ -239,9 +241,10 @@ def test_the_same_occasion_of_another_job_is_another(scene: Scene) -> None:
 def test_a_failure_before_a_deletion_is_left_to_it(scene: Scene) -> None:
     context = dataclasses.replace(scene.bench.context(), evidence=scene.capturer)
     stream, state = scene.job.identity.stream_id, scene.state(effects=(scene.deletion(),))
-    assert failure_capture(context, stream, state, [failed()]) is None
-    assert failure_capture(scene.bench.context(), stream, scene.state(), [failed()]) is None
-    assert failure_capture(context, stream, scene.state(), []) is None
+    well = scene.state()
+    assert failure_capture(context, stream, state, [failed()], state) is None
+    assert failure_capture(scene.bench.context(), stream, well, [failed()], well) is None
+    assert failure_capture(context, stream, well, [], well) is None
 
 
 def with_submitter(scene: Scene) -> KnownSubmitter:
@@ -267,7 +270,7 @@ def test_the_submitter_of_the_last_attempt_is_captured_too(scene: Scene, *, goin
     state = scene.state(
         submitter=with_submitter(scene), effects=(scene.deletion(),) if going else ()
     )
-    task = failure_capture(context, scene.job.identity.stream_id, state, [failed()])
+    task = failure_capture(context, scene.job.identity.stream_id, state, [failed()], state)
     assert task is not None
     assert task() is None
     captured = [one for one in scene.bench.said() if isinstance(one, EvidenceSeen)]
@@ -284,7 +287,7 @@ def test_a_submitter_is_not_asked_where_the_ray_job_has_said_why(scene: Scene) -
     context = dataclasses.replace(scene.bench.context(), evidence=scene.capturer)
     told = Entrypoint(status=JobStatus.FAILED, error_type=COMMAND_ERROR, exit_code=1)
     state = scene.state(submitter=with_submitter(scene), entrypoint=told)
-    task = failure_capture(context, scene.job.identity.stream_id, state, [failed()])
+    task = failure_capture(context, scene.job.identity.stream_id, state, [failed()], state)
     assert task is not None
     task()
     assert [one.occasion for one in scene.bench.said() if isinstance(one, EvidenceSeen)] == [
@@ -347,7 +350,8 @@ def test_an_attempt_of_a_trainjob_that_failed_is_captured_at_once(
         at=NOON, attempt=1, outcome="failed", reason="FailedJobs", message="jobset failed"
     )
     stream = training.job.identity.stream_id
-    task = failure_capture(context, stream, train_state(training, current), [ended])
+    state = train_state(training, current)
+    task = failure_capture(context, stream, state, [ended], state)
     assert task is not None
     assert task() is None
     (seen,) = training.bench.said()

@@ -88,6 +88,7 @@ RAYJOB_WATCHING = KindWatching(
     also_watched=nothing_more,
     parts=CHILD_KINDS,
     whole="RayCluster",
+    pods_of={RAYCLUSTERS: "RayCluster", BATCH_JOBS: "Job"},
     look=_look,
     see=see_manifest,
     gone=_gone,

@@ -161,6 +161,7 @@ TRAINJOB_WATCHING = KindWatching(
     also_watched=_also_watched,
     parts=("JobSet", "ConfigMap"),
     whole="JobSet",
+    pods_of={JOBSETS: "JobSet"},
     look=_look,
     see=see_trainjob,
     gone=_gone,
