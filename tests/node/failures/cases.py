@@ -19,7 +19,10 @@ TOO_MUCH = ["python3", "-c", "len(b'x' * 500_000_000)"]
 LITTLE = {"requests": {"cpu": "50m"}, "limits": {"memory": "64Mi"}}
 NO_MONITOR = {"name": "RAY_memory_monitor_refresh_ms", "value": "0"}
 """Ray looks after the memory of its node four times a second; without that the kernel does."""
-RUNTIME = "one-node"
+RUNTIME, STARTED_AGAIN = "one-node", "started-again"
+NO_MODULE = ["python3", "-c", "print('epoch 3', flush=True); import no_such_module"]
+STEPS = ["python3", "-c", "import time; print('step 7', flush=True); time.sleep(3600)"]
+"""As the first process of its container it takes no notice of SIGTERM."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +31,7 @@ class Case:
 
     manifest: Document
     outcome: str
-    """Of the account: failed, or going on."""
+    """Of the account: failed, going on, or deleted: by its user, once it runs."""
     cause: str
     group: str
     says: str
@@ -86,25 +89,30 @@ def with_submitter(name: str, *, pod: Document | None = None, **container: objec
     return ray_job(name, submitterPodTemplate=template, submitterConfig=once)
 
 
-def training(name: str, **trainer: object) -> Document:
+def training(name: str, runtime: str = RUNTIME, **trainer: object) -> Document:
     """Return a TrainJob of one node."""
     return {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainJob",
         "metadata": {"name": name},
-        "spec": {"runtimeRef": {"name": RUNTIME, "kind": "TrainingRuntime"}, "trainer": trainer},
+        "spec": {"runtimeRef": {"name": runtime, "kind": "TrainingRuntime"}, "trainer": trainer},
     }
 
 
-def runtime() -> Document:
-    """Return what the TrainJobs run on: one node that is started once."""
-    pod = {"restartPolicy": "Never", "containers": [{"name": "node", "image": PYTHON}]}
+def runtimes() -> Iterator[Document]:
+    """Yield what the TrainJobs run on: one node that is started once, or once more in place."""
+    yield _runtime(RUNTIME, "Never", 0)
+    yield _runtime(STARTED_AGAIN, "OnFailure", 1)
+
+
+def _runtime(name: str, restart_policy: str, backoff_limit: int) -> Document:
+    pod = {"restartPolicy": restart_policy, "containers": [{"name": "node", "image": PYTHON}]}
     step = {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}
-    job = {"metadata": step, "spec": {"backoffLimit": 0, "template": {"spec": pod}}}
+    job = {"metadata": step, "spec": {"backoffLimit": backoff_limit, "template": {"spec": pod}}}
     return {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainingRuntime",
-        "metadata": {"name": RUNTIME},
+        "metadata": {"name": name},
         "spec": {
             "mlPolicy": {"numNodes": 1},
             "template": {"spec": {"replicatedJobs": [{"name": "node", "template": job}]}},
@@ -116,6 +124,7 @@ def cases() -> Iterator[Case]:
     """Yield the jobs: those that fail by themselves first, then those that wait for ever."""
     yield from _out_of_memory()
     yield from _not_there()
+    yield from _gone_at_once()
     yield from _waiting()
 
 
@@ -176,6 +185,29 @@ def _not_there() -> Iterator[Case]:
         group="image-pull",
         says="nobody-made-this",
         evidence=r"Kubernetes Event Pod/head-has-no-image-\S+ Failed: .*nobody-made-this",
+    )
+
+
+def _gone_at_once() -> Iterator[Case]:
+    """Yield jobs whose Pods go with what they have written.
+
+    Kubernetes removes the Pod of the first, that has failed too often; the user deletes the second.
+    """
+    yield Case(
+        manifest=training("training-is-started-again", STARTED_AGAIN, command=NO_MODULE),
+        outcome="failed",
+        cause="missing-module",
+        group="application",
+        says="No module named 'no_such_module'",
+        evidence=r"log training-is-started-again-\S+ node",
+    )
+    yield Case(
+        manifest=training("training-is-deleted", command=STEPS),
+        outcome="deleted",
+        cause="",
+        group="",
+        says="step 7",
+        evidence=r"log training-is-deleted-\S+ node",
     )
 
 

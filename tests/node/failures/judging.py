@@ -10,13 +10,15 @@ from typing import Any
 
 import yaml
 
-from tests.node.failures.cases import Case, Document, cases, runtime
+from tests.node.failures.cases import Case, Document, cases, runtimes
 from tests.node.install.shell import Shell
 from tests.support.waiting import wait_until
 
 NAMESPACE = "failing"
 END = {"RayJob": "jsonpath='{.status.jobDeploymentStatus}'=Failed", "TrainJob": "condition=Failed"}
 """Kind of job -> what kubectl waits for."""
+RUNS = "--for=jsonpath='{.status.jobsStatus[0].ready}'=1"
+"""What kubectl waits for of a TrainJob whose program runs."""
 TOLD_SECONDS = 60.0
 """Limit from the end of a job until its evidence is kept."""
 LOOKED_SECONDS = 360.0
@@ -38,7 +40,7 @@ def judge_failures(shell: Shell, folder: Path, ledger: str, say: Callable[[str],
     """
     jobs = tuple(cases())
     manifests = folder / "failing.yaml"
-    documents = [runtime(), *(case.manifest for case in jobs)]
+    documents = [*runtimes(), *(case.manifest for case in jobs)]
     manifests.write_text(yaml.safe_dump_all(documents), encoding="utf-8")
     shell.run(f"kubectl create namespace {NAMESPACE}")
     shell.run(f"kubectl -n {NAMESPACE} apply -f {manifests}")
@@ -47,8 +49,11 @@ def judge_failures(shell: Shell, folder: Path, ledger: str, say: Callable[[str],
         if case.outcome == "failed":
             wanted = f"--for={END[case.manifest['kind']]} --timeout=15m"
             shell.run(f"kubectl -n {NAMESPACE} wait {case.resource} {wanted}")
+        elif case.outcome == "deleted":
+            shell.run(f"kubectl -n {NAMESPACE} wait {case.resource} {RUNS} --timeout=15m")
+            shell.run(f"kubectl -n {NAMESPACE} delete {case.resource}")
         asked = _Asked(shell, folder, ledger, case)
-        limit = TOLD_SECONDS if case.outcome == "failed" else LOOKED_SECONDS
+        limit = LOOKED_SECONDS if case.outcome == "going on" else TOLD_SECONDS
         try:
             wait_until(asked.is_right, "the ledger says why", limit)
         except AssertionError as late:
