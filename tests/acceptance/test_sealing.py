@@ -99,6 +99,7 @@ def test_a_part_that_the_log_does_not_have_is_not_verified(filled: Terminal) -> 
     beyond = filled.jobledger("verify", "--from", "7000", code=ExitCode.FOUND_WRONG).out
     assert "and should reach 6999 at least" in beyond
     assert "verified" not in beyond
+    assert "stream" not in beyond, "it is a fault of none"
     refused = filled.jobledger("verify", "--from", "3", "--to", "2", code=ExitCode.USAGE)
     assert "--from 3 is after --to 2" in refused.err
 

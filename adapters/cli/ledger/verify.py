@@ -81,6 +81,14 @@ def _beside(kind: str, what: str) -> dict[str, object]:
     return {"kind": kind, "position": 0, "stream_id": None, "version": 0, "what": what}
 
 
+def _place(fault: Mapping[str, object]) -> str:
+    """Return where a fault is, as far as it is at a place of the log."""
+    parts = [f"position {fault['position']}"] if fault["position"] else []
+    if fault["stream_id"] is not None:
+        parts += [f"stream {fault['stream_id']}", f"version {fault['version']}"]
+    return f" at {', '.join(parts)}" if parts else ""
+
+
 def _with_archives(
     opened: Ledger, archives: Path | None, progress: Progress
 ) -> PostgresSeals | ArchivedLog:
@@ -122,10 +130,7 @@ def _tell(
             )
         )
     for fault in faults:
-        place = (
-            f"position {fault['position']}, stream {fault['stream_id']}, version {fault['version']}"
-        )
-        told = f" at {place}: {fault['what']}"
+        told = f"{_place(fault)}: {fault['what']}"
         console.print(marked(str(fault["kind"]), "red", told), soft_wrap=True)
     if told_of_seals := _of_seals(sealed):
         console.print(told_of_seals, style="dim")
