@@ -139,3 +139,21 @@ def test_of_pods_that_were_seen_before_or_could_not_be_asked_for_it_is_not_said(
     assert failed(looked(seen)) == []
     assert failed(looked(seen, "waiting/1"), looked(Capture())) == []
     assert failed(looked(Capture(missing=(Missing(what="Pods", why="no answer"),)))) == []
+
+
+FAILED_ONCE = Capture(pods=(ended("etl-x", 1),), log="epoch 3\nKeyError: 'loss'\n")
+
+
+def test_a_pod_that_failed_is_told_of_a_job_that_goes_on() -> None:
+    """Its container is started again in place, so nothing else has ended."""
+    seen = replace(FAILED_ONCE.seen(40), occasion="pod/1/01234567/1")
+    story = (manifest(), created(), job(5, active=1, ready=1), seen)
+    events = stored(recorded_job(story))
+    read = reader_of(FAILED_ONCE.contents)
+    account = explain(Dossier(events=events, evidence=read, origin="a test"))
+    texts = [sentence.text for sentence in account.sentences]
+    assert (account.outcome, account.failure_class) == ("going on", "")
+    assert any(
+        "a Pod of attempt 1 has failed: Pod etl-x: Error, exit code 1" in one for one in texts
+    )
+    assert any("KeyError: 'loss'" in one for one in texts)

@@ -8,7 +8,10 @@ from jobledger.core.jobs.evidence.pod_failures import (
     attempt_of,
     trouble_of,
 )
+from jobledger.core.trainjob.rules.evidence_scene import TRAINJOB_EVIDENCE
+from jobledger.core.trainjob.state import TrainAttempt, TrainJobState
 from jobledger.core.values.documents import Json, Manifest
+from tests.support.records import NOON
 
 UID = "0123456789ab"
 RUNS: Manifest = {"running": {}}
@@ -116,3 +119,16 @@ def test_that_it_ends_by_a_signal_then_is_no_failure_of_its_own() -> None:
 )
 def test_an_occasion_tells_of_which_attempt_it_is(told: str, attempt: int) -> None:
     assert attempt_of(told) == attempt
+
+
+@pytest.mark.parametrize(
+    ("label", "earlier"), [("0", 2), ("1", 3), ("2", 0), ("3", 0), ("", 0), ("x", 0)]
+)
+def test_a_pod_of_a_jobset_tells_in_which_of_its_lives_it_was_made(
+    label: str, earlier: int
+) -> None:
+    attempt = TrainAttempt(number=4, generation=1, started_at=NOON, jobset_uid="s", restarts=2)
+    state = TrainJobState(attempt=attempt)
+    labels: Manifest = {"jobset.sigs.k8s.io/restart-attempt": label}
+    found = TRAINJOB_EVIDENCE.earlier_attempt(state, {"metadata": {"labels": labels}})
+    assert found == earlier
