@@ -1,4 +1,4 @@
-"""What Pods that go within seconds leave behind, in the sandbox and on a real API server."""
+"""What Pods that go within seconds leave behind: the stories."""
 
 import json
 from collections.abc import Callable
