@@ -192,6 +192,10 @@ class Watches(Protocol):
         *,
         namespace: str = "",
         selector: str = "",
+        is_optional: bool = False,
     ) -> Subscription:
-        """Start telling `listener` of every object (of a namespace, of a label selector)."""
+        """Start telling `listener` of every object (of a namespace, of a label selector).
+
+        That an optional watch does not run is no trouble of the service.
+        """
         ...

@@ -38,9 +38,10 @@ class InNamespace(Watches):
         *,
         namespace: str = "",
         selector: str = "",
+        is_optional: bool = False,
     ) -> Subscription:
         """Start telling `listener` of the objects of the one namespace."""
-        del namespace
+        del namespace, is_optional
         return self._watches.watch(resource, listener, namespace=self._namespace, selector=selector)
 
 

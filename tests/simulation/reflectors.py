@@ -129,8 +129,10 @@ class Reflectors(Watches):
         *,
         namespace: str = "",
         selector: str = "",
+        is_optional: bool = False,
     ) -> Subscription:
         """See `core.ports.cluster.Watches.watch`."""
+        del is_optional
         reflector = Reflector(self._api, resource, listener, (namespace, selector), self._now)
         self.all.append(reflector)
         return reflector

@@ -191,8 +191,10 @@ class MemoryCluster(Cluster, Watches):
         *,
         namespace: str = "",
         selector: str = "",
+        is_optional: bool = False,
     ) -> Subscription:
         """See `core.ports.cluster.Watches.watch`."""
+        del is_optional
         kind = self._kind(resource)
         with self._storage.lock:
             told = Told(

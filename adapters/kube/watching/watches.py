@@ -31,7 +31,7 @@ class KubernetesWatches:
         self._timing = WatchTiming(
             clock=clock or SystemClock(), random=dice, pace=pace or WatchPace()
         )
-        self._reflectors: list[Reflector] = []
+        self._needed: list[Reflector] = []
 
     def watch(
         self,
@@ -40,8 +40,12 @@ class KubernetesWatches:
         *,
         namespace: str = "",
         selector: str = "",
+        is_optional: bool = False,
     ) -> Reflector:
-        """Start telling `listener` of every object (of a namespace, of a label selector)."""
+        """Start telling `listener` of every object (of a namespace, of a label selector).
+
+        That an optional watch does not run is none of the `troubles`: its right may be missing.
+        """
         reflector = Reflector(
             self._transport,
             Selection(resource=resource, namespace=namespace, labels=selector),
@@ -50,10 +54,11 @@ class KubernetesWatches:
             self._timing,
         )
         reflector.start()
-        self._reflectors.append(reflector)
+        if not is_optional:
+            self._needed.append(reflector)
         return reflector
 
     def troubles(self) -> list[str]:
-        """Return why watches do not run at the moment, each reason once; empty if all do."""
-        found = [one.health.last_error for one in self._reflectors if one.alive]
+        """Return why needed watches do not run at the moment, each reason once; empty if all do."""
+        found = [one.health.last_error for one in self._needed if one.alive]
         return sorted({error for error in found if error})

@@ -78,6 +78,7 @@ def pod_watches(
         resource=BATCH_JOBS,
         listener=of_jobsets,
         selector=JOBSETS.pod_label,
+        is_optional=True,
         called="Jobs of JobSets",
     )
     return {one: (*((jobs,) if one == JOBSETS else ()), _watch(pods, one)) for one in resources}
@@ -93,5 +94,6 @@ def _watch(pods: FailingPods, resource: Resource) -> WatchedKind:
         resource=PODS,
         listener=listener,
         selector=f"{resource.pod_label}{others}",
+        is_optional=True,
         called=f"Pods of {resource.kind}s",
     )

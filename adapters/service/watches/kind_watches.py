@@ -265,7 +265,11 @@ class KindWatches:
                 told = partial(_note, self._synced, kind, number)
                 listener = kind.listener(replace(self._around, synced=told))
                 subscription = self._watches.watch(
-                    kind.resource, listener, namespace=namespace, selector=kind.selector
+                    kind.resource,
+                    listener,
+                    namespace=namespace,
+                    selector=kind.selector,
+                    is_optional=kind.is_optional,
                 )
                 self._subscriptions.append(subscription)
 

@@ -109,3 +109,14 @@ def test_a_first_failure_is_named_and_a_success_clears_it(watched: Start) -> Non
     wait_until(lambda: slow.reflector.health.pause_seconds > 0, "a pause")
     assert "rayjobs is forbidden" in slow.reflector.health.last_error
     assert slow.reflector.health.synced is False
+
+
+@pytest.mark.parametrize("is_optional", [False, True])
+def test_an_optional_watch_that_is_refused_is_no_trouble(is_optional: bool) -> None:
+    refused = refusal(403, "Forbidden", "rayjobs is forbidden")
+    with CannedServer(refused) as server:
+        watches = KubernetesWatches(transport_to(server), pace=SLOW)
+        watch = watches.watch(RAYJOBS, RecordingListener(), is_optional=is_optional)
+        wait_until(lambda: watch.health.last_error != "", "the refusal")
+        assert (watches.troubles() == []) is is_optional
+        watch.stop()

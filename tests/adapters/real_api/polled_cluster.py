@@ -96,8 +96,9 @@ class PolledCluster(SteppedCluster):
         *,
         namespace: str = "",
         selector: str = "",
+        is_optional: bool = False,
     ) -> Subscription:
-        del namespace
+        del namespace, is_optional
         box = _Mailbox(resource, listener, selector)
         self._boxes.append(box)
         self.is_stale = True

@@ -64,7 +64,7 @@ PLACES = {
     ("adapters/kinds/trainjob/watching/progress.py", "progress"): MARKED,
     ("adapters/kinds/trainjob/watching/watched.py", "trainjob gone"): MARKED,
     ("adapters/service/effects/carrying_out.py", "effect ended"): ONCE["EffectEnded"],
-    ("adapters/service/evidence/capture.py", "evidence"): ONCE["EvidenceSeen"],
+    ("adapters/service/evidence/one_capture.py", "evidence"): ONCE["EvidenceSeen"],
     ("adapters/kinds/rayjob/heads/answers.py", "poll"): ONCE["PollAnswered"],
     ("adapters/kinds/rayjob/heads/polls.py", "poll"): ONCE["PollAnswered"],
     ("adapters/service/loop/falling_due.py", "due"): MARKED,

@@ -49,7 +49,9 @@ class Server(SteppedCluster):
         *,
         namespace: str = "",
         selector: str = "",
+        is_optional: bool = False,
     ) -> Subscription:
+        del is_optional
         self.watched.add(resource)
         self.listeners.setdefault(namespace, []).append(listener)
         return super().watch(resource, listener, namespace=namespace, selector=selector)
