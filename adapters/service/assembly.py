@@ -211,7 +211,6 @@ def _handlers(
     """Return what watches tell, and have the workers tell again what slowed jobs have missed."""
     handover, turn = partners
     pods, owners = handover.pods, stores.live.job_owners
-    resources = {one for kind in options.kinds for one in kind.watching.pods_of}
     handlers = EventHandlers(
         options.mapper,
         stores.inbox,
@@ -229,7 +228,7 @@ def _handlers(
         ),
         looked_through=turn.slowing.looked_through,
         job_gone=pods.job_gone if pods is not None else lambda _: None,
-        pods=pod_watches(pods, owners, resources) if pods is not None else {},
+        pods=pod_watches(pods, owners) if pods is not None else {},
     )
 
     def tell_anew(stream: StreamId) -> None:

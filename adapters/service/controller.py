@@ -210,6 +210,7 @@ class Controller:
             self._parts.workers,
         )
         self._read("open jobs", lambda: self.takeover.go_on(knows_all=self.knows_all()))
+        self.kinds.watch_pods_once()
         self._repair_drift()
         if self.takeover.is_open:
             self.holding.go_on(self._parts.turn.set_back)

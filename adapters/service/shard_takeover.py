@@ -39,6 +39,15 @@ QUIET_SECONDS = 2.0
 """How long lists are waited for that do not come, before what came is written to the log."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A shard that is held and not loaded yet."""
+
+    epoch: int
+    streams: list[StreamId] = field(default_factory=list)
+    """Its open jobs."""
+
+
 @dataclass(slots=True, kw_only=True)
 class ShardTakeover:
     """The shards that are held, and how far their jobs are known. Of the turn's thread."""
@@ -61,10 +70,8 @@ class ShardTakeover:
     """Whether everything had been listed, so that jobs could be acted for."""
     is_whole: bool = False
     """Whether the jobs of every shard that was held were taken up, once."""
-    _waiting: dict[int, int] = field(default_factory=dict)
-    """Shards whose open jobs are still to be loaded, with their epochs."""
-    _streams: dict[int, list[StreamId]] = field(default_factory=dict)
-    """The open jobs of each."""
+    _waiting: dict[int, _Waiting] = field(default_factory=dict)
+    """Shards whose open jobs are still to be loaded."""
     _loaded: dict[int, int] = field(default_factory=dict)
     """Shards whose open jobs are loaded, with the epochs they were loaded under."""
     _taken_up: dict[int, int] = field(default_factory=dict)
@@ -98,7 +105,7 @@ class ShardTakeover:
         held = self.leases.held()
         missed = self.turn.unheard if self.is_open else frozenset[int]()
         kept = {k: v for k, v in self._loaded.items() if held.get(k) == v and k not in missed}
-        waiting = {k: v for k, v in self._waiting.items() if held.get(k) == v}
+        waiting = {k: v for k, v in self._waiting.items() if held.get(k) == v.epoch}
         gained = held.keys() - kept.keys() - waiting.keys()
         is_changed = is_set_back or gained or kept != self._loaded or waiting != self._waiting
         if not is_changed or self.stopping.is_set():
@@ -108,7 +115,6 @@ class ShardTakeover:
         if lost := self._loaded.keys() - kept.keys():
             log.info("shards_lost", shards=len(lost), open_jobs=len(self.slots))
         self._loaded, self._waiting = kept, waiting
-        self._streams = {shard: self._streams[shard] for shard in waiting}
         self._taken_up = {k: v for k, v in self._taken_up.items() if kept.get(k) == v}
         self.leases.take_up(self._taken_up)
         try:
@@ -119,11 +125,10 @@ class ShardTakeover:
 
     def _gain(self, gained: Mapping[int, int], held: Mapping[int, int]) -> None:
         self.first_looks.begin(held)
-        streams: dict[int, list[StreamId]] = {shard: [] for shard in gained}
+        waiting = {shard: _Waiting(epoch) for shard, epoch in gained.items()}
         for stream in self.history.open_streams(sorted(gained)):
-            streams[shard_of(stream)].append(stream)
-        self._waiting |= gained
-        self._streams |= streams
+            waiting[shard_of(stream)].streams.append(stream)
+        self._waiting |= waiting
         self._told = self._told - gained.keys() if self.is_open else self._told | gained.keys()
         self._gained += len(gained)
 
@@ -163,18 +168,19 @@ class ShardTakeover:
             if step and jobs >= self.step_jobs and not self._at_once:
                 break
             step.add(shard)
-            jobs += max(len(self._streams[shard]), self.inbox.count_held_back(shard))
+            jobs += max(len(self._waiting[shard].streams), self.inbox.count_held_back(shard))
         return frozenset(step)
 
     def _load(self, shards: frozenset[int]) -> None:
         """Hold the open jobs of shards, and let through what is held back of them."""
-        self.slots.load_open([stream for shard in shards for stream in self._streams[shard]])
+        self.slots.load_open(
+            [stream for shard in shards for stream in self._waiting[shard].streams]
+        )
         self.slots.note_finished(self.history.finished(shards))
         self.inbox.hold_back(self._waiting.keys() - shards)
         self.set_back.tell()
         for shard in shards:
-            self._loaded[shard] = self._waiting.pop(shard)
-            del self._streams[shard]
+            self._loaded[shard] = self._waiting.pop(shard).epoch
         if not self._waiting:
             log.info("shards_gained", shards=self._gained, open_jobs=len(self.slots))
             self._at_once, self._gained = False, 0

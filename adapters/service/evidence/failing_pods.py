@@ -63,6 +63,8 @@ class FailingPods:
         self._capturer, self._live, self._slots = capturer, live, slots
         self._kept_as = kept_as
         self._pool = pool or TurnPool[None](LOOKS_AT_ONCE, "failing-pods")
+        self.resources = tuple(kept_as)
+        """Objects of these have Pods that are to be watched."""
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         """By UID."""

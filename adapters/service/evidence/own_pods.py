@@ -56,8 +56,7 @@ def own_pods(
     owners = {owner.uid for one in listed if (owner := controller_of(one)) is not None}
     known = {uid for uid in owners if live.job_owners.jobset_of(uid) == about.uid}
     if known < owners:
-        jobs = cluster.list(BATCH_JOBS, namespace, selector).items
-        known |= {text(one, "metadata", "uid") for one in controlled_by(jobs, {about.uid})}
+        known |= _jobs_of(cluster, namespace, about)
     return controlled_by(listed, known)
 
 
@@ -69,9 +68,13 @@ def is_own_pod(
         return controller.uid == about.uid
     if jobset := live.job_owners.jobset_of(controller.uid):
         return jobset == about.uid
-    jobs = cluster.list(BATCH_JOBS, namespace, f"{JOBSETS.pod_label}={about.name}").items
-    own = controlled_by(jobs, {about.uid})
-    return controller.uid in {text(one, "metadata", "uid") for one in own}
+    return controller.uid in _jobs_of(cluster, namespace, about)
+
+
+def _jobs_of(cluster: Cluster, namespace: str, jobset: SceneObject) -> set[str]:
+    """Return the UIDs of the Jobs that a JobSet controls. Raises as the port does."""
+    jobs = cluster.list(BATCH_JOBS, namespace, f"{JOBSETS.pod_label}={jobset.name}").items
+    return {text(one, "metadata", "uid") for one in controlled_by(jobs, {jobset.uid})}
 
 
 def name_was_taken(cluster: Cluster, namespace: str, pod: PodEvidence) -> bool:

@@ -5,7 +5,7 @@ started again shows in no field that it selects by. Of Pods of Jobs those of Job
 which are watched as such. That they are watched holds up no start: all else is listed before.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jobledger.adapters.service.evidence.failing_pods import FailingPods
@@ -65,9 +65,7 @@ class JobOwnerListener:
         """Do nothing: a Job that is not known is asked for."""
 
 
-def pod_watches(
-    pods: FailingPods, owners: JobOwners, resources: Iterable[Resource]
-) -> Mapping[Resource, tuple[WatchedKind, ...]]:
+def pod_watches(pods: FailingPods, owners: JobOwners) -> Mapping[Resource, tuple[WatchedKind, ...]]:
     """Return what is watched of the Pods of each resource."""
 
     def of_jobsets(around: EventHandlers) -> JobOwnerListener:
@@ -81,7 +79,9 @@ def pod_watches(
         is_optional=True,
         called="Jobs of JobSets",
     )
-    return {one: (*((jobs,) if one == JOBSETS else ()), _watch(pods, one)) for one in resources}
+    return {
+        one: (*((jobs,) if one == JOBSETS else ()), _watch(pods, one)) for one in pods.resources
+    }
 
 
 def _watch(pods: FailingPods, resource: Resource) -> WatchedKind:

@@ -1,7 +1,7 @@
 """Starts the watches of every served kind, and of the objects that plugins watch."""
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -133,10 +133,13 @@ class KindWatches:
                 subscription.stop()
 
     def ask_once(self) -> None:
-        """Ask which other kinds are served, unless that was answered before; then watch Pods."""
+        """Ask which other kinds are served, unless that was answered before."""
         if not self.needs_no_look and not self._stopping.is_set():
             self.ask()
-        elif self._pods_are_due and self._synced.all.is_set():
+
+    def watch_pods_once(self) -> None:
+        """Watch Pods, once all else is listed, unless that was begun before."""
+        if self._pods_are_due and self._synced.all.is_set():
             self._pods_are_due = False
             self._watch_pods()
 
@@ -172,29 +175,26 @@ class KindWatches:
 
     def _watch_pods(self) -> None:
         """Watch the Pods of all kinds that have been listed, if that is allowed; once is enough."""
-        for kind in self._around.kinds.values():
-            if not self._synced.has_listed(kind.name):
+        listed = [one for one in self._around.kinds.values() if self._synced.has_listed(one.name)]
+        resources = dict.fromkeys(resource for kind in listed for resource in kind.pods_of)
+        for watch in (one for made in resources for one in self._around.pods.get(made, ())):
+            if watch.name in self._pods_watched or not self._may_be_watched(watch):
                 continue
-            for one in (
-                one for resource in kind.pods_of for one in self._around.pods.get(resource, ())
-            ):
-                if one.name not in self._pods_watched and self._may_be_watched(one):
-                    self._pods_watched.add(one.name)
-                    with self._lock:
-                        if not self._stopping.is_set():
-                            self._watch([one])
+            with self._lock:
+                if watch.name not in self._pods_watched and not self._stopping.is_set():
+                    self._pods_watched.add(watch.name)
+                    self._watch([watch])
 
     def _may_be_watched(self, kind: WatchedKind) -> bool:
         try:
-            places = self._places(kind)
-            return all(is_served(self._cluster, kind.resource, one, _pass_over) for one in places)
+            return self._is_served(kind, _pass_over)
         except ClusterError as error:
             log.info("pods_not_watched", kind=kind.name, error=str(error))
             return False
 
     def _ask_for(self, job_kind: str) -> None:
         needed = self._around.kinds[job_kind].watched
-        if not all(self._is_served(job_kind, kind) for kind in needed):
+        if not all(self._serves(job_kind, kind) for kind in needed):
             return
         with self._lock:
             if job_kind not in self._unwatched or self._stopping.is_set():
@@ -206,7 +206,7 @@ class KindWatches:
         log.info("kind_watched", kind=job_kind)
 
     def _ask_for_more(self, job_kind: str, kind: WatchedKind) -> None:
-        if not self._is_served(job_kind, kind):
+        if not self._serves(job_kind, kind):
             return
         with self._lock:
             if (job_kind, kind) not in self._optional or self._stopping.is_set():
@@ -222,15 +222,19 @@ class KindWatches:
         self._optional += [(job_kind, more) for more in kind.also_watched(self._around.mapper)]
         return kind.watched
 
-    def _is_served(self, job_kind: str, kind: WatchedKind) -> bool:
+    def _serves(self, job_kind: str, kind: WatchedKind) -> bool:
+        """Return whether a kind of what a kind of job needs, or uses, may be watched."""
+        return self._is_served(kind, partial(self._tell_forbidden, job_kind, kind))
+
+    def _is_served(
+        self, kind: WatchedKind, forbidden: Callable[[Resource, RequestForbidden], None]
+    ) -> bool:
         """Return whether a kind may be watched, asked for exactly where it would be watched.
 
-        A right in one namespace says nothing of others.
+        A right in one namespace says nothing of others. Raises as the cluster does.
         """
-        told = partial(self._tell_forbidden, job_kind, kind)
-        return all(
-            is_served(self._cluster, kind.resource, place, told) for place in self._places(kind)
-        )
+        places = self._places(kind)
+        return all(is_served(self._cluster, kind.resource, one, forbidden) for one in places)
 
     def _places(self, kind: WatchedKind) -> tuple[str, ...]:
         """Return the namespaces in which a kind is watched; `""` is all of them in one watch."""

@@ -227,7 +227,7 @@ def test_of_a_job_that_is_gone_before_its_end_what_is_left_is_looked_at(
 
 
 def test_the_pods_of_jobsets_are_not_watched_twice(training: Scene, pods: FailingPods) -> None:
-    watched = pod_watches(pods, training.bench.live.job_owners, KEPT_AS)
+    watched = pod_watches(pods, training.bench.live.job_owners)
     selectors = {one.name: one.selector for kinds in watched.values() for one in kinds}
     assert selectors == {
         "Jobs of JobSets": "jobset.sigs.k8s.io/jobset-name",
