@@ -15,7 +15,9 @@ from bench.throwaway import Server, ledger_engine, postgres
 from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.adapters.postgres.log.evidence import PostgresEvidence
 from jobledger.adapters.postgres.log.history import PostgresHistory
-from jobledger.adapters.postgres.log.replaying import PROCESS_JOBS, replay_all
+from jobledger.adapters.postgres.refolding.all_jobs import rebuild_all
+from jobledger.adapters.postgres.refolding.processes import PROCESS_JOBS
+from jobledger.adapters.postgres.refolding.replaying import replay_all
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.adapters.postgres.verifying.verify import Extent, verify
 from jobledger.core.catalogue import read_event
@@ -95,6 +97,13 @@ def _fold_and_replay(report: Report, engine: Engine) -> None:
     some = streams[:REPLAYED_MAX]
     _rates(report, "replay", _read(store, some), _decide_again)
     _replay_in_processes(report, engine, len(streams))
+    report.say("holding every row against the fold")
+    began, cpu = time.perf_counter(), time.process_time()
+    assert list(rebuild_all(engine, _steps(report, "jobs", 2_000), check=True)) == []
+    events = PostgresEventStore(engine, lambda: NOW).last_position()
+    report.figure("rebuild --check", events / (time.perf_counter() - began), "events/s")
+    spent = (time.process_time() - cpu) / events * 1e6
+    report.figure("rebuild --check, CPU", spent, "µs per event")
     report.remark("refold and replay: reading and decoding included; aim 300,000/s")
 
 

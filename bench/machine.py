@@ -10,14 +10,13 @@ from pathlib import Path
 
 import psutil
 
-from jobledger.adapters.cli.running.interpreter import SWITCH_INTERVAL_SECONDS
-from jobledger.adapters.cli.running.run import GC_THRESHOLDS
+from jobledger.adapters.interpreter import SWITCH_INTERVAL_SECONDS, collect_seldom
 
 
 def run_as_the_service_does() -> None:
     """Set this interpreter up as `jobledger run` does."""
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
-    gc.set_threshold(*GC_THRESHOLDS)
+    collect_seldom()
 
 
 def machine_settings() -> dict[str, str]:

@@ -29,9 +29,24 @@ attributes.
 No HTTP status, SQLSTATE or exit code here: the edges map them.
 """
 
+from collections.abc import Mapping
+
 
 class JobledgerError(Exception):
-    """Anything that Jobledger raises on purpose."""
+    """Anything that Jobledger raises on purpose. It can be handed from one process to another."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return what an equal error is made of: the sentence is not what a class takes."""
+        return _as_it_was, (type(self), self.args, vars(self))
+
+
+def _as_it_was(
+    kind: type[JobledgerError], args: tuple[object, ...], facts: Mapping[str, object]
+) -> JobledgerError:
+    error = kind.__new__(kind)
+    error.args = args
+    vars(error).update(facts)
+    return error
 
 
 class InvalidManifest(JobledgerError):

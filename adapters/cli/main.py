@@ -10,6 +10,7 @@ import typer
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.lazy_commands import LazyCommands
 from jobledger.adapters.cli.output import errors, exit_code
+from jobledger.adapters.interpreter import collect_seldom
 from jobledger.core.errors import JobledgerError
 
 app = typer.Typer(
@@ -52,6 +53,7 @@ def main() -> None:
     A fault in the C code of a library, which Python cannot catch, leaves the stack of each thread.
     """
     faulthandler.enable()
+    collect_seldom()
     for word in sys.argv[1:]:
         if _unreadable(word):
             errors.print(f"jobledger: {word!a} is not UTF-8", style="red", soft_wrap=True)

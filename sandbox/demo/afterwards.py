@@ -10,8 +10,8 @@ from rich.text import Text
 from sqlalchemy import text as sql
 
 from jobledger.adapters.ledger_wiring import Ledger
+from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.adapters.postgres.verifying.verify import verify
-from jobledger.adapters.rebuilding import compare
 from jobledger.core.ports.history import JobFilter
 from jobledger.sandbox.demo.play import NAMESPACE, RETRIED, DemoFailed, Stage
 from jobledger.sandbox.demo.trainings import ENDS

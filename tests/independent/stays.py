@@ -7,9 +7,9 @@ from itertools import groupby
 from statistics import quantiles
 from typing import NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
-from jobledger.adapters.postgres.connection.codec import stored_event
+from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_event
 from jobledger.adapters.postgres.schema.tables import event
 from jobledger.core.catalogue import read_event
 from jobledger.core.kinds import NOTHING, ROLES, evolve, is_open
@@ -33,7 +33,7 @@ class Stay(NamedTuple):
 
 def stays(engine: Engine) -> Iterator[Stay]:
     """Yield the stays of every job, each longer than nothing."""
-    query = select(event).order_by(event.c.stream_id, event.c.version)
+    query = EVENTS.order_by(event.c.stream_id, event.c.version)
     reading = engine.execution_options(isolation_level="READ COMMITTED")
     with reading.connect() as connection, connection.begin():
         rows = connection.execution_options(yield_per=5_000).execute(query)

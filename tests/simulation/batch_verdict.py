@@ -1,6 +1,6 @@
 """What must hold of Jobs once the faults have stopped and nothing moves any more."""
 
-from jobledger.adapters.rebuilding import compare
+from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.core.batchjob.decide.decider import BATCHJOB
 from jobledger.core.batchjob.phases import Phase
 from jobledger.core.batchjob.state import BatchJobState, is_final, is_open

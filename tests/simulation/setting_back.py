@@ -8,7 +8,7 @@ but for what users were shown and what was made in the cluster: that has happene
 from dataclasses import dataclass, field
 from random import Random
 
-from jobledger.adapters.rebuilding import fold_rows
+from jobledger.adapters.postgres.refolding.rebuilding import fold_rows
 from jobledger.core.ports.leases import Lease
 from jobledger.core.values.ids import StreamId
 from tests.support.memory.event_store import MemoryEventStore

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import TypeVar
 
-from jobledger.adapters.rebuilding import compare
+from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.core.jobs.events import (
     DecisionCancelled,
     DecisionFired,

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from jobledger.adapters.rebuilding import compare
+from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.adapters.service.status.shown import PROGRESS
 from jobledger.adapters.service.work.folding_code import folding_code
 from jobledger.adapters.service.work.slots import fold_slot

@@ -119,7 +119,7 @@ class World:
         self._store = WatchedStore(self.log, self.witness, self.losses.note)
         self._runs = 0
 
-    # What `adapters.rebuilding` asks of a ledger.
+    # What `adapters.postgres.refolding.rebuilding` asks of a ledger.
     @property
     def store(self) -> MemoryEventStore:
         """The log."""

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from jobledger.adapters.rebuilding import LedgerParts, compare
+from jobledger.adapters.postgres.refolding.rebuilding import LedgerParts, compare
 from jobledger.adapters.service.work.slots import fold_slot
 from jobledger.core.catalogue import read_event
 from jobledger.core.kinds import kind_of, status

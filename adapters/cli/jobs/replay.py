@@ -23,7 +23,7 @@ from jobledger.adapters.cli.output import Output, console, marked, show
 from jobledger.adapters.cli.progressing import progressing
 from jobledger.adapters.forensics.bundle_files import read_file
 from jobledger.adapters.ledger_wiring import Ledger, ledger
-from jobledger.adapters.postgres.log.replaying import replay_all
+from jobledger.adapters.postgres.refolding.replaying import replay_all
 from jobledger.core.forensics.replay.replay import Divergence, Replayed
 from jobledger.core.forensics.replay.replay import replay as decide_again
 

@@ -23,9 +23,9 @@ from jobledger.adapters.kube.checks import cluster as of_cluster
 from jobledger.adapters.kube.checks import leaks, webhooks
 from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.checks import guards, housekeeping, invariants
+from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.adapters.postgres.verifying.condition import condition
 from jobledger.adapters.postgres.verifying.orphans import orphans
-from jobledger.adapters.rebuilding import compare
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.forensics.findings import Check, Finding, error, warning
 

@@ -1,7 +1,7 @@
 """`jobledger rebuild`: recomputes the projections, to compare them or to replace their rows."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -14,16 +14,15 @@ from jobledger.adapters.cli.output import Output, console, errors, marked, show
 from jobledger.adapters.cli.progressing import progressing
 from jobledger.adapters.forensics.archive_files import checked
 from jobledger.adapters.ledger_wiring import Ledger, ledger, report_rules, user_engine
+from jobledger.adapters.postgres.refolding.all_jobs import rebuild_all
 from jobledger.adapters.postgres.reports.projecting.archived import jobs_without_facts
 from jobledger.adapters.postgres.reports.projecting.checkpoint import wrong_checkpoint
 from jobledger.adapters.postgres.reports.projecting.dimensions import wrong_dimensions
 from jobledger.adapters.postgres.reports.projecting.rebuild import check_reports, rebuild_reports
 from jobledger.adapters.postgres.verifying.orphans import orphans, remove_orphans
-from jobledger.adapters.rebuilding import compare, replace
 from jobledger.adapters.settings import Settings
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.projections.differences import Difference
-from jobledger.core.values.ids import StreamId
 
 COLUMNS = ("table", "key", "column", "found", "expected")
 
@@ -73,17 +72,20 @@ def _of_jobs(opened: Ledger, *, check: bool) -> tuple[int, list[Difference], lis
 
     Return of how many jobs, what was different, and what of that nobody put right.
     """
-    streams = opened.history.streams()
-    work = compare if check else replace
+    jobs, processes = len(opened.history.streams()), os.cpu_count() or 1
     with progressing() as progress:
-        steps: Iterable[StreamId] = progress.track(streams, description="fold")
-        found = [item for stream in steps for item in work(opened, stream)]
+        task = progress.add_task("fold", total=jobs)
+
+        def told(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+
+        found = list(rebuild_all(opened.engine, told, processes, check=check))
     lost = orphans(opened.engine)
     if lost and not check:
         with user_engine(opened.url) as owner:
             remove_orphans(owner)
     left = orphans(opened.engine) if lost and not check else []
-    return len(streams), [*found, *lost], left
+    return jobs, [*found, *lost], left
 
 
 def _of_reports(
@@ -101,7 +103,7 @@ def _of_reports(
             progress.update(task, completed=done, total=total)
 
         if check:
-            found = list(check_reports(opened.engine, rules, told, archived))
+            found = list(check_reports(opened.engine, rules, told, archived, os.cpu_count() or 1))
             return jobs, found, []
         with user_engine(opened.url) as owner:
             jobs = rebuild_reports(opened.engine, rules, told, os.cpu_count() or 1, owner, archived)

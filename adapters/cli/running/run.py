@@ -26,20 +26,13 @@ from jobledger.adapters.cli.running.control_options import (
     TakeOver,
     chosen_control,
 )
-from jobledger.adapters.cli.running.interpreter import SWITCH_INTERVAL_SECONDS
 from jobledger.adapters.cli.running.stopping import StopSignals
+from jobledger.adapters.interpreter import SWITCH_INTERVAL_SECONDS
 from jobledger.adapters.ledger_wiring import ledger, require_rights
 from jobledger.adapters.postgres.connection.errors import describe
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.logging import configure_logging, get_logger
 from jobledger.adapters.wiring import service
-
-GC_THRESHOLDS = (50_000, 50, 100)
-"""Objects made until the garbage collector looks at the youngest, and so on.
-
-At Python's default of 700 it takes a sixth of the CPU: it walks again and again over the states of
-all jobs, which hold no cycles.
-"""
 
 log = get_logger(__name__)
 
@@ -102,7 +95,6 @@ def _serve(settings: Settings, ready_file: Path | None) -> None:
         running.look_first()
         gc.collect()
         gc.freeze()
-        gc.set_threshold(*GC_THRESHOLDS)
         running.start()
         where = str(settings.data_dir) if is_private(settings) else describe(opened.engine.url)
         log.info("started", http=running.http.url, cluster=settings.cluster, ledger=where)

@@ -1,4 +1,4 @@
-"""Encodes events and rows for `append_v1`, and decodes stored ones.
+"""Encodes events and rows for `append_v1`, and reads JSON.
 
 Events go as one array per column in Postgres' binary form, made here: that is several times cheaper
 than the driver's own arrays of Python objects, for both sides. Rows of projections go as JSON.
@@ -15,12 +15,11 @@ import msgspec
 import psycopg
 from psycopg.pq import Format
 from psycopg.types.json import set_json_loads
-from sqlalchemy import Row
 
 from jobledger.core.errors import BrokenChain
 from jobledger.core.jobs.rows import RowChanges
 from jobledger.core.log.chain import canonical
-from jobledger.core.log.envelope import EventRecord, StoredEvent
+from jobledger.core.log.envelope import EventRecord
 from jobledger.core.ports.event_store import StreamAppend
 from jobledger.core.values.ids import shard_of
 
@@ -43,10 +42,10 @@ class Argument(NamedTuple):
 
 def register(connection: psycopg.Connection[Any]) -> None:
     """Teach a connection to read JSON quickly."""
-    set_json_loads(_read_json, connection)
+    set_json_loads(read_json, connection)
 
 
-def _read_json(stored: str | bytes) -> Any:  # noqa: ANN401  # any JSON
+def read_json(stored: str | bytes) -> Any:  # noqa: ANN401  # any JSON
     """Return a document, at a fraction of what the driver's own way of reading costs."""
     try:
         return msgspec.json.decode(stored)
@@ -104,32 +103,6 @@ def row_arguments(changes: Sequence[RowChanges]) -> tuple[str | None, ...]:
         _rows([row for change in changes for row in change.attempts]),
         _rows([row for change in changes for row in change.decisions]),
         _rows([row for change in changes for row in change.effects]),
-    )
-
-
-def stored_event(row: Row[Any]) -> StoredEvent:
-    """Return a row of `event`, all columns in the table's order, as the core knows it."""
-    columns: tuple[Any, ...] = tuple(row)
-    position, stream, version, event_id, kind, schema_version, *rest = columns
-    occurred_at, recorded_at, actor, epoch, cause, correlation, data, data_sha, chain = rest
-    return StoredEvent(
-        position=position,
-        record=EventRecord(
-            stream_id=stream,
-            version=version,
-            event_id=event_id,
-            type=kind,
-            schema_version=schema_version,
-            occurred_at=occurred_at,
-            recorded_at=recorded_at,
-            actor=actor,
-            epoch=epoch,
-            causation_id=cause,
-            correlation_id=correlation,
-            data=data,
-            data_sha=data_sha,
-            chain=chain,
-        ),
     )
 
 

@@ -18,10 +18,11 @@ from sqlalchemy import (
     text,
 )
 
-from jobledger.adapters.postgres.connection.codec import append_arguments, stored_event
+from jobledger.adapters.postgres.connection.codec import append_arguments
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.log.partitions import Partitions
 from jobledger.adapters.postgres.log.prepared_append import append
+from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_events
 from jobledger.adapters.postgres.schema.tables import event, log_head
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.log.recording import Tail
@@ -73,15 +74,15 @@ class PostgresEventStore:
     def read_stream(self, stream: StreamId, after_version: int = 0) -> Sequence[StoredEvent]:
         """See `core.ports.event_store.EventStore.read_stream`."""
         return self._events(
-            select(event)
-            .where(event.c.stream_id == stream, event.c.version > after_version)
-            .order_by(event.c.version)
+            EVENTS.where(event.c.stream_id == stream, event.c.version > after_version).order_by(
+                event.c.version
+            )
         )
 
     def read_streams(self, streams: Sequence[StreamId]) -> Mapping[StreamId, Sequence[StoredEvent]]:
         """See `core.ports.event_store.EventStore.read_streams`."""
         wanted = event.c.stream_id == any_(literal(list(streams), ARRAY(Uuid)))
-        return self._of_streams(streams, select(event).where(wanted))
+        return self._of_streams(streams, EVENTS.where(wanted))
 
     def read_rest(
         self, versions: Mapping[StreamId, int]
@@ -92,7 +93,7 @@ class PostgresEventStore:
         ).table_valued(column("stream_id", Uuid), column("version", Integer))
         known = known.render_derived("known")
         is_after = and_(event.c.stream_id == known.c.stream_id, event.c.version > known.c.version)
-        return self._of_streams(versions, select(event).select_from(event.join(known, is_after)))
+        return self._of_streams(versions, EVENTS.select_from(event.join(known, is_after)))
 
     def _of_streams(
         self, streams: Collection[StreamId], query: Select[Any]
@@ -106,7 +107,7 @@ class PostgresEventStore:
     def read_after(self, position: int, limit: int) -> Sequence[StoredEvent]:
         """See `core.ports.event_store.EventStore.read_after`."""
         return self._events(
-            select(event).where(event.c.position > position).order_by(event.c.position).limit(limit)
+            EVENTS.where(event.c.position > position).order_by(event.c.position).limit(limit)
         )
 
     def has(self, ends: Sequence[Tail]) -> bool:
@@ -128,4 +129,4 @@ class PostgresEventStore:
 
     def _events(self, query: Select[Any]) -> Sequence[StoredEvent]:
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            return [stored_event(row) for row in connection.execute(query)]
+            return stored_events(connection, query)

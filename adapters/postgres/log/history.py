@@ -26,8 +26,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from jobledger.adapters.postgres.connection.codec import stored_event
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_events
 from jobledger.adapters.postgres.schema.tables import attempt, decision, effect, event, job
 from jobledger.adapters.postgres.schema.tables import stream as heads
 from jobledger.core.catalogue import FATES_OF_A_CLUSTER, KEPT
@@ -217,15 +217,14 @@ class PostgresHistory:
         given = func.unnest(literal(list(streams), ARRAY(Uuid)))
         asked = given.table_valued("stream_id").render_derived()
         last = (
-            select(event)
-            .where(event.c.stream_id == asked.c.stream_id, event.c.type == name)
+            EVENTS.where(event.c.stream_id == asked.c.stream_id, event.c.type == name)
             .order_by(event.c.version.desc())
             .limit(1)
             .lateral()
         )
         query = select(last).select_from(asked.join(last, true()))
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            found = [stored_event(row) for row in connection.execute(query)]
+            found = stored_events(connection, query)
         return {item.record.stream_id: item for item in found}
 
     def _rows(self, query: Select[Any]) -> Sequence[dict[str, Any]]:

@@ -19,9 +19,9 @@ import psycopg
 from sqlalchemy import Connection, Engine, Row, Select, func, select, text
 
 from jobledger.adapters.postgres.connection.answer_limit import unhurried
-from jobledger.adapters.postgres.connection.codec import stored_event
 from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_events
 from jobledger.adapters.postgres.schema.tables import event, log_head
 from jobledger.adapters.postgres.verifying.rows import Counted, Range, Suspect, split, suspects
 from jobledger.core.log.chain import GENESIS, data_sha, link
@@ -321,12 +321,11 @@ def _silent(_: int) -> None:
 def _judge(connection: Connection, suspect: Suspect) -> Iterator[Fault]:
     """Yield what is wrong with a row, by the rules of `core.log.chain`."""
     query = (
-        select(event)
-        .where(event.c.stream_id == suspect.stream, event.c.version <= suspect.version)
+        EVENTS.where(event.c.stream_id == suspect.stream, event.c.version <= suspect.version)
         .order_by(event.c.version.desc())
         .limit(2)
     )
-    stored, *rest = [stored_event(row) for row in connection.execute(query)]
+    stored, *rest = stored_events(connection, query)
     before = rest[0] if rest else None
     record = stored.record
     last_version, last_chain = (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from jobledger.adapters.postgres.archive.archives import PostgresArchives, Removed, Retention
+from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.adapters.postgres.verifying.verify import verify
-from jobledger.adapters.rebuilding import compare
 from jobledger.core.errors import BrokenChain, LedgerError, LedgerMisconfigured
 from jobledger.core.forensics.seals.archives import Archive
 from jobledger.core.forensics.seals.sealing import SealFault

@@ -24,12 +24,12 @@ from bench.population.life import RULES
 from bench.population.loading import load
 from jobledger.adapters.forensics.sealed import SealOptions, check_seals, seal_new
 from jobledger.adapters.ledger_wiring import Ledger, open_ledger
+from jobledger.adapters.postgres.refolding.all_jobs import rebuild_all
 from jobledger.adapters.postgres.reports.projecting.rebuild import check_reports
 from jobledger.adapters.postgres.schema.tables import metadata
 from jobledger.adapters.postgres.verifying.orphans import orphans
 from jobledger.adapters.postgres.verifying.tables import beside_the_log
 from jobledger.adapters.postgres.verifying.verify import verify
-from jobledger.adapters.rebuilding import compare
 from jobledger.core.forensics.bundles.bundle import Bundle
 from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.house.test_docs import ROOT
@@ -156,8 +156,7 @@ def differing(kept: Kept, name: str) -> set[str]:
     if name.startswith("report_"):
         found = list(check_reports(kept.engine, RULES))
     else:
-        streams = list(kept.ledger.history.streams())
-        found = [item for stream in streams for item in compare(kept.ledger, stream)]
+        found = list(rebuild_all(kept.engine, lambda *_: None, check=True))
         found += orphans(kept.engine)
     return {item.column for item in found if item.table == name}
 

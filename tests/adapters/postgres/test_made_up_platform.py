@@ -7,8 +7,8 @@ from sqlalchemy import text
 
 from bench.population.population import END, populate
 from jobledger.adapters.ledger_wiring import open_ledger
+from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.adapters.postgres.verifying.verify import Extent, verify
-from jobledger.adapters.rebuilding import compare
 from tests.support.ledgers import app_engine
 from tests.support.reported import SMALL, differences
 

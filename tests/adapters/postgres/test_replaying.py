@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import Engine
 
-from jobledger.adapters.postgres.log import replaying
-from jobledger.adapters.postgres.log.replaying import replay_all
+from jobledger.adapters.postgres.refolding import processes
+from jobledger.adapters.postgres.refolding.replaying import replay_all
 from jobledger.core.errors import BrokenChain, UnknownEventType
 from tests.support.ledgers import postgres_ledger, tampering
 from tests.support.lives import LIVES
@@ -21,8 +21,8 @@ def filled(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
     ledger = postgres_ledger(engine)
     ledger.take_all_shards()
     append_lives(ledger, ((name, LIVES[name]) for name in SOME))
-    monkeypatch.setattr(replaying, "PROCESS_JOBS", 1)
-    monkeypatch.setattr(replaying, "SHARE_JOBS", 1)
+    monkeypatch.setattr(processes, "PROCESS_JOBS", 1)
+    monkeypatch.setattr(processes, "SHARE_JOBS", 1)
     return engine
 
 

@@ -8,12 +8,13 @@ import pytest
 from sqlalchemy import Connection, Engine
 
 from bench.population.life import RULES
+from jobledger.adapters.postgres.refolding import processes
 from jobledger.adapters.postgres.report_v1.views import VERSION
 from jobledger.adapters.postgres.reports.projecting import projector as report_projector
 from jobledger.adapters.postgres.reports.projecting import rebuild as report_rebuild
 from jobledger.adapters.postgres.reports.projecting.checkpoint import report_lag
 from jobledger.adapters.postgres.reports.projecting.projector import Projector, ReportService
-from jobledger.adapters.postgres.reports.projecting.rebuild import rebuild_reports
+from jobledger.adapters.postgres.reports.projecting.rebuild import check_reports, rebuild_reports
 from jobledger.adapters.postgres.schema.report_tables import FACTS
 from jobledger.core.errors import LedgerUnavailable
 from tests.support.postgres import plain_url
@@ -164,8 +165,9 @@ def test_what_an_interrupted_rebuild_left_behind_is_in_nobodys_way(unreported: E
 
 
 def test_several_processes_share_the_jobs(unreported: Engine) -> None:
-    with patch.object(report_rebuild, "PROCESS_JOBS", 6):
+    with patch.object(processes, "PROCESS_JOBS", 6), patch.object(processes, "SHARE_JOBS", 4):
         jobs = rebuild_reports(unreported, RULES, processes=2)
+        assert list(check_reports(unreported, RULES, processes=2)) == []
     assert jobs == SMALL.jobs
     assert differences(unreported) == []
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from jobledger.adapters.rebuilding import compare, replace
+from jobledger.adapters.postgres.refolding.rebuilding import compare, replace
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.ports.event_store import EventStore

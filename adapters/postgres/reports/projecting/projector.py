@@ -11,9 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, select, text
+from sqlalchemy import Connection, Engine, text
 
-from jobledger.adapters.postgres.connection.codec import stored_event
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
 from jobledger.adapters.postgres.connection.pooler import owns_session
@@ -23,6 +22,7 @@ from jobledger.adapters.postgres.reports.projecting.rows import (
     put_holdable,
     put_rows,
 )
+from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_events
 from jobledger.adapters.postgres.schema.tables import event
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.catalogue import read_event
@@ -80,8 +80,8 @@ class Projector:
         if checkpoint.position != self._written:  # others wrote; a rebuild may have turned back
             self._held.clear()
         behind = event.c.position > checkpoint.position
-        query = select(event).where(behind).order_by(event.c.position).limit(self._batch)
-        batch = [stored_event(row) for row in connection.execute(query)]
+        query = EVENTS.where(behind).order_by(event.c.position).limit(self._batch)
+        batch = stored_events(connection, query)
         if not batch:
             if checkpoint.head > checkpoint.position:  # what is between has left with an archive
                 put_rows(connection, checkpoint.position, checkpoint.head, None, [])

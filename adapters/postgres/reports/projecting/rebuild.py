@@ -4,22 +4,21 @@ Readers see the old rows until the new ones are complete: these go into twins of
 transaction swaps them. The projector goes on meanwhile; after the swap it goes on from there.
 """
 
-import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Engine, Row, select, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
+from jobledger.adapters.postgres.connection.engine import APP_ROLE
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
 from jobledger.adapters.postgres.connection.pooler import require_own_session
+from jobledger.adapters.postgres.refolding.processes import shared_among
 from jobledger.adapters.postgres.reports.projecting.archived import ArchivedJobs, archived_rows
 from jobledger.adapters.postgres.reports.projecting.checkpoint import (
     GONE,
@@ -50,9 +49,6 @@ from jobledger.core.values.ids import StreamId
 SHARE_JOBS = 100
 """Jobs that are read and written at once."""
 
-PROCESS_JOBS = 2_000
-"""A process of its own is worth its start from so many jobs on."""
-
 TRIES_MAX = 5
 """How often the log is caught up with before the tables may turn back a little."""
 
@@ -78,6 +74,8 @@ _LOCKED = frozenset({"55P03", "40P01"})
 
 _ByKey: TypeAlias = dict[tuple[str, str], dict[str, Any]]
 """Table and primary key -> the columns of the row."""
+
+_Item = TypeVar("_Item")
 
 Told = Callable[[int, int], None]
 """Is told how many jobs are done, and of how many."""
@@ -115,7 +113,9 @@ def rebuild_reports(
             upto = _last_position(connection)  # first: a job that begins now is caught up with
             streams = connection.execute(select(heads.c.stream_id)).scalars().all()
             try:
-                _fill_all(engine, connection, streams, upto, rules, told, processes)
+                fill = partial(_fill_share, upto, rules)
+                for _ in shared_among(engine, streams, fill, told, processes, role=APP_ROLE):
+                    pass
                 for share in _batched(archived_rows(archived, set(streams), rules)):
                     fill_twins(connection, share)
                 _swap(connection, upto, rules)
@@ -135,6 +135,7 @@ def check_reports(
     rules: Rules,
     told: Told = lambda _done, _all: None,
     archived: ArchivedJobs = (),
+    processes: int = 1,
 ) -> Iterator[Difference]:
     """Yield every column of the tables that is not what the log up to their checkpoint says.
 
@@ -147,13 +148,9 @@ def check_reports(
         return
     with ledger_errors(engine.url), engine.connect() as connection:
         streams = connection.execute(select(heads.c.stream_id)).scalars().all()
-    snapshot = engine.execution_options(isolation_level="REPEATABLE READ")
-    for at in range(0, len(streams), SHARE_JOBS):
-        share = streams[at : at + SHARE_JOBS]
-        with ledger_errors(engine.url), snapshot.connect() as connection, connection.begin():
-            found, expected = _compared(connection, share, rules)
-        yield from _different(engine, found, expected)
-        told(min(at + SHARE_JOBS, len(streams)), len(streams))
+    check = partial(_differences_of, rules)
+    for differing in shared_among(engine, streams, check, told, processes, role=APP_ROLE):
+        yield from differing
     for rows in _batched(archived_rows(archived, set(streams), rules)):
         with ledger_errors(engine.url), engine.connect() as connection:
             found = _found(connection, [one.stream_id for one in rows])
@@ -162,8 +159,20 @@ def check_reports(
     yield from wrong_dimensions(engine, rules)
 
 
-def _batched(rows: Iterator[Rows]) -> Iterator[list[Rows]]:
-    while share := list(islice(rows, SHARE_JOBS)):
+def _differences_of(rules: Rules, engine: Engine, streams: Sequence[StreamId]) -> list[Difference]:
+    differing = list[Difference]()
+    snapshot = engine.execution_options(isolation_level="REPEATABLE READ")
+    for share in _batched(streams):
+        with ledger_errors(engine.url), snapshot.connect() as connection, connection.begin():
+            found, expected = _compared(connection, share, rules)
+        differing += _different(engine, found, expected)
+    return differing
+
+
+def _batched(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    """Yield as many as are read and written at once."""
+    rest = iter(items)
+    while share := list(islice(rest, SHARE_JOBS)):
         yield share
 
 
@@ -188,46 +197,14 @@ def _orphans(engine: Engine) -> Iterator[Difference]:
         yield from in_no_stream(table, streams)
 
 
-def _fill_all(  # noqa: PLR0913, PLR0917 handed on as they are
-    engine: Engine,
-    connection: Connection,
-    streams: Sequence[StreamId],
-    upto: int,
-    rules: Rules,
-    told: Told,
-    processes: int,
-) -> None:
-    processes = min(processes, len(streams) // PROCESS_JOBS)
-    if processes <= 1:
-        _fill(connection, streams, upto, rules, told)
-        return
-    url, done = engine.url.render_as_string(hide_password=False), 0
-    shares = [streams[at : at + SHARE_JOBS] for at in range(0, len(streams), SHARE_JOBS)]
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        for jobs in pool.map(partial(_fill_apart, url, upto, rules), shares, chunksize=4):
-            done += jobs
-            told(done, len(streams))
+def _fill_share(upto: int, rules: Rules, engine: Engine, streams: Sequence[StreamId]) -> None:
+    with ledger_errors(engine.url), engine.connect() as connection:
+        _fill(connection, streams, upto, rules)
 
 
-def _fill_apart(url: str, upto: int, rules: Rules, streams: Sequence[StreamId]) -> int:
-    """Fill the twins with a share of the jobs, in a process of its own."""
-    engine = open_engine(url, EngineOptions(role=APP_ROLE, pool_size=1))
-    try:
-        with ledger_errors(engine.url), engine.connect() as connection:
-            _fill(connection, streams, upto, rules, lambda _done, _all: None)
-    finally:
-        engine.dispose()
-    return len(streams)
-
-
-def _fill(
-    connection: Connection, streams: Sequence[StreamId], upto: int, rules: Rules, told: Told
-) -> None:
-    for at in range(0, len(streams), SHARE_JOBS):
-        share = streams[at : at + SHARE_JOBS]
+def _fill(connection: Connection, streams: Sequence[StreamId], upto: int, rules: Rules) -> None:
+    for share in _batched(streams):
         fill_twins(connection, list(_folded(connection, share, upto, rules)))
-        told(min(at + SHARE_JOBS, len(streams)), len(streams))
 
 
 def _swap(connection: Connection, upto: int, rules: Rules) -> None:
@@ -244,7 +221,7 @@ def _swap(connection: Connection, upto: int, rules: Rules) -> None:
         last = _last_position(connection)
         came = select(event.c.stream_id).distinct().where(event.c.position > upto)
         streams = connection.execute(came.where(event.c.position <= last)).scalars().all()
-        _fill(connection, streams, last, rules, lambda _done, _all: None)
+        _fill(connection, streams, last, rules)
         upto = last
         if _swapped(connection, upto, turn_back=tries >= TRIES_MAX):
             return

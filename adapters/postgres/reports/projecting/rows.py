@@ -5,10 +5,10 @@ from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import asdict
-from sqlalchemy import ARRAY, Connection, Uuid, any_, literal, select, text
+from sqlalchemy import ARRAY, Connection, Uuid, any_, literal, text
 from sqlalchemy.exc import DataError
 
-from jobledger.adapters.postgres.connection.codec import stored_event
+from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_events
 from jobledger.adapters.postgres.schema.tables import event
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.log.envelope import StoredEvent
@@ -106,13 +106,11 @@ def events_of(
     """Return the events of streams up to a position of the log, each stream in order."""
     found: dict[StreamId, list[StoredEvent]] = {stream: [] for stream in streams}
     query = (
-        select(event)
-        .where(event.c.stream_id == any_(literal(list(streams), ARRAY(Uuid))))
+        EVENTS.where(event.c.stream_id == any_(literal(list(streams), ARRAY(Uuid))))
         .where(event.c.position <= upto)
         .order_by(event.c.stream_id, event.c.version)
     )
-    for row in connection.execute(query):
-        stored = stored_event(row)
+    for stored in stored_events(connection, query):
         found[stored.record.stream_id].append(stored)
     return found
 

@@ -1,0 +1,1 @@
+"""What the log says once more: jobs decided again, and rows folded again."""
