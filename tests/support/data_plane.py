@@ -41,10 +41,10 @@ class DataPlane:
 
     def _start_head(self) -> bool:
         for made in self.cluster.peek(RAYCLUSTERS):
-            uid, address = text(made, "metadata", "uid"), dashboard_address(made)
+            uid = text(made, "metadata", "uid")
             if uid in self.heads or text(made, "metadata", "deletionTimestamp"):
                 continue
-            self.heads[uid] = address
+            self.heads[uid] = address = dashboard_address(made)
             self._make_token(made)
             self.ray.start_head(address)
             self._set_status(RAYCLUSTERS.plural, made, {"state": "ready"})
@@ -76,19 +76,18 @@ class DataPlane:
             address, job_id = _target(job)
             if text(job, "metadata", "deletionTimestamp") or address not in self.heads.values():
                 continue
-            if missing_references(self.cluster, job):
-                continue  # its container is not started
-            if (address, job_id) not in self.runs:
-                submission = Submission(
-                    entrypoint="python train.py",
-                    submission_id=job_id,
-                    metadata={},
-                    runtime_env={},
-                    resources={},
-                )
-                self.ray.submit(address, submission)
-                self.runs.append((address, job_id))
-                return True
+            if (address, job_id) in self.runs or missing_references(self.cluster, job):
+                continue  # its container has been started, or is not
+            submission = Submission(
+                entrypoint="python train.py",
+                submission_id=job_id,
+                metadata={},
+                runtime_env={},
+                resources={},
+            )
+            self.ray.submit(address, submission)
+            self.runs.append((address, job_id))
+            return True
         return False
 
     def _end_entrypoint(self) -> bool:

@@ -60,7 +60,7 @@ def missing_references(cluster: Cluster, document: Manifest) -> list[str]:
     return sorted(
         {
             f"{resource.kind}/{name}"
-            for pod in pod_templates(document)
+            for pod in pod_templates(document.get("spec"))
             for resource, name in references(pod)
             if cluster.get(resource, namespace, name) is None
         }

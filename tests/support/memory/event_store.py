@@ -186,13 +186,17 @@ def _require_storable(changes: RowChanges) -> None:
                 raise BrokenChain("append", f"{name} holds a NUL, which Postgres refuses")
 
 
+_ESCAPED_NUL = rb"\u0000"
+"""How a NUL is written in JSON; a backslash before these five characters, too."""
+
+
 def _through_json(record: EventRecord) -> EventRecord:
     try:
         text = canonical(record.data)
     except ValueError as error:
         raise BrokenChain(_place(record), f"the payload is no JSON: {error}") from error
     data = json.loads(text)
-    if _holds_nul(data):
+    if _ESCAPED_NUL in text and _holds_nul(data):
         raise BrokenChain(_place(record), "the payload holds a NUL, which Postgres refuses")
     return replace(record, data=data)
 

@@ -25,16 +25,17 @@ class MemoryLeases:
         """See `core.ports.leases.Leases.acquire`."""
         with self.lock:
             now = self._now()
-            held = [shard for shard, lease in self._leases.items() if lease.owner == owner]
-            for shard in held:
-                self._leases[shard] = replace(self._leases[shard], until=now + duration)
+            until = now + duration
+            held = [lease for lease in self._leases.values() if lease.owner == owner]
+            for lease in held:
+                self._leases[lease.shard] = Lease(
+                    shard=lease.shard, epoch=lease.epoch, owner=owner, until=until
+                )
             free = [shard for shard in range(SHARDS) if self._is_free(shard, owner, now)]
             for shard in free[: max(wanted - len(held), 0)]:
                 before = self._leases.get(shard)
                 epoch = before.epoch + 1 if before else 1
-                self._leases[shard] = Lease(
-                    shard=shard, epoch=epoch, owner=owner, until=now + duration
-                )
+                self._leases[shard] = Lease(shard=shard, epoch=epoch, owner=owner, until=until)
             return {shard: lease for shard, lease in self.current().items() if lease.owner == owner}
 
     def release(self, owner: str, shards: Collection[int] | None = None) -> None:
