@@ -26,6 +26,7 @@ HARMLESS: Mapping[str, str] = {
     "Clock": _READS,
     "Cluster.get": _READS,
     "Cluster.list": _READS,
+    "EventStore.has": _READS,
     "EventStore.last_position": _READS,
     "EventStore.read_after": _READS,
     "EventStore.read_rest": _READS,

@@ -65,7 +65,7 @@ def job_deadline_story(mode: str, fuse: Fuse | None = None) -> tuple[ServiceWorl
     world = ServiceWorld(fuse=fuse or Fuse(), exit_codes=[1])
     manifest = a_rayjob(submissionMode=mode, backoffLimit=3, shutdownAfterJobFinishes=True)
     manifest["metadata"]["annotations"] = {
-        JOB_DEADLINE_ANNOTATION: "90s",
+        JOB_DEADLINE_ANNOTATION: "20s",
         "jobledger.dev/retry-delay-seconds": "1h",
     }
     stream = world.create(manifest)

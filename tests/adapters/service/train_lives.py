@@ -40,7 +40,7 @@ def deadline_story(fuse: Fuse | None = None) -> tuple[TrainWorld, StreamId]:
     world = TrainWorld(fuse=fuse or Fuse())
     world.jobsets.holds = True
     world.install_runtime()
-    stream = world.train(activeDeadlineSeconds=30)
+    stream = world.train(activeDeadlineSeconds=8)
     world.run(lambda: world.is_so("Failed")() and is_let_go(world, stream), "the end")
     return world, stream
 
@@ -50,7 +50,7 @@ def job_deadline_story(fuse: Fuse | None = None) -> tuple[TrainWorld, StreamId]:
     world = TrainWorld(fuse=fuse or Fuse())
     world.jobsets.holds = True
     world.install_runtime()
-    stream = world.train(annotations={JOB_DEADLINE_ANNOTATION: "30s"})
+    stream = world.train(annotations={JOB_DEADLINE_ANNOTATION: "8s"})
     world.run(lambda: world.is_so("Failed")() and is_let_go(world, stream), "the end")
     return world, stream
 
