@@ -167,6 +167,7 @@ def hostile_edits() -> Iterator[Document]:
     yield {"metadata": {"annotations": {f"a.b/k{number}": "password=" for number in range(3000)}}}
     yield {"metadata": {"annotations": {f"a.b/k{number}": None for number in range(3000)}}}
     yield {"metadata": {"annotations": {"a.b/k": "v" * 100_000}}}
+    yield {"metadata": {"annotations": {"a.b/k": None}}}  # five edits later
     yield {"metadata": {"finalizers": None}}
     yield {"metadata": {"labels": {"jobledger.dev/attempt": "-5", "ray.io/cluster": "x"}}}
     for text in JSONS:

@@ -22,8 +22,8 @@ from tests.support.service_world import ServiceWorld
 from tests.support.train_world import TrainWorld
 
 PER_HOUR = 200
-EDITS, EVERY = 600, 0.05
-"""Half a minute of edits, twenty a second."""
+EDITS, EVERY = 300, 0.05
+"""A quarter of a minute of edits, twenty a second."""
 SLOWED_AFTER_MAX = 150
 """Of these jobs so many edits have used up half of the budget."""
 LARGE = "x" * 200_000

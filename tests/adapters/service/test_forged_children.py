@@ -23,7 +23,7 @@ from tests.support.train_world import TrainWorld
 PER_HOUR = 20_000
 LITTLE = 30
 """So many events too many are made good in some ten seconds."""
-FORGED = 1000
+FORGED = 2 * LOOKS_MAX
 """So many objects that are made, and deleted, beside those of the job."""
 STAY = 20
 """So many of them are not deleted."""
