@@ -26,7 +26,7 @@ RAYJOBS = ("ray.io", "v1")
 
 def manifest(gate: str) -> dict[str, object]:
     """Return a RayJob that says something, waits for a file, and says something more."""
-    wait = f"until [ -e {gate} ]; do sleep 0.05; done"
+    wait = f"until [ -e {gate} ]; do sleep 0.2; done"
     head = {"name": "ray-head", "image": "rayproject/ray:2.52.0"}
     group = {"rayStartParams": {}, "template": {"spec": {"containers": [head]}}}
     spec = {

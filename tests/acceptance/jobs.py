@@ -46,8 +46,8 @@ def counting(file: Path, *, fails: int) -> str:
 def waiting_for(file: Path, *, seconds: int = 60) -> str:
     """Return an entrypoint that succeeds once a file is there, and at the latest after a limit."""
     return (
-        f"sh -c 'n=0; until [ -e {file} ] || [ $n -ge {seconds * 20} ]; "
-        "do sleep 0.05; n=$((n + 1)); done'"
+        f"sh -c 'n=0; until [ -e {file} ] || [ $n -ge {seconds * 5} ]; "
+        "do sleep 0.2; n=$((n + 1)); done'"
     )
 
 

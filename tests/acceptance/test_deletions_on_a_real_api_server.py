@@ -120,7 +120,7 @@ def test_jobs_that_are_deleted_at_any_moment_leave_nothing(at: Trainings, propag
 
 def test_another_job_of_the_name_keeps_what_is_its_own(at: Trainings) -> None:
     gate = at.site.directory / "gate"
-    until = f"until [ -e {gate} ]; do sleep 0.05; done"
+    until = f"until [ -e {gate} ]; do sleep 0.2; done"
     with at.site.controller():
         old = [submit(at, resource, "again", until) for resource, _ in KINDS]
         for uid in old:

@@ -114,7 +114,7 @@ def test_a_controller_that_is_killed_carries_on(
     site: Site, witness: Witness, tmp_path: Path
 ) -> None:
     counter, gate = tmp_path / "counter", tmp_path / "gate"
-    entrypoint = f"sh -c 'echo run >> {counter}; until [ -e {gate} ]; do sleep 0.05; done'"
+    entrypoint = f"sh -c 'echo run >> {counter}; until [ -e {gate} ]; do sleep 0.2; done'"
     with site.controller() as controller:
         site.submit(rayjob("steady", entrypoint, mode="K8sJobMode"))
         witness.wait_for_status("steady", jobDeploymentStatus="Running", jobStatus="RUNNING")

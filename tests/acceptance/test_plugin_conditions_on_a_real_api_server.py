@@ -62,7 +62,7 @@ def test_a_condition_follows_the_pod_group_through_a_kill_and_a_loss(
     runtime = torch_runtime("gang")
     runtime["spec"]["podGroupPolicy"] = {"coscheduling": {}}
     at.runtime(runtime)
-    command = ("/bin/sh", "-c", f"until [ -e {gate} ]; do sleep 0.05; done")
+    command = ("/bin/sh", "-c", f"until [ -e {gate} ]; do sleep 0.2; done")
     at.submit(trainjob("ganged", *command, runtime="gang"))
     with controller(at, place) as running:
         wait_for_reason(at, "Unknown", "NotSeenYet")

@@ -100,7 +100,7 @@ def test_of_two_ledgers_one_acts_and_the_other_goes_on(
     gate, counter = site.directory / "gate", site.directory / "counter"
     until = waiting_for(gate, seconds=600)
     script = until.replace("sh -c 'n=0;", f"sh -c 'echo run >> {counter}; n=0;")
-    trained = f"echo run >> {counter}-of-training; until [ -e {gate} ]; do sleep 0.05; done"
+    trained = f"echo run >> {counter}-of-training; until [ -e {gate} ]; do sleep 0.2; done"
     with (
         trainings(site, claims) as at,
         Witness(at.admin, (RAYJOBS, RAYCLUSTERS)) as watched,

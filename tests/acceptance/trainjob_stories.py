@@ -219,7 +219,7 @@ def everything_goes_with_the_job(at: Trainings) -> None:
 
 
 def _waiting_for(file: Path) -> tuple[str, ...]:
-    return "/bin/sh", "-c", f"until [ -e {file} ]; do sleep 0.05; done"
+    return "/bin/sh", "-c", f"until [ -e {file} ]; do sleep 0.2; done"
 
 
 def _stories() -> Iterator[Story]:

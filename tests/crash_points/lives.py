@@ -64,7 +64,7 @@ class Life:
         Its deadline, if it has one, is `patience` times as late.
         """
         runs, gate = directory / "runs", directory / "gate"
-        wait = f"until [ -e {gate} ]; do sleep 0.05; done; " if self.holds else ""
+        wait = f"until [ -e {gate} ]; do sleep 0.2; done; " if self.holds else ""
         script = f"echo run >> {runs}; {wait}[ $(wc -l < {runs}) -gt {self.fails} ]"
         spec = {"shutdownAfterJobFinishes": not self.keeps_cluster, **self.spec}
         if "activeDeadlineSeconds" in spec:

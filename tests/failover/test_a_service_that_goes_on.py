@@ -98,7 +98,7 @@ def begin(site: Site, files: dict[str, Path], gates: dict[str, Path]) -> None:
         script = once(files[name], gates[name])
         site.submit(rayjob(name, script, shutdownAfterJobFinishes=True))
     for name in TRAINED:
-        script = f"echo run >> {files[name]}; until [ -e {gates[name]} ]; do sleep 0.05; done"
+        script = f"echo run >> {files[name]}; until [ -e {gates[name]} ]; do sleep 0.2; done"
         manifest = trainjob(name, "sh", "-c", script, runtime="two-nodes")
         assert site.api.create(TRAINJOBS, manifest).code == 201  # Created
 

@@ -54,7 +54,7 @@ def once(counter: Path, gate: Path) -> str:
 
 def failing_then(counter: Path, fail: Path, gate: Path) -> str:
     """Return an entrypoint that fails once a file is there, and succeeds later by another."""
-    waits = f"until [ -e {fail} ]; do sleep 0.05; done; exit 1"
+    waits = f"until [ -e {fail} ]; do sleep 0.2; done; exit 1"
     first = f"[ $(wc -l < {counter}) -gt 1 ] || {{ {waits}; }};"
     return once(counter, gate).replace(" n=0;", f" {first} n=0;")
 
@@ -68,10 +68,10 @@ TRAINED = ("trained", "again", "dropped")
 def begin_training(site: Site, files: dict[str, Path], gates: dict[str, Path], fail: Path) -> None:
     """Create TrainJobs that wait; the second is started anew by its JobSet once it may fail."""
     first_fails = f"[ $(wc -l < {files['again']}) -gt 1 ] || {{ until [ -e {fail} ]; "
-    first_fails += "do sleep 0.05; done; exit 1; };"
+    first_fails += "do sleep 0.2; done; exit 1; };"
     for name in TRAINED:
         fails = first_fails if name == "again" else ""
-        waits = f"until [ -e {gates[name]} ]; do sleep 0.05; done"
+        waits = f"until [ -e {gates[name]} ]; do sleep 0.2; done"
         script = f"echo run >> {files[name]}; {fails} {waits}"
         manifest = trainjob(name, "sh", "-c", script, runtime="two-nodes")
         assert site.api.create(TRAINJOBS, manifest).code == 201  # Created

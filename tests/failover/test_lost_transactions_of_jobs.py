@@ -56,7 +56,7 @@ def loss(site: Site, request: pytest.FixtureRequest) -> Iterator[Loss]:
 def a_job(name: str, directory: Path) -> Document:
     """Return a Job that says that it runs; it fails first, if there is a file for that."""
     file, gate, fails = (directory / f"{name}{end}" for end in ("", ".gate", ".fails"))
-    waits = f"until [ -e {gate} ] || [ -e {fails} ]; do sleep 0.05; done"
+    waits = f"until [ -e {gate} ] || [ -e {fails} ]; do sleep 0.2; done"
     script = f"echo run >> {file}; {waits}; [ ! -e {fails} ] || {{ rm {fails}; exit 1; }}"
     container = {"name": "main", "image": "etl:1", "command": ["sh", "-c", script]}
     return {

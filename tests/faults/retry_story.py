@@ -27,7 +27,7 @@ class RetryStory:
 
     def submit(self, *names: str, gate: Path | None = None) -> None:
         """Create jobs: each of `MODES`, or some. Their entrypoints wait until a file is there."""
-        wait = f"sh -c 'until [ -e {gate} ]; do sleep 0.05; done; " if gate else "sh -c '"
+        wait = f"sh -c 'until [ -e {gate} ]; do sleep 0.2; done; " if gate else "sh -c '"
         for name in names or MODES:
             self.names.append(name)
             manifest = rayjob(

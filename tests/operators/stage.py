@@ -41,7 +41,7 @@ def stepwise_command(steps: Path, *, fails: int) -> tuple[str, str, str]:
         "-c",
         (
             f"echo run >> {steps}/runs; n=$(wc -l < {steps}/runs); touch {steps}/begun-$n; "
-            f"until [ -e {steps}/go-$n ]; do sleep 0.05; done; [ $n -gt {fails} ]"
+            f"until [ -e {steps}/go-$n ]; do sleep 0.2; done; [ $n -gt {fails} ]"
         ),
     )
 

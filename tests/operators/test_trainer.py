@@ -135,7 +135,7 @@ def test_a_suspended_trainjob_is_taken_over_resumed_and_given_back(stage: Stage)
 def test_jobs_of_two_nodes_are_taken_over_suspended_and_resumed(stage: Stage, policy: str) -> None:
     """Of JAX and XGBoost, built by Trainer: JobSet's webhooks take what is applied here."""
     runs_file, gate = stage.site.directory / "runs", stage.site.directory / "gate"
-    script = f"echo run >> {runs_file}; until [ -e {gate} ]; do sleep 0.05; done"
+    script = f"echo run >> {runs_file}; until [ -e {gate} ]; do sleep 0.2; done"
     namespace = stage.site.api.namespace
     job = trainjob("fit", "sh", "-c", script, nodes=2, runtime=policy)
     job["spec"]["trainer"]["env"] = [{"name": name, "value": "1"} for name in ("MINE", "ALSO_MINE")]

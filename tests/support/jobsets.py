@@ -131,4 +131,4 @@ def shell(script: str) -> tuple[str, str, str]:
 
 def waiting_for(file: Path, then: str = "true") -> tuple[str, str, str]:
     """Return the command that waits for a file."""
-    return shell(f"until [ -e {file} ]; do sleep 0.05; done; {then}")
+    return shell(f"until [ -e {file} ]; do sleep 0.2; done; {then}")

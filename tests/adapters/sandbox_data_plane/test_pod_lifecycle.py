@@ -133,7 +133,7 @@ def test_what_a_container_leaves_behind_is_killed_with_it(world: World) -> None:
 
 
 def test_a_deleted_pod_is_asked_to_end_and_then_killed(world: World) -> None:
-    script = "trap 'echo asked' TERM; while true; do sleep 0.05; done"
+    script = "trap 'echo asked' TERM; while true; do sleep 0.2; done"
     world.create(PODS, pod("p", shell(script), terminationGracePeriodSeconds=1))
     world.wait_for_condition(PODS, "p", "Ready")
     world.api.delete(PODS, "default", "p")

@@ -25,9 +25,7 @@ def test_the_last_lines_of_a_log(world: World) -> None:
 
 
 def test_a_followed_log_ends_with_the_container(world: World) -> None:
-    script = (
-        "echo begun; while ! test -e $JOBLEDGER_SANDBOX_ROOT/go; do sleep 0.05; done; echo done"
-    )
+    script = "echo begun; while ! test -e $JOBLEDGER_SANDBOX_ROOT/go; do sleep 0.2; done; echo done"
     world.create(PODS, pod("p", shell(script)))
     world.wait_for_phase("p", "Running")
     metadata = (world.get(PODS, "p") or {})["metadata"]

@@ -100,7 +100,7 @@ def test_stopping_a_job(head: Head) -> None:
 
 
 def test_a_job_that_ignores_the_request_is_killed(head: Head) -> None:
-    head.submit("a", "trap '' TERM; echo deaf; while true; do sleep 0.05; done")
+    head.submit("a", "trap '' TERM; echo deaf; while true; do sleep 0.2; done")
     wait_until(lambda: "deaf" in str(head.ask("GET", "/api/jobs/a/logs")), "it ignores SIGTERM")
     head.ask("POST", "/api/jobs/a/stop")
     head.wait_for("a", "STOPPED")
