@@ -159,7 +159,8 @@ def serve(orders: TextIO, answers: TextIO) -> None:
 
     lazy_commands.load_all()
     import_module("typer.rich_utils")  # which `--help` would load
-    version.head()  # reads the files of all migrations
+    import_module("alembic.command")  # which `db upgrade` would
+    version.head()  # the names of all migrations
     gc.collect()
     gc.freeze()  # so that the forks do not copy what they only look at
     forks: set[int] = set()

@@ -107,7 +107,7 @@ def serve(orders: TextIO, answers: TextIO) -> None:
     from tests.support.effectful_steps import knowing_effects  # noqa: PLC0415
 
     lazy_commands.load_all()
-    version.head()  # reads the files of all migrations
+    version.head()  # the names of all migrations
     gc.collect()
     gc.freeze()  # so that the forks do not copy what they only look at
     forks: set[int] = set()

@@ -10,17 +10,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
 from sqlalchemy import Connection
 
 from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
 from jobledger.adapters.postgres.connection.errors import describe, ledger_errors
 from jobledger.core.errors import JobledgerError, LedgerMisconfigured
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 WORKS_FROM = "0107"
 """Programs that need this revision, or a later one, work on the newest schema too.
@@ -29,6 +28,8 @@ Raised by a release that takes away what these programs use (`tests/adapters/pos
 It is written into the database, where an older program that meets a newer schema reads it.
 """
 
+_IS_THERE = "SELECT to_regclass('alembic_version') IS NOT NULL"
+_REVISIONS = "SELECT version_num FROM alembic_version ORDER BY version_num"
 _TOLD = "SELECT obj_description('alembic_version'::regclass, 'pg_class')"
 _SAID = re.compile(r"(\w+) or a later one")
 
@@ -102,12 +103,12 @@ class SchemaStatus:
         return not (self.newer or self.is_unreleased or self.is_foreign)
 
 
-def config() -> Config:
+def config() -> "Config":
     """Return alembic's configuration, wherever the program is installed."""
-    beside = Path(__file__).parents[1] / "migrations"
-    place = beside if beside.is_dir() else _checkout() / "migrations"
+    from alembic.config import Config  # noqa: PLC0415 a tenth of the start of who only reads
+
     made = Config()
-    made.set_main_option("script_location", str(place).replace("%", "%%"))  # it interpolates
+    made.set_main_option("script_location", str(_place()).replace("%", "%%"))  # it interpolates
     made.set_main_option("path_separator", "os")
     return made
 
@@ -120,10 +121,13 @@ def upgrade(url: str, revision: str = "head", *, beside_others: bool = False) ->
     Raises `LedgerMisconfigured` if the user may not do that, the schema is newer or another
     program's, and `NoSuchRevision`.
     """
+    from alembic import command  # noqa: PLC0415 as in `config`
+
     found = status(url)
     if not found.has_migrations:
         raise _refusal(url, found)
-    with _migrating(url) as (alembic, connection):
+    with _connected(url) as connection:
+        alembic = _migrating(connection)
         if found.current is None and not beside_others:
             _require_empty(url, connection)
         with _on_the_way_to(revision):
@@ -160,41 +164,50 @@ def downgrade(url: str, revision: str) -> None:
     Raises `LedgerMisconfigured` if the user may not do that, or the schema is newer, and
     `NoSuchRevision`.
     """
+    from alembic import command  # noqa: PLC0415 as in `config`
+
     found = status(url)
     if not found.has_migrations:
         raise _refusal(url, found)
-    with _migrating(url) as (alembic, _), _on_the_way_to(revision):
-        command.downgrade(alembic, revision)
+    with _connected(url) as connection, _on_the_way_to(revision):
+        command.downgrade(_migrating(connection), revision)
 
 
 @contextmanager
 def _on_the_way_to(revision: str) -> Iterator[None]:
+    from alembic.util import CommandError  # noqa: PLC0415 as in `config`
+
     try:
         yield
     except CommandError as error:
         why = str(error).partition("\n")[0].rstrip(".")
-        raise NoSuchRevision(revision, _known(), why) from error
+        raise NoSuchRevision(revision, revisions(), why) from error
 
 
 def head() -> str:
     """Return the revision that this program needs."""
-    return _known()[-1]
+    return revisions()[-1]
 
 
 @cache
-def _known() -> tuple[str, ...]:
-    """Return the revisions that this program knows, from the oldest on; read from files once."""
-    scripts = ScriptDirectory.from_config(config()).walk_revisions()
-    return tuple(script.revision for script in scripts)[::-1]
+def revisions() -> tuple[str, ...]:
+    """Return the revisions that this program knows, from the oldest on.
+
+    The names of their files begin with them, so that nobody has to run these files to know.
+    """
+    files = (_place() / "versions").glob("[0-9]*_*.py")
+    return tuple(sorted(file.name.partition("_")[0] for file in files))
 
 
 def status(url: str) -> SchemaStatus:
     """Return how the schema stands; changes nothing."""
-    with _migrating(url) as (_, connection):
-        current = MigrationContext.configure(connection).get_current_revision()
+    with _connected(url) as connection:
+        is_there = connection.exec_driver_sql(_IS_THERE).scalar_one()
+        found = connection.exec_driver_sql(_REVISIONS).scalars().all() if is_there else ()
+        current = ", ".join(found) or None  # several: no ledger
         told = None if current is None else connection.exec_driver_sql(_TOLD).scalar_one()
         is_foreign = current is not None and not connection.exec_driver_sql(_FIRST_TABLES).scalar()
-    known = _known()
+    known = revisions()
     is_unreleased = _UNRELEASED.fullmatch(current or "") is not None
     newer = current is not None and current not in known and not is_unreleased
     done = known.index(current) + 1 if current in known else 0
@@ -255,12 +268,25 @@ def _refusal(url: str, found: SchemaStatus) -> LedgerMisconfigured:
     )
 
 
+def _place() -> Path:
+    """Return the folder of the migrations: beside this program, or at the top of its checkout."""
+    beside = Path(__file__).parents[1] / "migrations"
+    return beside if beside.is_dir() else _checkout() / "migrations"
+
+
 def _checkout() -> Path:
     return Path(__file__).resolve().parents[3]
 
 
+def _migrating(connection: Connection) -> "Config":
+    """Return alembic's configuration for a connection that is there."""
+    alembic = config()
+    alembic.attributes["connection"] = connection
+    return alembic
+
+
 @contextmanager
-def _migrating(url: str) -> Iterator[tuple[Config, Connection]]:
+def _connected(url: str) -> Iterator[Connection]:
     engine = open_engine(
         url,
         EngineOptions(
@@ -274,8 +300,6 @@ def _migrating(url: str) -> Iterator[tuple[Config, Connection]]:
             ledger_errors(engine.url),
             engine.connect().execution_options(isolation_level="READ COMMITTED") as connection,
         ):
-            alembic = config()
-            alembic.attributes["connection"] = connection
-            yield alembic, connection
+            yield connection
     finally:
         engine.dispose()

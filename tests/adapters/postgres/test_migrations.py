@@ -17,6 +17,7 @@ from jobledger.adapters.postgres.schema.version import (
     config,
     downgrade,
     require_current,
+    revisions,
     status,
     upgrade,
 )
@@ -274,6 +275,17 @@ def test_there_is_one_line_of_migrations() -> None:
     command.heads(config())
     found = sorted((CHECKOUT / "migrations/versions").glob("0*.py"))
     assert tuple(path.name[:4] for path in found) == REVISIONS
+    scripts = ScriptDirectory.from_config(config()).walk_revisions()
+    assert tuple(script.revision for script in scripts)[::-1] == revisions()
+
+
+def test_a_table_of_versions_with_several_lines_is_another_programs(database_url: str) -> None:
+    with psycopg.connect(plain_url(database_url), autocommit=True) as connection:
+        connection.execute("CREATE TABLE alembic_version (version_num text PRIMARY KEY)")
+        assert status(database_url).current is None
+        connection.execute("INSERT INTO alembic_version VALUES ('0101'), ('0102')")
+    found = status(database_url)
+    assert (found.current, found.is_foreign, found.has_migrations) == ("0101, 0102", True, False)
 
 
 def test_the_migrations_are_found_below_a_folder_of_any_name(
