@@ -98,6 +98,7 @@ def open_engine(url: str, options: EngineOptions | None = None) -> Engine:
         max_overflow=chosen.pool_size,
         pool_timeout=chosen.statement_timeout_seconds or 30,
         hide_parameters=True,
+        use_native_hstore=False,  # it would ask for a type that no ledger has
         connect_args={
             "connect_timeout": chosen.connect_timeout_seconds,
             "application_name": chosen.application_name,
