@@ -20,6 +20,11 @@ log = get_logger(__name__)
 ASK_AGAIN_SECONDS, ASK_AGAIN_SECONDS_MAX = 1.0, 10.0
 """Pauses after an API server did not tell which kinds it serves: they double."""
 
+FOR_EVIDENCE = (
+    "Pods that go within seconds of their failure leave no log until it may: give it the part of "
+    "ops/rbac.yaml for evidence"
+)
+
 
 class SyncedKinds:
     """Which kinds have been listed completely, in every namespace that is watched."""
@@ -94,6 +99,8 @@ class KindWatches:
         self._subscriptions: list[Subscription] = []
         self._pods_watched: set[str] = set()
         """What is watched of Pods."""
+        self._pods_refused: dict[str, str] = {}
+        """What is not, and why, as it was said."""
         self._pods_are_due = bool(around.pods)
         """Whether they are to be watched, once all else is listed."""
         self._lock = threading.Lock()
@@ -144,12 +151,16 @@ class KindWatches:
             self._watch_pods()
 
     def ask_for_unwatched(self) -> None:
-        """Carry out the duty of asking for kinds of job that are not served, or may not be listed.
+        """Carry out the duty of asking for what is not served, or may not be listed.
 
         A right that comes late is found as soon as a watch would have found it.
         """
-        if self.needs_no_look and self._unwatched and not self._stopping.is_set():
+        if not self.needs_no_look or self._stopping.is_set():
+            return
+        if self._unwatched:
             self.ask()
+        elif self._pods_refused:
+            self._watch_pods()
 
     def ask(self) -> None:
         """Start the watches of kinds that the API server knows by now.
@@ -186,11 +197,26 @@ class KindWatches:
                     self._watch([watch])
 
     def _may_be_watched(self, kind: WatchedKind) -> bool:
+        """Return whether something of Pods may be watched; say once why not, and when it may."""
+
+        def forbidden(_: Resource, error: RequestForbidden) -> None:
+            self._tell_refused(kind, error, remedy=FOR_EVIDENCE)
+
         try:
-            return self._is_served(kind, _pass_over)
+            may = self._is_served(kind, forbidden)
         except ClusterError as error:
-            log.info("pods_not_watched", kind=kind.name, error=str(error))
+            self._tell_refused(kind, error)
             return False
+        if may and self._pods_refused.pop(kind.name, ""):
+            log.info("kind_watched", kind=kind.name)
+        return may
+
+    def _tell_refused(self, kind: WatchedKind, error: ClusterError, **more: str) -> None:
+        """Say that what goes at once leaves no evidence; it is asked for again and again."""
+        why = str(error)
+        if self._pods_refused.get(kind.name) != why:
+            self._pods_refused[kind.name] = why
+            log.info("pods_not_watched", kind=kind.name, error=why, **more)
 
     def _ask_for(self, job_kind: str) -> None:
         needed = self._around.kinds[job_kind].watched
@@ -276,17 +302,6 @@ class KindWatches:
                     is_optional=kind.is_optional,
                 )
                 self._subscriptions.append(subscription)
-
-
-def _pass_over(resource: Resource, error: RequestForbidden) -> None:
-    """Say that what goes at once leaves no evidence; it is asked for again."""
-    log.info(
-        "pods_not_watched",
-        kind=resource.kind,
-        error=str(error),
-        remedy="Pods that go within seconds of their failure leave no log until it may: give it "
-        "the part of ops/rbac.yaml for evidence",
-    )
 
 
 def _note(synced: SyncedKinds, kind: WatchedKind, watch: int, _: str) -> None:

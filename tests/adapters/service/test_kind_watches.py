@@ -1,6 +1,7 @@
 """Which watches run: kinds of job that are not served, forbidden, or installed later."""
 
 import threading
+from collections.abc import Mapping, Sequence
 
 import pytest
 from structlog.testing import capture_logs
@@ -8,13 +9,15 @@ from structlog.testing import capture_logs
 from jobledger.adapters.kinds.registry import ADAPTERS, watchings
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
-from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.watches.event_handlers import EventHandlers, WatchedKind
 from jobledger.adapters.service.watches.kind_watches import KindWatches, SyncedKinds
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
 from jobledger.core.ports.cluster import (
     JOBSETS,
     POD_GROUPS,
+    PODS,
+    RAYCLUSTERS,
     RAYJOBS,
     TRAINJOBS,
     VOLCANO_POD_GROUPS,
@@ -23,6 +26,7 @@ from jobledger.core.ports.cluster import (
     Resource,
     Subscription,
 )
+from tests.contracts.cluster_listener import RecordingListener
 from tests.support.records import NOON
 from tests.support.service_world import own_door
 from tests.support.stepped_cluster import SteppedCluster
@@ -69,12 +73,19 @@ class Desk:
         self,
         namespaces: tuple[str, ...] = (),
         job_kinds: tuple[str, ...] = ("RayJob", "TrainJob"),
+        pods: Mapping[Resource, tuple[WatchedKind, ...]] | None = None,
     ) -> None:
         self.server = Server()
         kinds = watchings(job_kinds)
         self.synced = SyncedKinds(max(1, len(namespaces)), tuple(kinds.values()))
         around = EventHandlers(
-            own_door(), Inbox(), ObjectCache(), Confirmations(), kinds, self.synced.note
+            own_door(),
+            Inbox(),
+            ObjectCache(),
+            Confirmations(),
+            kinds,
+            self.synced.note,
+            pods=pods or {},
         )
         stopping = threading.Event()
         stopping.wait = lambda _=None: False  # type: ignore[method-assign,assignment] # no time
@@ -91,6 +102,13 @@ class Desk:
 
     def ask(self) -> None:
         self.watches.ask()
+        self.server.deliver()
+
+    def look_around(self) -> None:
+        """Do as the service does from time to time."""
+        self.watches.ask_once()
+        self.watches.watch_pods_once()
+        self.watches.ask_for_unwatched()
         self.server.deliver()
 
 
@@ -282,3 +300,37 @@ def test_what_is_forbidden_in_a_namespace_that_is_not_watched_forbids_nothing() 
     desk.server.errors_in[TRAINJOBS, "default"] = RequestForbidden("trainjobs is forbidden")
     desk.ask()
     assert desk.synced.has_listed("TrainJob")
+
+
+POD_WATCH = WatchedKind(
+    resource=PODS,
+    listener=lambda _: RecordingListener(),
+    selector=RAYCLUSTERS.pod_label,
+    is_optional=True,
+    called="Pods of RayClusters",
+)
+
+
+def of_pods(lines: Sequence[Mapping[str, object]]) -> list[tuple[object, object]]:
+    """Return what was said of Pods, and whether it was said what to do."""
+    told = [line for line in lines if line.get("kind") == POD_WATCH.name]
+    return [(line["event"], "remedy" in line) for line in told]
+
+
+def test_why_pods_are_not_watched_is_said_once_and_when_it_changes() -> None:
+    """A right that comes late is found, also where all kinds of job are watched."""
+    desk = Desk(job_kinds=("RayJob",), pods={RAYCLUSTERS: (POD_WATCH,)})
+    before = len(desk.server.listeners[""])
+    with capture_logs() as lines:
+        for error in (RequestForbidden("no"), ClusterUnreachable("gone"), RequestForbidden("no")):
+            desk.server.errors[PODS] = error
+            for _ in range(3):
+                desk.look_around()
+        assert len(desk.server.listeners[""]) == before
+        del desk.server.errors[PODS]
+        for _ in range(3):
+            desk.look_around()
+    refused = "pods_not_watched"
+    said = [(refused, True), (refused, False), (refused, True), ("kind_watched", False)]
+    assert of_pods(lines) == said
+    assert len(desk.server.listeners[""]) == before + 1
