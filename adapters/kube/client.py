@@ -135,6 +135,7 @@ class KubernetesCluster:
         *,
         uid: str = "",
         propagation: Propagation = "Background",
+        grace_seconds: int | None = None,
     ) -> None:
         """Ask for deletion; an object that is not there is success."""
         options: dict[str, Json] = {
@@ -144,6 +145,8 @@ class KubernetesCluster:
         }
         if uid:
             options["preconditions"] = {"uid": uid}
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
         request = Request(
             method="DELETE",
             path=paths.object_path(resource, namespace, name),

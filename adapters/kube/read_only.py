@@ -57,9 +57,10 @@ class ReadOnlyCluster(KubernetesCluster):
         *,
         uid: str = "",
         propagation: Propagation = "Background",
+        grace_seconds: int | None = None,
     ) -> None:
         """Raise `RequestForbidden`."""
-        del namespace, name, uid, propagation
+        del namespace, name, uid, propagation, grace_seconds
         raise _refusal(resource)
 
 

@@ -142,8 +142,12 @@ class Cluster(Protocol):
         *,
         uid: str = "",
         propagation: Propagation = "Background",
+        grace_seconds: int | None = None,
     ) -> None:
         """Ask for deletion, only if the object still has `uid` where one is given.
+
+        A Pod on a node is gone when its node says so with `grace_seconds` of 0; without any it has
+        as long to end as it says itself. Of all else `grace_seconds` means nothing.
 
         An object that is not there is success. Raises `ObjectChanged` if another object has the
         name by now.

@@ -21,7 +21,7 @@ from jobledger.sandbox.agent.pods.containers import ContainerRun, Terminated, Wa
 from jobledger.sandbox.agent.pods.environment import ConfigMissing, PodSandbox, expanded
 from jobledger.sandbox.agent.pods.probes import Exec, Probe, answers
 from jobledger.sandbox.agent.pods.run import Host, PodRun
-from jobledger.sandbox.agent.pods.status import pod_status
+from jobledger.sandbox.agent.pods.status import holds, pod_status
 from jobledger.sandbox.agent.processes import (
     Command,
     ProcessEnded,
@@ -106,9 +106,9 @@ class NodeAgent:
         self._writer.stop()
         self._logs.end()
 
-    def kill_pod(self, namespace: str, name: str) -> None:
-        """Fault: SIGKILL to every process of a Pod, as if memory had run out."""
-        self._inbox.put(lambda: self._kill(namespace, name))
+    def kill_pod(self, namespace: str, name: str, reason: str = "") -> None:
+        """Fault: SIGKILL to every process of a Pod, as `OOMKilled` if memory is to have run out."""
+        self._inbox.put(lambda: self._kill(namespace, name, reason))
 
     def lose_node(self) -> None:
         """Fault: every process is gone at once and every Pod has failed with `NodeLost`."""
@@ -156,10 +156,10 @@ class NodeAgent:
         self._settle(run)
 
     def _meet(self, pod: Manifest) -> None:
-        """Take a Pod that this agent does not run."""
+        """Take a Pod that this agent does not run, unless a gate keeps it from any node."""
         uid, phase = uid_of(pod), text(pod, "status", "phase")
         bound_to = text(pod, "spec", "nodeName")
-        if bound_to not in ("", NODE_NAME):
+        if bound_to not in ("", NODE_NAME) or items(pod, "spec", "schedulingGates"):
             return
         if is_being_deleted(pod):
             self._delete(pod)
@@ -210,9 +210,10 @@ class NodeAgent:
         if not run.is_gone:
             known = self._pods.get(*key_of(run.pod)) or run.pod
             status = pod_status(run, child(known, "status"), self._clock.now())
-            self._writer.write(key_of(run.pod), run.uid, status)
-            if is_being_deleted(run.pod) and run.is_idle:
-                self._delete(run.pod)
+            if is_being_deleted(run.pod) and run.is_idle and holds(child(known, "status"), status):
+                self._delete(run.pod)  # once it is known how its containers have ended
+            else:
+                self._writer.write(key_of(run.pod), run.uid, status)
         due = run.due()
         if due is not None:
             self._remind(due, run)
@@ -227,7 +228,7 @@ class NodeAgent:
     def _delete(self, pod: Manifest) -> None:
         """Finish a deletion that waits for the node."""
         try:
-            self._cluster.delete(PODS, *key_of(pod), uid=uid_of(pod))
+            self._cluster.delete(PODS, *key_of(pod), uid=uid_of(pod), grace_seconds=0)
         except ClusterError as refused:
             _log.warning("sandbox_pod_not_deleted", pod=key_of(pod), error=str(refused))
 
@@ -289,10 +290,10 @@ class NodeAgent:
             if due is not None:
                 self._remind(due, run)
 
-    def _kill(self, namespace: str, name: str) -> None:
+    def _kill(self, namespace: str, name: str, reason: str) -> None:
         for run in self._runs.values():
             if key_of(run.pod) == (namespace, name):
-                run.kill()
+                run.kill(reason)
 
     def _lose_all(self) -> None:
         for run in list(self._runs.values()):

@@ -155,9 +155,15 @@ def preserves_pods(kind: Kind) -> bool:
 
 
 def _grace_seconds(kind: Kind, document: Document, options: DeleteOptions) -> int:
-    """Return how long the object's node has to end it; zero if no node has it."""
+    """Return how long the object's node has to end it; zero if no node has it.
+
+    Once it is being deleted, only who names a shorter time changes that: its node names none.
+    """
     if kind.plural != "pods" or kind.group:
         return 0
+    given = at(document, "metadata", "deletionGracePeriodSeconds")
+    if isinstance(given, int) and options.grace_seconds is None:
+        return given
     ended = at(document, "status", "phase") in ("Succeeded", "Failed")
     if ended or not at(document, "spec", "nodeName"):
         return 0

@@ -25,10 +25,10 @@ class Node:
             pod["metadata"]["name"] for pod in found if "deletionTimestamp" not in pod["metadata"]
         ]
 
-    def kill_processes(self, selector: str) -> None:
-        """SIGKILL to every process of the Pods: their containers end with 137."""
+    def kill_processes(self, selector: str, reason: str = "") -> None:
+        """SIGKILL to every process of the Pods: their containers end with 137, for a reason."""
         for name in self._some(selector):
-            self.agent.kill_pod(self.api.namespace, name)
+            self.agent.kill_pod(self.api.namespace, name, reason)
 
     def delete_pods(self, selector: str) -> None:
         """Delete the Pods, without grace."""

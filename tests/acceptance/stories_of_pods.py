@@ -134,9 +134,9 @@ def a_trainjob_whose_jobset_somebody_deletes(at: Trainings) -> None:
 
 def a_job_that_its_user_deletes(at: Trainings) -> None:
     """So it is with a Job that is retried on new Jobs."""
-    at.site.api.create(BATCH_JOBS, batch_job("etl", RUNS))
+    assert at.admin.create(BATCH_JOBS, batch_job("etl", RUNS)).code == 201  # Created
     wait_for_a_step(at, "batch.kubernetes.io/job-name")
-    at.site.api.request("DELETE", at.site.api.path(BATCH_JOBS, "etl"), BACKGROUND)
+    at.admin.request("DELETE", at.admin.path(BATCH_JOBS, "etl"), BACKGROUND)
     wait_for_capture(at, "deleted/1/Job")
     told = explained(at, "etl")
     assert "before it had ended" in told

@@ -2,7 +2,17 @@
 
 from typing import Any
 
-from tests.support.api import CONFIGMAPS, JOBS, RAYJOBS, Api, configmap, eventually, owner, rayjob
+from tests.support.api import (
+    CONFIGMAPS,
+    JOBS,
+    PODS,
+    RAYJOBS,
+    Api,
+    configmap,
+    eventually,
+    owner,
+    rayjob,
+)
 
 FINALIZER = "example.com/wait"
 
@@ -138,6 +148,20 @@ def orphans_stay_and_have_no_owner(api: Api) -> None:
     api.delete(RAYJOBS, "owner", propagationPolicy="Orphan")
     _gone(api, RAYJOBS, "owner")
     assert "ownerReferences" not in api.get(CONFIGMAPS, "child").body["metadata"]
+
+
+def a_pod_on_a_node_goes_when_its_node_says_so(api: Api) -> None:
+    """However often it is deleted, and although it has failed meanwhile; its node's word is 0."""
+    spec = {"nodeName": "here", "containers": [{"name": "main", "image": "busybox"}]}
+    api.create(PODS, {"metadata": {"name": "a"}, "spec": spec})
+    marked = api.delete(PODS, "a").body["metadata"]
+    assert (marked["deletionGracePeriodSeconds"], "deletionTimestamp" in marked) == (30, True)
+    assert api.merge(PODS, "a", {"status": {"phase": "Failed"}}, "status").code == 200
+    again = api.delete(PODS, "a").body["metadata"]
+    assert again["deletionTimestamp"] == marked["deletionTimestamp"]
+    assert api.get(PODS, "a").code == 200
+    assert api.delete(PODS, "a", {"gracePeriodSeconds": 0}).code == 200
+    assert api.get(PODS, "a").code == 404
 
 
 def a_batch_job_deleted_without_a_policy_leaves_its_pods_and_warns(api: Api) -> None:

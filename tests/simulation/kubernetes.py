@@ -284,9 +284,10 @@ class SimulatedApi(Cluster):
         *,
         uid: str = "",
         propagation: Propagation = "Background",
+        grace_seconds: int | None = None,
     ) -> None:
         """See `core.ports.cluster.Cluster.delete`."""
-        del propagation
+        del propagation, grace_seconds
         place = (resource.plural, namespace, name)
         known = self._objects.get(place)
         if known is None:

@@ -27,6 +27,7 @@ from tests.support.apiserver_content import USERS, install_everything
 from tests.support.apiserver_processes import START_SECONDS, TRIES, ApiServerProcesses
 from tests.support.audit import audited
 from tests.support.jobset_process import JobSetProcess
+from tests.support.kubelet_port import KubeletPort
 from tests.support.waiting import wait_until
 
 KEEPER_SECONDS = TRIES * START_SECONDS + 60.0
@@ -161,20 +162,26 @@ def keep(directory: Path, programs_folder: Path) -> None:
         install_everything,
         options=audited(directory),
     )
-    jobsets = _jobset_process(server.directory)
+    jobsets, kubelets = _jobset_process(server.directory), None
     try:
         server.start()
+        admin = api_of_kubeconfig(server.kubeconfig("admin"))
         if jobsets is not None:
-            jobsets.start(api_of_kubeconfig(server.kubeconfig("admin")))
+            jobsets.start(admin)
+        kubelets = KubeletPort(admin, server.directory)
+        kubelets.start()
         with (directory / "users.lock").open("ab") as users:
             (directory / "ready").touch()
             _wait_for_the_last(users)
             (directory / "ready").unlink()
+            kubelets.stop()
             if jobsets is not None:
                 jobsets.stop()
             server.stop()
             shutil.rmtree(server.directory)
     finally:
+        if kubelets is not None:
+            kubelets.stop()
         if jobsets is not None:
             jobsets.stop()
         server.stop()

@@ -172,12 +172,15 @@ class MemoryCluster(Cluster, Watches):
         *,
         uid: str = "",
         propagation: Propagation = "Background",
+        grace_seconds: int | None = None,
     ) -> None:
         """See `core.ports.cluster.Cluster.delete`."""
         target = self._target(resource, namespace, name)
         wanted: dict[str, Json] = {"propagationPolicy": propagation}
         if uid:
             wanted["preconditions"] = {"uid": uid}
+        if grace_seconds is not None:
+            wanted["gracePeriodSeconds"] = grace_seconds
         with (
             contextlib.suppress(ObjectNotFound),
             self._writing("delete", resource, {"metadata": {"name": name}}),

@@ -81,6 +81,8 @@ class ContainerRun:
     is_probed: bool = False
     """Whether a readiness probe is under way."""
     probe_failures: int = 0
+    killed_for: str = ""
+    """The reason of its end, where somebody has it killed for one."""
 
     def started(self, at: Instant) -> None:
         """Take note that the process runs."""
@@ -94,7 +96,7 @@ class ContainerRun:
             Terminated(
                 exit_code=exit_code if exit_code >= 0 else 128 - exit_code,
                 signal=max(0, -exit_code),
-                reason="Completed" if exit_code == 0 else "Error",
+                reason="Completed" if exit_code == 0 else self.killed_for or "Error",
                 started_at=began,
                 finished_at=at,
             )
@@ -137,6 +139,7 @@ class ContainerRun:
     def _end(self, state: Terminated) -> None:
         self.state, self.process = state, None
         self.is_ready, self.is_probed, self.probe_failures = False, False, 0
+        self.killed_for = ""
 
 
 def containers_of(pod: Manifest) -> list[ContainerRun]:

@@ -97,9 +97,15 @@ class PodRun:
 
     @property
     def phase(self) -> str:
-        """The Pod's phase. Source: Kubernetes, Pod lifecycle."""
+        """The Pod's phase. Source: Kubernetes, Pod lifecycle.
+
+        One that is ended for good has succeeded or failed, whatever it waited for; the Job
+        controller waits for that.
+        """
         if self.failure is not None:
             return "Failed"
+        if self.is_stopping and self.is_idle:
+            return "Succeeded" if all(_succeeded(one) for one in self.mains) else "Failed"
         if any(_failed_for_good(one) for one in self.containers if one.role is Role.INIT):
             return "Failed"
         if self.mains and all(
@@ -196,8 +202,10 @@ class PodRun:
         self._signal_all(signal.SIGTERM if grace > 0 else signal.SIGKILL)
         self._kill_due = self._host.clock.monotonic() + grace
 
-    def kill(self) -> None:
-        """Send SIGKILL to every process, as an out-of-memory killer would."""
+    def kill(self, reason: str) -> None:
+        """Send SIGKILL to every process; containers end for the reason, if one is given."""
+        for one in self.containers:
+            one.killed_for = reason if one.process is not None else ""
         self._signal_all(signal.SIGKILL)
 
     def fail(self, reason: str, message: str) -> None:

@@ -85,9 +85,17 @@ class PolledCluster(SteppedCluster):
         *,
         uid: str = "",
         propagation: Propagation = "Background",
+        grace_seconds: int | None = None,
     ) -> None:
         self._note("delete", resource, name)
-        self._client.delete(resource, namespace, name, uid=uid, propagation=propagation)
+        self._client.delete(
+            resource,
+            namespace,
+            name,
+            uid=uid,
+            propagation=propagation,
+            grace_seconds=grace_seconds,
+        )
 
     def watch(
         self,

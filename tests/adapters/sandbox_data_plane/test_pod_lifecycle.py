@@ -5,7 +5,10 @@ import json
 import pytest
 
 from jobledger.core.ports.cluster import PODS
+from jobledger.core.values.documents import text
+from jobledger.sandbox.agent.agent import NODE_NAME
 from tests.adapters.sandbox_data_plane.world import World, pod, shell, true_conditions
+from tests.contracts.cluster_listener import RecordingListener
 from tests.support.waiting import wait_until
 
 
@@ -150,12 +153,39 @@ def test_a_deletion_that_waits_for_the_node_is_finished_by_the_agent(world: Worl
     wait_until(lambda: world.processes() == [], "its processes have gone")
 
 
-def test_a_killed_pod_shows_137(world: World) -> None:
+@pytest.mark.parametrize("image", ["x", "registry.invalid/x"])
+def test_a_pod_on_the_node_goes_once_it_is_known_how_it_ended(world: World, image: str) -> None:
+    """Whether it runs, or waits for ever."""
+    container = shell("trap 'exit 3' TERM; while true; do sleep 0.05; done", image=image)
+    listener = RecordingListener()
+    world.api.watch(PODS, listener)
+    world.create(PODS, pod("p", container, nodeName=NODE_NAME))
+    phase = "Running" if image == "x" else "Pending"
+    wait_until(lambda: bool(world.container("p")) and world.phase("p") == phase, "it is met")
+    world.api.delete(PODS, "default", "p")
+    wait_until(lambda: listener.told[-1].what == "gone", "it has gone")
+    assert text(listener.told[-1].manifest, "status", "phase") == "Failed"
+
+
+def test_a_pod_behind_a_scheduling_gate_is_on_no_node(world: World) -> None:
+    gates = [{"name": "example.com/queued"}]
+    world.create(PODS, pod("gated", shell("true"), schedulingGates=gates))
+    world.create(PODS, pod("here", shell("true")))
+    world.wait_for_phase("here", "Succeeded")
+    assert world.container("gated") == {}
+    spec = (world.get(PODS, "gated") or {})["spec"]
+    world.api.edit(PODS, "default", "gated", spec={**spec, "schedulingGates": []})
+    world.wait_for_phase("gated", "Succeeded")
+
+
+@pytest.mark.parametrize("reason", ["Error", "OOMKilled"])
+def test_a_killed_pod_shows_137(world: World, reason: str) -> None:
     world.create(PODS, pod("p", shell("sleep 600")))
     world.wait_for_condition(PODS, "p", "Ready")
-    world.plane.agent.kill_pod("default", "p")
+    world.plane.agent.kill_pod("default", "p", reason if reason != "Error" else "")
     world.wait_for_phase("p", "Failed")
-    assert world.container("p")["state"]["terminated"]["exitCode"] == 137
+    ended = world.container("p")["state"]["terminated"]
+    assert (ended["exitCode"], ended["reason"]) == (137, reason)
 
 
 def test_the_pods_of_a_lost_node_have_failed(world: World) -> None:
